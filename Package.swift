@@ -1,0 +1,49 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of settings for every target: Swift 6 mode, warnings are errors.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "flotilla",
+  products: [
+    .library(name: "Flotilla", targets: ["Flotilla"]),
+    .executable(name: "flotilla", targets: ["FlotillaCommand"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CSQLite"),
+    .systemLibrary(name: "CAvahi"),
+    .systemLibrary(name: "CLinux"),
+    .target(name: "Replication", swiftSettings: strict),
+    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: strict),
+    .target(name: "Network", dependencies: ["CAvahi", "CLinux"], swiftSettings: strict),
+    .target(
+      name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "FlotillaCommand", dependencies: ["Flotilla"], swiftSettings: strict),
+    .executableTarget(
+      name: "FlotillaBench", dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
+      swiftSettings: strict),
+    .testTarget(name: "ReplicationTests", dependencies: ["Replication"], swiftSettings: strict),
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
+    .testTarget(
+      name: "StoreTests", dependencies: ["Store", "SQLite", "Replication"], swiftSettings: strict),
+    .testTarget(name: "NetworkTests", dependencies: ["Network"], swiftSettings: strict),
+    .testTarget(
+      name: "FlotillaTests",
+      dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CommandTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+    .testTarget(
+      name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+    .testTarget(name: "TidyTests", swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,9 @@
+#pragma once
+#define _GNU_SOURCE
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <netinet/tcp.h>

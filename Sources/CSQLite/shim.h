@@ -1,0 +1,16 @@
+#pragma once
+#include <sqlite3.h>
+
+// What Swift cannot call by itself: variadic functions and cast macros.
+
+static inline int flotilla_db_config_set(sqlite3 *db, int option, int on) {
+  return sqlite3_db_config(db, option, on, (int *)0);
+}
+
+static inline int flotilla_bind_blob(sqlite3_stmt *s, int i, const void *p, sqlite3_uint64 n) {
+  return sqlite3_bind_blob64(s, i, p, n, SQLITE_TRANSIENT);
+}
+
+static inline int flotilla_bind_text(sqlite3_stmt *s, int i, const char *p, sqlite3_uint64 n) {
+  return sqlite3_bind_text64(s, i, p, n, SQLITE_TRANSIENT, SQLITE_UTF8);
+}

@@ -1,0 +1,59 @@
+/// What went wrong, to which file, node or table, and what to do about it.
+public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of failure; new kinds may be added, so match with a default.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// The file is missing, not an SQLite database, corrupt or encrypted.
+    public static let notADatabase = Code("not-a-database")
+    /// The file or its folder cannot be written.
+    public static let readOnly = Code("read-only")
+    /// The disk is full.
+    public static let diskFull = Code("disk-full")
+    /// Another program kept the file locked for too long.
+    public static let locked = Code("locked")
+    /// The database is no replica yet: `init` or `join` comes first.
+    public static let notInitialised = Code("not-initialised")
+    /// The database is a replica already.
+    public static let alreadyInitialised = Code("already-initialised")
+    /// The folder beside the database is missing or belongs to another copy.
+    public static let movedWithoutFolder = Code("moved-without-folder")
+    /// A table cannot be tracked, or is not known.
+    public static let table = Code("table")
+    /// A node runs already, or none runs where one is needed.
+    public static let node = Code("node")
+    /// An invitation is mistyped, unknown, used or expired, or no site is in reach.
+    public static let invitation = Code("invitation")
+    /// A peer could not be reached or spoke something else.
+    public static let peer = Code("peer")
+    /// The statement failed in SQLite.
+    public static let sql = Code("sql")
+    /// The time was over before the thing was done.
+    public static let timedOut = Code("timed-out")
+    /// What was asked for makes no sense as it stands.
+    public static let usage = Code("usage")
+    /// The file was made by a newer Flotilla.
+    public static let newerFormat = Code("newer-format")
+    /// Anything else: an error of the system, reported as it came.
+    public static let system = Code("system")
+  }
+
+  public let code: Code
+  /// One sentence: what happened, to which file, node or table.
+  public let message: String
+  /// One sentence: what to do, if there is something to do.
+  public let remedy: String?
+
+  public init(_ code: Code, _ message: String, remedy: String? = nil) {
+    self.code = code
+    self.message = message
+    self.remedy = remedy
+  }
+
+  public var description: String {
+    guard let remedy else { return message }
+    return "\(message)\n  \(remedy)"
+  }
+}

@@ -1,0 +1,12 @@
+/// One database file as a replica of a site: the entry to everything that Flotilla does.
+///
+/// Each call asks the running node of that file over its control socket, or does the work
+/// itself if no node runs.
+public struct Replica: Sendable {
+  /// The path of the database, as given.
+  public let path: String
+
+  public init(path: String) {
+    self.path = path
+  }
+}

@@ -1,0 +1,107 @@
+/// What `init` did. JSON: `{site, node, tables:[…], rows}`.
+public struct InitReport: Codable, Sendable, Equatable {
+  public var site: String
+  public var node: String
+  public var tables: [String]
+  public var rows: Int
+  /// Remarks for a person, for instance about integer keys.
+  public var warnings: [String]
+}
+
+/// What `track` or `untrack` changed.
+public struct TrackReport: Codable, Sendable, Equatable {
+  public var tables: [String]
+  public var rows: Int
+  public var warnings: [String]
+}
+
+/// The merge rules. JSON: `{rules:[{table,rule,acting_rule}]}`.
+public struct RuleReport: Codable, Sendable, Equatable {
+  public struct Entry: Codable, Sendable, Equatable {
+    public var table: String
+    public var rule: String
+    public var acting_rule: String
+  }
+  public var rules: [Entry]
+}
+
+/// An open invitation. JSON: `{code, expires, role}`; `expires` is ISO 8601 in UTC.
+public struct InviteReport: Codable, Sendable, Equatable {
+  public var code: String
+  public var expires: String
+  public var role: String
+  /// False if no node runs, so that the caller must serve the invitation itself.
+  public var served: Bool
+}
+
+/// What `join` copied.
+public struct JoinReport: Codable, Sendable, Equatable {
+  public var site: String
+  public var node: String
+  public var from: String
+  public var address: String
+  public var rows: Int
+  public var bytes: Int
+  public var seconds: Double
+  public var warnings: [String]
+}
+
+/// What a first copy has done so far.
+public enum JoinProgress: Sendable, Equatable {
+  /// The site was found: its name, the inviting node and its address.
+  case found(site: String, node: String, address: String)
+  /// Rows merged so far, of about how many, and bytes received.
+  case copying(rows: Int, of: Int, bytes: Int)
+}
+
+/// One exchange with each peer. JSON: `{peers:[{node,sent_rows,received_rows,seconds,error}]}`.
+public struct SyncReport: Codable, Sendable, Equatable {
+  public struct Peer: Codable, Sendable, Equatable {
+    public var node: String
+    public var sent_rows: Int
+    public var received_rows: Int
+    public var seconds: Double
+    public var error: String?
+  }
+  public var peers: [Peer]
+}
+
+/// Which nodes hold what was committed here. JSON: `{reached:[…], missing:[…]}`.
+public struct WaitReport: Codable, Sendable, Equatable {
+  public var reached: [String]
+  public var missing: [String]
+}
+
+/// The rows that a statement gave or touched.
+public struct SQLReport: Codable, Sendable, Equatable {
+  public var columns: [String]
+  public var rows: [[SQLValue]]
+  public var changes: Int
+  /// True if the statement itself returned rows (SELECT, RETURNING).
+  public var returnedRows: Bool
+}
+
+/// What `leave` removed.
+public struct LeaveReport: Codable, Sendable, Equatable {
+  public var site: String
+  public var node: String
+  /// Rows that no other node has acknowledged.
+  public var unsent_rows: Int
+  public var left: Bool
+}
+
+/// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}]}`.
+public struct DoctorReport: Codable, Sendable, Equatable {
+  public enum Level: String, Codable, Sendable {
+    case ok
+    case warning
+    case error
+  }
+  public struct Finding: Codable, Sendable, Equatable {
+    public var check: String
+    public var level: Level
+    public var text: String
+    public var remedy: String?
+  }
+  public var findings: [Finding]
+}

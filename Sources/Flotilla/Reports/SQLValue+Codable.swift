@@ -1,0 +1,35 @@
+import Foundation
+
+/// JSON: a blob is `{"base64":…}`, integers beyond 2^53 are strings.
+extension SQLValue: Codable {
+  private struct Blob: Codable { var base64: String }
+
+  public init(from decoder: any Decoder) throws {
+    let box = try decoder.singleValueContainer()
+    if box.decodeNil() {
+      self = .null
+    } else if let integer = try? box.decode(Int64.self) {
+      self = .integer(integer)
+    } else if let real = try? box.decode(Double.self) {
+      self = .real(real)
+    } else if let text = try? box.decode(String.self) {
+      self = .text(text)
+    } else {
+      let blob = try box.decode(Blob.self)
+      self = .blob([UInt8](Data(base64Encoded: blob.base64) ?? Data()))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var box = encoder.singleValueContainer()
+    switch self {
+    case .null: try box.encodeNil()
+    case .integer(let value) where value.magnitude > 1 << 53: try box.encode(String(value))
+    case .integer(let value): try box.encode(value)
+    case .real(let value) where value.isFinite: try box.encode(value)
+    case .real(let value): try box.encode(value > 0 ? "Infinity" : "-Infinity")
+    case .text(let value): try box.encode(value)
+    case .blob(let bytes): try box.encode(Blob(base64: Data(bytes).base64EncodedString()))
+    }
+  }
+}

@@ -1,0 +1,8 @@
+/// One value of a row as SQLite stores it.
+public enum SQLValue: Sendable, Equatable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  case blob([UInt8])
+}

@@ -1,0 +1,51 @@
+/// The state of a replica and of what it knows about its peers (`status --json`).
+public struct StatusReport: Codable, Sendable, Equatable {
+  public struct Table: Codable, Sendable, Equatable {
+    public var name: String
+    public var rule: String
+    public var acting_rule: String
+    public var rows: Int
+  }
+
+  public var site: String
+  public var node: String
+  public var role: String
+  /// The name of the anchor, or null.
+  public var anchor: String?
+  public var tables: [Table]
+  public var peers: [PeerReport]
+  public var conflicts: Int
+  public var parked: Int
+  public var unjudged: Int
+  public var in_sync: Bool
+  /// False if no node runs, so that peers are shown as last known.
+  public var running: Bool
+  /// Remarks for a person: rows that cannot be replicated, tables missing here.
+  public var remarks: [String]
+}
+
+/// The peers alone (`peers --json`).
+public struct PeersReport: Codable, Sendable, Equatable {
+  public var peers: [PeerReport]
+}
+
+/// One peer as this node sees it.
+public struct PeerReport: Codable, Sendable, Equatable {
+  public enum State: String, Codable, Sendable {
+    case inSync = "in-sync"
+    case catchingUp = "catching-up"
+    case connecting
+    case away
+    case revoked
+  }
+
+  public var node: String
+  public var id: String
+  public var state: State
+  public var behind_rows: Int
+  public var behind_seconds: Double
+  /// ISO 8601 in UTC, or null if it was never seen.
+  public var last_seen: String?
+  public var clock_offset_ms: Int
+  public var address: String?
+}

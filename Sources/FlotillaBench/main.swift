@@ -1,0 +1,3 @@
+import Flotilla
+
+print("flotilla")
