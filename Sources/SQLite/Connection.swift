@@ -1,0 +1,123 @@
+import CSQLite
+
+/// One connection to one database file; not `Sendable`: an actor or a queue must own it.
+package final class Connection {
+  package enum Mode: Sendable {
+    case create
+    case readWrite
+    case readOnly
+  }
+
+  package let path: String
+  let handle: OpaquePointer
+  private var statements: [String: Statement] = [:]
+
+  /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
+  package init(path: String, mode: Mode = .readWrite) throws(SQLiteError) {
+    var opened: OpaquePointer?
+    // NOMUTEX: the owner's isolation serialises every call.
+    let flags =
+      SQLITE_OPEN_NOMUTEX
+      | {
+        switch mode {
+        case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        case .readWrite: SQLITE_OPEN_READWRITE
+        case .readOnly: SQLITE_OPEN_READONLY
+        }
+      }()
+    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    guard code == SQLITE_OK, let opened else {
+      let error = SQLiteError(code, on: opened)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    self.path = path
+    self.handle = opened
+    sqlite3_extended_result_codes(opened, 1)
+  }
+
+  deinit {
+    statements.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  /// How long a call waits for another program's lock.
+  package func setBusyTimeout(milliseconds: Int) {
+    sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+  }
+
+  /// Runs a script of one or more statements and ignores any rows.
+  package func execute(_ sql: String) throws(SQLiteError) {
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
+  }
+
+  /// A statement of its own, not from the cache.
+  package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    try Statement(sql, on: handle, persistent: false)
+  }
+
+  /// Lends a cached statement to `body`, with values bound, and resets it afterwards.
+  ///
+  /// Only static SQL belongs here: the cache keeps every text that it has seen.
+  package func with<Result>(
+    _ sql: String, _ values: [Value] = [],
+    _ body: (Statement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    let statement: Statement
+    if let cached = statements[sql], !cached.isInUse {
+      statement = cached
+    } else {
+      statement = try Statement(sql, on: handle, persistent: true)
+      if statements[sql] == nil { statements[sql] = statement }
+    }
+    statement.isInUse = true
+    defer {
+      statement.reset()
+      statement.isInUse = false
+    }
+    try statement.bind(values)
+    return try body(statement)
+  }
+
+  /// Runs one statement to its end; gives the number of rows changed.
+  @discardableResult
+  package func run(_ sql: String, _ values: [Value] = []) throws(SQLiteError) -> Int {
+    try with(sql, values) { (statement) throws(SQLiteError) in
+      while try statement.step() {}
+      return changes
+    }
+  }
+
+  /// Every row of a query.
+  package func rows(_ sql: String, _ values: [Value] = []) throws(SQLiteError) -> [[Value]] {
+    try with(sql, values) { (statement) throws(SQLiteError) in
+      var rows: [[Value]] = []
+      while try statement.step() { rows.append(statement.row) }
+      return rows
+    }
+  }
+
+  /// The first row of a query, or nil.
+  package func row(_ sql: String, _ values: [Value] = []) throws(SQLiteError) -> [Value]? {
+    try with(sql, values) { (statement) throws(SQLiteError) in
+      try statement.step() ? statement.row : nil
+    }
+  }
+
+  /// The first value of the first row, or NULL.
+  package func scalar(_ sql: String, _ values: [Value] = []) throws(SQLiteError) -> Value {
+    try row(sql, values)?.first ?? .null
+  }
+
+  /// Forgets the prepared statements; before closing and after a change of the schema.
+  package func clearStatements() {
+    statements = statements.filter { $0.value.isInUse }
+  }
+
+  package var changes: Int { Int(sqlite3_changes64(handle)) }
+  package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+  package var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+  /// False while a transaction is open.
+  package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+}

@@ -1,0 +1,40 @@
+import CSQLite
+
+/// What SQLite said: the extended result code, its message and the SQL, never a bound value.
+package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The extended result code.
+  package let code: Int32
+  package let message: String
+  package let sql: String?
+
+  package init(code: Int32, message: String, sql: String? = nil) {
+    self.code = code
+    self.message = message
+    self.sql = sql
+  }
+
+  /// Reads the error of the call that has just failed; later calls overwrite it.
+  init(_ code: Int32, on handle: OpaquePointer?, sql: String? = nil) {
+    let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
+    let isSame = extended & 0xFF == code & 0xFF
+    self.code = isSame ? extended : code
+    let text = isSame ? handle.flatMap { sqlite3_errmsg($0) } : sqlite3_errstr(code)
+    self.message = text.map { String(cString: $0) } ?? "error \(code)"
+    self.sql = sql
+  }
+
+  /// The primary result code: the low eight bits.
+  package var primary: Int32 { code & 0xFF }
+
+  package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+  package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
+  package var isFull: Bool { primary == SQLITE_FULL }
+  package var isReadOnly: Bool { primary == SQLITE_READONLY }
+  package var isNotADatabase: Bool { primary == SQLITE_NOTADB }
+  package var isCorrupt: Bool { primary == SQLITE_CORRUPT }
+  package var cannotOpen: Bool { primary == SQLITE_CANTOPEN }
+  package var isSchemaChange: Bool { primary == SQLITE_SCHEMA }
+  package var isTooBig: Bool { primary == SQLITE_TOOBIG }
+
+  package var description: String { "\(message) (SQLite \(code))" }
+}

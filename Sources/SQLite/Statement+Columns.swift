@@ -1,0 +1,47 @@
+import CSQLite
+
+/// Columns of the current row, counted from 0.
+extension Statement {
+  package func integer(_ index: Int) -> Int64 { sqlite3_column_int64(handle, Int32(index)) }
+
+  package func int(_ index: Int) -> Int { Int(sqlite3_column_int64(handle, Int32(index))) }
+
+  package func isNull(_ index: Int) -> Bool {
+    sqlite3_column_type(handle, Int32(index)) == SQLITE_NULL
+  }
+
+  /// The text of a column (malformed sequences repaired); nil for NULL.
+  package func string(_ index: Int) -> String? {
+    guard let text = sqlite3_column_text(handle, Int32(index)) else { return nil }
+    let count = Int(sqlite3_column_bytes(handle, Int32(index)))
+    return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+  }
+
+  /// The bytes of a blob or text column; empty for NULL.
+  package func bytes(_ index: Int) -> [UInt8] {
+    let start = sqlite3_column_blob(handle, Int32(index))
+    let count = Int(sqlite3_column_bytes(handle, Int32(index)))
+    guard let start, count > 0 else { return [] }
+    return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// The value of a column in its own storage class.
+  package func value(_ index: Int) -> Value {
+    let i = Int32(index)
+    switch sqlite3_column_type(handle, i) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, i))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, i))
+    case SQLITE_TEXT:
+      // sqlite3_column_text first, then _bytes: "The safest policy is to invoke
+      // sqlite3_column_text() followed by sqlite3_column_bytes()" (sqlite.org/c3ref/column_blob).
+      guard let text = sqlite3_column_text(handle, i) else { return .text([]) }
+      let count = Int(sqlite3_column_bytes(handle, i))
+      return .text([UInt8](UnsafeBufferPointer(start: text, count: count)))
+    case SQLITE_BLOB: return .blob(bytes(index))
+    default: return .null
+    }
+  }
+
+  /// Every value of the current row.
+  package var row: [Value] { (0..<columnCount).map(value) }
+}

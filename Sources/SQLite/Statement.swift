@@ -1,0 +1,89 @@
+import CSQLite
+
+/// One prepared statement; belongs to its connection and to that connection's isolation.
+package final class Statement {
+  let handle: OpaquePointer
+  private let connection: OpaquePointer
+  package let sql: String
+  /// True between the first step and the reset, so that the cache gives it to one user at a time.
+  var isInUse = false
+
+  init(_ sql: String, on connection: OpaquePointer, persistent: Bool) throws(SQLiteError) {
+    var prepared: OpaquePointer?
+    let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+    let code = sqlite3_prepare_v3(connection, sql, -1, flags, &prepared, nil)
+    guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
+    guard let prepared else {
+      throw SQLiteError(code: SQLITE_MISUSE, message: "the statement is empty", sql: sql)
+    }
+    self.handle = prepared
+    self.connection = connection
+    self.sql = sql
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Advances to the next row; false when there is none.
+  package func step() throws(SQLiteError) -> Bool {
+    let code = sqlite3_step(handle)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw SQLiteError(code, on: connection, sql: sql)
+    }
+  }
+
+  /// Makes the statement ready to run again, without its old values.
+  ///
+  /// The result is ignored: sqlite3_reset repeats the error that the step has already thrown.
+  package func reset() {
+    sqlite3_reset(handle)
+    sqlite3_clear_bindings(handle)
+  }
+
+  package func bind(_ value: Value, at index: Int) throws(SQLiteError) {
+    let i = Int32(index)
+    let code: Int32
+    switch value {
+    case .null: code = sqlite3_bind_null(handle, i)
+    case .integer(let integer): code = sqlite3_bind_int64(handle, i, integer)
+    case .real(let real): code = sqlite3_bind_double(handle, i, real)
+    case .text(let bytes):
+      code = bytes.withUnsafeBufferPointer { buffer in
+        buffer.withMemoryRebound(to: CChar.self) { text in
+          // A nil pointer would bind NULL instead of an empty text.
+          flotilla_bind_text(handle, i, text.baseAddress ?? emptyText, UInt64(text.count))
+        }
+      }
+    case .blob(let bytes):
+      if bytes.isEmpty {
+        code = sqlite3_bind_zeroblob(handle, i, 0)
+      } else {
+        code = bytes.withUnsafeBytes {
+          flotilla_bind_blob(handle, i, $0.baseAddress, UInt64($0.count))
+        }
+      }
+    }
+    guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
+  }
+
+  package func bind(_ values: [Value]) throws(SQLiteError) {
+    for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
+  }
+
+  package var columnCount: Int { Int(sqlite3_column_count(handle)) }
+  package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
+  package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
+
+  package func columnName(_ index: Int) -> String {
+    sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
+  }
+}
+
+/// One empty, NUL-terminated text that lives as long as the program.
+nonisolated(unsafe) private let emptyText: UnsafePointer<CChar> = {
+  // Never written after this and never freed, so every thread may read it.
+  let text = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+  text.pointee = 0
+  return UnsafePointer(text)
+}()

@@ -1,0 +1,46 @@
+/// One value in one of SQLite's five storage classes.
+///
+/// Text is kept as the bytes that SQLite stores: it may hold NUL characters and may be
+/// malformed UTF-8, and both must pass unchanged.
+package enum Value: Sendable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text([UInt8])
+  case blob([UInt8])
+
+  /// Text from a Swift string.
+  package static func string(_ string: String) -> Value { .text(Array(string.utf8)) }
+  /// Text from a Swift string, or NULL.
+  package static func string(_ string: String?) -> Value { string.map(Value.string) ?? .null }
+
+  /// The integer, if this is one.
+  package var integer: Int64? {
+    if case .integer(let value) = self { value } else { nil }
+  }
+  /// The text as a Swift string (malformed sequences repaired), if this is text.
+  package var string: String? {
+    if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+  }
+  /// The bytes, if this is a blob.
+  package var blob: [UInt8]? {
+    if case .blob(let bytes) = self { bytes } else { nil }
+  }
+  package var isNull: Bool {
+    if case .null = self { true } else { false }
+  }
+}
+
+extension Value: Equatable {
+  /// Equal in class and bits: 1 and 1.0 differ, NaN payloads and −0.0 count.
+  package static func == (left: Value, right: Value) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.integer(let a), .integer(let b)): a == b
+    case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
+    case (.text(let a), .text(let b)): a == b
+    case (.blob(let a), .blob(let b)): a == b
+    default: false
+    }
+  }
+}
