@@ -1,0 +1,32 @@
+/// An address at which a member may be found.
+struct Candidate: Sendable {
+  /// At most this many addresses are kept that only discovery has named.
+  static let limit = 256
+  /// An address that keeps failing is tried this often, in ms; more seldom with many of them.
+  static let slowest: Int64 = 2_500
+
+  /// The node that answered there last, if any.
+  var node: Identity?
+  /// Its random name on the air, if discovery named it.
+  var service: String?
+  /// Kept though discovery does not see it: from the operator, from a member, from earlier days.
+  var isLasting = false
+  var isSelf = false
+  var isDialling = false
+  var failures = 0
+  var nextTry: Int64
+
+  init(nextTry: Int64) { self.nextTry = nextTry }
+
+  mutating func fail(_ now: Int64, candidates: Int) {
+    isDialling = false
+    failures += 1
+    let slowest = max(Self.slowest, Int64(candidates) * 100)
+    nextTry = now + min(slowest, 250 << Int64(min(failures, 10)))
+  }
+
+  mutating func retry(at moment: Int64) {
+    failures = 0
+    nextTry = moment
+  }
+}

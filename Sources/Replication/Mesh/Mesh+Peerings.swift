@@ -1,0 +1,39 @@
+extension Mesh {
+  /// A session is up: learns who is where, and keeps one of two connections to one node.
+  mutating func open(
+    _ id: ConnectionID, _ hello: Hello, dialled: String?, _ directives: inout [Directive]
+  ) {
+    if let dialled {
+      candidates[dialled]?.node = hello.node
+      candidates[dialled]?.isDialling = false
+      candidates[dialled]?.failures = 0
+      let service = candidates[dialled]?.service
+      for (address, candidate) in candidates where service != nil && candidate.service == service {
+        candidates[address]?.node = hello.node
+      }
+    }
+    let fresh = Peering(
+      id: id, node: hello.node, run: hello.run, weDialled: dialled != nil, address: dialled)
+    if let old = peerings.values.first(where: { $0.node == hello.node }) {
+      let loser = loser(of: old, and: fresh)
+      directives.append(.drop(loser.id, Bye(.duplicate, "connected already")))
+      guard loser.id == old.id else { return }
+      peerings[old.id] = nil
+    }
+    peerings[id] = fresh
+    if let dialled {
+      directives.append(.remember(node: hello.node, name: hello.name, address: dialled))
+    }
+  }
+
+  /// Which of two connections to one node must go; both sides come to the same answer.
+  private func loser(of old: Peering, and fresh: Peering) -> Peering {
+    // Another life of the peer, or dialled again by the same side: the old one is dead.
+    guard old.run == fresh.run, old.weDialled != fresh.weDialled else { return old }
+    let weAreLower = node < fresh.node
+    return old.weDialled == weAreLower ? fresh : old
+  }
+
+  /// The nodes that are connected.
+  package var connected: [Identity] { peerings.values.map(\.node) }
+}

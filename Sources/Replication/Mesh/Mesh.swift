@@ -1,0 +1,122 @@
+/// Whom to dial and which connection to keep: one connection per pair of nodes.
+///
+/// A pure machine. Addresses are hints, from discovery, from members, from the operator or from
+/// earlier days; identity comes from the peer's Hello alone.
+package struct Mesh: Sendable {
+  package typealias ConnectionID = UInt64
+
+  package enum Input: Sendable {
+    /// A service was found or has gone; `service` is its random name on the air.
+    case discovered(service: String, address: String)
+    case lost(service: String)
+    /// Addresses of the operator.
+    case configured([String])
+    /// A member's address from earlier days or from another member.
+    case heard(node: Identity, address: String)
+    case dialFailed(address: String)
+    /// A session is up; `dialled` is the address if this side dialled.
+    case opened(ConnectionID, Hello, dialled: String?)
+    case closed(ConnectionID)
+    /// The peer turned out to be this node itself.
+    case isSelf(address: String)
+    case tick
+    /// The machine was asleep, or its addresses have changed.
+    case woke
+  }
+
+  package enum Directive: Sendable, Equatable {
+    case dial(address: String)
+    case drop(ConnectionID, Bye)
+    /// A member was reached at this address.
+    case remember(node: Identity, name: String, address: String)
+  }
+
+  struct Peering: Sendable {
+    var id: ConnectionID
+    var node: Identity
+    var run: UInt64
+    var weDialled: Bool
+    var address: String?
+  }
+
+  package let node: Identity
+  var candidates: [String: Candidate] = [:]
+  var peerings: [ConnectionID: Peering] = [:]
+
+  package init(node: Identity) { self.node = node }
+
+  package mutating func receive(_ input: Input, at now: Instant) -> [Directive] {
+    var directives: [Directive] = []
+    switch input {
+    case .discovered(let service, let address):
+      guard candidates[address] != nil || candidates.count < Candidate.limit else { break }
+      update(address, now) { $0.service = service }
+    case .lost(let service):
+      candidates = candidates.filter {
+        $0.value.service != service || $0.value.isLasting || $0.value.isDialling
+      }
+    case .configured(let addresses):
+      for address in addresses { update(address, now) { $0.isLasting = true } }
+    case .heard(let node, let address):
+      guard node != self.node else { break }
+      let isHigher = node < self.node
+      update(address, now) {
+        $0.node = node
+        $0.isLasting = true
+        // The lower node id dials, the other after a while.
+        if isHigher, $0.failures == 0 { $0.nextTry = max($0.nextTry, now.uptime + 1_500) }
+      }
+    case .dialFailed(let address):
+      let away = candidates.count
+      candidates[address]?.fail(now.uptime, candidates: away)
+    case .opened(let id, let hello, let dialled):
+      open(id, hello, dialled: dialled, &directives)
+    case .closed(let id):
+      if let peering = peerings.removeValue(forKey: id) { release(peering, now) }
+    case .isSelf(let address):
+      candidates[address]?.isDialling = false
+      candidates[address]?.isSelf = true
+    case .tick: break
+    case .woke:
+      for address in candidates.keys { candidates[address]?.retry(at: now.uptime) }
+    }
+    dial(&directives, now)
+    return directives
+  }
+
+  /// The uptime at which the mesh wants its next `tick`; nil if nothing is due.
+  package var deadline: Int64? {
+    candidates.values.filter { wants($0) }.map(\.nextTry).min()
+  }
+
+  private mutating func update(
+    _ address: String, _ now: Instant, _ change: (inout Candidate) -> Void
+  ) {
+    var candidate = candidates[address] ?? Candidate(nextTry: now.uptime)
+    change(&candidate)
+    candidates[address] = candidate
+  }
+
+  private mutating func dial(_ directives: inout [Directive], _ now: Instant) {
+    for (address, candidate) in candidates.sorted(by: { $0.key < $1.key })
+    where wants(candidate) && candidate.nextTry <= now.uptime {
+      candidates[address]?.isDialling = true
+      directives.append(.dial(address: address))
+    }
+  }
+
+  private func wants(_ candidate: Candidate) -> Bool {
+    guard !candidate.isSelf, !candidate.isDialling else { return false }
+    guard let node = candidate.node else { return true }
+    return !peerings.values.contains { $0.node == node }
+  }
+
+  private mutating func release(_ peering: Peering, _ now: Instant) {
+    let isLower = node < peering.node
+    for (address, candidate) in candidates where candidate.node == peering.node {
+      if candidate.isDialling, address != peering.address { continue }
+      candidates[address]?.isDialling = false
+      candidates[address]?.retry(at: now.uptime + (isLower ? 200 : 700))
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// What this replica holds at one moment, for the sessions to compare with.
+package struct Position: Sendable, Equatable {
+  package var frontier: Frontier
+  package var digest: Digest
+  /// The origin under which this replica writes at present.
+  package var own: Origin
+
+  package init(frontier: Frontier, digest: Digest, own: Origin) {
+    self.frontier = frontier
+    self.digest = digest
+    self.own = own
+  }
+}
+
+/// This node's own fresh edits (origin, from, to], encoded inside the fold that made them.
+package struct Push: Sendable, Equatable {
+  package var origin: Origin
+  package var from: UInt64
+  package var to: UInt64
+  package var batch: [UInt8]
+  package var rows: UInt64
+  package var check: UInt64
+
+  package init(
+    origin: Origin, from: UInt64, to: UInt64, batch: [UInt8], rows: UInt64, check: UInt64
+  ) {
+    self.origin = origin
+    self.from = from
+    self.to = to
+    self.batch = batch
+    self.rows = rows
+    self.check = check
+  }
+}

@@ -1,0 +1,34 @@
+extension Session {
+  /// Compares the peer's Hello with ours; a mismatch ends in a Bye that a person understands.
+  mutating func greet(_ hello: Hello, _ directives: inout [Directive], _ now: Instant) {
+    let mine = configuration.hello
+    guard hello.version >= Self.versions.lowerBound else {
+      let text =
+        "\(hello.name) speaks protocol \(hello.version), this node needs "
+        + "\(Self.versions.lowerBound); update Flotilla on \(hello.name)"
+      return fail(Bye(.version, text), &directives)
+    }
+    guard mine.version >= hello.version || hello.version - mine.version <= 1 else {
+      let text =
+        "\(hello.name) speaks protocol \(hello.version), this node only "
+        + "\(mine.version); update Flotilla on \(mine.name)"
+      return fail(Bye(.version, text), &directives)
+    }
+    guard hello.node != mine.node else {
+      return fail(Bye(.oneself, "this is the node itself"), &directives)
+    }
+    peer = hello
+    if hello.purpose == .join {
+      state = .pairing
+      directives.append(.opened(hello))
+      return
+    }
+    guard hello.site == mine.site else {
+      return fail(Bye(.anotherSite, "\(hello.name) belongs to another site"), &directives)
+    }
+    state = .open
+    directives.append(.clockOffset(milliseconds: hello.clock - now.wall))
+    directives.append(.opened(hello))
+    sendPing(&directives, now)
+  }
+}

@@ -1,0 +1,73 @@
+extension Session {
+  /// The node lets us ask: the first Have goes out, with the progress of an earlier catch-up.
+  mutating func pull(resume: Frontier, _ directives: inout [Directive], _ now: Instant) {
+    guard !outgoing.hasTold else { return }
+    sendHave(asks: false, resume: resume, &directives, now)
+  }
+
+  /// A person wants an exchange now: we ask for theirs and send ours, even if it is empty.
+  mutating func ask(_ directives: inout [Directive], _ now: Instant) {
+    sendHave(asks: true, &directives, now)
+    outgoing.isAsked = true
+    considerExport(&directives, now)
+  }
+
+  /// Tells the peer what we hold: everything at first and when asking, else what changed.
+  mutating func sendHave(
+    asks: Bool, resume: Frontier = Frontier(), _ directives: inout [Directive], _ now: Instant
+  ) {
+    timers.haveDue = nil
+    let isWhole = asks || !outgoing.hasTold
+    let news = isWhole ? position.frontier : position.frontier.beyond(outgoing.told)
+    guard isWhole || !news.isEmpty else { return }
+    outgoing.hasTold = true
+    outgoing.told.join(position.frontier)
+    let have = Have(
+      frontier: news, frontierHash: position.frontier.hash, rootDigest: position.digest.root,
+      resume: resume, asks: asks)
+    send(.have(have), &directives, now)
+  }
+
+  mutating func hear(_ have: Have, _ directives: inout [Directive], _ now: Instant) {
+    if have.asks || !outgoing.isPeerKnown {
+      // A whole frontier: it replaces what we assumed.
+      outgoing.peerFrontier = have.frontier
+      outgoing.confirmed = have.frontier
+      outgoing.resume = have.resume
+    }
+    outgoing.isPeerKnown = true
+    if have.asks { outgoing.isAsked = true }
+    peerHolds(have.frontier, &directives)
+    considerExport(&directives, now)
+    considerRepair(have, &directives, now)
+  }
+
+  /// Equal frontiers with different digests: something was lost that no frontier shows.
+  private mutating func considerRepair(
+    _ have: Have, _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard have.frontierHash == position.frontier.hash,
+      have.rootDigest != position.digest.root, mayRepair(now)
+    else { return }
+    sendBuckets(&directives, now)
+  }
+
+  private func mayRepair(_ now: Instant) -> Bool {
+    timers.lastRepair.map { now.uptime - $0 >= Timers.clockCheck } ?? true
+  }
+
+  private mutating func sendBuckets(_ directives: inout [Directive], _ now: Instant) {
+    timers.lastRepair = now.uptime
+    let hash = position.frontier.hash
+    send(.buckets(Buckets(frontierHash: hash, digest: position.digest)), &directives, now)
+  }
+
+  /// Sends every version of the buckets that differ; the peer, who gets ours, does the same.
+  mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
+    guard buckets.frontierHash == position.frontier.hash, outgoing.phase == .idle else { return }
+    let differing = position.digest.differing(from: buckets.digest)
+    guard !differing.isEmpty else { return }
+    if mayRepair(now) { sendBuckets(&directives, now) }
+    open(.buckets(differing), &directives)
+  }
+}

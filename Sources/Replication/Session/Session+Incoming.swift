@@ -1,0 +1,121 @@
+extension Session {
+  /// What is being received.
+  struct Incoming: Sendable {
+    enum Phase: Sendable, Equatable {
+      /// Next: receiving, skipping.
+      case idle
+      /// Rows are staged, or merged in slices; the frontier moves at End only. Next: idle.
+      case receiving(Begin)
+      /// A push that leaves a gap, or that we have already: read and dropped. Next: idle.
+      case skipping(isGap: Bool)
+    }
+
+    var phase = Phase.idle
+    /// Pieces of a batch that is longer than a frame.
+    var pieces: [UInt8] = []
+    var staged: [[UInt8]] = []
+    var stagedBytes = 0
+    /// Rows and check of the slices merged so far.
+    var rows: UInt64 = 0
+    var check: UInt64 = 0
+    var isMerging = false
+    var isLast = false
+  }
+
+  /// True while rows of a catch-up arrive.
+  package var isReceiving: Bool {
+    if case .receiving = incoming.phase { true } else { false }
+  }
+
+  mutating func beginReceiving(_ begin: Begin, _ directives: inout [Directive]) {
+    guard incoming.phase == .idle else {
+      return fail(Bye(.badMessage, "Begin inside an exchange"), &directives)
+    }
+    incoming = Incoming()
+    incoming.phase = .receiving(begin)
+    if case .push(let origin, let from, let to) = begin.kind {
+      let held = position.frontier[origin]
+      if held < from || held >= to { incoming.phase = .skipping(isGap: held < from) }
+    }
+  }
+
+  mutating func receivePart(_ bytes: [UInt8], _ directives: inout [Directive]) {
+    guard incoming.phase != .idle else {
+      return fail(Bye(.badMessage, "Part outside an exchange"), &directives)
+    }
+    if case .skipping = incoming.phase { return }
+    guard incoming.pieces.count + bytes.count <= Limits.row + Limits.frame else {
+      return fail(Bye(.badMessage, "a row of more than \(Limits.row) bytes"), &directives)
+    }
+    incoming.pieces.append(contentsOf: bytes)
+  }
+
+  mutating func receiveBatch(_ bytes: [UInt8], _ directives: inout [Directive]) {
+    switch incoming.phase {
+    case .idle: fail(Bye(.badMessage, "Rows outside an exchange"), &directives)
+    case .skipping: break
+    case .receiving(let begin):
+      let batch = incoming.pieces.isEmpty ? bytes : incoming.pieces + bytes
+      incoming.pieces = []
+      incoming.staged.append(batch)
+      incoming.stagedBytes += batch.count
+      // A small exchange is merged whole, at End; a long one in slices as it comes.
+      let isSmall =
+        begin.rows <= Limits.wholeRows && incoming.stagedBytes <= Limits.wholeBytes
+        && incoming.rows == 0
+      if !isSmall { merge(begin, end: nil, &directives) }
+    }
+  }
+
+  mutating func endReceiving(
+    _ end: End, _ directives: inout [Directive], _ now: Instant
+  ) {
+    switch incoming.phase {
+    case .idle: fail(Bye(.badMessage, "End outside an exchange"), &directives)
+    case .skipping(let isGap):
+      incoming.phase = .idle
+      // Tell the sender what we really hold; it answers with a full exchange.
+      if isGap { sendHave(asks: true, &directives, now) }
+    case .receiving(let begin):
+      guard incoming.pieces.isEmpty else {
+        return fail(Bye(.badMessage, "End inside a batch"), &directives)
+      }
+      merge(begin, end: end, &directives)
+    }
+  }
+
+  private mutating func merge(
+    _ begin: Begin, end: End?, _ directives: inout [Directive]
+  ) {
+    guard let peer else { preconditionFailure("rows before Hello in state \(state)") }
+    let merge = Merge(
+      sender: peer.node, kind: begin.kind, batches: incoming.staged,
+      rowsBefore: incoming.rows, checkBefore: incoming.check, end: end)
+    incoming.staged = []
+    incoming.stagedBytes = 0
+    incoming.isMerging = true
+    incoming.isLast = end != nil
+    directives.append(.merge(merge))
+  }
+
+  mutating func merged(
+    _ result: MergeResult, _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard incoming.isMerging, case .receiving(let begin) = incoming.phase else { return }
+    timers.heard(now.uptime)
+    incoming.isMerging = false
+    incoming.rows += result.rows
+    incoming.check &+= result.check
+    guard incoming.isLast else {
+      directives.append(.catchingUp(rows: incoming.rows, of: begin.rows))
+      return
+    }
+    incoming.phase = .idle
+    switch begin.kind {
+    case .full(let covers): peerHolds(covers, &directives)
+    case .push(let origin, _, let to): peerHolds(Frontier([origin: to]), &directives)
+    case .repair: break
+    }
+    directives.append(.exchanged(sent: false, rows: incoming.rows))
+  }
+}

@@ -1,0 +1,68 @@
+extension Session {
+  /// When something must happen by itself; all times are uptime in ms.
+  struct Timers: Sendable {
+    /// A side that has sent nothing for this long sends a Ping.
+    static let quiet: Int64 = 3_000
+    /// A silent link is dead after this long.
+    static let silence: Int64 = 10_000
+    /// Clocks are compared this often.
+    static let clockCheck: Int64 = 60_000
+    /// How long changes of the frontier are gathered before the peer is told.
+    static let gathering: Int64 = 20
+
+    private let start: Int64
+    private(set) var lastHeard: Int64
+    private(set) var lastSent: Int64
+    var lastClockCheck: Int64
+    var haveDue: Int64?
+    var relayDue: Int64?
+    var lastRepair: Int64?
+
+    init(start: Int64) {
+      self.start = start
+      self.lastHeard = start
+      self.lastSent = start
+      self.lastClockCheck = start
+    }
+
+    mutating func heard(_ now: Int64) { lastHeard = now }
+    mutating func sent(_ now: Int64) { lastSent = now }
+
+    /// True once the peer has been silent for too long.
+    func isSilent(_ now: Int64) -> Bool { now - lastHeard >= Self.silence }
+
+    var next: Int64 {
+      let due = [haveDue, relayDue].compactMap { $0 }.min() ?? .max
+      return min(lastHeard + Self.silence, lastSent + Self.quiet, due)
+    }
+  }
+
+  /// The uptime at which the session wants its next `tick`.
+  package var deadline: Int64 { timers.next }
+
+  mutating func tick(_ directives: inout [Directive], _ now: Instant) {
+    guard state != .closed else { return }
+    if timers.isSilent(now.uptime), !incoming.isMerging {
+      let seconds = Timers.silence / 1000
+      return fail(Bye(.silent, "no word for \(seconds) seconds"), &directives)
+    }
+    guard state == .open else { return }
+    if let due = timers.haveDue, due <= now.uptime { sendHave(asks: false, &directives, now) }
+    if let due = timers.relayDue, due <= now.uptime { considerExport(&directives, now) }
+    if now.uptime - timers.lastSent >= Timers.quiet { sendPing(&directives, now) }
+  }
+
+  mutating func sendPing(_ directives: inout [Directive], _ now: Instant) {
+    timers.lastClockCheck = now.uptime
+    send(.ping(clock: now.wall), &directives, now)
+  }
+
+  /// The peer's clock at the middle of the round trip, against ours (Cristian, 1989).
+  mutating func hearPong(
+    echo: Int64, clock: Int64, _ directives: inout [Directive], _ now: Instant
+  ) {
+    let roundTrip = now.wall - echo
+    guard 0...1_000 ~= roundTrip else { return }
+    directives.append(.clockOffset(milliseconds: clock + roundTrip / 2 - now.wall))
+  }
+}

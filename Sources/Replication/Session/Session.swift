@@ -1,0 +1,162 @@
+/// One connection to one peer: what is said, when, and what it means.
+///
+/// A pure machine: the shell feeds inputs and carries out the directives; nothing here waits,
+/// reads a clock or throws a die.
+package struct Session: Sendable {
+  /// What a session is told about itself at the start.
+  package struct Configuration: Sendable {
+    package var hello: Hello
+    package var position: Position
+    /// How long to wait before passing on what others wrote, a few random ms per session.
+    package var relayDelay: Int64
+
+    package init(hello: Hello, position: Position, relayDelay: Int64) {
+      self.hello = hello
+      self.position = position
+      self.relayDelay = relayDelay
+    }
+  }
+
+  package enum State: Sendable, Equatable {
+    /// Hello is sent, the peer's is awaited. Next: open, pairing, closed.
+    case greeting
+    /// Members exchange rows. Next: closed.
+    case open
+    /// A joiner shows its code and is let in. Next: closed.
+    case pairing
+    case closed
+  }
+
+  /// Protocol versions that this code speaks.
+  package static let versions: ClosedRange<UInt64> = 1...1
+
+  package internal(set) var state = State.greeting
+  package internal(set) var peer: Hello?
+  let configuration: Configuration
+  var position: Position
+  var timers: Timers
+  var outgoing = Outgoing()
+  var incoming = Incoming()
+
+  package init(_ configuration: Configuration, at now: Instant) {
+    self.configuration = configuration
+    self.position = configuration.position
+    self.timers = Timers(start: now.uptime)
+  }
+
+  /// Feeds one input and gives what is to be done, in order.
+  package mutating func receive(_ input: Input, at now: Instant) -> [Directive] {
+    var directives: [Directive] = []
+    switch input {
+    case .connected: send(.hello(configuration.hello), &directives, now)
+    case .heard: timers.heard(now.uptime)
+    case .received(let message):
+      timers.heard(now.uptime)
+      receive(message, &directives, now)
+    case .tick: tick(&directives, now)
+    case .disconnected(let reason):
+      close(Bye(.other, reason), byPeer: true, &directives)
+    case .close(let bye):
+      guard state != .closed else { break }
+      directives.append(.send(.bye(bye)))
+      close(bye, byPeer: false, &directives)
+    case .admitted(let admit, let objects):
+      guard state == .pairing else { break }
+      send(.admit(admit), &directives, now)
+      for object in objects { send(.schema(object), &directives, now) }
+    default: receiveOpen(input, &directives, now)
+    }
+    return directives
+  }
+
+  /// Inputs that mean something only between members.
+  private mutating func receiveOpen(
+    _ input: Input, _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard state == .open else {
+      if case .advanced(let position) = input { self.position = position }
+      return
+    }
+    switch input {
+    case .advanced(let position): advance(to: position, &directives, now)
+    case .folded(let push): self.push(push, &directives, now)
+    case .mayPull(let resume): pull(resume: resume, &directives, now)
+    case .ask: ask(&directives, now)
+    case .exportOpened(let covers, let rows):
+      beginSending(covers: covers, rows: rows, &directives, now)
+    case .exported(let batch, let rows, let check):
+      sendBatch(batch, rows: rows, check: check, &directives, now)
+    case .exportDone: endSending(&directives, now)
+    case .exportFailed(let reason): fail(Bye(.storage, reason), &directives)
+    case .drained:
+      if outgoing.wantsRoom {
+        outgoing.wantsRoom = false
+        directives.append(.readExport)
+      }
+    case .merged(let result): merged(result, &directives, now)
+    case .mergeFailed(let bye): fail(bye, &directives)
+    default: break
+    }
+  }
+
+  private mutating func receive(
+    _ message: Message, _ directives: inout [Directive], _ now: Instant
+  ) {
+    if case .bye(let bye) = message {
+      close(bye, byPeer: true, &directives)
+      return
+    }
+    switch state {
+    case .greeting:
+      if case .hello(let hello) = message {
+        greet(hello, &directives, now)
+      } else {
+        fail(Bye(.badMessage, "the first message must be Hello"), &directives)
+      }
+    case .pairing:
+      if case .join(let join) = message {
+        directives.append(.judge(join))
+      } else {
+        fail(Bye(.badMessage, "a joiner may only send Join"), &directives)
+      }
+    case .open: receiveFromMember(message, &directives, now)
+    case .closed: break
+    }
+  }
+
+  private mutating func receiveFromMember(
+    _ message: Message, _ directives: inout [Directive], _ now: Instant
+  ) {
+    switch message {
+    case .have(let have): hear(have, &directives, now)
+    case .begin(let begin): beginReceiving(begin, &directives)
+    case .part(let bytes): receivePart(bytes, &directives)
+    case .rows(let bytes): receiveBatch(bytes, &directives)
+    case .end(let end): endReceiving(end, &directives, now)
+    case .ping(let clock): send(.pong(echo: clock, clock: now.wall), &directives, now)
+    case .pong(let echo, let clock): hearPong(echo: echo, clock: clock, &directives, now)
+    case .members(let members): directives.append(.members(members))
+    case .buckets(let buckets): hear(buckets, &directives, now)
+    default: fail(Bye(.badMessage, "a message out of place"), &directives)
+    }
+  }
+
+  mutating func send(_ message: Message, _ directives: inout [Directive], _ now: Instant) {
+    timers.sent(now.uptime)
+    directives.append(.send(message))
+  }
+
+  /// Ends the session for a reason of our own and tells the peer.
+  mutating func fail(_ bye: Bye, _ directives: inout [Directive]) {
+    guard state != .closed else { return }
+    directives.append(.send(.bye(bye)))
+    close(bye, byPeer: false, &directives)
+  }
+
+  mutating func close(_ bye: Bye, byPeer: Bool, _ directives: inout [Directive]) {
+    guard state != .closed else { return }
+    state = .closed
+    if outgoing.phase != .idle { directives.append(.closeExport) }
+    directives.append(.closed(bye, byPeer: byPeer))
+  }
+}

@@ -1,0 +1,99 @@
+extension Session {
+  /// What can happen to a session.
+  package enum Input: Sendable {
+    /// The stream is up.
+    case connected
+    /// Some bytes arrived, perhaps not yet a whole message.
+    case heard
+    case received(Message)
+    /// This replica now holds more, by its own edits or by those of other peers.
+    case advanced(Position)
+    /// This replica has folded fresh edits of its own; comes before the matching `advanced`.
+    case folded(Push)
+    /// The node lets this session ask for what it lacks; `resume` is the remembered progress.
+    case mayPull(resume: Frontier)
+    /// A person wants an exchange now.
+    case ask
+    /// The snapshot for the export is open.
+    case exportOpened(covers: Frontier, rows: UInt64)
+    /// The next batch of the export; at most `Limits.row` long.
+    case exported(batch: [UInt8], rows: UInt64, check: UInt64)
+    case exportDone
+    case exportFailed(String)
+    case merged(MergeResult)
+    case mergeFailed(Bye)
+    /// The inviter's answer to a `join`.
+    case admitted(Admit, [SchemaObject])
+    /// The stream has room again.
+    case drained
+    case tick
+    /// The stream ended without a word.
+    case disconnected(String)
+    case close(Bye)
+  }
+
+  /// What the shell must do.
+  package enum Directive: Sendable, Equatable {
+    case send(Message)
+    /// The peer is who it should be; the session counts from now on.
+    case opened(Hello)
+    /// The peer holds at least this.
+    case peerHolds(Frontier)
+    case openExport(ExportScope)
+    case readExport
+    case closeExport
+    case merge(Merge)
+    /// An exchange to the peer (`sent`) or from it was completed.
+    case exchanged(sent: Bool, rows: UInt64)
+    /// A catch-up from the peer goes on: rows merged so far, of about how many.
+    case catchingUp(rows: UInt64, of: UInt64)
+    case members([Member])
+    case clockOffset(milliseconds: Int64)
+    /// A joiner shows a code; the node answers with `admitted` or `close`.
+    case judge(Join)
+    /// The session is over; `byPeer` tells who said so.
+    case closed(Bye, byPeer: Bool)
+  }
+
+  /// Which versions an export takes.
+  package enum ExportScope: Sendable, Equatable {
+    case above(Frontier)
+    case buckets([Int])
+  }
+}
+
+/// Rows to be merged in one step of an exchange.
+package struct Merge: Sendable, Equatable {
+  /// Which node sent them.
+  package var sender: Identity
+  package var kind: Begin.Kind
+  package var batches: [[UInt8]]
+  /// Rows and check of the steps before this one.
+  package var rowsBefore: UInt64
+  package var checkBefore: UInt64
+  /// Set in the last step: then the frontier moves, in the same commit.
+  package var end: End?
+
+  package init(
+    sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,
+    checkBefore: UInt64, end: End?
+  ) {
+    self.sender = sender
+    self.kind = kind
+    self.batches = batches
+    self.rowsBefore = rowsBefore
+    self.checkBefore = checkBefore
+    self.end = end
+  }
+}
+
+/// What a merge has done.
+package struct MergeResult: Sendable, Equatable {
+  package var rows: UInt64
+  package var check: UInt64
+
+  package init(rows: UInt64, check: UInt64) {
+    self.rows = rows
+    self.check = check
+  }
+}

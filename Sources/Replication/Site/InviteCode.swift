@@ -1,0 +1,67 @@
+/// The code of an invitation: 100 random bits and a check group, in base32.
+///
+/// `K7QF-M2XD-9TRA-PZ4C-HJ3V-W6`: five groups of four, then ten check bits. The alphabet is
+/// Crockford's: no I, L, O, U; a reader's I and L count as 1, O as 0.
+package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
+  package enum Mistake: Error, Sendable, Equatable {
+    case length(Int)
+    case character(Character)
+    case check
+  }
+
+  private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+  private static let digits = 20
+
+  /// The twenty digits, each 0 to 31.
+  private let values: [UInt8]
+
+  /// From 100 random bits: twenty numbers of which the low five bits count.
+  package init(random: [UInt8]) {
+    precondition(random.count == Self.digits, "\(random.count) random bytes")
+    self.values = random.map { $0 & 31 }
+  }
+
+  /// From what a person typed: case, spaces and hyphens do not matter.
+  package init(_ text: String) throws(Mistake) {
+    var values: [UInt8] = []
+    for character in text.uppercased() where character != "-" && !character.isWhitespace {
+      let plain: Character =
+        switch character {
+        case "I", "L": "1"
+        case "O": "0"
+        default: character
+        }
+      guard let value = Self.alphabet.firstIndex(of: plain) else {
+        throw .character(character)
+      }
+      values.append(UInt8(value))
+    }
+    guard values.count == Self.digits + 2 else { throw .length(values.count) }
+    self.values = Array(values.prefix(Self.digits))
+    guard Array(values.suffix(2)) == Self.check(self.values) else { throw .check }
+  }
+
+  package var description: String {
+    let all = (values + Self.check(values)).map { Self.alphabet[Int($0)] }
+    return stride(from: 0, to: all.count, by: 4).map { start in
+      String(all[start..<min(start + 4, all.count)])
+    }.joined(separator: "-")
+  }
+
+  /// 20 bits that tell a joiner which of the services on the air is its inviter.
+  package var hint: String {
+    let bits = hash64(values, seed: 0x0068_696E_74) & 0xFFFFF
+    let digits = String(bits, radix: 16)
+    return String(repeating: "0", count: 5 - digits.count) + digits
+  }
+
+  /// What the inviter stores instead of the code itself.
+  package var fingerprint: String {
+    Identity(high: hash64(values, seed: 1), low: hash64(values, seed: 2)).description
+  }
+
+  private static func check(_ values: [UInt8]) -> [UInt8] {
+    let hash = hash64(values, seed: 0x6368_6563_6B)
+    return [UInt8(hash & 31), UInt8(hash >> 5 & 31)]
+  }
+}

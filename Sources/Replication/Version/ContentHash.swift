@@ -1,0 +1,28 @@
+/// Hashes the content of a row, independent of the order of its columns.
+///
+/// A column at its declared default counts for nothing, so a column that a migration adds does
+/// not turn every row into a new version.
+package struct ContentHash: Sendable {
+  private var sum: UInt64 = 0x243F_6A88_85A3_08D3
+
+  package init() {}
+
+  /// Adds one column; `column` is the hash of its name.
+  package mutating func add(column: UInt64, _ value: Value) {
+    let content: UInt64 =
+      switch value {
+      case .null: 1
+      case .integer(let integer): mix(UInt64(bitPattern: integer) ^ 0x11)
+      case .real(let real): mix(real.bitPattern ^ 0x2222)
+      case .text(let bytes): hash64(bytes, seed: 3)
+      case .blob(let bytes): hash64(bytes, seed: 4)
+      }
+    sum &+= mix(column ^ mix(content))
+  }
+
+  /// The hash; never 0, which stands for a deleted row.
+  package var value: UInt64 { max(1, mix(sum)) }
+
+  /// The hash of a column's name, folded as SQLite compares names.
+  package static func column(_ name: String) -> UInt64 { mix(tableSeed(name)) }
+}

@@ -1,0 +1,47 @@
+/// 256 sums over every version that a replica holds; equal content gives equal digests.
+///
+/// Adding is commutative and can be undone, so the digest is kept up to date version by version.
+/// It repairs what the frontier cannot see: a replica that was set back without noticing.
+package struct Digest: Sendable, Equatable {
+  package static let bucketCount = 256
+  package private(set) var buckets: [UInt64]
+
+  package init() { buckets = Array(repeating: 0, count: Self.bucketCount) }
+
+  /// From 256 sums; nil for any other number.
+  package init?(buckets: [UInt64]) {
+    guard buckets.count == Self.bucketCount else { return nil }
+    self.buckets = buckets
+  }
+
+  /// The bucket of a row: the same on every node.
+  package static func bucket(table: UInt64, key: Key) -> Int {
+    Int(hash64(key.bytes, seed: table) & 0xFF)
+  }
+
+  /// Replaces the share of a row's old version by that of its new one.
+  package mutating func replace(table: UInt64, key: Key, old: Version?, new: Version?) {
+    let rowHash = hash64(key.bytes, seed: table)
+    let bucket = Int(rowHash & 0xFF)
+    if let old { buckets[bucket] &-= Self.share(rowHash, old) }
+    if let new { buckets[bucket] &+= Self.share(rowHash, new) }
+  }
+
+  /// The sum of all buckets.
+  package var root: UInt64 { buckets.reduce(0, &+) }
+
+  package func differing(from other: Digest) -> [Int] {
+    (0..<Self.bucketCount).filter { buckets[$0] != other.buckets[$0] }
+  }
+
+  private static func share(_ rowHash: UInt64, _ version: Version) -> UInt64 {
+    var hash = mix(rowHash ^ version.dot.origin.rawValue)
+    hash = mix(hash ^ version.dot.seq)
+    return mix(hash ^ version.hash ^ (version.isDeleted ? 1 : 0))
+  }
+}
+
+/// The seed of a table in hashes: from its name, folded as SQLite compares names.
+package func tableSeed(_ name: String) -> UInt64 {
+  hash64(KeyCollation.nocase.canonical(Array(name.utf8)))
+}

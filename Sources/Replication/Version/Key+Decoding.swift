@@ -1,0 +1,57 @@
+extension Key {
+  /// The key values in canonical form, or nil if the bytes are no key.
+  package var values: [Value]? {
+    var values: [Value] = []
+    var rest = bytes[...]
+    while let tag = rest.popFirst() {
+      switch tag {
+      case Tag.zero - 8...Tag.zero + 8:
+        guard let integer = Self.takeInteger(tag, from: &rest) else { return nil }
+        values.append(.integer(integer))
+      case Tag.real:
+        guard let word = Self.takeWord(8, from: &rest) else { return nil }
+        let bits = word >> 63 == 1 ? word & ~(1 << 63) : ~word
+        values.append(.real(Double(bitPattern: bits)))
+      case Tag.text:
+        guard let content = Self.takeContent(from: &rest) else { return nil }
+        values.append(.text(content))
+      case Tag.blob:
+        guard let content = Self.takeContent(from: &rest) else { return nil }
+        values.append(.blob(content))
+      default: return nil
+      }
+    }
+    return values
+  }
+
+  private static func takeInteger(_ tag: UInt8, from rest: inout ArraySlice<UInt8>) -> Int64? {
+    let count = Int(tag) - Int(Tag.zero)
+    guard let word = takeWord(abs(count), from: &rest) else { return nil }
+    guard count < 0 else { return Int64(exactly: word) }
+    let mask: UInt64 = count == -8 ? .max : (1 << UInt64(-count * 8)) - 1
+    let magnitude = ~word & mask
+    return magnitude == 1 << 63 ? .min : Int64(exactly: magnitude).map { -$0 }
+  }
+
+  private static func takeWord(_ count: Int, from rest: inout ArraySlice<UInt8>) -> UInt64? {
+    guard rest.count >= count else { return nil }
+    let word = rest.prefix(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    rest = rest.dropFirst(count)
+    return word
+  }
+
+  private static func takeContent(from rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+    var content: [UInt8] = []
+    while let byte = rest.popFirst() {
+      if byte != 0 {
+        content.append(byte)
+      } else if rest.first == 0xFF {
+        content.append(0)
+        rest = rest.dropFirst()
+      } else {
+        return content
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,97 @@
+/// How a key column compares its text.
+package enum KeyCollation: Sendable, Equatable {
+  case binary
+  case nocase
+  case rtrim
+}
+
+/// The identity of a row inside its table: its key values in one canonical, ordered encoding.
+///
+/// Two keys that SQLite holds for equal have equal bytes: NOCASE text is folded, RTRIM text is
+/// trimmed, an integral real is written as the integer. The order of the bytes follows the order
+/// of the table, so that work in key order walks its B-tree once. The layout is that of the
+/// FoundationDB tuple layer, with tags of our own.
+package struct Key: Sendable, Hashable, Comparable {
+  package let bytes: [UInt8]
+
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Encodes key values; nil if one is NULL, for a row without a whole key has no identity.
+  package init?(_ values: [Value], collations: [KeyCollation]) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(values.count * 10)
+    for (index, value) in values.enumerated() {
+      switch value {
+      case .null: return nil
+      case .integer(let integer): Self.append(integer, to: &bytes)
+      case .real(let real):
+        if let integer = Int64(exactly: real) {
+          Self.append(integer, to: &bytes)
+        } else {
+          Self.append(real, to: &bytes)
+        }
+      case .text(let text):
+        bytes.append(Tag.text)
+        let collation = index < collations.count ? collations[index] : .binary
+        Self.append(collation.canonical(text), to: &bytes)
+      case .blob(let blob):
+        bytes.append(Tag.blob)
+        Self.append(blob[...], to: &bytes)
+      }
+    }
+    self.bytes = bytes
+  }
+
+  package static func < (left: Key, right: Key) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+
+  enum Tag {
+    /// Zero; n bytes of a positive integer are tagged zero + n, of a negative one zero − n.
+    static let zero: UInt8 = 0x14
+    static let real: UInt8 = 0x21
+    static let text: UInt8 = 0x30
+    static let blob: UInt8 = 0x40
+  }
+
+  private static func append(_ integer: Int64, to bytes: inout [UInt8]) {
+    let magnitude = integer.magnitude
+    let count = (64 - magnitude.leadingZeroBitCount + 7) / 8
+    bytes.append(integer < 0 ? Tag.zero - UInt8(count) : Tag.zero + UInt8(count))
+    let word = integer < 0 ? ~magnitude : magnitude
+    for shift in stride(from: (count - 1) * 8, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+    }
+  }
+
+  private static func append(_ real: Double, to bytes: inout [UInt8]) {
+    bytes.append(Tag.real)
+    let bits = real.bitPattern
+    let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
+    for shift in stride(from: 56, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: ordered >> UInt64(shift)))
+    }
+  }
+
+  /// Zero bytes inside are followed by 0xFF, a lone zero ends the value.
+  private static func append(_ content: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
+    for byte in content {
+      bytes.append(byte)
+      if byte == 0 { bytes.append(0xFF) }
+    }
+    bytes.append(0)
+  }
+}
+
+extension KeyCollation {
+  func canonical(_ text: [UInt8]) -> ArraySlice<UInt8> {
+    switch self {
+    case .binary: return text[...]
+    case .nocase:
+      // "The same as binary, except that the 26 upper case characters of ASCII are folded"
+      // (sqlite.org/datatype3.html#collation).
+      return text.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }[...]
+    case .rtrim: return text[..<(text.lastIndex { $0 != 0x20 }.map { $0 + 1 } ?? 0)]
+    }
+  }
+}

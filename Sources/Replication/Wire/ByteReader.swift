@@ -1,0 +1,110 @@
+/// Reads the primitive fields of the protocol; checks every length before it takes memory.
+package struct ByteReader {
+  private let bytes: [UInt8]
+  private var position: Int
+
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    self.position = 0
+  }
+
+  package var remaining: Int { bytes.count - position }
+  package var isAtEnd: Bool { position == bytes.count }
+
+  package mutating func byte(_ what: String) throws(WireError) -> UInt8 {
+    guard position < bytes.count else { throw WireError(.truncated, what) }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  package mutating func word(_ what: String) throws(WireError) -> UInt64 {
+    guard remaining >= 8 else { throw WireError(.truncated, what) }
+    defer { position += 8 }
+    return bytes.withUnsafeBytes {
+      UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+    }
+  }
+
+  package mutating func uint(_ what: String) throws(WireError) -> UInt64 {
+    var value: UInt64 = 0
+    for shift in stride(from: UInt64(0), through: 63, by: 7) {
+      let next = try byte(what)
+      let bits = UInt64(next & 0x7F)
+      guard shift < 63 || bits <= 1 else { throw WireError(.malformed, what) }
+      value |= bits << shift
+      if next & 0x80 == 0 { return value }
+    }
+    throw WireError(.malformed, what)
+  }
+
+  package mutating func int(_ what: String) throws(WireError) -> Int64 {
+    let raw = try uint(what)
+    return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
+  }
+
+  /// A number of things that follow, at most `limit`, each at least one byte long.
+  package mutating func count(_ what: String, limit: Int) throws(WireError) -> Int {
+    let value = try uint(what)
+    guard value <= UInt64(limit) else { throw WireError(.tooLong, what) }
+    guard value <= UInt64(remaining) else { throw WireError(.truncated, what) }
+    return Int(value)
+  }
+
+  package mutating func blob(_ what: String, limit: Int) throws(WireError) -> [UInt8] {
+    let length = try uint(what)
+    guard length <= UInt64(limit) else { throw WireError(.tooLong, what) }
+    guard length <= UInt64(remaining) else { throw WireError(.truncated, what) }
+    defer { position += Int(length) }
+    return Array(bytes[position..<position + Int(length)])
+  }
+
+  /// Well-formed UTF-8 without NUL.
+  package mutating func text(_ what: String, limit: Int = Limits.name) throws(WireError)
+    -> String
+  {
+    let content = try blob(what, limit: limit)
+    guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
+      throw WireError(.malformed, what)
+    }
+    return text
+  }
+
+  package mutating func identity(_ what: String) throws(WireError) -> Identity {
+    Identity(high: try word(what), low: try word(what))
+  }
+
+  package mutating func value(_ what: String) throws(WireError) -> Value {
+    switch try byte(what) {
+    case 0: return .null
+    case 1: return .integer(try int(what))
+    case 2:
+      let real = Double(bitPattern: try word(what))
+      // SQLite stores NaN as NULL, so no replica can have sent one.
+      guard !real.isNaN else { throw WireError(.malformed, what) }
+      return .real(real)
+    case 3: return .text(try blob(what, limit: Limits.row))
+    case 4: return .blob(try blob(what, limit: Limits.row))
+    default: throw WireError(.malformed, what)
+    }
+  }
+
+  package mutating func frontier(_ what: String) throws(WireError) -> Frontier {
+    let count = try count(what, limit: Limits.frontierEntries)
+    var entries: [Origin: UInt64] = [:]
+    var last: Origin?
+    for _ in 0..<count {
+      let origin = Origin(rawValue: try word(what))
+      let seq = try uint(what)
+      guard last.map({ $0 < origin }) ?? true, 1...(1 << 62) ~= seq else {
+        throw WireError(.malformed, what)
+      }
+      last = origin
+      entries[origin] = seq
+    }
+    return Frontier(entries)
+  }
+
+  package func finish(_ what: String) throws(WireError) {
+    guard isAtEnd else { throw WireError(.malformed, "\(what): more bytes than fields") }
+  }
+}

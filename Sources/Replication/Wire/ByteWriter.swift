@@ -1,0 +1,77 @@
+/// Writes the primitive fields of the protocol into a growing buffer.
+package struct ByteWriter: Sendable {
+  package private(set) var bytes: [UInt8] = []
+
+  package init() {}
+
+  package mutating func byte(_ value: UInt8) { bytes.append(value) }
+
+  /// Eight bytes, big endian.
+  package mutating func word(_ value: UInt64) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// An unsigned integer: seven bits a byte, the lowest first (LEB128).
+  package mutating func uint(_ value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  package mutating func uint(_ value: Int) {
+    precondition(value >= 0, "a negative count of \(value)")
+    uint(UInt64(value))
+  }
+
+  /// A signed integer, zigzag: 0, −1, 1, −2 …
+  package mutating func int(_ value: Int64) {
+    uint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+  }
+
+  /// A length and that many bytes.
+  package mutating func blob(_ value: [UInt8]) {
+    uint(value.count)
+    bytes.append(contentsOf: value)
+  }
+
+  package mutating func text(_ value: String) { blob(Array(value.utf8)) }
+
+  package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+
+  package mutating func identity(_ value: Identity) {
+    word(value.high)
+    word(value.low)
+  }
+
+  package mutating func value(_ value: Value) {
+    switch value {
+    case .null: byte(0)
+    case .integer(let integer):
+      byte(1)
+      int(integer)
+    case .real(let real):
+      byte(2)
+      word(real.bitPattern)
+    case .text(let text):
+      byte(3)
+      blob(text)
+    case .blob(let content):
+      byte(4)
+      blob(content)
+    }
+  }
+
+  package mutating func frontier(_ frontier: Frontier) {
+    let entries = frontier.sorted
+    uint(entries.count)
+    for (origin, seq) in entries {
+      word(origin.rawValue)
+      uint(seq)
+    }
+  }
+
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+}

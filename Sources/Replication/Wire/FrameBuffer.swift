@@ -1,0 +1,30 @@
+/// Cuts a stream of bytes into frames, whatever pieces the bytes arrive in.
+package struct FrameBuffer: Sendable {
+  private var bytes: [UInt8] = []
+  private var start = 0
+  /// The longest frame accepted at present.
+  package var limit: Int
+
+  package init(limit: Int = Limits.greetingFrame) { self.limit = limit }
+
+  package mutating func append(_ more: [UInt8]) {
+    if start > 0 {
+      bytes.removeFirst(start)
+      start = 0
+    }
+    bytes.append(contentsOf: more)
+  }
+
+  /// The next whole frame without its length, or nil if more bytes are needed.
+  ///
+  /// A length of 0 or beyond the limit is refused before any memory is taken for it.
+  package mutating func next() throws(WireError) -> [UInt8]? {
+    guard bytes.count - start >= 4 else { return nil }
+    let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+    guard length > 0 else { throw WireError(.malformed, "a frame of length 0") }
+    guard length <= limit else { throw WireError(.tooLong, "a frame of \(length) bytes") }
+    guard bytes.count - start >= 4 + length else { return nil }
+    defer { start += 4 + length }
+    return Array(bytes[start + 4..<start + 4 + length])
+  }
+}

@@ -1,0 +1,24 @@
+/// The limits of the protocol; whatever exceeds one ends the connection.
+package enum Limits {
+  /// Longest frame once both sides have said Hello.
+  package static let frame = 1 << 20
+  /// Longest frame before that.
+  package static let greetingFrame = 4 << 10
+  /// Largest row that travels, encoded.
+  package static let row = 64 << 20
+  /// Longest name of a node, a site, a table or a column.
+  package static let name = 512
+  package static let columns = 2_000
+  package static let frontierEntries = 65_536
+  package static let rowsPerBatch = 65_536
+  package static let tablesPerBatch = 2_048
+  /// Up to this many rows ...
+  package static let wholeRows = 1_000
+  /// ... and this many bytes an exchange is merged in one commit.
+  package static let wholeBytes = 1 << 20
+  package static let addresses = 16
+  package static let members = 1_024
+  package static let reason = 1_024
+  /// Longest SQL text of one schema object.
+  package static let schemaText = 512 << 10
+}

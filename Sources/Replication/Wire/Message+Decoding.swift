@@ -1,0 +1,137 @@
+extension Message {
+  /// Reads the type and body of one frame (what follows the length).
+  package init(frame: [UInt8]) throws(WireError) {
+    var reader = ByteReader(frame)
+    let number = try reader.byte("a frame")
+    guard let type = MessageType(rawValue: number) else {
+      throw WireError(.unknownType, String(number))
+    }
+    switch type {
+    case .rows:
+      self = .rows(Array(frame.dropFirst()))
+      return
+    case .part:
+      self = .part(Array(frame.dropFirst()))
+      return
+    case .hello: self = .hello(try Hello(from: &reader))
+    case .have: self = .have(try Have(from: &reader))
+    case .begin: self = .begin(try Begin(from: &reader))
+    case .end:
+      self = .end(End(rows: try reader.uint("End"), check: try reader.word("End")))
+    case .ping: self = .ping(clock: try reader.int("Ping"))
+    case .pong: self = .pong(echo: try reader.int("Pong"), clock: try reader.int("Pong"))
+    case .members: self = .members(try Member.list(from: &reader))
+    case .buckets: self = .buckets(try Buckets(from: &reader))
+    case .join:
+      self = .join(Join(code: try reader.text("Join"), name: try reader.text("Join")))
+    case .admit: self = .admit(try Admit(from: &reader))
+    case .schema: self = .schema(try SchemaObject(from: &reader))
+    case .bye:
+      let code = Bye.Code(rawValue: try reader.uint("Bye"))
+      self = .bye(Bye(code, try reader.text("Bye", limit: Limits.reason)))
+    }
+    try reader.finish("message \(type)")
+  }
+}
+
+extension Hello {
+  init(from reader: inout ByteReader) throws(WireError) {
+    for expected in Message.magic {
+      guard try reader.byte("Hello") == expected else {
+        throw WireError(.malformed, "Hello: the peer is another program, it")
+      }
+    }
+    self.version = try reader.uint("Hello")
+    guard let purpose = Purpose(rawValue: try reader.byte("Hello")) else {
+      throw WireError(.malformed, "Hello")
+    }
+    self.purpose = purpose
+    self.site = try reader.identity("Hello")
+    self.node = try reader.identity("Hello")
+    self.name = try reader.text("Hello")
+    self.run = try reader.word("Hello")
+    self.clock = try reader.int("Hello")
+    guard let port = UInt16(exactly: try reader.uint("Hello")) else {
+      throw WireError(.malformed, "Hello")
+    }
+    self.port = port
+    self.schema = try reader.word("Hello")
+  }
+}
+
+extension Have {
+  init(from reader: inout ByteReader) throws(WireError) {
+    let flags = try reader.byte("Have")
+    guard flags <= 1 else { throw WireError(.malformed, "Have") }
+    self.asks = flags == 1
+    self.frontier = try reader.frontier("Have")
+    self.frontierHash = try reader.word("Have")
+    self.rootDigest = try reader.word("Have")
+    self.resume = try reader.frontier("Have")
+  }
+}
+
+extension Begin {
+  init(from reader: inout ByteReader) throws(WireError) {
+    let kind = try reader.byte("Begin")
+    self.rows = try reader.uint("Begin")
+    switch kind {
+    case 0: self.kind = .full(covers: try reader.frontier("Begin"))
+    case 1:
+      let origin = Origin(rawValue: try reader.word("Begin"))
+      let from = try reader.uint("Begin")
+      let to = try reader.uint("Begin")
+      guard from < to, to <= 1 << 62 else { throw WireError(.malformed, "Begin") }
+      self.kind = .push(origin: origin, from: from, to: to)
+    case 2: self.kind = .repair
+    default: throw WireError(.malformed, "Begin")
+    }
+  }
+}
+
+extension Member {
+  static func list(from reader: inout ByteReader) throws(WireError) -> [Member] {
+    let count = try reader.count("Members", limit: Limits.members)
+    var members: [Member] = []
+    for _ in 0..<count {
+      let node = try reader.identity("Members")
+      let name = try reader.text("Members")
+      let addresses = try reader.count("Members", limit: Limits.addresses)
+      var texts: [String] = []
+      for _ in 0..<addresses { texts.append(try reader.text("Members")) }
+      members.append(Member(node: node, name: name, addresses: texts))
+    }
+    return members
+  }
+}
+
+extension Buckets {
+  init(from reader: inout ByteReader) throws(WireError) {
+    self.frontierHash = try reader.word("Buckets")
+    var sums: [UInt64] = []
+    for _ in 0..<Digest.bucketCount { sums.append(try reader.word("Buckets")) }
+    guard let digest = Digest(buckets: sums) else { throw WireError(.malformed, "Buckets") }
+    self.digest = digest
+  }
+}
+
+extension Admit {
+  init(from reader: inout ByteReader) throws(WireError) {
+    self.site = try reader.identity("Admit")
+    self.siteName = try reader.text("Admit")
+    self.nodeName = try reader.text("Admit")
+    self.rows = try reader.uint("Admit")
+    self.objects = try reader.uint("Admit")
+  }
+}
+
+extension SchemaObject {
+  init(from reader: inout ByteReader) throws(WireError) {
+    guard let kind = Kind(rawValue: try reader.byte("Schema")) else {
+      throw WireError(.malformed, "Schema")
+    }
+    self.kind = kind
+    self.name = try reader.text("Schema")
+    self.sql = try reader.text("Schema", limit: Limits.schemaText)
+  }
+}

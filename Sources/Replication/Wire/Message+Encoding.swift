@@ -1,0 +1,161 @@
+/// The number of each message type on the wire.
+enum MessageType: UInt8 {
+  case hello = 1
+  case have = 2
+  case begin = 3
+  case rows = 4
+  case part = 5
+  case end = 6
+  case ping = 7
+  case pong = 8
+  case members = 9
+  case buckets = 10
+  case join = 11
+  case admit = 12
+  case schema = 13
+  case bye = 14
+}
+
+extension Message {
+  /// "FLOT": the first bytes of a Hello, so that another program on the port is noticed at once.
+  static let magic: [UInt8] = [0x46, 0x4C, 0x4F, 0x54]
+
+  /// The whole frame: length, type, body.
+  package var frame: [UInt8] {
+    var body = ByteWriter()
+    let type = write(to: &body)
+    var frame = ByteWriter()
+    let length = UInt32(body.bytes.count + 1)
+    precondition(length <= Limits.frame, "a frame of \(length) bytes")
+    withUnsafeBytes(of: length.bigEndian) { frame.raw(Array($0)) }
+    frame.byte(type.rawValue)
+    frame.raw(body.bytes)
+    return frame.bytes
+  }
+
+  private func write(to body: inout ByteWriter) -> MessageType {
+    switch self {
+    case .hello(let hello):
+      hello.write(to: &body)
+      return .hello
+    case .have(let have):
+      have.write(to: &body)
+      return .have
+    case .begin(let begin):
+      begin.write(to: &body)
+      return .begin
+    case .rows(let bytes):
+      body.raw(bytes)
+      return .rows
+    case .part(let bytes):
+      body.raw(bytes)
+      return .part
+    case .end(let end):
+      body.uint(end.rows)
+      body.word(end.check)
+      return .end
+    case .ping(let clock):
+      body.int(clock)
+      return .ping
+    case .pong(let echo, let clock):
+      body.int(echo)
+      body.int(clock)
+      return .pong
+    default: return writeRest(to: &body)
+    }
+  }
+
+  private func writeRest(to body: inout ByteWriter) -> MessageType {
+    switch self {
+    case .members(let members):
+      body.uint(members.count)
+      for member in members { member.write(to: &body) }
+      return .members
+    case .buckets(let buckets):
+      body.word(buckets.frontierHash)
+      for bucket in buckets.digest.buckets { body.word(bucket) }
+      return .buckets
+    case .join(let join):
+      body.text(join.code)
+      body.text(join.name)
+      return .join
+    case .admit(let admit):
+      admit.write(to: &body)
+      return .admit
+    case .schema(let object):
+      body.byte(object.kind.rawValue)
+      body.text(object.name)
+      body.text(object.sql)
+      return .schema
+    case .bye(let bye):
+      body.uint(bye.code.rawValue)
+      body.text(String(bye.reason.prefix(Limits.reason / 4)))
+      return .bye
+    default: preconditionFailure("message \(self) has no encoding")
+    }
+  }
+}
+
+extension Hello {
+  func write(to body: inout ByteWriter) {
+    body.raw(Message.magic)
+    body.uint(version)
+    body.byte(purpose.rawValue)
+    body.identity(site)
+    body.identity(node)
+    body.text(name)
+    body.word(run)
+    body.int(clock)
+    body.uint(UInt64(port))
+    body.word(schema)
+  }
+}
+
+extension Have {
+  func write(to body: inout ByteWriter) {
+    body.byte(asks ? 1 : 0)
+    body.frontier(frontier)
+    body.word(frontierHash)
+    body.word(rootDigest)
+    body.frontier(resume)
+  }
+}
+
+extension Begin {
+  func write(to body: inout ByteWriter) {
+    switch kind {
+    case .full(let covers):
+      body.byte(0)
+      body.uint(rows)
+      body.frontier(covers)
+    case .push(let origin, let from, let to):
+      body.byte(1)
+      body.uint(rows)
+      body.word(origin.rawValue)
+      body.uint(from)
+      body.uint(to)
+    case .repair:
+      body.byte(2)
+      body.uint(rows)
+    }
+  }
+}
+
+extension Member {
+  func write(to body: inout ByteWriter) {
+    body.identity(node)
+    body.text(name)
+    body.uint(addresses.count)
+    for address in addresses { body.text(address) }
+  }
+}
+
+extension Admit {
+  func write(to body: inout ByteWriter) {
+    body.identity(site)
+    body.text(siteName)
+    body.text(nodeName)
+    body.uint(rows)
+    body.uint(objects)
+  }
+}

@@ -1,0 +1,85 @@
+/// A joiner shows the code of its invitation.
+package struct Join: Sendable, Equatable {
+  package var code: String
+  /// The name that the joiner would like.
+  package var name: String
+
+  package init(code: String, name: String) {
+    self.code = code
+    self.name = name
+  }
+}
+
+/// The inviter lets the joiner in.
+package struct Admit: Sendable, Equatable {
+  package var site: Identity
+  package var siteName: String
+  /// The name that the joiner gets: its wish, or that with "-2".
+  package var nodeName: String
+  /// About how many rows the first copy has.
+  package var rows: UInt64
+  /// How many `schema` messages follow.
+  package var objects: UInt64
+
+  package init(
+    site: Identity, siteName: String, nodeName: String, rows: UInt64, objects: UInt64
+  ) {
+    self.site = site
+    self.siteName = siteName
+    self.nodeName = nodeName
+    self.rows = rows
+    self.objects = objects
+  }
+}
+
+/// One object of the site's schema, as SQLite's schema table has it.
+package struct SchemaObject: Sendable, Equatable {
+  package enum Kind: UInt8, Sendable {
+    case table = 0
+    case index = 1
+    case view = 2
+    case trigger = 3
+  }
+
+  package var kind: Kind
+  package var name: String
+  package var sql: String
+
+  package init(kind: Kind, name: String, sql: String) {
+    self.kind = kind
+    self.name = name
+    self.sql = sql
+  }
+}
+
+/// Ends the connection with a reason that a person understands.
+package struct Bye: Sendable, Equatable {
+  /// Codes are stable; a receiver treats an unknown one as `other`.
+  package struct Code: Sendable, Hashable {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package static let other = Code(rawValue: 0)
+    package static let stopping = Code(rawValue: 1)
+    package static let version = Code(rawValue: 2)
+    package static let anotherSite = Code(rawValue: 3)
+    package static let badMessage = Code(rawValue: 4)
+    package static let duplicate = Code(rawValue: 5)
+    package static let silent = Code(rawValue: 6)
+    package static let invitationUnknown = Code(rawValue: 7)
+    package static let invitationUsed = Code(rawValue: 8)
+    package static let invitationExpired = Code(rawValue: 9)
+    package static let oneself = Code(rawValue: 10)
+    package static let storage = Code(rawValue: 11)
+    package static let leaving = Code(rawValue: 12)
+    package static let busy = Code(rawValue: 13)
+  }
+
+  package var code: Code
+  package var reason: String
+
+  package init(_ code: Code, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+}

@@ -1,0 +1,136 @@
+/// One message between two nodes; `docs/protocol.md` has every field.
+package enum Message: Sendable, Equatable {
+  case hello(Hello)
+  case have(Have)
+  case begin(Begin)
+  /// A batch of rows (see `RowBatch`), or the last piece of one.
+  case rows([UInt8])
+  /// A piece of a batch that is too long for one frame; more pieces follow, then `rows`.
+  case part([UInt8])
+  case end(End)
+  case ping(clock: Int64)
+  case pong(echo: Int64, clock: Int64)
+  case members([Member])
+  case buckets(Buckets)
+  case join(Join)
+  case admit(Admit)
+  case schema(SchemaObject)
+  case bye(Bye)
+}
+
+/// The first message of each side.
+package struct Hello: Sendable, Equatable {
+  package enum Purpose: UInt8, Sendable {
+    case member = 0
+    case join = 1
+  }
+
+  /// The newest protocol version that the sender speaks.
+  package var version: UInt64
+  package var purpose: Purpose
+  package var site: Identity
+  package var node: Identity
+  package var name: String
+  /// Random per start of the node: two lives of one node are told apart.
+  package var run: UInt64
+  /// The sender's clock, ms since 1970.
+  package var clock: Int64
+  /// The port that the sender listens on; 0 if it does not.
+  package var port: UInt16
+  /// Hash of the names and columns of all tracked tables.
+  package var schema: UInt64
+
+  package init(
+    version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,
+    clock: Int64, port: UInt16, schema: UInt64
+  ) {
+    self.version = version
+    self.purpose = purpose
+    self.site = site
+    self.node = node
+    self.name = name
+    self.run = run
+    self.clock = clock
+    self.port = port
+    self.schema = schema
+  }
+}
+
+/// What the sender holds: its whole frontier the first time, later the entries that changed.
+package struct Have: Sendable, Equatable {
+  package var frontier: Frontier
+  /// Hash of the sender's whole frontier, and its root digest at that frontier.
+  package var frontierHash: UInt64
+  package var rootDigest: UInt64
+  /// How far an interrupted catch-up from the receiver of this message was worked through.
+  package var resume: Frontier
+  /// Asks for an exchange at once, even if it turns out empty.
+  package var asks: Bool
+
+  package init(
+    frontier: Frontier, frontierHash: UInt64, rootDigest: UInt64, resume: Frontier = Frontier(),
+    asks: Bool = false
+  ) {
+    self.frontier = frontier
+    self.frontierHash = frontierHash
+    self.rootDigest = rootDigest
+    self.resume = resume
+    self.asks = asks
+  }
+}
+
+/// Opens an exchange.
+package struct Begin: Sendable, Equatable {
+  package enum Kind: Sendable, Equatable {
+    /// Everything above the receiver's frontier; `covers` is the sender's frontier.
+    case full(covers: Frontier)
+    /// The author's own fresh edits (origin, from, to].
+    case push(origin: Origin, from: UInt64, to: UInt64)
+    /// Every version of some digest buckets; moves no frontier.
+    case repair
+  }
+
+  package var kind: Kind
+  /// About how many rows will follow.
+  package var rows: UInt64
+
+  package init(_ kind: Kind, rows: UInt64) {
+    self.kind = kind
+    self.rows = rows
+  }
+}
+
+/// Closes an exchange: how many rows it had and the sum of their checks.
+package struct End: Sendable, Equatable {
+  package var rows: UInt64
+  package var check: UInt64
+
+  package init(rows: UInt64, check: UInt64) {
+    self.rows = rows
+    self.check = check
+  }
+}
+
+/// A member as another one knows it.
+package struct Member: Sendable, Equatable {
+  package var node: Identity
+  package var name: String
+  package var addresses: [String]
+
+  package init(node: Identity, name: String, addresses: [String]) {
+    self.node = node
+    self.name = name
+    self.addresses = addresses
+  }
+}
+
+/// The sender's digest, for a receiver that holds the same frontier.
+package struct Buckets: Sendable, Equatable {
+  package var frontierHash: UInt64
+  package var digest: Digest
+
+  package init(frontierHash: UInt64, digest: Digest) {
+    self.frontierHash = frontierHash
+    self.digest = digest
+  }
+}

@@ -1,0 +1,54 @@
+/// How a table is written in a batch: its name and columns, the key columns first.
+package struct TableShape: Sendable, Hashable {
+  package var name: String
+  package var keyCount: Int
+  package var columns: [String]
+
+  package init(name: String, keyCount: Int, columns: [String]) {
+    self.name = name
+    self.keyCount = keyCount
+    self.columns = columns
+  }
+}
+
+/// One row version as it travels.
+package struct WireRow: Sendable, Equatable {
+  package enum Content: Sendable, Equatable {
+    /// Every column of the table's shape.
+    case values([Value])
+    /// The row is deleted: the key alone.
+    case deleted(key: [Value])
+    /// The row is larger than may travel: the key alone.
+    case withheld(key: [Value])
+  }
+
+  /// Index into the batch's tables.
+  package var table: Int
+  package var version: Version
+  package var content: Content
+
+  package init(table: Int, version: Version, content: Content) {
+    self.table = table
+    self.version = version
+    self.content = content
+  }
+
+  /// What this row adds to the check of its exchange.
+  package var check: UInt64 {
+    mix(mix(version.dot.origin.rawValue) ^ mix(version.dot.seq) ^ version.hash)
+  }
+}
+
+/// A batch of rows that explains itself: tables, origins, rows.
+package struct RowBatch: Sendable, Equatable {
+  package var tables: [TableShape]
+  package var rows: [WireRow]
+
+  package init(tables: [TableShape], rows: [WireRow]) {
+    self.tables = tables
+    self.rows = rows
+  }
+
+  /// The sum of the rows' checks.
+  package var check: UInt64 { rows.reduce(0) { $0 &+ $1.check } }
+}
