@@ -20,6 +20,7 @@ extension Session {
     var check: UInt64 = 0
     var isMerging = false
     var isLast = false
+    var isPause = false
   }
 
   /// True while rows of a catch-up arrive.
@@ -68,7 +69,7 @@ extension Session {
   }
 
   mutating func endReceiving(
-    _ end: End, _ directives: inout [Directive], _ now: Instant
+    _ end: End, isPause: Bool, _ directives: inout [Directive], _ now: Instant
   ) {
     switch incoming.phase {
     case .idle: fail(Bye(.badMessage, "End outside an exchange"), &directives)
@@ -80,6 +81,7 @@ extension Session {
       guard incoming.pieces.isEmpty else {
         return fail(Bye(.badMessage, "End inside a batch"), &directives)
       }
+      incoming.isPause = isPause
       merge(begin, end: end, &directives)
     }
   }
@@ -90,7 +92,8 @@ extension Session {
     guard let peer else { preconditionFailure("rows before Hello in state \(state)") }
     let merge = Merge(
       sender: peer.node, kind: begin.kind, batches: incoming.staged,
-      rowsBefore: incoming.rows, checkBefore: incoming.check, end: end)
+      rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
+      movesFrontier: end != nil && !incoming.isPause && begin.kind != .repair)
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true
@@ -111,6 +114,7 @@ extension Session {
       return
     }
     incoming.phase = .idle
+    guard !incoming.isPause else { return }
     switch begin.kind {
     case .full(let covers): peerHolds(covers, &directives)
     case .push(let origin, _, let to): peerHolds(Frontier([origin: to]), &directives)

@@ -143,4 +143,26 @@ extension Session {
     }
     considerExport(&directives, now)
   }
+
+  /// Ends the exchange for now and opens the next, which goes on where this one stopped.
+  mutating func pauseSending(
+    _ progress: Frontier, _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard case .sending = outgoing.phase else { return }
+    send(.pause(End(rows: outgoing.rows, check: outgoing.check)), &directives, now)
+    outgoing.phase = .idle
+    outgoing.wantsRoom = false
+    outgoing.resume.join(progress)
+    directives.append(.closeExport)
+    open(outgoing.scope.going(on: progress), &directives)
+  }
+}
+
+extension Session.ExportScope {
+  fileprivate func going(on progress: Frontier) -> Self {
+    switch self {
+    case .above(let frontier): .above(frontier.joined(progress))
+    case .buckets: self
+    }
+  }
 }

@@ -87,6 +87,7 @@ package struct Session: Sendable {
     case .exported(let batch, let rows, let check):
       sendBatch(batch, rows: rows, check: check, &directives, now)
     case .exportDone: endSending(&directives, now)
+    case .exportPaused(let progress): pauseSending(progress, &directives, now)
     case .exportFailed(let reason): fail(Bye(.storage, reason), &directives)
     case .drained:
       if outgoing.wantsRoom {
@@ -132,7 +133,8 @@ package struct Session: Sendable {
     case .begin(let begin): beginReceiving(begin, &directives)
     case .part(let bytes): receivePart(bytes, &directives)
     case .rows(let bytes): receiveBatch(bytes, &directives)
-    case .end(let end): endReceiving(end, &directives, now)
+    case .end(let end): endReceiving(end, isPause: false, &directives, now)
+    case .pause(let end): endReceiving(end, isPause: true, &directives, now)
     case .ping(let clock): send(.pong(echo: clock, clock: now.wall), &directives, now)
     case .pong(let echo, let clock): hearPong(echo: echo, clock: clock, &directives, now)
     case .members(let members): directives.append(.members(members))

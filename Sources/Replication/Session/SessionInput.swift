@@ -19,6 +19,8 @@ extension Session {
     /// The next batch of the export; at most `Limits.row` long.
     case exported(batch: [UInt8], rows: UInt64, check: UInt64)
     case exportDone
+    /// The snapshot was held for too long: a new exchange goes on from `progress`.
+    case exportPaused(progress: Frontier)
     case exportFailed(String)
     case merged(MergeResult)
     case mergeFailed(Bye)
@@ -71,12 +73,14 @@ package struct Merge: Sendable, Equatable {
   /// Rows and check of the steps before this one.
   package var rowsBefore: UInt64
   package var checkBefore: UInt64
-  /// Set in the last step: then the frontier moves, in the same commit.
+  /// Set in the last step.
   package var end: End?
+  /// Whether the frontier moves, in the same commit; never at a pause.
+  package var movesFrontier: Bool
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,
-    checkBefore: UInt64, end: End?
+    checkBefore: UInt64, end: End?, movesFrontier: Bool
   ) {
     self.sender = sender
     self.kind = kind
@@ -84,6 +88,7 @@ package struct Merge: Sendable, Equatable {
     self.rowsBefore = rowsBefore
     self.checkBefore = checkBefore
     self.end = end
+    self.movesFrontier = movesFrontier
   }
 }
 

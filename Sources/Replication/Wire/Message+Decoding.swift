@@ -18,6 +18,8 @@ extension Message {
     case .begin: self = .begin(try Begin(from: &reader))
     case .end:
       self = .end(End(rows: try reader.uint("End"), check: try reader.word("End")))
+    case .pause:
+      self = .pause(End(rows: try reader.uint("Pause"), check: try reader.word("Pause")))
     case .ping: self = .ping(clock: try reader.int("Ping"))
     case .pong: self = .pong(echo: try reader.int("Pong"), clock: try reader.int("Pong"))
     case .members: self = .members(try Member.list(from: &reader))

@@ -14,6 +14,7 @@ enum MessageType: UInt8 {
   case admit = 12
   case schema = 13
   case bye = 14
+  case pause = 15
 }
 
 extension Message {
@@ -87,6 +88,10 @@ extension Message {
       body.text(object.name)
       body.text(object.sql)
       return .schema
+    case .pause(let end):
+      body.uint(end.rows)
+      body.word(end.check)
+      return .pause
     case .bye(let bye):
       body.uint(bye.code.rawValue)
       body.text(String(bye.reason.prefix(Limits.reason / 4)))

@@ -8,6 +8,8 @@ package enum Message: Sendable, Equatable {
   /// A piece of a batch that is too long for one frame; more pieces follow, then `rows`.
   case part([UInt8])
   case end(End)
+  /// Ends an exchange for now: what came is merged, the frontier stays, the rest follows.
+  case pause(End)
   case ping(clock: Int64)
   case pong(echo: Int64, clock: Int64)
   case members([Member])
