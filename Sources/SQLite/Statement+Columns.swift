@@ -25,6 +25,14 @@ extension Statement {
     return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
+  /// The length in bytes of a blob or text column, without copying it.
+  package func byteCount(_ index: Int) -> Int {
+    switch sqlite3_column_type(handle, Int32(index)) {
+    case SQLITE_TEXT, SQLITE_BLOB: Int(sqlite3_column_bytes(handle, Int32(index)))
+    default: 0
+    }
+  }
+
   /// The value of a column in its own storage class.
   package func value(_ index: Int) -> Value {
     let i = Int32(index)

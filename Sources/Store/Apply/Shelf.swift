@@ -1,0 +1,91 @@
+import Replication
+import SQLite
+
+/// Rows that cannot be put into their table at present, wholly or in part.
+struct Shelf {
+  enum Why: String, Sendable {
+    /// The row stands in its table; some of its columns do not exist here yet.
+    case columns
+    /// The table does not exist here, or is not tracked yet.
+    case table
+    /// The row would break a constraint beside what stands.
+    case constraint
+    /// The row is larger than may travel; its content is not here.
+    case tooLarge = "too-large"
+
+    /// True if the row itself is missing from its table.
+    var isWhole: Bool { self != .columns }
+  }
+
+  struct Entry {
+    var why: Why
+    /// The named values that are kept: all of them, or those without a column here.
+    var values: [(name: String, value: Replication.Value)]
+    var keyCount: Int
+  }
+
+  let connection: Connection
+
+  func entry(table: Int64, key: Key) throws(SQLiteError) -> Entry? {
+    let row = try connection.row(
+      "SELECT why, row FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
+      [.integer(table), .blob(key.bytes)])
+    guard let row, let why = row[0].string.flatMap(Why.init) else { return nil }
+    return Self.decode(row[1].blob ?? [], why)
+  }
+
+  func put(_ entry: Entry, table: Int64, key: Key) throws(SQLiteError) {
+    try connection.run(
+      "INSERT OR REPLACE INTO _flotilla_shelf(tbl, key, why, row) VALUES (?, ?, ?, ?)",
+      [
+        .integer(table), .blob(key.bytes), .string(entry.why.rawValue),
+        .blob(Self.encode(entry)),
+      ])
+  }
+
+  func remove(table: Int64, key: Key) throws(SQLiteError) {
+    try connection.run(
+      "DELETE FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
+      [.integer(table), .blob(key.bytes)])
+  }
+
+  var isEmpty: Bool {
+    get throws(SQLiteError) {
+      try connection.row("SELECT 1 FROM _flotilla_shelf LIMIT 1") == nil
+    }
+  }
+
+  /// Keys on the shelf for one of the given reasons, of one table.
+  func keys(table: Int64, why: [Why], limit: Int) throws(SQLiteError) -> [Key] {
+    let reasons = why.map { literal($0.rawValue) }.joined(separator: ", ")
+    return try connection.rows(
+      "SELECT key FROM _flotilla_shelf WHERE tbl = ? AND why IN (\(reasons)) LIMIT ?",
+      [.integer(table), .integer(Int64(limit))]
+    ).compactMap { $0[0].blob.map(Key.init) }
+  }
+
+  static func encode(_ entry: Entry) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.uint(entry.keyCount)
+    writer.uint(entry.values.count)
+    for (name, value) in entry.values {
+      writer.text(name)
+      writer.value(value)
+    }
+    return writer.bytes
+  }
+
+  static func decode(_ bytes: [UInt8], _ why: Why) -> Entry? {
+    var reader = ByteReader(bytes)
+    var values: [(name: String, value: Replication.Value)] = []
+    do {
+      let keyCount = Int(try reader.uint("shelf"))
+      for _ in 0..<(try reader.count("shelf", limit: Limits.columns)) {
+        values.append((try reader.text("shelf"), try reader.value("shelf")))
+      }
+      return Entry(why: why, values: values, keyCount: keyCount)
+    } catch {
+      return nil
+    }
+  }
+}

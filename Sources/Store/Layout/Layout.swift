@@ -1,0 +1,71 @@
+import SQLite
+
+/// Flotilla's own tables inside the replica; every name starts with `_flotilla_`.
+enum Layout {
+  /// The format of these tables; a newer one is refused, an older one upgraded.
+  static let format: Int64 = 1
+
+  /// What each table is for:
+  ///
+  /// - `meta`: names and ids of site, node and origin, one value each.
+  /// - `table`: the site's tracked tables and their rules; replicated like any other table.
+  /// - `local`: this replica's number for each table name, and how far a comparison has come.
+  /// - `origin`: the frontier; a small number stands for each origin inside `version`.
+  /// - `version`: the newest version of each row, clustered by key. There is no index by
+  ///   (origin, seq): it would double the cost of folding and applying.
+  /// - `digest`: 256 sums over `version`.
+  /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
+  /// - `conflict`: rows that were replaced without their author having seen it.
+  /// - `progress`: how far an interrupted catch-up was worked through, per sender.
+  /// - `peer`: the members that were met, with their last good address.
+  /// - `invitation`: open, used and expired invitations.
+  static let statements = """
+    CREATE TABLE _flotilla_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
+    CREATE TABLE _flotilla_table(
+      name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, rule TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE _flotilla_local(
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT,
+      comparing BLOB, baseline INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE _flotilla_origin(
+      id INTEGER PRIMARY KEY, origin INTEGER NOT NULL UNIQUE, seq INTEGER NOT NULL
+    );
+    CREATE TABLE _flotilla_version(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
+      stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER,
+      PRIMARY KEY(tbl, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE _flotilla_digest(bucket INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
+    CREATE TABLE _flotilla_shelf(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB,
+      PRIMARY KEY(tbl, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE _flotilla_conflict(
+      id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL, at INTEGER NOT NULL,
+      reason TEXT NOT NULL, row BLOB
+    );
+    CREATE TABLE _flotilla_progress(sender TEXT PRIMARY KEY NOT NULL, frontier BLOB NOT NULL)
+      WITHOUT ROWID;
+    CREATE TABLE _flotilla_peer(
+      node TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, address TEXT, seen INTEGER,
+      offset INTEGER NOT NULL DEFAULT 0, frontier BLOB
+    ) WITHOUT ROWID;
+    CREATE TABLE _flotilla_invitation(
+      fingerprint TEXT PRIMARY KEY NOT NULL, hint TEXT NOT NULL, expires INTEGER NOT NULL,
+      role TEXT NOT NULL, used INTEGER
+    ) WITHOUT ROWID;
+    """
+
+  /// Removes every table of Flotilla from the file.
+  static func remove(from connection: Connection) throws(SQLiteError) {
+    let names = try connection.rows(
+      """
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'table' AND name LIKE '\\_flotilla\\_%' ESCAPE '\\'
+      """)
+    for name in names.compactMap({ $0[0].string }) {
+      try connection.execute("DROP TABLE \(quoted(name))")
+    }
+  }
+}

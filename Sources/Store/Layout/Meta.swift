@@ -1,0 +1,42 @@
+import Replication
+import SQLite
+
+/// The single values of a replica: who it is, and which site it belongs to.
+struct Meta {
+  enum Name: String {
+    case format
+    case site
+    case siteName
+    case node
+    case nodeName
+    /// The local number of the origin under which this replica writes.
+    case origin
+    /// The journal mode before Flotilla, to be restored on leaving.
+    case journalMode
+    /// Where the file was when it was last opened.
+    case path
+    /// Set while the first copy is not complete, to the address that it comes from.
+    case joining
+  }
+
+  let connection: Connection
+
+  func text(_ name: Name) throws(SQLiteError) -> String? {
+    try value(name).string
+  }
+
+  func integer(_ name: Name) throws(SQLiteError) -> Int64? {
+    try value(name).integer
+  }
+
+  private func value(_ name: Name) throws(SQLiteError) -> SQLite.Value {
+    try connection.scalar(
+      "SELECT value FROM _flotilla_meta WHERE name = ?", [.string(name.rawValue)])
+  }
+
+  func set(_ name: Name, _ value: SQLite.Value) throws(SQLiteError) {
+    try connection.run(
+      "INSERT OR REPLACE INTO _flotilla_meta(name, value) VALUES (?, ?)",
+      [.string(name.rawValue), value])
+  }
+}

@@ -1,0 +1,40 @@
+import Replication
+import SQLite
+
+/// One table of the site as this replica knows it.
+struct ReplicaTable {
+  /// This replica's number for the table, as the journal and the version table write it.
+  let id: Int64
+  let name: String
+  /// Nil while the table does not exist here: its rows wait on the shelf.
+  let schema: TableSchema?
+  /// True if the site tracks it.
+  let isTracked: Bool
+  /// Existing rows were here before the table became the site's: they rank lowest.
+  let isBaseline: Bool
+  /// The seed of its hashes, equal on every node.
+  let seed: UInt64
+  let keyCollations: [KeyCollation]
+  let statements: RowStatements?
+
+  init(id: Int64, name: String, schema: TableSchema?, isTracked: Bool, isBaseline: Bool) {
+    self.id = id
+    self.name = name
+    self.schema = schema
+    self.isTracked = isTracked
+    self.isBaseline = isBaseline
+    self.seed = tableSeed(name)
+    self.keyCollations =
+      schema?.keyCollations.map { collation in
+        switch collation {
+        case "NOCASE": .nocase
+        case "RTRIM": .rtrim
+        default: .binary
+        }
+      } ?? []
+    self.statements = schema.map(RowStatements.init)
+  }
+
+  /// The identity of a row from its key values; nil if one is NULL.
+  func key(_ values: [Replication.Value]) -> Key? { Key(values, collations: keyCollations) }
+}

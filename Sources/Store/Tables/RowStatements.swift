@@ -1,0 +1,88 @@
+import Replication
+import SQLite
+
+/// The SQL that reads and writes single rows of one table, made from its local schema alone.
+struct RowStatements {
+  /// How the table travels: the key columns first, generated columns not at all.
+  let shape: TableShape
+  /// For each column of the shape: the hash of its name.
+  let columnHashes: [UInt64]
+  /// For each column of the shape: the value that counts for nothing in the content hash.
+  let defaults: [Replication.Value?]
+  /// Every column of the shape, by key.
+  let selectByKey: String
+  let deleteByKey: String
+  let existsByKey: String
+
+  private let table: String
+  private let keyCondition: String
+  /// A key column can change though the row stays the same one (case, 1 for 1.0).
+  private let writesKey: Bool
+
+  init(_ schema: TableSchema) {
+    let others = schema.shippedColumns.filter { !schema.key.contains($0) }
+    let columns = (schema.key + others).map { schema.columns[$0] }
+    self.shape = TableShape(
+      name: schema.name, keyCount: schema.key.count, columns: columns.map(\.name))
+    self.columnHashes = columns.map { ContentHash.column($0.name) }
+    self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
+    self.table = "main." + quoted(schema.name)
+    self.keyCondition = schema.key
+      .map { "\(quoted(schema.columns[$0].name)) = ?" }.joined(separator: " AND ")
+    let names = columns.map { quoted($0.name) }.joined(separator: ", ")
+    self.selectByKey = "SELECT \(names) FROM \(table) WHERE \(keyCondition)"
+    self.deleteByKey = "DELETE FROM \(table) WHERE \(keyCondition)"
+    self.existsByKey = "SELECT 1 FROM \(table) WHERE \(keyCondition)"
+    self.writesKey =
+      others.isEmpty || schema.keyCollations.contains { $0 != "BINARY" }
+      || schema.key.contains { ![.integer, .text, .real].contains(schema.columns[$0].affinity) }
+  }
+
+  /// Inserts a row with the given columns of the shape.
+  func insert(_ columns: [Int]) -> String {
+    let names = columns.map { quoted(shape.columns[$0]) }.joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    return "INSERT INTO \(table)(\(names)) VALUES (\(marks))"
+  }
+
+  /// Updates the given columns of the row whose key values are bound last.
+  func update(_ columns: [Int]) -> String {
+    let names = columns.map { "\(quoted(shape.columns[$0])) = ?" }.joined(separator: ", ")
+    return "UPDATE \(table) SET \(names) WHERE \(keyCondition)"
+  }
+
+  /// The columns that an update sets, out of those that a version carries.
+  func updated(of columns: [Int]) -> [Int] {
+    writesKey ? columns : columns.filter { $0 >= shape.keyCount }
+  }
+
+  /// The rows after a key (or from the start) in key order.
+  func selectAfter(hasStart: Bool) -> String {
+    let names = shape.columns.map(quoted).joined(separator: ", ")
+    let key = shape.columns.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
+    let marks = (0..<shape.keyCount).map { _ in "?" }.joined(separator: ", ")
+    let start = hasStart ? "WHERE (\(key)) > (\(marks))" : ""
+    return "SELECT \(names) FROM \(table) \(start) ORDER BY \(key) LIMIT ?"
+  }
+
+  /// The hash of a row, given in the order of the shape, and of columns unknown here.
+  func contentHash(
+    _ values: [Replication.Value], extras: [(name: String, value: Replication.Value)] = []
+  ) -> UInt64 {
+    var hash = ContentHash()
+    for (index, value) in values.enumerated() where defaults[index] != value {
+      hash.add(column: columnHashes[index], value)
+    }
+    for (name, value) in extras where value != .null {
+      hash.add(column: ContentHash.column(name), value)
+    }
+    return hash.value
+  }
+}
+
+extension Statement {
+  /// The values of the first `count` columns as they travel.
+  func travelling(_ count: Int) -> [Replication.Value] {
+    (0..<count).map { Replication.Value(value($0)) }
+  }
+}

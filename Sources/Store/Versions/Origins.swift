@@ -1,0 +1,54 @@
+import Replication
+import SQLite
+
+/// The frontier on disk, and the small numbers that stand for origins in the version table.
+final class Origins {
+  private let connection: Connection
+  private var numbers: [Origin: Int64] = [:]
+  private var origins: [Int64: Origin] = [:]
+  private(set) var frontier = Frontier()
+
+  init(_ connection: Connection) throws(SQLiteError) {
+    self.connection = connection
+    try reload()
+  }
+
+  /// Reads everything again, for instance after a transaction was rolled back.
+  func reload() throws(SQLiteError) {
+    var entries: [Origin: UInt64] = [:]
+    numbers = [:]
+    origins = [:]
+    for row in try connection.rows("SELECT id, origin, seq FROM _flotilla_origin") {
+      guard let id = row[0].integer, let raw = row[1].integer, let seq = row[2].integer else {
+        continue
+      }
+      let origin = Origin(rawValue: UInt64(bitPattern: raw))
+      numbers[origin] = id
+      origins[id] = origin
+      entries[origin] = UInt64(seq)
+    }
+    frontier = Frontier(entries)
+  }
+
+  func number(of origin: Origin) throws(SQLiteError) -> Int64 {
+    if let number = numbers[origin] { return number }
+    let raw = Int64(bitPattern: origin.rawValue)
+    try connection.run("INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
+    let number = connection.lastInsertRowID
+    numbers[origin] = number
+    origins[number] = origin
+    return number
+  }
+
+  func origin(of number: Int64) -> Origin? { origins[number] }
+
+  /// Raises the frontier, in memory and in the open transaction.
+  func raise(to other: Frontier) throws(SQLiteError) {
+    for (origin, seq) in other.beyond(frontier).sorted {
+      let id = try number(of: origin)
+      try connection.run(
+        "UPDATE _flotilla_origin SET seq = ? WHERE id = ?", [.integer(Int64(seq)), .integer(id)])
+      frontier.raise(origin, to: seq)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Replication
+
+/// The rows that changed lately, so that a peer who lacks little is served without a scan.
+///
+/// It knows every version above its base frontier that is still current; a peer whose frontier
+/// covers the base lacks nothing else. It lives in memory: after a restart the base is the
+/// frontier at the start.
+struct RecentVersions {
+  struct Entry: Sendable {
+    var dot: Dot
+    var table: Int64
+    var key: Key
+  }
+
+  private let limit: Int
+  private var older: [Entry] = []
+  private var newer: [Entry] = []
+  private var base: Frontier
+  /// The frontier when `newer` began.
+  private var middle: Frontier
+
+  init(base: Frontier, limit: Int = 20_000) {
+    self.base = base
+    self.middle = base
+    self.limit = limit
+  }
+
+  /// Notes what one commit has changed; `before` is the frontier that held until then.
+  mutating func append(_ entries: [Entry], before: Frontier) {
+    if newer.count + entries.count > limit / 2 {
+      older = newer
+      base = middle
+      newer = []
+      middle = before
+    }
+    if entries.count > limit / 2 {
+      // Too much for the list: whoever lacks any of it gets a scan.
+      older = []
+      isWaiting = true
+      return
+    }
+    newer.append(contentsOf: entries)
+  }
+
+  /// True after a commit that was too long for the list; `restart` makes it useful again.
+  private(set) var isWaiting = false
+
+  mutating func restart(at frontier: Frontier) {
+    self = RecentVersions(base: frontier, limit: limit)
+  }
+
+  /// The rows above a frontier in the order of their dots, or nil if a scan is needed.
+  func above(_ frontier: Frontier) -> [Entry]? {
+    guard !isWaiting, frontier.covers(base) else { return nil }
+    return (older + newer).filter { !frontier.covers($0.dot) }.sorted { $0.dot < $1.dot }
+  }
+}
