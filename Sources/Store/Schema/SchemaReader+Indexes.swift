@@ -1,17 +1,8 @@
 import SQLite
 
 extension SchemaReader {
-  /// The collations of the key's own index, else those of its columns.
-  func collations(
-    of key: [Int], _ index: String?, _ columns: [Column]
-  ) throws(SQLiteError) -> [String] {
-    let terms = try index.map { name throws(SQLiteError) in try indexTerms(name) } ?? []
-    return key.map { column in
-      terms.first { $0.column == column }?.collation ?? columns[column].collation
-    }
-  }
-
-  private func indexTerms(
+  /// The column (negative for an expression) and collation of each term of an index.
+  func indexTerms(
     _ name: String
   ) throws(SQLiteError) -> [(column: Int, collation: String)] {
     let rows = try connection.rows(

@@ -60,10 +60,14 @@ struct SchemaReader {
     for index in indexes where index[1].integer == 1 && index[2].string != "pk" {
       unique.append(try uniqueIndex(index[0].string ?? "", sql: index[3].string, columns))
     }
+    let keyTerms = try keyIndex.map { name throws(SQLiteError) in try indexTerms(name) } ?? []
     return TableSchema(
       name: name, sql: sql, columns: columns, key: key,
-      keyCollations: try collations(of: key, keyIndex, columns), hasIntegerKey: hasIntegerKey,
+      keyCollations: key.map { column in
+        keyTerms.first { $0.column == column }?.collation ?? columns[column].collation
+      }, hasIntegerKey: hasIntegerKey,
       isWithoutRowID: isWithoutRowID, isStrict: isStrict, uniqueIndexes: unique,
+      hasRepeatedKeyColumn: keyTerms.count > key.count,
       rowIDName: isWithoutRowID
         ? nil
         : rowIDNames.first { name in !columns.contains { isSameName($0.name, name) } },

@@ -16,10 +16,17 @@ package struct TableSchema: Sendable, Equatable {
   package let isWithoutRowID: Bool
   package let isStrict: Bool
   package let uniqueIndexes: [UniqueIndex]
+  /// True if the key names a column twice, with two collations; such a table is refused.
+  package let hasRepeatedKeyColumn: Bool
   /// The name under which the rowid can be reached; nil if there is none or columns hide it.
   package let rowIDName: String?
   /// The columns whose values travel: all but the generated ones.
   package let shippedColumns: [Int]
+
+  /// The key columns that may hold NULL: "unless the column is an INTEGER PRIMARY KEY or the table
+  /// is a WITHOUT ROWID table or a STRICT table …, SQLite allows NULL values in a PRIMARY KEY
+  /// column" (sqlite.org/lang_createtable.html).
+  package var nullableKeyColumns: [Int] { key.filter { !columns[$0].isNotNull } }
 
   /// The column of a name, found as SQLite finds it.
   package func column(named name: String) -> Int? {
