@@ -1,0 +1,76 @@
+import SQLite
+
+/// The triggers that note which rows of a table an application touches.
+package enum Capture {
+  package struct Trigger: Sendable, Equatable {
+    package let name: String
+    /// The text as SQLite stores it.
+    package let sql: String
+  }
+
+  /// Gives the table with the local id `id` its triggers, new or again, and room in the journal.
+  ///
+  /// They are always all made anew, so that they are the youngest of their table and thereby run
+  /// first: see `isIntact`.
+  package static func install(
+    _ schema: TableSchema, id: Int64, on connection: Connection
+  ) throws(SQLiteError) {
+    try Journal.widen(to: schema.key.count, on: connection)
+    try remove(id: id, on: connection)
+    for trigger in expectedTriggers(schema, id: id) {
+      // Without a schema's name the trigger of a table that a TEMP table hides would be TEMP, too.
+      try connection.execute("CREATE TRIGGER main." + trigger.sql.dropFirst(15))
+    }
+  }
+
+  /// Drops the triggers of that local id, whatever table they hang on by now.
+  package static func remove(id: Int64, on connection: Connection) throws(SQLiteError) {
+    for row in try present(id: id, on: connection) {
+      try connection.execute("DROP TRIGGER main.\(quoted(row[0].string ?? ""))")
+    }
+  }
+
+  /// True if exactly the expected triggers hang on that very table, and run in time.
+  ///
+  /// RAISE(IGNORE) abandons "any subsequent trigger programs that would have been executed", and
+  /// "database changes are not rolled back" (sqlite.org/lang_createtrigger.html). SQLite runs the
+  /// youngest trigger first (trigger.c puts each new one at the head of the table's list), so an
+  /// application's trigger that is younger than ours and raises IGNORE would hide changes.
+  package static func isIntact(
+    _ schema: TableSchema, id: Int64, on connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    let present = try present(id: id, on: connection)
+    let expected = expectedTriggers(schema, id: id)
+    guard present.count == expected.count else { return false }
+    for trigger in expected {
+      let isPresent = present.contains { row in
+        row[0].string == trigger.name && row[2].string == trigger.sql
+          && isSameName(row[1].string ?? "", schema.name)
+      }
+      guard isPresent else { return false }
+    }
+    let oldest = present.compactMap { $0[3].integer }.min() ?? 0
+    let younger = try connection.rows(
+      """
+      SELECT sql FROM main.sqlite_schema
+      WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND rowid > ?
+      """, [.string(schema.name), .integer(oldest)])
+    return !younger.contains { SQLText($0[0].string ?? "").raisesIgnore }
+  }
+
+  /// The triggers that the table should have.
+  package static func expectedTriggers(_ schema: TableSchema, id: Int64) -> [Trigger] {
+    TriggerText(schema: schema, id: id).all
+  }
+
+  /// Name, table, SQL and age of the triggers of that local id.
+  private static func present(
+    id: Int64, on connection: Connection
+  ) throws(SQLiteError) -> [[Value]] {
+    try connection.rows(
+      """
+      SELECT name, tbl_name, sql, rowid FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name GLOB ?
+      """, [.string("\(TriggerText.prefix(id))*")])
+  }
+}

@@ -1,0 +1,80 @@
+import SQLite
+
+/// What a trigger noted: this row was touched at this time.
+package struct JournalEntry: Sendable, Equatable {
+  /// The place in the order of writing; starts again at 1 once the journal is empty.
+  package let id: Int64
+  /// The local id of the table.
+  package let table: Int64
+  /// The wall clock of the writer, in ms since 1970.
+  package let at: Int64
+  /// The key as stored, padded with NULL to the width of the journal.
+  package let key: [Value]
+}
+
+/// The table into which the triggers write, in the application's own transaction.
+///
+/// It has no constraint but its rowid: "the OR clause of the statement that fires the trigger is
+/// used instead" of one inside it (sqlite.org/lang_createtrigger.html), so a conflict here would be
+/// handled as the application wanted its own conflicts handled. Its key columns have no type, so
+/// that a value stays what it is.
+package enum Journal {
+  package static let table = "_flotilla_journal"
+
+  /// Longer keys are refused: SQLite limits the depth of an expression to 1,000.
+  package static let maximumWidth = 100
+
+  package static func create(on connection: Connection) throws(SQLiteError) {
+    try connection.execute(
+      """
+      CREATE TABLE \(table)(
+        id INTEGER PRIMARY KEY,
+        tbl INTEGER,
+        at INTEGER,
+        k0
+      )
+      """)
+  }
+
+  /// Makes room for keys of `width` columns; the journal never becomes narrower.
+  package static func widen(to width: Int, on connection: Connection) throws(SQLiteError) {
+    let present = try self.width(on: connection)
+    guard width > present else { return }
+    for index in present..<width {
+      try connection.execute("ALTER TABLE \(table) ADD COLUMN k\(index)")
+    }
+  }
+
+  /// The number of key columns.
+  package static func width(on connection: Connection) throws(SQLiteError) -> Int {
+    let count = try connection.scalar("SELECT count(*) FROM pragma_table_info('\(table)', 'main')")
+    return Int(count.integer ?? 0) - 3
+  }
+
+  /// The entries above `id`, in the order of writing.
+  package static func read(
+    after id: Int64 = 0, limit: Int, on connection: Connection
+  ) throws(SQLiteError) -> [JournalEntry] {
+    let rows = try connection.rows(
+      "SELECT * FROM main.\(table) WHERE id > ? ORDER BY id LIMIT ?",
+      [.integer(id), .integer(Int64(limit))])
+    return rows.map { row in
+      JournalEntry(
+        id: row[0].integer ?? 0, table: row[1].integer ?? 0, at: row[2].integer ?? 0,
+        key: Array(row[3...]))
+    }
+  }
+
+  package static func isEmpty(on connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM main.\(table) LIMIT 1") == nil
+  }
+
+  package static func count(on connection: Connection) throws(SQLiteError) -> Int {
+    Int(try connection.scalar("SELECT count(*) FROM main.\(table)").integer ?? 0)
+  }
+
+  /// Forgets the entries up to `id`, which must have been folded in this transaction.
+  package static func deleteThrough(_ id: Int64, on connection: Connection) throws(SQLiteError) {
+    try connection.run("DELETE FROM main.\(table) WHERE id <= ?", [.integer(id)])
+  }
+}

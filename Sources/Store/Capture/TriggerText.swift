@@ -1,0 +1,85 @@
+import SQLite
+
+/// Writes the SQL of the capture triggers of one table.
+///
+/// The text stays within what SQLite 3.22 parses, calls only functions that SQLite brings along
+/// and trusts (so it runs with `trusted_schema=0`), and names no column but those of the key and of
+/// unique indexes: any other one can still be dropped or renamed.
+struct TriggerText {
+  let schema: TableSchema
+  let id: Int64
+
+  /// ms since 1970; half a ms more, because a Julian day is only exact to 0.04 ms and CAST cuts.
+  ///
+  /// "'now' … always returns the same value for multiple invocations within the same
+  /// sqlite3_step()" (sqlite.org/lang_datefunc.html, in other words).
+  static let now = "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
+
+  static func prefix(_ id: Int64) -> String { "_flotilla_\(id)_" }
+
+  var all: [Capture.Trigger] {
+    var triggers = [
+      trigger("insert", "AFTER INSERT", [note("VALUES (\(values(of: "NEW")))")]),
+      trigger(
+        "update", "AFTER UPDATE",
+        [
+          note("VALUES (\(values(of: "OLD")))"),
+          note("SELECT \(values(of: "NEW")) WHERE \(keyChanges)"),
+        ]),
+      trigger("delete", "AFTER DELETE", [note("VALUES (\(values(of: "OLD")))")]),
+    ]
+    let displacement = Displacement(schema: schema)
+    let onInsert = displacement.conditions(on: .insert)
+    if !onInsert.isEmpty {
+      triggers.append(
+        trigger("before_insert", "BEFORE INSERT", onInsert.map { noteRows($0, displacement) }))
+    }
+    let onUpdate = displacement.conditions(on: .update)
+    if !onUpdate.isEmpty {
+      triggers.append(
+        trigger(
+          "before_update", "BEFORE UPDATE", when: displacement.changes,
+          onUpdate.map { noteRows($0, displacement) }))
+    }
+    return triggers
+  }
+
+  private func trigger(
+    _ name: String, _ event: String, when condition: String? = nil, _ statements: [String]
+  ) -> Capture.Trigger {
+    let name = Self.prefix(id) + name
+    let when = condition.map { "\nWHEN \($0)" } ?? ""
+    let body = statements.map { "  \($0);\n" }.joined()
+    return Capture.Trigger(
+      name: name,
+      sql: "CREATE TRIGGER \(quoted(name)) \(event) ON \(quoted(schema.name))\(when)\n"
+        + "BEGIN\n\(body)END")
+  }
+
+  private func note(_ rows: String) -> String {
+    let columns = schema.key.indices.map { "k\($0)" }.joined(separator: ", ")
+    return "INSERT INTO \(Journal.table)(tbl, at, \(columns)) \(rows)"
+  }
+
+  private func noteRows(_ condition: String, _ displacement: Displacement) -> String {
+    note("SELECT \(values(of: displacement.row)) FROM \(displacement.source) WHERE \(condition)")
+  }
+
+  private func values(of row: String) -> String {
+    let key = schema.key.map { "\(row).\(quoted(schema.columns[$0].name))" }
+    return (["\(id)", Self.now] + key).joined(separator: ", ")
+  }
+
+  /// True if the update changes any bit of the key.
+  ///
+  /// Stricter than SQLite's idea of one key: where only the case of a NOCASE key changes, both
+  /// spellings are noted. But the column's own collation would not do either, for the key's index
+  /// may have a finer one.
+  private var keyChanges: String {
+    schema.key.map { column in
+      let name = quoted(schema.columns[column].name)
+      let collation = schema.hasIntegerKey ? "" : " COLLATE BINARY"
+      return "OLD.\(name) IS NOT NEW.\(name)\(collation)"
+    }.joined(separator: " OR ")
+  }
+}

@@ -1,0 +1,55 @@
+import SQLite
+
+/// A table as SQLite sees it: all that capturing, shipping and applying its rows depends on.
+package struct TableSchema: Sendable, Equatable {
+  /// The name as declared.
+  package let name: String
+  /// The CREATE TABLE statement that SQLite stores.
+  package let sql: String
+  package let columns: [Column]
+  /// The columns of the primary key, in the order of the key; empty if there is none.
+  package let key: [Int]
+  /// The collation by which two keys are one, per key column.
+  package let keyCollations: [String]
+  /// True if the key is an alias of the rowid (INTEGER PRIMARY KEY).
+  package let hasIntegerKey: Bool
+  package let isWithoutRowID: Bool
+  package let isStrict: Bool
+  package let uniqueIndexes: [UniqueIndex]
+  /// True if the key names a column twice, with two collations; such a table is refused.
+  package let hasRepeatedKeyColumn: Bool
+  /// The name under which the rowid can be reached; nil if there is none or columns hide it.
+  package let rowIDName: String?
+  /// The columns whose values travel: all but the generated ones.
+  package let shippedColumns: [Int]
+
+  /// The key columns that may hold NULL: "unless the column is an INTEGER PRIMARY KEY or the table
+  /// is a WITHOUT ROWID table or a STRICT table …, SQLite allows NULL values in a PRIMARY KEY
+  /// column" (sqlite.org/lang_createtable.html).
+  package var nullableKeyColumns: [Int] { key.filter { !columns[$0].isNotNull } }
+
+  /// The column of a name, found as SQLite finds it.
+  package func column(named name: String) -> Int? {
+    columns.firstIndex { isSameName($0.name, name) }
+  }
+
+  /// The names of all tables that could be tracked: no views, virtual, shadow or internal ones.
+  package static func all(on connection: Connection) throws(StoreError) -> [String] {
+    let rows = try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        """
+        SELECT s.name FROM main.sqlite_schema AS s JOIN pragma_table_list AS l
+        ON l.schema = 'main' AND l.name = s.name AND l.type = 'table'
+        WHERE s.type = 'table' ORDER BY s.name
+        """)
+    }
+    return rows.compactMap { $0[0].string }.filter { !isReserved($0) }
+  }
+
+  /// True for the names that belong to SQLite or to Flotilla.
+  package static func isReserved(_ name: String) -> Bool {
+    ["sqlite_", "_flotilla_"].contains { prefix in
+      isSameName(String(decoding: name.utf8.prefix(prefix.utf8.count), as: UTF8.self), prefix)
+    }
+  }
+}

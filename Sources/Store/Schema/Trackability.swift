@@ -1,0 +1,157 @@
+import SQLite
+
+/// Whether a table can be tracked, and what its owner should know.
+package enum Trackability: Sendable, Equatable {
+  case refused(reason: String, remedy: String?)
+  case accepted(warnings: [String])
+
+  package static func check(
+    table name: String, on connection: Connection
+  ) throws(StoreError) -> Trackability {
+    if let refusal = try refusalByKind(name, connection) { return refusal }
+    let schema: TableSchema
+    do {
+      guard let found = try TableSchema.read(name, on: connection) else {
+        return .refused(reason: "there is no table \(quoted(name))", remedy: nil)
+      }
+      schema = found
+    } catch {
+      guard error.code == .schema else { throw error }
+      return .refused(reason: error.message, remedy: error.remedy)
+    }
+    if let refusal = refusalByKey(schema) { return refusal }
+    if let refusal = try refusalByRows(schema, connection) { return refusal }
+    return .accepted(warnings: warnings(schema))
+  }
+
+  /// Refuses what is no table of the application's own.
+  private static func refusalByKind(
+    _ name: String, _ connection: Connection
+  ) throws(StoreError) -> Trackability? {
+    let found = try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        """
+        SELECT schema, type, name FROM pragma_table_list(?)
+        ORDER BY schema = 'main' DESC, schema = 'temp' DESC
+        """, [.string(name)])
+    }
+    guard let first = found.first, let kind = first[1].string else {
+      return try .refused(
+        reason: "there is no table \(quoted(name))", remedy: remedy(missing: name, connection))
+    }
+    let name = first[2].string ?? name
+    if TableSchema.isReserved(name) {
+      return .refused(
+        reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
+    }
+    guard first[0].string == "main" else {
+      return .refused(
+        reason: "\(quoted(name)) is not in this file but in \(first[0].string ?? "another")",
+        remedy: "Create it in the main schema.")
+    }
+    switch kind {
+    case "view":
+      return .refused(
+        reason: "\(quoted(name)) is a view", remedy: "Track the tables that it reads.")
+    case "virtual":
+      return .refused(
+        reason: "\(quoted(name)) is a virtual table: its rows are kept by an extension",
+        remedy: "Track the table that it is made from; triggers fill it at every node.")
+    case "shadow":
+      return .refused(
+        reason: "\(quoted(name)) is a part of a virtual table",
+        remedy: "Track the table that the virtual table is made from.")
+    default:
+      return nil
+    }
+  }
+
+  private static func remedy(
+    missing name: String, _ connection: Connection
+  ) throws(StoreError) -> String? {
+    let near = try TableSchema.all(on: connection)
+      .map { (name: $0, distance: editDistance($0, name)) }
+      .filter { $0.distance <= max(2, name.utf8.count / 3) }
+      .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+      .prefix(3).map { quoted($0.name) }
+    return near.isEmpty ? nil : "Did you mean \(near.joined(separator: " or "))?"
+  }
+
+  /// Refuses a key by which rows cannot be told apart on every node.
+  private static func refusalByKey(_ schema: TableSchema) -> Trackability? {
+    let name = quoted(schema.name)
+    if schema.key.isEmpty {
+      return .refused(
+        reason: "table \(name) has no PRIMARY KEY, so its rows cannot be told apart",
+        remedy: "Create it anew with one, for example \"id TEXT PRIMARY KEY NOT NULL\", copy the "
+          + "rows (INSERT INTO … SELECT lower(hex(randomblob(16))), * FROM \(name)) and rename it.")
+    }
+    if schema.key.count > Journal.maximumWidth {
+      return .refused(
+        reason: "the primary key of \(name) has \(schema.key.count) columns",
+        remedy: "Use a key of at most \(Journal.maximumWidth) columns.")
+    }
+    if schema.hasRepeatedKeyColumn {
+      return .refused(
+        reason: "the primary key of \(name) names a column twice",
+        remedy: "Name each column once, with one collation.")
+    }
+    return nil
+  }
+
+  /// Refuses a table with rows that have NULL in the key: many rows may have the same.
+  private static func refusalByRows(
+    _ schema: TableSchema, _ connection: Connection
+  ) throws(StoreError) -> Trackability? {
+    for column in schema.nullableKeyColumns {
+      let name = quoted(schema.columns[column].name)
+      let count = try reporting { () throws(SQLiteError) -> Int in
+        let statement = try connection.prepare(
+          "SELECT count(*) FROM main.\(quoted(schema.name)) WHERE \(name) IS NULL")
+        return try statement.step() ? statement.int(0) : 0
+      }
+      guard count > 0 else { continue }
+      return .refused(
+        reason: "\(count) row\(count == 1 ? "" : "s") of \(quoted(schema.name)) "
+          + "\(count == 1 ? "has" : "have") NULL in the key column \(name)",
+        remedy: "Give them a key or delete them: … WHERE \(name) IS NULL.")
+    }
+    return nil
+  }
+
+  private static func warnings(_ schema: TableSchema) -> [String] {
+    var warnings: [String] = []
+    let name = quoted(schema.name)
+    if schema.hasIntegerKey {
+      warnings.append(
+        "\(name) has an integer key: two nodes may choose the same number for different rows")
+    }
+    if SQLText(schema.sql).tokens.contains(where: { $0.isWord("AUTOINCREMENT") }) {
+      warnings.append(
+        "\(name) uses AUTOINCREMENT, which keeps its promise at each node only, not across nodes")
+    }
+    for column in schema.nullableKeyColumns {
+      warnings.append(
+        "rows of \(name) with NULL in the key column \(quoted(schema.columns[column].name)) "
+          + "are not replicated")
+    }
+    return warnings
+  }
+}
+
+/// The number of bytes to insert, delete or change, regardless of ASCII case.
+private func editDistance(_ left: String, _ right: String) -> Int {
+  let left = Array(left.lowercased().utf8)
+  let right = Array(right.lowercased().utf8)
+  var row = Array(0...right.count)
+  for (i, a) in left.enumerated() {
+    var diagonal = row[0]
+    row[0] = i + 1
+    for (j, b) in right.enumerated() {
+      let above = row[j + 1]
+      row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
+      diagonal = above
+    }
+  }
+  return row[right.count]
+}

@@ -1,0 +1,175 @@
+import SQLite
+import Testing
+
+@testable import Store
+
+/// REPLACE deletes other rows without firing DELETE triggers; they are noted all the same.
+@Suite struct `Capture of displaced rows` {
+  static let cases: [CaptureCase] = [
+    CaptureCase(
+      "UNIQUE column", "CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, v)",
+      "INSERT INTO t VALUES (1, 'a', 0), (2, 'b', 0)",
+      "INSERT OR REPLACE INTO t VALUES (3, 'a', 1)", "REPLACE INTO t(u) VALUES ('b')",
+      "UPDATE OR REPLACE t SET u = 'a' WHERE u = 'b'"),
+    CaptureCase(
+      "UNIQUE column of a WITHOUT ROWID table",
+      "CREATE TABLE t(k TEXT PRIMARY KEY, u UNIQUE, v) WITHOUT ROWID",
+      "INSERT INTO t VALUES ('x', 'a', 0), ('y', 'b', 0)",
+      "INSERT OR REPLACE INTO t VALUES ('z', 'a', 1)",
+      "UPDATE OR REPLACE t SET u = 'a' WHERE u = 'b'"),
+    CaptureCase(
+      "several rows by one statement", "CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE, b UNIQUE)",
+      "INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4)",
+      "INSERT OR REPLACE INTO t VALUES (1, 2, 3), (9, 4, 8)"),
+    CaptureCase(
+      "composite UNIQUE with NULL", "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b, UNIQUE (a, b))",
+      "INSERT INTO t VALUES (1, 1, NULL), (2, 1, 1)",
+      "INSERT OR REPLACE INTO t VALUES (3, 1, NULL)",
+      "INSERT OR REPLACE INTO t VALUES (4, 1, 1)"),
+    CaptureCase(
+      "NOCASE index", "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT);"
+        + "CREATE UNIQUE INDEX i ON t(a COLLATE NOCASE)",
+      "INSERT INTO t VALUES (1, 'abc')", "INSERT OR REPLACE INTO t VALUES (2, 'ABC')"),
+    CaptureCase(
+      "BINARY index of a NOCASE column",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE);"
+        + "CREATE UNIQUE INDEX i ON t(a COLLATE BINARY)",
+      "INSERT INTO t VALUES (1, 'abc'), (2, 'ABC')", "INSERT OR REPLACE INTO t VALUES (3, 'ABC')"),
+    CaptureCase(
+      "affinity", "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT UNIQUE, b TEXT UNIQUE)",
+      "INSERT INTO t VALUES (1, 5, 5), (2, 6, 6)",
+      "INSERT OR REPLACE INTO t VALUES (3, '5', 7), (4, 8, 6.0), (5, 9, 6)"),
+    CaptureCase(
+      "partial index", "CREATE TABLE t(id INTEGER PRIMARY KEY, a, old);"
+        + "CREATE UNIQUE INDEX i ON t(a) WHERE old = 0",
+      "INSERT INTO t VALUES (1, 'x', 0), (2, 'x', 1)",
+      "INSERT OR REPLACE INTO t VALUES (3, 'x', 0)", "UPDATE OR REPLACE t SET old = 0 WHERE id = 2"),
+    CaptureCase(
+      "partial index by rowid", "CREATE TABLE t(k TEXT PRIMARY KEY, a);"
+        + "CREATE UNIQUE INDEX i ON t(a) WHERE rowid > 10 AND t.a <> ''",
+      "INSERT INTO t(rowid, k, a) VALUES (1, 'x', 5), (11, 'y', 5)",
+      "UPDATE OR REPLACE t SET rowid = 12 WHERE k = 'x'"),
+    CaptureCase(
+      "expression index", "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b);"
+        + "CREATE UNIQUE INDEX i ON t(lower(a) || '(,)' DESC, abs(b) /* , */) WHERE b IS NOT NULL",
+      "INSERT INTO t VALUES (1, 'Ab', 1), (2, 'AB', NULL)",
+      "INSERT OR REPLACE INTO t VALUES (3, 'aB', -1)",
+      "UPDATE OR REPLACE t SET b = 1 WHERE id = 2"),
+    CaptureCase(
+      "expression that depends on affinity",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b TEXT COLLATE NOCASE);"
+        + "CREATE UNIQUE INDEX i ON t((a < '5'), (b = 'X'), (b > 1))",
+      "INSERT INTO t VALUES (1, 3, 'x'), (2, 'y', 'x'), (3, 7, x'00')",
+      "INSERT OR REPLACE INTO t VALUES (4, 4, 'X')", "INSERT OR REPLACE INTO t VALUES (5, 'z', 'X')",
+      "INSERT OR REPLACE INTO t VALUES (6, 8, x'01')"),
+    CaptureCase(
+      "expression of the automatic rowid",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, v); CREATE UNIQUE INDEX i ON t(id % 3)",
+      "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)", "INSERT OR REPLACE INTO t(v) VALUES (1)",
+      "REPLACE INTO t(v) SELECT v FROM t"),
+    CaptureCase(
+      "generated columns",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b AS (a || 'x') STORED UNIQUE, c AS (b || id % 2),"
+        + " v); CREATE UNIQUE INDEX i ON t(c, v)",
+      "INSERT INTO t(a, v) VALUES (1, 1), (2, 1), (3, 2)",
+      "INSERT OR REPLACE INTO t(a, v) VALUES (1, 2), (1, 3)",
+      "UPDATE OR REPLACE t SET a = 2 WHERE a = 3", "UPDATE OR REPLACE t SET id = id + 10, a = '1'"),
+    CaptureCase(
+      "update of one source of a generated column",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b, c AS (a + b) UNIQUE)",
+      "INSERT INTO t VALUES (1, 1, 1), (2, 5, 5)", "UPDATE OR REPLACE t SET a = 9 WHERE id = 1",
+      "UPDATE OR REPLACE t SET b = 5 WHERE id = 2", "INSERT INTO t VALUES (7, 1, 1)",
+      "UPDATE OR REPLACE t SET b = 13 WHERE id = 7"),
+    CaptureCase(
+      "explicit NULL becomes the default",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL DEFAULT 5 UNIQUE,"
+        + " b REAL NOT NULL DEFAULT 2)",
+      "INSERT INTO t VALUES (1, 5, 1), (2, 'x', 1)", "INSERT OR REPLACE INTO t VALUES (3, NULL, 1)",
+      "UPDATE OR REPLACE t SET a = NULL WHERE id = 2"),
+    CaptureCase(
+      "explicit NULL in an expression and in a generated column",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a NOT NULL DEFAULT 'q', g AS (a || a) UNIQUE);"
+        + "CREATE UNIQUE INDEX i ON t(a || 1)",
+      "INSERT INTO t VALUES (1, 'q'), (2, 'x')", "INSERT OR REPLACE INTO t VALUES (3, NULL)",
+      "UPDATE OR REPLACE t SET a = NULL WHERE id = 2"),
+    CaptureCase(
+      "explicit NULL becomes a default that is an expression",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a NOT NULL DEFAULT (abs(-5)) UNIQUE)",
+      "INSERT INTO t VALUES (1, 5)", "INSERT OR REPLACE INTO t VALUES (3, NULL)"),
+    CaptureCase(
+      "explicit NULL in the key", "CREATE TABLE t(k TEXT NOT NULL DEFAULT 'd' PRIMARY KEY, v)",
+      "INSERT INTO t VALUES ('a', 1)", "INSERT OR REPLACE INTO t VALUES (NULL, 2)",
+      "UPDATE OR REPLACE t SET k = NULL WHERE k = 'a'"),
+    CaptureCase(
+      "ON CONFLICT REPLACE in the schema",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT REPLACE)",
+      "INSERT INTO t VALUES (1, 5), (2, 6)", "INSERT INTO t VALUES (3, 5)",
+      "UPDATE t SET a = 6 WHERE id = 3"),
+    CaptureCase(
+      "rowid beside the key", "CREATE TABLE t(k TEXT PRIMARY KEY, v)",
+      "INSERT INTO t(rowid, k) VALUES (1, 'a'), (2, 'b'), (-1, 'c')",
+      "INSERT OR REPLACE INTO t(rowid, k) VALUES (1, 'd')",
+      "INSERT OR REPLACE INTO t(rowid, k) VALUES (-1, 'e')",
+      "UPDATE OR REPLACE t SET rowid = 1 WHERE k = 'b'"),
+    CaptureCase(
+      "rowid under another name", "CREATE TABLE t(rowid TEXT PRIMARY KEY, oid, v)",
+      "INSERT INTO t(_rowid_, rowid) VALUES (1, 'a'), (2, 'b')",
+      "INSERT OR REPLACE INTO t(_rowid_, rowid) VALUES (1, 'd')"),
+    CaptureCase(
+      "own key under another collation",
+      "CREATE TABLE t(k TEXT PRIMARY KEY, v); CREATE UNIQUE INDEX i ON t(k COLLATE NOCASE)",
+      "INSERT INTO t VALUES ('abc', 1)", "INSERT OR REPLACE INTO t VALUES ('ABC', 2)"),
+    CaptureCase(
+      "index that holds the key", "CREATE TABLE t(id INTEGER PRIMARY KEY, a, UNIQUE (a, id))",
+      "INSERT INTO t VALUES (1, 1)", "INSERT OR REPLACE INTO t VALUES (1, 1), (2, 1)"),
+  ]
+
+  @Test(arguments: cases, [false, true])
+  func `rows that REPLACE deletes are noted`(_ example: CaptureCase, recursive: Bool) throws {
+    try example.run(recursive: recursive)
+  }
+
+  @Test func `tables named like the rows of a trigger work`() throws {
+    for name in ["new", "OLD", "excluded"] {
+      let database = try CapturedDatabase(
+        "CREATE TABLE \"\(name)\"(k TEXT PRIMARY KEY, u UNIQUE)", tables: [name])
+      try database.check("INSERT INTO \"\(name)\" VALUES ('a', 1), ('b', 2)")
+      try database.check("INSERT OR REPLACE INTO \"\(name)\" VALUES ('c', 1)")
+      try database.check("UPDATE OR REPLACE \"\(name)\" SET u = 1 WHERE k = 'b'")
+    }
+  }
+
+  @Test func `every search uses its index`() throws {
+    let database = try CapturedDatabase(
+      """
+      CREATE TABLE t(k TEXT PRIMARY KEY, a TEXT NOT NULL DEFAULT 'x' UNIQUE, b INT COLLATE NOCASE,
+        c, g AS (a || b) UNIQUE);
+      CREATE UNIQUE INDEX i1 ON t(b COLLATE RTRIM, c);
+      CREATE UNIQUE INDEX i2 ON t(lower(a)) WHERE c > 5;
+      CREATE UNIQUE INDEX i3 ON t(lower(b) COLLATE NOCASE, a + b);
+      """)
+    let schema = database.schemas[0]
+    let conditions = Displacement(schema: schema).conditions(on: .insert)
+    let searches = conditions.filter { !$0.hasPrefix("(NEW.") && !$0.hasPrefix("(CAST") }
+    #expect(searches.count == 6)
+    for search in searches {
+      // A plan needs no trigger: parameters stand in for the new row.
+      let sql = search.replacing("NEW.", with: "?1||?2||?3||@")
+      let statement = try database.connection.prepare(
+        "EXPLAIN QUERY PLAN SELECT k FROM t WHERE "
+          + sql.replacing(#/\?1\|\|\?2\|\|\?3\|\|@(?:"[a-z]+"|rowid)/#, with: "?1"))
+      #expect(try statement.step())
+      let plan = statement.string(3) ?? ""
+      #expect(plan.hasPrefix("SEARCH"), "\(search): \(plan)")
+    }
+  }
+
+  @Test func `an update of other columns searches for nothing`() throws {
+    let database = try CapturedDatabase(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, v); INSERT INTO t VALUES (1, 1, 1)")
+    try database.check("UPDATE t SET v = 2")
+    #expect(try Journal.count(on: database.connection) == 1)
+    try database.check("UPDATE t SET u = 2")
+    #expect(try Journal.count(on: database.connection) == 2)
+  }
+}
