@@ -62,7 +62,7 @@ enum HostText {
     var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     let text = inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count))
     precondition(text != nil, "inet_ntop failed with \(errno) on an address in memory")
-    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return String(cBuffer: buffer)
   }
 
   /// A name in lower case, by the letters, digits and hyphens of RFC 1123, 2.1, and `_`.

@@ -87,11 +87,7 @@ struct SocketAddress: Sendable {
         pointer, length, &host, socklen_t(host.count), &port, socklen_t(port.count),
         NI_NUMERICHOST | NI_NUMERICSERV)
     }
-    guard outcome == 0, let number = UInt16(Self.text(port)) else { return nil }
-    return try? Endpoint(host: Self.text(host), port: number)
-  }
-
-  private static func text(_ buffer: [CChar]) -> String {
-    String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    guard outcome == 0, let number = UInt16(String(cBuffer: port)) else { return nil }
+    return try? Endpoint(host: String(cBuffer: host), port: number)
   }
 }
