@@ -22,6 +22,8 @@ package final class Store {
   var exports: [Int64: Export] = [:]
   var nextExport: Int64 = 1
   var schemaVersion: Int64
+  /// Commits of this process, to tell older positions from newer ones.
+  private var commits: UInt64 = 1
 
   package let site: Identity
   package let siteName: String
@@ -67,7 +69,7 @@ package final class Store {
 
   /// What this replica holds now.
   package var position: Position {
-    Position(frontier: origins.frontier, digest: digests.digest, own: own)
+    Position(frontier: origins.frontier, digest: digests.digest, own: own, age: commits)
   }
 
   /// A hash over the tracked tables and their columns.
@@ -83,6 +85,7 @@ package final class Store {
       try digests.save()
       try connection.execute("COMMIT")
       recent.append(touched, before: before)
+      commits += 1
       if recent.isWaiting { recent.restart(at: origins.frontier) }
       touched = []
       return result
