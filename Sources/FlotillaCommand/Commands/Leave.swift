@@ -6,9 +6,9 @@ enum Leave {
     name: "leave",
     summary: "takes Flotilla out of this file; the data stays",
     discussion: """
-      Removes triggers, tables and keys, restores the journal mode and tells the other
-      nodes. Stops short if there are changes that no other node has; --force leaves
-      even so.
+      Removes triggers, tables and keys, restores the journal mode and tells the
+      other nodes. Stops short if there are changes that no other node has; --force
+      leaves even so.
       """,
     parameters: [.database],
     options: [

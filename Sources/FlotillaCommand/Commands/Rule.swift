@@ -6,9 +6,9 @@ enum Rule {
     name: "rule",
     summary: "shows or sets the merge rule of a table",
     discussion: """
-      The rule says which version of a row stands when two nodes changed it. All rules
-      but newest-wins need an anchor: until one is appointed they are stored and act
-      as newest-wins.
+      The rule says which version of a row stands when two nodes changed it. All
+      rules but newest-wins need an anchor: until one is appointed they are stored
+      and act as newest-wins.
       """,
     parameters: [
       .database,

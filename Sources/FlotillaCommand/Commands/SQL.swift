@@ -95,7 +95,7 @@ extension SQLValue {
   }
 
   /// The value for a person; a blob is cut short.
-  fileprivate var words: String {
+  var words: String {
     switch self {
     case .null: return "NULL"
     case .integer(let number): return String(number)

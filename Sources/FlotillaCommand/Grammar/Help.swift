@@ -33,7 +33,7 @@ extension Command {
   var help: String {
     let optionRows = options.map { ($0.synopsis, $0.explanation) }
     let parts = [
-      "usage: " + wrapped(usageWords, width: 79, indent: 9),
+      wrapped(["usage:"] + usageWords, width: 79, indent: 9),
       summary.prefix(1).uppercased() + summary.dropFirst() + ".",
       discussion,
       "Arguments:\n" + definitions(parameters.map { ($0.name, $0.help) }),

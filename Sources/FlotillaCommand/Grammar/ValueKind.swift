@@ -63,7 +63,7 @@ private func objectionToAddress(_ text: String, listening: Bool) -> String? {
   let host = text[..<colon]
   let port = text[text.index(after: colon)...]
   let bracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.count > 2
-  if host.contains(":"), !bracketed {
+  if host.contains(where: { ":[]".contains($0) }), !bracketed {
     return "\(quoted(text)) is not an address; an IPv6 host stands in brackets, as in [::1]:4700"
   }
   if host.contains(where: \.isWhitespace) || (host.isEmpty && !listening) {

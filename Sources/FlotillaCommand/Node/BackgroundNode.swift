@@ -17,7 +17,7 @@ struct BackgroundNode {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Self.failure("pipe", errno) }
     defer { close(ends[1]) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    Self.closeOnExecution()
     let childEnd: Int32 = 3
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -31,7 +31,10 @@ struct BackgroundNode {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    posix_spawnattr_setflags(&attributes, Self.newSession)
+    var noSignals = sigset_t()
+    sigemptyset(&noSignals)
+    posix_spawnattr_setsigmask(&attributes, &noSignals)
+    posix_spawnattr_setflags(&attributes, Self.newSession | Int16(POSIX_SPAWN_SETSIGMASK))
 
     var environment = ProcessInfo.processInfo.environment
     environment[Readiness.variable] = String(childEnd)
@@ -82,6 +85,15 @@ struct BackgroundNode {
     case silent
     /// It has ended with this text; no status if a signal or crash ended it.
     case ended(text: String, status: ExitStatus?)
+  }
+
+  /// Marks all open files but the standard streams: a pipe that the caller of this program left
+  /// open is not the node's to keep open for days.
+  private static func closeOnExecution() {
+    let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    for number in (open ?? []).compactMap({ Int32($0) }) where number > STDERR_FILENO {
+      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    }
   }
 
   /// POSIX_SPAWN_SETSID of glibc's <spawn.h>, which Swift's module of glibc hides.

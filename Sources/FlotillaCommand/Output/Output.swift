@@ -20,20 +20,28 @@ struct Output: Sendable {
     self.redraws = redraws
   }
 
-  /// The streams of this process; colour only on a terminal that wants it.
+  /// The streams of this process.
+  static let standard: Output = {
+    let environment = ProcessInfo.processInfo.environment
+    return Output(
+      results: { writeResults($0) }, remarks: { _ = writeAll($0, to: STDERR_FILENO) },
+      colour: isatty(STDOUT_FILENO) == 1 && wantsColour(environment),
+      redraws: isatty(STDERR_FILENO) == 1 && canRedraw(environment))
+  }()
+
+  /// Whether a terminal shows colour and the person who sits there wants it.
   ///
   /// "Command-line software which adds ANSI color to its output by default should check for a
   /// NO_COLOR environment variable that, when present and not an empty string […], prevents the
   /// addition of ANSI color" (no-color.org).
-  static let standard: Output = {
-    let environment = ProcessInfo.processInfo.environment
-    let plain = environment["TERM"] == "dumb" || environment["TERM"] == nil
-    let noColour = !(environment["NO_COLOR"] ?? "").isEmpty
-    return Output(
-      results: { writeResults($0) }, remarks: { _ = writeAll($0, to: STDERR_FILENO) },
-      colour: isatty(STDOUT_FILENO) == 1 && !plain && !noColour,
-      redraws: isatty(STDERR_FILENO) == 1 && !plain)
-  }()
+  static func wantsColour(_ environment: [String: String]) -> Bool {
+    canRedraw(environment) && (environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  /// Whether the terminal understands more than plain text.
+  static func canRedraw(_ environment: [String: String]) -> Bool {
+    !["", "dumb"].contains(environment["TERM"] ?? "")
+  }
 
   /// Writes text to standard output as it is.
   func write(_ text: String) { toResults(text) }
