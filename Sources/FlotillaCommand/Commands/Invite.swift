@@ -56,7 +56,13 @@ enum Invite {
     -> ExitStatus
   {
     let served = try await stoppingOnSignal { () async throws(FlotillaError) -> String? in
-      try await call.replica.serveInvitation(report) { call.output.remark(printable($0)) }
+      let joined = try await call.replica.serveInvitation(report) {
+        call.output.remark(printable($0))
+      }
+      if joined == nil, Task.isCancelled {
+        throw FlotillaError(.node, "stopped before a machine joined")
+      }
+      return joined
     }
     if let joined = served {
       call.output.remark("\(printable(joined)) joined")

@@ -50,7 +50,7 @@ enum SQL {
   static func json(_ report: SQLReport) -> JSON {
     let keys = distinct(report.columns)
     let rows = report.rows.map { row in
-      JSON.object(Dictionary(uniqueKeysWithValues: zip(keys, row.map { JSON(reflecting: $0) })))
+      JSON.object(Dictionary(uniqueKeysWithValues: zip(keys, row.map { JSON($0) })))
     }
     return .object([
       "columns": .array(keys.map { .text($0) }), "rows": .array(rows),

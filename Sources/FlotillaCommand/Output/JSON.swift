@@ -43,7 +43,7 @@ enum JSON: Equatable, CustomStringConvertible {
   }
 
   /// The value as the library writes it: blobs in base 64, great integers as text.
-  private init(_ value: SQLValue) {
+  init(_ value: SQLValue) {
     switch value {
     case .null: self = .null
     case .text(let text): self = .text(text)
