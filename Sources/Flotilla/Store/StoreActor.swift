@@ -4,7 +4,7 @@ import Store
 /// The one owner of an open replica; all work on the file happens on its queue.
 actor StoreActor {
   private let executor: QueueExecutor
-  private let store: Store
+  fileprivate let store: Store
   private var courtesy = Courtesy()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -48,4 +48,8 @@ actor StoreActor {
     // Cancelled: the caller finds out by itself.
     try? await Task.sleep(for: .milliseconds(pause))
   }
+}
+
+extension StoreActor {
+  func schemaHash() -> UInt64 { store.schemaHash }
 }
