@@ -21,14 +21,25 @@ final class DiscoveryLoop {
   private var wish: Advertisement?
   private var announced: Advertisement?
 
-  init(
-    serviceType: String, poll: OpaquePointer, mailbox: DiscoveryMailbox,
+  /// Makes the poll and puts the mailbox among its watches; nil if no descriptor is left.
+  init?(
+    serviceType: String, mailbox: DiscoveryMailbox,
     events: AsyncStream<DiscoveryEvent>.Continuation
   ) {
-    self.serviceType = serviceType
+    guard let wakeup = mailbox.wakeup, let poll = avahi_simple_poll_new() else { return nil }
     self.poll = poll
+    self.serviceType = serviceType
     self.mailbox = mailbox
     self.events = events
+    guard let api = avahi_simple_poll_get(poll),
+      api.pointee.watch_new(
+        api, wakeup.raw, AVAHI_WATCH_IN, { _, raw, _, _ in Wakeup.clear(raw) }, nil) != nil
+    else { return nil }
+  }
+
+  deinit {
+    session = nil
+    avahi_simple_poll_free(poll)
   }
 
   /// Runs until the owner asks to stop; the announcement ends with the session.
