@@ -5,8 +5,10 @@ import Foundation
 ///
 /// Callbacks only leave notices; everything is done here, between two rounds of the poll.
 final class DiscoveryLoop {
-  /// The pause before the next attempt, for a session and for what failed within one.
+  /// The pause before the next attempt at a session or an announcement.
   private static let pause: Duration = .seconds(3)
+  /// The pause before an announcement that leads nowhere is looked at again.
+  private static let longPause: Duration = .seconds(10)
 
   private let serviceType: String
   private let poll: OpaquePointer
@@ -118,7 +120,7 @@ final class DiscoveryLoop {
       tell(sightings.vanished(sighting))
     case .resolved(let sighting, let service):
       tell(sightings.resolved(sighting, to: service))
-    case .unresolved(let sighting): session.resolveAgain(sighting, at: now + Self.pause)
+    case .unresolved(let sighting): session.resolveAgain(sighting, at: now + Self.longPause)
     case .settled: for event in sightings.settled() { tell(event) }
     }
   }
