@@ -90,8 +90,7 @@ struct `Discovery with a daemon of its own` {
     }
     #expect(hosts.contains("10.78.0.2"))
     #expect(hosts.contains { $0.hasPrefix("fe80::") && $0.contains("%") })
-    // The cable is cut by the far host's end: its goodbye, or its silence, is heard.
-    try await lab.run("kill $far")
+    try await lab.run("kill $(cat publisher)")
     #expect(await discovery.first { $0 == .lost("far") } != nil)
     await discovery.stop()
   }

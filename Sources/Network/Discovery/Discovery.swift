@@ -1,4 +1,3 @@
-import CAvahi
 import Foundation
 
 /// The search for other nodes on the LAN, and the announcement of this one, by Avahi.
@@ -20,11 +19,11 @@ package final class Discovery: Sendable {
     let mailbox = DiscoveryMailbox()
     self.mailbox = mailbox
     let thread = Thread {
-      if let poll = mailbox.poll {
-        DiscoveryLoop(serviceType: serviceType, poll: poll, mailbox: mailbox, events: continuation)
-          .run()
+      let loop = DiscoveryLoop(serviceType: serviceType, mailbox: mailbox, events: continuation)
+      if let loop {
+        loop.run()
       } else {
-        continuation.yield(.unavailable(reason: "no pipe is left for the search"))
+        continuation.yield(.unavailable(reason: "no descriptor is left for the search"))
       }
       continuation.finish()
       mailbox.finish()

@@ -5,8 +5,10 @@ import Foundation
 ///
 /// Callbacks only leave notices; everything is done here, between two rounds of the poll.
 final class DiscoveryLoop {
-  /// The pause before the next attempt, for a session and for what failed within one.
+  /// The pause before the next attempt at a session or an announcement.
   private static let pause: Duration = .seconds(3)
+  /// The pause before an announcement that leads nowhere is looked at again.
+  private static let longPause: Duration = .seconds(10)
 
   private let serviceType: String
   private let poll: OpaquePointer
@@ -21,14 +23,25 @@ final class DiscoveryLoop {
   private var wish: Advertisement?
   private var announced: Advertisement?
 
-  init(
-    serviceType: String, poll: OpaquePointer, mailbox: DiscoveryMailbox,
+  /// Makes the poll and puts the mailbox among its watches; nil if no descriptor is left.
+  init?(
+    serviceType: String, mailbox: DiscoveryMailbox,
     events: AsyncStream<DiscoveryEvent>.Continuation
   ) {
-    self.serviceType = serviceType
+    guard let wakeup = mailbox.wakeup, let poll = avahi_simple_poll_new() else { return nil }
     self.poll = poll
+    self.serviceType = serviceType
     self.mailbox = mailbox
     self.events = events
+    guard let api = avahi_simple_poll_get(poll),
+      api.pointee.watch_new(
+        api, wakeup.raw, AVAHI_WATCH_IN, { _, raw, _, _ in Wakeup.clear(raw) }, nil) != nil
+    else { return nil }
+  }
+
+  deinit {
+    session = nil
+    avahi_simple_poll_free(poll)
   }
 
   /// Runs until the owner asks to stop; the announcement ends with the session.
@@ -107,7 +120,7 @@ final class DiscoveryLoop {
       tell(sightings.vanished(sighting))
     case .resolved(let sighting, let service):
       tell(sightings.resolved(sighting, to: service))
-    case .unresolved(let sighting): session.resolveAgain(sighting, at: now + Self.pause)
+    case .unresolved(let sighting): session.resolveAgain(sighting, at: now + Self.longPause)
     case .settled: for event in sightings.settled() { tell(event) }
     }
   }

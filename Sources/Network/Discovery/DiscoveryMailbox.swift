@@ -1,23 +1,19 @@
-import CAvahi
-
 /// What the owner of a search wants, for its thread to see: the wish, not a list of commands,
 /// so it has a bound by nature and survives a restart of the daemon.
+///
+/// The thread is woken by an eventfd among its watches. `avahi_simple_poll_wakeup` does not do:
+/// each round begins by clearing it, so one that comes while the thread works would be lost.
 final class DiscoveryMailbox: Sendable {
   private struct State {
     var advertisement: Advertisement?
     var isStopping = false
-    /// Nil from the moment when the thread has freed it: never woken afterwards.
-    var poll: OpaquePointer?
     var isFinished = false
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state: Locked<State>
-
-  init() { state = Locked(State(poll: avahi_simple_poll_new())) }
-
-  /// The loop of the thread; nil only if the process has no descriptors left.
-  var poll: OpaquePointer? { state.withLock { $0.poll } }
+  private let state = Locked(State())
+  /// What the thread is to watch; nil only if the process has no descriptors left.
+  let wakeup = try? Wakeup()
 
   /// What is wanted now: an announcement or none, and whether to stop.
   var wishes: (advertisement: Advertisement?, isStopping: Bool) {
@@ -25,23 +21,18 @@ final class DiscoveryMailbox: Sendable {
   }
 
   func post(_ advertisement: Advertisement?) {
-    state.withLock { state in
-      state.advertisement = advertisement
-      if let poll = state.poll { avahi_simple_poll_wakeup(poll) }
-    }
+    state.withLock { $0.advertisement = advertisement }
+    wakeup?.signal()
   }
 
   func requestStop() {
-    state.withLock { state in
-      state.isStopping = true
-      if let poll = state.poll { avahi_simple_poll_wakeup(poll) }
-    }
+    state.withLock { $0.isStopping = true }
+    wakeup?.signal()
   }
 
-  /// Frees the loop, as the last act of the thread, and lets everybody who waits go on.
+  /// Lets everybody who waits for the end of the thread go on, as its last act.
   func finish() {
     let waiting = state.withLock { state in
-      if let poll = state.poll.take() { avahi_simple_poll_free(poll) }
       state.isFinished = true
       defer { state.waiting = [] }
       return state.waiting

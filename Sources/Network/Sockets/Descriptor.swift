@@ -47,7 +47,7 @@ struct Descriptor: ~Copyable, Sendable {
   }
 }
 
-/// Something that a thread can poll for and that any other thread can set, once and for good.
+/// Something that a thread can poll for and that any other thread can set.
 final class Wakeup: Sendable {
   private let descriptor: Descriptor
 
@@ -57,8 +57,17 @@ final class Wakeup: Sendable {
     descriptor = Descriptor(owning: raw)
   }
 
-  /// Ends the present wait and every later one.
+  /// The number, for a poll that is not `wait`.
+  var raw: Int32 { descriptor.raw }
+
+  /// Ends the present wait and every later one, until it is cleared.
   func signal() { eventfd_write(descriptor.raw, 1) }
+
+  /// Takes back all signals so far.
+  static func clear(_ raw: Int32) {
+    var count: eventfd_t = 0
+    eventfd_read(raw, &count)
+  }
 
   /// How a wait has ended.
   enum Outcome { case ready, timedOut, signalled }
