@@ -68,6 +68,7 @@ actor ControlServer {
 
 /// Writes an answer, or what went wrong, as one JSON object.
 func controlReply<Body: Codable & Sendable>(
+  isolation: isolated (any Actor)? = #isolation,
   _ work: () async throws(FlotillaError) -> Body
 ) async -> Data {
   var reply = ControlReply<Body>()

@@ -1,5 +1,6 @@
 import Network
 import Replication
+import Store
 
 /// Finding peers and dialling them.
 extension Node {

@@ -48,7 +48,7 @@ extension Node {
     loops.append(
       Task {
         while !Task.isCancelled {
-          do {
+          do throws(NetworkError) {
             let channel = try await listener.accept()
             await self.begin(channel, dialled: nil)
           } catch {

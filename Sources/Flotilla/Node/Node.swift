@@ -43,6 +43,13 @@ actor Node {
   /// Syncs under way, by peer.
   var syncs: [Identity: SyncProgress] = [:]
   var isStopping = false
+  var wantsStop = false
+  var stopRequest: Bye?
+  var stopWaiters: [CheckedContinuation<Void, Never>] = []
+  /// Set in a process that only serves an invitation.
+  var servesInvitationOnly = false
+  /// The name of the last node that was let in.
+  var admitted: String?
   var stopped: [CheckedContinuation<Void, Never>] = []
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)

@@ -6,6 +6,7 @@ actor StoreActor {
   private let executor: QueueExecutor
   fileprivate let store: Store
   private var courtesy = Courtesy()
+  fileprivate var isShared = true
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -23,7 +24,7 @@ actor StoreActor {
 
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
   func merge(_ merge: Merge) async throws(StoreError) -> (MergeOutcome, Position) {
-    let isBulk = merge.end == nil || merge.rowsBefore > 0
+    let isBulk = isShared && (merge.end == nil || merge.rowsBefore > 0)
     if isBulk { await wait(until: courtesy.nextHold) }
     let start = Uptime.now
     let outcome = try store.merge(merge, at: .now)
@@ -52,4 +53,9 @@ actor StoreActor {
 
 extension StoreActor {
   func schemaHash() -> UInt64 { store.schemaHash }
+}
+
+extension StoreActor {
+  /// Nobody else uses the file yet: a first copy need not leave others their share.
+  func stopSharing() { isShared = false }
 }

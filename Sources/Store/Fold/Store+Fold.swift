@@ -9,6 +9,12 @@ package struct FoldResult: Sendable {
   package var push: Push?
   /// True if the journal holds more, or a table is still being compared.
   package var hasMore: Bool
+
+  package init(versions: Int, push: Push?, hasMore: Bool) {
+    self.versions = versions
+    self.push = push
+    self.hasMore = hasMore
+  }
 }
 
 extension Store {

@@ -56,6 +56,15 @@ extension Store {
     }
   }
 
+  /// Live rows without those of Flotilla's own settings.
+  package func applicationRowCount() throws(StoreError) -> Int {
+    let settings = tables.table(Tables.settings)?.id ?? 0
+    return try reporting { () throws(SQLiteError) in
+      try number(
+        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl <> \(settings)")
+    }
+  }
+
   private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
     try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
       ($0[0].string ?? "", $0[1].string ?? Self.rules[0])
