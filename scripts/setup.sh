@@ -65,7 +65,7 @@ check_packages() {
 
 check_swift() {
   local found
-  found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+  found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p')
   if [[ -z $found ]]; then
     echo "setup: there is no Swift here; version $swift_wanted or newer is needed" >&2
   elif [[ $(printf '%s\n%s\n' "$swift_wanted" "$found" | sort -V | head -n 1) != "$swift_wanted" ]]
