@@ -286,7 +286,18 @@ lan_main() {
   esac
 }
 
+# What a lab leaves running must hold nothing of its caller's open: somebody may wait for its end.
+lan_close_inherited() {
+  local fd
+  for fd in /proc/self/fd/*; do
+    fd=${fd##*/}
+    # 255 is this script.
+    if ((fd > 2 && fd != 255)); then eval "exec $fd>&-"; fi
+  done
+}
+
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   set -u
+  lan_close_inherited
   lan_main "$@"
 fi
