@@ -167,7 +167,8 @@ class Round:
         done = [statement for statement in self.edits(table) if self.allowed(statement)]
         self.db.execute("ROLLBACK" if by_program else "COMMIT")
         if by_program and done:
-            script = ".timeout 5000\n.bail on\nBEGIN IMMEDIATE;\n" + ";\n".join(done) + ";\nCOMMIT;\n"
+            lines = ["BEGIN IMMEDIATE", *done, "COMMIT"]
+            script = ".timeout 5000\n.bail on\n" + "".join(f"{line};\n" for line in lines)
             subprocess.run(["sqlite3", self.path], input=script, text=True, check=True)
         return len(done)
 

@@ -35,7 +35,7 @@ def tables(db):
     """The application's own tables by name."""
     names = [row[0] for row in db.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
-        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_flotilla\\_%' ESCAPE '\\' "
+        "AND substr(name, 1, 7) <> 'sqlite_' AND substr(name, 1, 10) <> '_flotilla_' "
         "ORDER BY name")]
     found = {name: Table(db, name) for name in names}
     for table in found.values():
