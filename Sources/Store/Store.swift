@@ -32,7 +32,8 @@ package final class Store {
   package internal(set) var own: Origin
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
-  package init(path: String) throws(StoreError) {
+  /// With `inspects` off nothing is written, not even missing triggers.
+  package init(path: String, inspects: Bool = true) throws(StoreError) {
     let connection = try Self.connect(path)
     let meta = Meta(connection: connection)
     do throws(SQLiteError) {
@@ -64,7 +65,7 @@ package final class Store {
     }
     self.own = own
     self.schemaVersion = -1
-    try inspectSchema()
+    if inspects { try inspectSchema() }
   }
 
   /// What this replica holds now.

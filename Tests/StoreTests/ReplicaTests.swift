@@ -145,4 +145,18 @@ import Testing
     let names = try first.application.rows("SELECT name FROM sqlite_schema ORDER BY name")
     #expect(names.allSatisfy { $0[0].string?.contains("_flotilla") == false })
   }
+
+  @Test func `an export by scan ends after its last row`() throws {
+    let (first, _) = try pair()
+    let path = first.path
+    let again = try Store(path: path)
+    let opened = try again.openExport(.above(Frontier()), at: first.now)
+    var rows: UInt64 = 0
+    for _ in 0..<10 {
+      guard case .batch(let batch) = try again.readExport(opened.id, at: first.now) else { break }
+      rows += batch.rows
+    }
+    #expect(rows == opened.rows)
+    #expect(rows == 6)
+  }
 }

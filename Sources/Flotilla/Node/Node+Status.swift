@@ -62,6 +62,6 @@ extension Node {
   /// A moment in ms since 1970 as ISO 8601 in UTC.
   static func text(_ milliseconds: Int64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-      .formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false))
+      .formatted(.iso8601)
   }
 }

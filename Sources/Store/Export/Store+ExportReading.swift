@@ -64,6 +64,9 @@ extension Store {
         return Export.Item(
           table: statement.integer(6), key: Key(bytes: statement.bytes(7)), version: version)
       }
+      // Another step would start again from the first row: "sqlite3_step() began calling
+      // sqlite3_reset() automatically" after SQLITE_DONE (sqlite.org/c3ref/step.html).
+      export.source = .list([], next: 0)
       return nil
     }
   }

@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import Network
+import SQLite
+import Store
+
+extension Replica {
+  /// Checks file, schema, permissions, Avahi, port, clocks and peers; each finding with a remedy.
+  public func doctor(repair: Bool) async throws(FlotillaError) -> DoctorReport {
+    var examination = Examination(path: path)
+    do {
+      _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+    } catch {
+      examination.add("file", .error, error.message, error.remedy)
+      return examination.report
+    }
+    examination.checkPermissions(sidecar)
+    try examination.checkInside(sidecar, repair: repair)
+    await examination.checkDiscovery()
+    await checkNode(&examination)
+    return examination.report
+  }
+
+  /// What the running node knows of clocks and peers.
+  private func checkNode(_ examination: inout Examination) async {
+    do {
+      let client = try ControlClient(database: sidecar.database)
+      guard let status: StatusReport = try await client.ask(.status(all: true)) else {
+        examination.add(
+          "node", .warning, "no node runs for this database",
+          "Start it with: flotilla run \(path) --background")
+        return
+      }
+      let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
+      examination.add(
+        "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
+      for peer in connected where abs(peer.clock_offset_ms) > 10 * 60 * 1_000 {
+        examination.add(
+          "clocks", .warning,
+          "the clock of \(peer.node) differs by \(peer.clock_offset_ms / 1_000) s",
+          "Set the clocks of both machines: the newer edit wins by their time.")
+      }
+      for remark in status.remarks { examination.add("tables", .warning, remark) }
+    } catch {
+      examination.add("node", .error, error.message, error.remedy)
+    }
+  }
+}
+
+/// Findings as they are made.
+private struct Examination {
+  let path: String
+  private var findings: [DoctorReport.Finding] = []
+
+  init(path: String) { self.path = path }
+
+  var report: DoctorReport { DoctorReport(findings: findings) }
+
+  mutating func add(
+    _ check: String, _ level: DoctorReport.Level, _ text: String, _ remedy: String? = nil
+  ) {
+    findings.append(
+      DoctorReport.Finding(check: check, level: level, text: text, remedy: remedy))
+  }
+
+  mutating func checkPermissions(_ sidecar: Sidecar) {
+    var status = stat()
+    guard stat(sidecar.folder, &status) == 0 else {
+      return add("permissions", .error, "\(sidecar.folder) cannot be read")
+    }
+    if status.st_mode & 0o077 != 0 {
+      add(
+        "permissions", .error, "\(sidecar.folder) can be read by others",
+        "chmod 700 \(sidecar.folder)")
+    } else {
+      add("permissions", .ok, "\(sidecar.folder) is for its owner alone")
+    }
+  }
+
+  /// Opens the replica, or looks with a plain connection while a node has it.
+  mutating func checkInside(_ sidecar: Sidecar, repair: Bool) throws(FlotillaError) {
+    let lock = try sidecar.lock()
+    if repair, lock == nil {
+      throw FlotillaError(
+        .node, "a node runs for \(path), so it cannot be repaired now",
+        remedy: "flotilla stop \(path), then doctor --repair, then run again.")
+    }
+    do throws(StoreError) {
+      let store = try Store(path: sidecar.database, inspects: false)
+      let health = try store.health()
+      judge(health)
+      guard repair, !health.hasJournal || !health.uncaptured.isEmpty else { return }
+      try store.repair()
+      while try store.fold(at: .now).hasMore {}
+      add("repair", .ok, "triggers and journal were made anew; tables were compared")
+    } catch {
+      let error = FlotillaError(error, path: path)
+      add("file", .error, error.message, error.remedy)
+    }
+  }
+
+  private mutating func judge(_ health: Store.Health) {
+    if health.quickCheck == "ok" {
+      add("file", .ok, "the file is sound (\(health.bytes) bytes)")
+    } else {
+      add(
+        "file", .error, "the file is damaged: \(health.quickCheck)",
+        "sqlite3 \(path) '.recover', or leave and join again.")
+    }
+    if !health.hasJournal {
+      add(
+        "journal", .error,
+        "the table _flotilla_journal is missing, so programs cannot write to tracked tables",
+        "flotilla doctor \(path) --repair")
+    }
+    for table in health.uncaptured {
+      add(
+        "schema", .error, "the triggers of \(table) are missing or changed",
+        "flotilla doctor \(path) --repair, or start the node: it renews them.")
+    }
+    if health.hasJournal, health.uncaptured.isEmpty {
+      add("schema", .ok, "every tracked table is captured")
+    }
+    if health.journalMode != "wal" {
+      add(
+        "journal mode", .warning, "the journal mode is \(health.journalMode)",
+        "Start the node: it puts the file back into WAL mode.")
+    }
+    if health.walBytes > 256 << 20 {
+      add(
+        "wal", .warning, "the write-ahead log has \(health.walBytes >> 20) MB",
+        "Find the program that keeps a read transaction open.")
+    }
+  }
+
+  mutating func checkDiscovery() async {
+    let discovery = Discovery(serviceType: "_flotilla._tcp")
+    let alarm = Task {
+      try? await Task.sleep(for: .seconds(2))
+      await discovery.stop()
+    }
+    defer { alarm.cancel() }
+    var reason = "Avahi does not answer"
+    for await event in discovery.events {
+      if case .available = event {
+        await discovery.stop()
+        return add("discovery", .ok, "Avahi answers")
+      }
+      if case .unavailable(let why) = event {
+        reason = why
+        break
+      }
+    }
+    await discovery.stop()
+    add(
+      "discovery", .warning, "peers cannot be found by themselves: \(reason)",
+      "Install and start avahi-daemon, or name peers with --peer HOST:PORT.")
+  }
+}
