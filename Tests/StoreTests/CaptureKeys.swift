@@ -48,7 +48,9 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     let definition = options == "STRICT" ? columns.replacing(", v", with: ", v ANY") : columns
     let database = try CapturedDatabase("CREATE TABLE t(\(definition)) \(options)")
     for value in values { try database.check("INSERT INTO t(k, v) VALUES (\(value), 0)") }
-    for value in values { try database.check("UPDATE t SET v = v + 1 WHERE k = \(value) COLLATE BINARY") }
+    for value in values {
+      try database.check("UPDATE t SET v = v + 1 WHERE k = \(value) COLLATE BINARY")
+    }
     let changed = try database.check(
       "UPDATE t SET k = k || 77 WHERE k = \(values[0]) COLLATE BINARY")
     #expect(changed.count == 2)

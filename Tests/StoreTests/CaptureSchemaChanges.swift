@@ -13,18 +13,31 @@ import Testing
     """
 
   static let changes: [(sql: String, table: String, insert: String)] = [
-    ("ALTER TABLE t ADD COLUMN e DEFAULT 5", "t", "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3, 4)"),
-    ("ALTER TABLE t RENAME COLUMN a TO \"a b\"", "t",
-      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"),
-    ("ALTER TABLE t RENAME COLUMN b TO a2", "t",
-      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"),
-    ("ALTER TABLE t RENAME COLUMN id TO key", "t",
-      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"),
-    ("ALTER TABLE t RENAME COLUMN c TO \"select\"", "t",
-      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"),
+    (
+      "ALTER TABLE t ADD COLUMN e DEFAULT 5", "t",
+      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3, 4)"
+    ),
+    (
+      "ALTER TABLE t RENAME COLUMN a TO \"a b\"", "t",
+      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"
+    ),
+    (
+      "ALTER TABLE t RENAME COLUMN b TO a2", "t",
+      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"
+    ),
+    (
+      "ALTER TABLE t RENAME COLUMN id TO key", "t",
+      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"
+    ),
+    (
+      "ALTER TABLE t RENAME COLUMN c TO \"select\"", "t",
+      "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"
+    ),
     ("ALTER TABLE t DROP COLUMN d", "t", "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2)"),
-    ("ALTER TABLE t RENAME TO \"u v\"", "u v",
-      "INSERT OR REPLACE INTO \"u v\" VALUES (3, 'p', 1, 2, 3)"),
+    (
+      "ALTER TABLE t RENAME TO \"u v\"", "u v",
+      "INSERT OR REPLACE INTO \"u v\" VALUES (3, 'p', 1, 2, 3)"
+    ),
     ("DROP INDEX i", "t", "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"),
     ("CREATE INDEX z ON t(d)", "t", "INSERT OR REPLACE INTO t VALUES (3, 'p', 1, 2, 3)"),
   ]
@@ -41,8 +54,8 @@ import Testing
     // Renewed, they are as if the table had always been so.
     try Capture.install(database.schemas[0], id: 1, on: database.connection)
     #expect(try Capture.isIntact(database.schemas[0], id: 1, on: database.connection))
-    try database.check("UPDATE OR REPLACE \(quoted(table)) SET \(quoted(database.schemas[0]
-      .columns[0].name)) = 50")
+    let id = quoted(database.schemas[0].columns[0].name)
+    try database.check("UPDATE OR REPLACE \(quoted(table)) SET \(id) = 50")
   }
 
   @Test func `removing leaves no trace, wherever the triggers hang`() throws {
@@ -111,7 +124,8 @@ import Testing
       "CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE);"
         + "CREATE TEMP TABLE t(x); CREATE TEMP TABLE _flotilla_journal(y)")
     #expect(try Capture.isIntact(database.schemas[0], id: 1, on: database.connection))
-    try database.connection.execute("INSERT INTO main.t VALUES (1, 1); REPLACE INTO main.t VALUES (2, 1)")
+    try database.connection.execute(
+      "INSERT INTO main.t VALUES (1, 1); REPLACE INTO main.t VALUES (2, 1)")
     #expect(try database.noted() == ["t(1)", "t(2)"])
   }
 

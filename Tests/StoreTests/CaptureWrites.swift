@@ -22,13 +22,16 @@ import Testing
       "INSERT INTO t(u) VALUES (1), (2), (3)", "UPDATE t SET u = -u",
       "UPDATE t SET id = -id", "DELETE FROM t WHERE u < -1", "DELETE FROM t"),
     CaptureCase(
-      "INSERT … SELECT", "CREATE TABLE t(id INTEGER PRIMARY KEY, v);"
+      "INSERT … SELECT",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, v);"
         + "CREATE TABLE s(id INTEGER PRIMARY KEY, v); INSERT INTO s VALUES (1, 2), (3, 4)",
       "INSERT INTO t SELECT * FROM s", "INSERT INTO t SELECT id + 10, v FROM t",
       "REPLACE INTO t SELECT id, 0 FROM s", "UPDATE t SET v = s.v FROM s WHERE s.id = t.id"),
-    CaptureCase("one column", "CREATE TABLE t(k PRIMARY KEY)",
+    CaptureCase(
+      "one column", "CREATE TABLE t(k PRIMARY KEY)",
       "INSERT INTO t VALUES (1)", "UPDATE t SET k = 2", "DELETE FROM t"),
-    CaptureCase("one integer column", "CREATE TABLE t(k INTEGER PRIMARY KEY)",
+    CaptureCase(
+      "one integer column", "CREATE TABLE t(k INTEGER PRIMARY KEY)",
       "INSERT INTO t DEFAULT VALUES", "UPDATE t SET k = 2", "DELETE FROM t"),
     CaptureCase(
       "200 columns",

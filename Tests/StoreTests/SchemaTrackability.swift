@@ -14,14 +14,20 @@ import Testing
     ("", "sqlite_schema", "belongs"),
     ("CREATE TABLE _flotilla_x(a PRIMARY KEY)", "_FLOTILLA_x", "belongs"),
     ("CREATE TEMP TABLE t(a PRIMARY KEY)", "t", "not in this file"),
-    ("CREATE TABLE t(a TEXT PRIMARY KEY); INSERT INTO t VALUES (NULL), (NULL), (1)", "t",
-      "2 rows of \"t\" have NULL in the key column \"a\""),
-    ("CREATE TABLE t(a, b, PRIMARY KEY (a, b)); INSERT INTO t VALUES (1, NULL)", "t",
-      "1 row of \"t\" has NULL in the key column \"b\""),
+    (
+      "CREATE TABLE t(a TEXT PRIMARY KEY); INSERT INTO t VALUES (NULL), (NULL), (1)", "t",
+      "2 rows of \"t\" have NULL in the key column \"a\""
+    ),
+    (
+      "CREATE TABLE t(a, b, PRIMARY KEY (a, b)); INSERT INTO t VALUES (1, NULL)", "t",
+      "1 row of \"t\" has NULL in the key column \"b\""
+    ),
     ("CREATE TABLE t(a PRIMARY KEY, b CHECK (a COLLATE german > 'x'))", "t", "german"),
     ("CREATE TABLE t(a, PRIMARY KEY (a COLLATE NOCASE, a)) WITHOUT ROWID", "t", "twice"),
-    ("CREATE TABLE t(\((0..<101).map { "c\($0)" }.joined(separator: ",")), "
-      + "PRIMARY KEY (\((0..<101).map { "c\($0)" }.joined(separator: ","))))", "t", "101 columns"),
+    (
+      "CREATE TABLE t(\((0..<101).map { "c\($0)" }.joined(separator: ",")), "
+        + "PRIMARY KEY (\((0..<101).map { "c\($0)" }.joined(separator: ","))))", "t", "101 columns"
+    ),
   ]
 
   @Test(arguments: refused)

@@ -28,6 +28,10 @@ package enum Trackability: Sendable, Equatable {
   private static func refusalByKind(
     _ name: String, _ connection: Connection
   ) throws(StoreError) -> Trackability? {
+    if TableSchema.isReserved(name) {
+      return .refused(
+        reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
+    }
     let found = try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
@@ -40,10 +44,6 @@ package enum Trackability: Sendable, Equatable {
         reason: "there is no table \(quoted(name))", remedy: remedy(missing: name, connection))
     }
     let name = first[2].string ?? name
-    if TableSchema.isReserved(name) {
-      return .refused(
-        reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
-    }
     guard first[0].string == "main" else {
       return .refused(
         reason: "\(quoted(name)) is not in this file but in \(first[0].string ?? "another")",
@@ -71,7 +71,7 @@ package enum Trackability: Sendable, Equatable {
   ) throws(StoreError) -> String? {
     let near = try TableSchema.all(on: connection)
       .map { (name: $0, distance: editDistance($0, name)) }
-      .filter { $0.distance <= max(2, name.utf8.count / 3) }
+      .filter { $0.distance <= 1 + name.utf8.count / 3 }
       .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
       .prefix(3).map { quoted($0.name) }
     return near.isEmpty ? nil : "Did you mean \(near.joined(separator: " or "))?"
