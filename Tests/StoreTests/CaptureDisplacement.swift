@@ -68,6 +68,11 @@ import Testing
       "INSERT OR REPLACE INTO t VALUES (5, 'z', 'X')",
       "INSERT OR REPLACE INTO t VALUES (6, 8, x'01')"),
     CaptureCase(
+      "expression that compares a column without affinity",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b); CREATE UNIQUE INDEX i ON t((a = b));",
+      "INSERT INTO t VALUES (1, '5', 5), (2, '5', '5')",
+      "INSERT OR REPLACE INTO t VALUES (3, '6', 6)", "REPLACE INTO t VALUES (4, '7', '7')"),
+    CaptureCase(
       "expression of the automatic rowid",
       "CREATE TABLE t(id INTEGER PRIMARY KEY, v); CREATE UNIQUE INDEX i ON t(id % 3)",
       "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)", "INSERT OR REPLACE INTO t(v) VALUES (1)",
