@@ -77,6 +77,17 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     #expect(try database.check("UPDATE t SET k = 'ABC'").count == 1)
   }
 
+  @Test func `a key that changes only in case is two keys where the key's index tells them apart`()
+    throws
+  {
+    let database = try CapturedDatabase(
+      """
+      CREATE TABLE t(k TEXT COLLATE NOCASE, PRIMARY KEY (k COLLATE BINARY));
+      INSERT INTO t VALUES ('abc')
+      """)
+    #expect(try database.check("UPDATE t SET k = 'ABC'").count == 2)
+  }
+
   @Test func `automatic rowids are noted as they became`() throws {
     let database = try CapturedDatabase("CREATE TABLE t(id INTEGER PRIMARY KEY, v)")
     try database.check("INSERT INTO t(v) VALUES ('a'), ('b')")
