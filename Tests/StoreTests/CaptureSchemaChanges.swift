@@ -129,6 +129,33 @@ import Testing
     #expect(try database.noted() == ["t(1)", "t(2)"])
   }
 
+  @Test func `texts in double quotes work where they are switched off`() throws {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.set(.doubleQuotedStrings, to: true)
+    try Journal.create(on: connection)
+    try connection.execute(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a, "b c" CHECK (a <> "never"));
+      CREATE UNIQUE INDEX i ON t(a || "it's" || "b c") WHERE a <> "z";
+      """)
+    try connection.set(.doubleQuotedStrings, to: false)
+    let schema = try #require(try TableSchema.read("t", on: connection))
+    try Capture.install(schema, id: 1, on: connection)
+    try connection.execute("INSERT INTO t VALUES (1, 1, 1); REPLACE INTO t VALUES (2, 1, 1)")
+    let keys = try Journal.read(limit: 9, on: connection).map { $0.key[0] }
+    #expect(keys == [.integer(1), .integer(1), .integer(2)])
+  }
+
+  @Test func `a database in UTF-16 is captured`() throws {
+    let database = try CapturedDatabase(
+      """
+      PRAGMA encoding = 'UTF-16'; CREATE TABLE t(k TEXT PRIMARY KEY, a TEXT);
+      CREATE UNIQUE INDEX i ON t(lower(a));
+      """)
+    try database.check("INSERT INTO t VALUES ('ä', 'Üx')")
+    try database.check("REPLACE INTO t VALUES ('🚢', 'ÜX')")
+  }
+
   @Test func `the journal is read, counted, forgotten and widened`() throws {
     let database = try CapturedDatabase("CREATE TABLE t(id INTEGER PRIMARY KEY)")
     let connection = database.connection
