@@ -69,6 +69,25 @@ import Testing
     #expect(remedy != nil)
   }
 
+  @Test func `shadows of a virtual table are known by name where its module is missing`() throws {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.execute(
+      """
+      CREATE TABLE places(id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE map_nodes(id TEXT PRIMARY KEY NOT NULL);
+      PRAGMA writable_schema = ON;
+      INSERT INTO sqlite_schema VALUES ('table', 'map', 'map', 0,
+        'CREATE VIRTUAL TABLE map USING absent(x)');
+      PRAGMA writable_schema = RESET;
+      """)
+    #expect(try TableSchema.all(on: connection) == ["places"])
+    #expect(try Trackability.check(table: "places", on: connection) == .accepted(warnings: []))
+    guard case .refused = try Trackability.check(table: "map_nodes", on: connection) else {
+      Issue.record("accepted")
+      return
+    }
+  }
+
   @Test func `near names are shown`() throws {
     let connection = try Connection(path: ":memory:", mode: .create)
     try connection.execute("CREATE TABLE customers(a); CREATE TABLE orders(a); CREATE TABLE x(a)")

@@ -62,7 +62,12 @@ package enum Trackability: Sendable, Equatable {
         reason: "\(quoted(name)) is a part of a virtual table",
         remedy: "Track the table that the virtual table is made from.")
     default:
-      return nil
+      let foreign = try TableSchema.unknownVirtualTables(on: connection)
+      guard let virtual = foreign.first(where: { TableSchema.isShadow(name, of: $0) })
+      else { return nil }
+      return .refused(
+        reason: "\(quoted(name)) seems to be a part of the virtual table \(quoted(virtual))",
+        remedy: "Track the table that the virtual table is made from.")
     }
   }
 
