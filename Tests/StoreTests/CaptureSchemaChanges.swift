@@ -129,6 +129,18 @@ import Testing
     #expect(try database.noted() == ["t(1)", "t(2)"])
   }
 
+  @Test func `the stored SQL uses nothing that came after SQLite 3 22`() throws {
+    let database = try CapturedDatabase(Self.setup)
+    let newer = [
+      "CONFLICT", "DISTINCT", "RETURNING", "OVER", "FILTER", "NULLS", "TRUE", "FALSE",
+      "MATERIALIZED", "unixepoch", "iif", "subsec",
+    ]
+    for trigger in Capture.expectedTriggers(database.schemas[0], id: 1) {
+      let tokens = SQLText(trigger.sql).tokens
+      #expect(!tokens.contains { token in newer.contains { token.isWord($0) } }, "\(trigger.sql)")
+    }
+  }
+
   @Test func `texts in double quotes work where they are switched off`() throws {
     let connection = try Connection(path: ":memory:", mode: .create)
     try connection.set(.doubleQuotedStrings, to: true)
