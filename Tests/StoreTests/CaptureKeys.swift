@@ -48,8 +48,11 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     let definition = options == "STRICT" ? columns.replacing(", v", with: ", v ANY") : columns
     let database = try CapturedDatabase("CREATE TABLE t(\(definition)) \(options)")
     for value in values { try database.check("INSERT INTO t(k, v) VALUES (\(value), 0)") }
-    for value in values { try database.check("UPDATE t SET v = v + 1 WHERE k = \(value)") }
-    let changed = try database.check("UPDATE t SET k = \(values[0]) + 77 WHERE k = \(values[0])")
+    for value in values {
+      try database.check("UPDATE t SET v = v + 1 WHERE k = \(value) COLLATE BINARY")
+    }
+    let changed = try database.check(
+      "UPDATE t SET k = k || 77 WHERE k = \(values[0]) COLLATE BINARY")
     #expect(changed.count == 2)
     try database.check("DELETE FROM t WHERE k = \(values[1])")
     try database.check("DELETE FROM t")
@@ -72,6 +75,17 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     let database = try CapturedDatabase(
       "CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY); INSERT INTO t VALUES ('abc')")
     #expect(try database.check("UPDATE t SET k = 'ABC'").count == 1)
+  }
+
+  @Test func `a key that changes only in case is two keys where the key's index tells them apart`()
+    throws
+  {
+    let database = try CapturedDatabase(
+      """
+      CREATE TABLE t(k TEXT COLLATE NOCASE, PRIMARY KEY (k COLLATE BINARY));
+      INSERT INTO t VALUES ('abc')
+      """)
+    #expect(try database.check("UPDATE t SET k = 'ABC'").count == 2)
   }
 
   @Test func `automatic rowids are noted as they became`() throws {

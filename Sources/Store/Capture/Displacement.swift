@@ -92,11 +92,6 @@ struct Displacement {
   }
 
   /// One term of the index, of the row in the table and of the new row.
-  ///
-  /// The new row's columns go by their own names into a subquery, so that the expression's text
-  /// can be used as it is. NEW.c has the column's collation, but, other than the column, no
-  /// affinity (expr.c, sqlite3ExprAffinity: only TK_COLUMN has), and an expression may depend on
-  /// it: the CAST restores it.
   private func match(_ term: UniqueIndex.Term) -> String {
     switch term.source {
     case .column(let column):
@@ -104,14 +99,28 @@ struct Displacement {
         term.collation == schema.columns[column].collation ? "" : " COLLATE \(term.collation)"
       return "\(row).\(quoted(schema.columns[column].name))\(collation) = \(value(of: column))"
     case .expression(let expression, let mentions):
-      let values = mentions.map { column in
-        let collation = schema.columns[column].collation
-        let suffix = collation == "BINARY" ? "" : " COLLATE \(collation)"
-        return "\(castValue(of: column))\(suffix) AS \(quoted(schema.columns[column].name))"
-      }
-      let new = values.isEmpty ? "" : " FROM (SELECT \(values.joined(separator: ", ")))"
+      let new = mentions.isEmpty ? "" : " FROM (\(newRow(mentions)))"
       return "(\(expression)) COLLATE \(term.collation) = (SELECT \(expression)\(new))"
     }
+  }
+
+  /// The new row as a subquery whose columns have the names, collations and affinities of the
+  /// table's, so that the expression's own text gives what it will give in the index.
+  ///
+  /// NEW.c has the collation of the column but not its affinity (expr.c, sqlite3ExprAffinity knows
+  /// TK_COLUMN, not TK_TRIGGER). A CAST restores it, except BLOB, which differs from none when two
+  /// columns are compared; so the columns of an empty SELECT go first, from which SQLite takes the
+  /// affinities of a compound (select.c), and LIMIT keeps it from being taken apart again.
+  private func newRow(_ columns: [Int]) -> String {
+    // Each name twice: RENAME COLUMN changes the column, and must not change what it is called here.
+    let names = columns.map { quoted(schema.columns[$0].name) }
+      .map { "\($0) AS \($0)" }.joined(separator: ", ")
+    let values = columns.map { column in
+      let collation = schema.columns[column].collation
+      return castValue(of: column) + (collation == "BINARY" ? "" : " COLLATE \(collation)")
+    }.joined(separator: ", ")
+    return "SELECT \(names) FROM \(quoted(schema.name)) WHERE 0 "
+      + "UNION ALL SELECT \(values) LIMIT 1"
   }
 
   /// The value that the row will have: REPLACE turns an explicit NULL into the column's default.

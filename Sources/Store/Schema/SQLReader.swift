@@ -12,15 +12,15 @@ struct SQLReader {
     let start = position
     switch byte {
     case UInt8(ascii: "'"):
-      return token(.string, from: start, name: readQuoted(closing: byte))
+      return readQuoted(.string, from: start, closing: byte)
     case UInt8(ascii: "\""), UInt8(ascii: "`"):
-      return token(.quoted, from: start, name: readQuoted(closing: byte))
+      return readQuoted(.quoted, from: start, closing: byte)
     case UInt8(ascii: "["):
-      return token(.quoted, from: start, name: readQuoted(closing: UInt8(ascii: "]")))
+      return readQuoted(.quoted, from: start, closing: UInt8(ascii: "]"))
     case UInt8(ascii: "x"), UInt8(ascii: "X"):
       guard peek(1) == UInt8(ascii: "'") else { return readWord() }
       position += 1
-      return token(.blob, from: start, name: readQuoted(closing: UInt8(ascii: "'")))
+      return readQuoted(.blob, from: start, closing: UInt8(ascii: "'"))
     case _ where isDigit(byte) || byte == UInt8(ascii: ".") && peek(1).map(isDigit) == true:
       return readNumber()
     case _ where isWord(byte):
@@ -61,7 +61,9 @@ struct SQLReader {
   }
 
   /// Reads to the closing quote; a doubled one stands for itself (not in square brackets).
-  private mutating func readQuoted(closing: UInt8) -> String {
+  private mutating func readQuoted(
+    _ kind: SQLToken.Kind, from start: Int, closing: UInt8
+  ) -> SQLToken {
     var name: [UInt8] = []
     position += 1
     while let byte = peek() {
@@ -72,7 +74,7 @@ struct SQLReader {
       }
       name.append(byte)
     }
-    return String(decoding: name, as: UTF8.self)
+    return token(kind, from: start, name: String(decoding: name, as: UTF8.self))
   }
 
   private mutating func readWord() -> SQLToken {

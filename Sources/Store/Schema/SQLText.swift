@@ -1,3 +1,5 @@
+import SQLite
+
 /// One token of SQL: what it is and which bytes it covers.
 struct SQLToken: Equatable {
   enum Kind: Equatable {
@@ -37,12 +39,25 @@ struct SQLText {
     self.tokens = tokens
   }
 
-  /// The text from the first to the last token of `range`, as it was written.
-  func text(_ range: Range<Int>) -> String {
-    guard !range.isEmpty else { return "" }
-    let first = tokens[range.lowerBound].bytes.lowerBound
-    let last = tokens[range.upperBound - 1].bytes.upperBound
-    return String(decoding: bytes[first..<last], as: UTF8.self)
+  /// The text of `range` with names in double quotes that are no columns as what they mean: text.
+  ///
+  /// "If a keyword in double quotes … is used in a context where it cannot be resolved to an
+  /// identifier but where a string literal is allowed, then the token is understood to be a string
+  /// literal" (sqlite.org/lang_keywords.html); a connection may have that switched off.
+  func text(_ range: Range<Int>, columns: [String]) -> String {
+    var text: [UInt8] = []
+    var position = range.isEmpty ? 0 : tokens[range.lowerBound].bytes.lowerBound
+    for index in range {
+      let token = tokens[index]
+      text += bytes[position..<token.bytes.lowerBound]
+      position = token.bytes.upperBound
+      let isCall = index + 1 < range.upperBound && tokens[index + 1].isSymbol("(")
+      let isText =
+        token.kind == .quoted && bytes[token.bytes.lowerBound] == UInt8(ascii: "\"") && !isCall
+        && !columns.contains { isSameName($0, token.name) }
+      text += isText ? Array(literal(token.name).utf8) : Array(bytes[token.bytes])
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The tokens inside the first parentheses at or after `start`.

@@ -19,17 +19,21 @@ extension SchemaReader {
     let text = SQLText(sql ?? "")
     let inside = text.parenthesised()
     let parts = inside.map(text.parts) ?? []
-    let terms = try indexTerms(name).enumerated().map { position, term in
+    let terms = try indexTerms(name).enumerated().map {
+      (position, term) throws(SQLiteError) in
       if term.column >= 0 {
         return UniqueIndex.Term(source: .column(term.column), collation: term.collation)
       }
-      precondition(position < parts.count, "index \(quoted(name)) cannot be read")
+      guard position < parts.count, !parts[position].isEmpty else {
+        throw SQLiteError(code: 1, message: "index \(quoted(name)) cannot be read")
+      }
       var part = parts[position]
       let last = text.tokens[part.upperBound - 1]
       if last.isWord("ASC") || last.isWord("DESC") { part = part.dropLast(1) }
       return UniqueIndex.Term(
         source: .expression(
-          text.text(part), mentions: indices(of: text.mentions(in: part), in: names)),
+          text.text(part, columns: names), mentions: indices(of: text.mentions(in: part), in: names)
+        ),
         collation: term.collation)
     }
     // After the closing parenthesis stands WHERE, or nothing.
@@ -37,7 +41,8 @@ extension SchemaReader {
     let condition = inside.flatMap { $0.upperBound + 2 < end ? $0.upperBound + 2..<end : nil }
     let mentions = condition.map(text.mentions) ?? []
     return UniqueIndex(
-      name: name, terms: terms, predicate: condition.map(text.text),
+      name: name, terms: terms,
+      predicate: condition.map { text.text($0, columns: names + rowIDNames) },
       predicateMentions: indices(of: mentions, in: names),
       predicateMentionsRowID: mentions.contains { mention in
         rowIDNames.contains { isSameName($0, mention) }

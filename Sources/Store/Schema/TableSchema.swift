@@ -43,7 +43,33 @@ package struct TableSchema: Sendable, Equatable {
         WHERE s.type = 'table' ORDER BY s.name
         """)
     }
-    return rows.compactMap { $0[0].string }.filter { !isReserved($0) }
+    let foreign = try unknownVirtualTables(on: connection)
+    return rows.compactMap { $0[0].string }.filter { name in
+      !isReserved(name) && !foreign.contains { isShadow(name, of: $0) }
+    }
+  }
+
+  /// The virtual tables whose module is not loaded here, so that SQLite does not know which tables
+  /// are their shadows.
+  static func unknownVirtualTables(on connection: Connection) throws(StoreError) -> [String] {
+    try reporting { () throws(SQLiteError) in
+      let modules = try connection.rows("SELECT name FROM pragma_module_list")
+      let tables = try connection.rows(
+        "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0")
+      return tables.compactMap { table in
+        let tokens = SQLText(table[1].string ?? "").tokens
+        let module = tokens.drop { !$0.isWord("USING") }.dropFirst().first?.name ?? ""
+        let isKnown = modules.contains { isSameName($0[0].string ?? "", module) }
+        return isKnown ? nil : table[0].string
+      }
+    }
+  }
+
+  /// True if the name is that of a shadow of the virtual table: its name, "_" and some more.
+  static func isShadow(_ name: String, of virtual: String) -> Bool {
+    let prefix = virtual + "_"
+    return isSameName(
+      String(decoding: name.utf8.prefix(prefix.utf8.count), as: UTF8.self), prefix)
   }
 
   /// True for the names that belong to SQLite or to Flotilla.

@@ -28,6 +28,10 @@ package enum Trackability: Sendable, Equatable {
   private static func refusalByKind(
     _ name: String, _ connection: Connection
   ) throws(StoreError) -> Trackability? {
+    if TableSchema.isReserved(name) {
+      return .refused(
+        reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
+    }
     let found = try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
@@ -40,10 +44,6 @@ package enum Trackability: Sendable, Equatable {
         reason: "there is no table \(quoted(name))", remedy: remedy(missing: name, connection))
     }
     let name = first[2].string ?? name
-    if TableSchema.isReserved(name) {
-      return .refused(
-        reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
-    }
     guard first[0].string == "main" else {
       return .refused(
         reason: "\(quoted(name)) is not in this file but in \(first[0].string ?? "another")",
@@ -62,7 +62,12 @@ package enum Trackability: Sendable, Equatable {
         reason: "\(quoted(name)) is a part of a virtual table",
         remedy: "Track the table that the virtual table is made from.")
     default:
-      return nil
+      let foreign = try TableSchema.unknownVirtualTables(on: connection)
+      guard let virtual = foreign.first(where: { TableSchema.isShadow(name, of: $0) })
+      else { return nil }
+      return .refused(
+        reason: "\(quoted(name)) seems to be a part of the virtual table \(quoted(virtual))",
+        remedy: "Track the table that the virtual table is made from.")
     }
   }
 
@@ -71,7 +76,7 @@ package enum Trackability: Sendable, Equatable {
   ) throws(StoreError) -> String? {
     let near = try TableSchema.all(on: connection)
       .map { (name: $0, distance: editDistance($0, name)) }
-      .filter { $0.distance <= max(2, name.utf8.count / 3) }
+      .filter { $0.distance <= 1 + name.utf8.count / 3 }
       .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
       .prefix(3).map { quoted($0.name) }
     return near.isEmpty ? nil : "Did you mean \(near.joined(separator: " or "))?"
