@@ -4,7 +4,7 @@ import Testing
 @Suite struct ConnectionTests {
   @Test(arguments: [
     Value.null, .integer(.min), .integer(.max), .integer(0), .real(-0.0), .real(.infinity),
-    .real(5e-324), .real(0.1), .text([]), .string("Växjö"), .text([0x61, 0, 0x62]),
+    .real(.leastNonzeroMagnitude), .real(0.1), .text([]), .string("Växjö"), .text([0x61, 0, 0x62]),
     .text([0xFF, 0xFE]), .blob([]), .blob([0, 1, 2]),
   ])
   func `a value comes back in its own class and bits`(value: Value) throws {
