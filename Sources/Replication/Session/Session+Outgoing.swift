@@ -26,7 +26,7 @@ extension Session {
     var mustAsk = false
     /// Buckets that the peer lacks something of, to be sent when nothing else is.
     var repair: [Int] = []
-    /// Whether an exchange has been sent in this session.
+    /// Whether the first exchange of this session was sent, or there was nothing to send.
     var hasSent = false
     var wantsRoom = false
     var rows: UInt64 = 0
@@ -81,6 +81,7 @@ extension Session {
     let lacking = position.frontier.beyond(outgoing.peerFrontier)
     if lacking.isEmpty, !outgoing.isAsked {
       timers.relayDue = nil
+      outgoing.hasSent = true
       return
     }
     // What others wrote is passed on a little later: in a full mesh its author sends it itself.
