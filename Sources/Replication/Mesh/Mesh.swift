@@ -112,8 +112,8 @@ package struct Mesh: Sendable {
   }
 
   private mutating func dial(_ directives: inout [Directive], _ now: Instant) {
-    for (address, candidate) in candidates.sorted(by: { $0.key < $1.key })
-    where wants(candidate) && candidate.nextTry <= now.uptime {
+    let due = candidates.filter { $0.value.nextTry <= now.uptime && wants($0.value) }
+    for address in due.keys.sorted() {
       candidates[address]?.isDialling = true
       directives.append(.dial(address: address))
     }
