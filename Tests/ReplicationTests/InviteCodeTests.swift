@@ -18,6 +18,11 @@ import Testing
     #expect(try InviteCode(code.description) == code)
   }
 
+  @Test func `the example of the documentation is a code`() throws {
+    let example = "K7QF-M2XD-9TRA-PZ4C-HJ3V-9R"
+    #expect(try InviteCode(example).description == example)
+  }
+
   @Test func `case, hyphens, spaces and look-alikes do not matter`() throws {
     let code = InviteCode(random: Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10))
     let text = code.description

@@ -1,6 +1,6 @@
 /// The code of an invitation: 100 random bits and a check group, in base32.
 ///
-/// `K7QF-M2XD-9TRA-PZ4C-HJ3V-W6`: five groups of four, then two check digits. The alphabet is
+/// `K7QF-M2XD-9TRA-PZ4C-HJ3V-9R`: five groups of four, then two check digits. The alphabet is
 /// Crockford's: no I, L, O, U; a reader's I and L count as 1, O as 0.
 ///
 /// The check digits make it a Reed–Solomon code over GF(32) with distance 3 (Reed, Solomon, 1960):
