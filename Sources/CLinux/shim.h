@@ -1,5 +1,4 @@
 #pragma once
-#define _GNU_SOURCE
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -7,3 +6,21 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <netinet/tcp.h>
+
+/// The user id of the process at the other end of a UNIX-domain socket, or -1 with errno.
+///
+/// `struct ucred` needs _GNU_SOURCE before the first system header, which Swift cannot promise.
+static inline long flotilla_peer_uid(int descriptor) {
+  struct { int pid; unsigned int uid; unsigned int gid; } peer = {0, 0, 0};
+  socklen_t length = sizeof(peer);
+  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
+  return (long)peer.uid;
+}
+
+int accept4(int, struct sockaddr *, socklen_t *, int);
+
+/// accept4(2), hidden behind _GNU_SOURCE as well, with the flag that keeps the new descriptor
+/// from child processes.
+static inline int flotilla_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
+  return accept4(descriptor, address, length, SOCK_CLOEXEC);
+}

@@ -27,7 +27,8 @@ import Testing
       "INSERT OR REPLACE INTO t VALUES (3, 1, NULL)",
       "INSERT OR REPLACE INTO t VALUES (4, 1, 1)"),
     CaptureCase(
-      "NOCASE index", "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT);"
+      "NOCASE index",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT);"
         + "CREATE UNIQUE INDEX i ON t(a COLLATE NOCASE)",
       "INSERT INTO t VALUES (1, 'abc')", "INSERT OR REPLACE INTO t VALUES (2, 'ABC')"),
     CaptureCase(
@@ -40,17 +41,20 @@ import Testing
       "INSERT INTO t VALUES (1, 5, 5), (2, 6, 6)",
       "INSERT OR REPLACE INTO t VALUES (3, '5', 7), (4, 8, 6.0), (5, 9, 6)"),
     CaptureCase(
-      "partial index", "CREATE TABLE t(id INTEGER PRIMARY KEY, a, old);"
+      "partial index",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a, old);"
         + "CREATE UNIQUE INDEX i ON t(a) WHERE old = 0",
       "INSERT INTO t VALUES (1, 'x', 0), (2, 'x', 1)",
       "INSERT OR REPLACE INTO t VALUES (3, 'x', 0)", "UPDATE OR REPLACE t SET old = 0 WHERE id = 2"),
     CaptureCase(
-      "partial index by rowid", "CREATE TABLE t(k TEXT PRIMARY KEY, a);"
+      "partial index by rowid",
+      "CREATE TABLE t(k TEXT PRIMARY KEY, a);"
         + "CREATE UNIQUE INDEX i ON t(a) WHERE rowid > 10 AND t.a <> ''",
       "INSERT INTO t(rowid, k, a) VALUES (1, 'x', 5), (11, 'y', 5)",
       "UPDATE OR REPLACE t SET rowid = 12 WHERE k = 'x'"),
     CaptureCase(
-      "expression index", "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b);"
+      "expression index",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b);"
         + "CREATE UNIQUE INDEX i ON t(lower(a) || '(,)' DESC, abs(b) /* , */) WHERE b IS NOT NULL",
       "INSERT INTO t VALUES (1, 'Ab', 1), (2, 'AB', NULL)",
       "INSERT OR REPLACE INTO t VALUES (3, 'aB', -1)",
@@ -60,7 +64,8 @@ import Testing
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b TEXT COLLATE NOCASE);"
         + "CREATE UNIQUE INDEX i ON t((a < '5'), (b = 'X'), (b > 1))",
       "INSERT INTO t VALUES (1, 3, 'x'), (2, 'y', 'x'), (3, 7, x'00')",
-      "INSERT OR REPLACE INTO t VALUES (4, 4, 'X')", "INSERT OR REPLACE INTO t VALUES (5, 'z', 'X')",
+      "INSERT OR REPLACE INTO t VALUES (4, 4, 'X')",
+      "INSERT OR REPLACE INTO t VALUES (5, 'z', 'X')",
       "INSERT OR REPLACE INTO t VALUES (6, 8, x'01')"),
     CaptureCase(
       "expression of the automatic rowid",

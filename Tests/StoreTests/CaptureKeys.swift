@@ -32,8 +32,10 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     ("typeless", "k PRIMARY KEY, v", ["1", "'1'", "x'31'", "1.5"]),
     ("NOCASE", "k TEXT COLLATE NOCASE PRIMARY KEY, v", ["'a'", "'b'", "'c'", "'D'"]),
     ("RTRIM", "k TEXT COLLATE RTRIM PRIMARY KEY, v", ["'a'", "'b'", "'c '", "'d'"]),
-    ("BINARY key of a NOCASE column", "k TEXT COLLATE NOCASE, v, PRIMARY KEY (k COLLATE BINARY)",
-      ["'a'", "'A'", "'b'", "'B'"]),
+    (
+      "BINARY key of a NOCASE column", "k TEXT COLLATE NOCASE, v, PRIMARY KEY (k COLLATE BINARY)",
+      ["'a'", "'A'", "'b'", "'B'"]
+    ),
     ("DESC integer", "k INTEGER PRIMARY KEY DESC, v", ["1", "2", "3", "4"]),
     ("INT", "k INT PRIMARY KEY, v", ["1", "2", "3", "4"]),
   ]

@@ -40,3 +40,13 @@ extension Mesh {
   /// The nodes that are connected.
   package var connected: [Identity] { Array(Set(peerings.values.map(\.node))) }
 }
+
+extension Mesh {
+  /// True while an address of this node is being dialled.
+  package func isDialling(_ node: Identity) -> Bool {
+    candidates.values.contains { $0.node == node && $0.isDialling }
+  }
+
+  /// The node that answered at an address, if any.
+  package func node(at address: String) -> Identity? { candidates[address]?.node }
+}

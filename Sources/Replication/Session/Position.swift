@@ -4,11 +4,14 @@ package struct Position: Sendable, Equatable {
   package var digest: Digest
   /// The origin under which this replica writes at present.
   package var own: Origin
+  /// Counts up with each change, so that news that arrive out of order are told apart.
+  package var age: UInt64
 
-  package init(frontier: Frontier, digest: Digest, own: Origin) {
+  package init(frontier: Frontier, digest: Digest, own: Origin, age: UInt64 = 0) {
     self.frontier = frontier
     self.digest = digest
     self.own = own
+    self.age = age
   }
 }
 

@@ -51,6 +51,7 @@ extension Session {
   mutating func advance(
     to position: Position, _ directives: inout [Directive], _ now: Instant
   ) {
+    guard position.age >= self.position.age else { return }
     self.position = position
     if outgoing.hasTold, !outgoing.told.covers(position.frontier) {
       timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering

@@ -82,6 +82,7 @@ package struct Session: Sendable {
     switch input {
     case .advanced(let position): advance(to: position, &directives, now)
     case .folded(let push): self.push(push, &directives, now)
+    case .introduce(let members): send(.members(members), &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
     case .exportOpened(let covers, let rows):

@@ -10,6 +10,8 @@ extension Session {
     case advanced(Position)
     /// This replica has folded fresh edits of its own; comes before the matching `advanced`.
     case folded(Push)
+    /// The peer should know where other members are.
+    case introduce([Member])
     /// The node lets this session ask for what it lacks; `resume` is the remembered progress.
     case mayPull(resume: Frontier)
     /// A person wants an exchange now.

@@ -25,7 +25,7 @@ enum Layout {
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, rule TEXT NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_local(
-      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, sql TEXT,
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE,
       comparing BLOB, baseline INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE _flotilla_origin(

@@ -16,6 +16,8 @@ struct RowStatements {
 
   private let table: String
   private let keyCondition: String
+  /// The key columns, with the collation by which two keys are one.
+  private let keyTerms: [String]
   /// A key column can change though the row stays the same one (case, 1 for 1.0).
   private let writesKey: Bool
 
@@ -27,8 +29,12 @@ struct RowStatements {
     self.columnHashes = columns.map { ContentHash.column($0.name) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
     self.table = "main." + quoted(schema.name)
-    self.keyCondition = schema.key
-      .map { "\(quoted(schema.columns[$0].name)) = ?" }.joined(separator: " AND ")
+    self.keyTerms = schema.key.enumerated().map { position, column in
+      let column = schema.columns[column]
+      let collation = schema.keyCollations[position]
+      return quoted(column.name) + (collation == column.collation ? "" : " COLLATE \(collation)")
+    }
+    self.keyCondition = keyTerms.map { "\($0) = ?" }.joined(separator: " AND ")
     let names = columns.map { quoted($0.name) }.joined(separator: ", ")
     self.selectByKey = "SELECT \(names) FROM \(table) WHERE \(keyCondition)"
     self.deleteByKey = "DELETE FROM \(table) WHERE \(keyCondition)"
@@ -36,6 +42,12 @@ struct RowStatements {
     self.writesKey =
       others.isEmpty || schema.keyCollations.contains { $0 != "BINARY" }
       || schema.key.contains { ![.integer, .text, .real].contains(schema.columns[$0].affinity) }
+  }
+
+  /// The column of that name; `index` is where it probably is.
+  func column(named name: String, at index: Int?) -> Int? {
+    if let index, index < shape.columns.count, shape.columns[index] == name { return index }
+    return shape.columns.firstIndex { isSameName($0, name) }
   }
 
   /// Inserts a row with the given columns of the shape.
@@ -56,13 +68,14 @@ struct RowStatements {
     writesKey ? columns : columns.filter { $0 >= shape.keyCount }
   }
 
-  /// The rows after a key (or from the start) in key order.
+  /// The rows after a key (or from the start) in key order, without those that have no whole key.
   func selectAfter(hasStart: Bool) -> String {
     let names = shape.columns.map(quoted).joined(separator: ", ")
-    let key = shape.columns.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
-    let marks = (0..<shape.keyCount).map { _ in "?" }.joined(separator: ", ")
-    let start = hasStart ? "WHERE (\(key)) > (\(marks))" : ""
-    return "SELECT \(names) FROM \(table) \(start) ORDER BY \(key) LIMIT ?"
+    let key = keyTerms.joined(separator: ", ")
+    let marks = keyTerms.map { _ in "?" }.joined(separator: ", ")
+    let present = keyTerms.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    let start = hasStart ? "(\(key)) > (\(marks)) AND" : ""
+    return "SELECT \(names) FROM \(table) WHERE \(start) \(present) ORDER BY \(key) LIMIT ?"
   }
 
   /// The hash of a row, given in the order of the shape, and of columns unknown here.

@@ -45,6 +45,9 @@ struct RecentVersions {
   /// True after a commit that was too long for the list; `restart` makes it useful again.
   private(set) var isWaiting = false
 
+  /// The commit that is under way ends a catch-up whose earlier slices are not in the list.
+  mutating func requireScan() { isWaiting = true }
+
   mutating func restart(at frontier: Frontier) {
     self = RecentVersions(base: frontier, limit: limit)
   }

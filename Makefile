@@ -1,0 +1,39 @@
+PREFIX ?= /usr/local
+SWIFT ?= swift
+RELEASE = -c release --static-swift-stdlib -Xlinker -s
+
+.DEFAULT_GOAL := help
+.PHONY: setup build test check demo bench install clean help
+
+setup: ## install what is missing on this machine (Debian packages)
+	@scripts/setup.sh
+
+build: setup ## build everything
+	$(SWIFT) build
+
+test: setup ## build, then run all tests
+	@scripts/test.sh
+
+check: setup ## what must hold before a commit: format, warnings, tests, three hosts
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+	$(SWIFT) build --build-tests
+	@scripts/test.sh --skip LANTests
+	@FLOTILLA_LAN_FULL=1 scripts/test.sh --filter LANTests
+
+demo: build ## three hosts with real discovery on this machine, in a minute
+	@scripts/demo.sh
+
+bench: setup ## measure, with the release build
+	$(SWIFT) run $(RELEASE) FlotillaBench
+
+install: setup ## build the release and install it to $(DESTDIR)$(PREFIX)/bin
+	$(SWIFT) build $(RELEASE) --product flotilla
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 "$$($(SWIFT) build $(RELEASE) --show-bin-path)/flotilla" \
+	  "$(DESTDIR)$(PREFIX)/bin/flotilla"
+
+clean: ## remove what was built
+	rm -rf .build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10

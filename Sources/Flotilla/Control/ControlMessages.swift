@@ -1,0 +1,36 @@
+/// What a command asks of the running node, one JSON object on one line.
+enum ControlRequest: Codable, Sendable, Equatable {
+  case status(all: Bool)
+  case sync(peer: String?, milliseconds: Int)
+  case wait(target: String?, all: Bool, anchor: Bool, milliseconds: Int)
+  case track(tables: [String]?, rule: String?)
+  case untrack(tables: [String])
+  case rule(table: String?, rule: String?)
+  case invite(milliseconds: Int, role: String)
+  case unsent
+  case stop(isLeaving: Bool)
+  /// A starting `run` wants to take over from a process that only serves an invitation.
+  case yield
+}
+
+/// The answer: a body, or what went wrong.
+struct ControlReply<Body: Codable & Sendable>: Codable, Sendable {
+  struct Failure: Codable, Sendable {
+    var code: String
+    var message: String
+    var remedy: String?
+  }
+
+  var body: Body?
+  var failure: Failure?
+}
+
+/// An answer without content.
+struct Done: Codable, Sendable {}
+
+/// How much of what was committed here no other member is known to hold.
+struct UnsentReport: Codable, Sendable {
+  var rows: Int
+  var site: String
+  var node: String
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Glibc
+import Replication
+
+/// Where the control socket of a database is: in the user's runtime folder, for socket paths are
+/// limited to 107 bytes.
+enum ControlSocket {
+  static func path(database: String) throws(FlotillaError) -> String {
+    let hash = hash64(Array(database.utf8), seed: 0xC0)
+    return try folder() + "/" + String(hash, radix: 36) + ".sock"
+  }
+
+  /// The folder, made for its owner alone.
+  private static func folder() throws(FlotillaError) -> String {
+    let user = getuid()
+    var base = "/run/user/\(user)"
+    if let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"], !runtime.isEmpty {
+      base = runtime
+    }
+    let folder =
+      access(base, W_OK | X_OK) == 0 ? base + "/flotilla" : "/tmp/flotilla-\(user)"
+    if mkdir(folder, 0o700) != 0, errno != EEXIST {
+      throw FlotillaError(
+        .system, "cannot make the folder \(folder): \(String(cString: strerror(errno)))")
+    }
+    var status = stat()
+    guard lstat(folder, &status) == 0, status.st_uid == user,
+      status.st_mode & 0o077 == 0, status.st_mode & S_IFMT == S_IFDIR
+    else {
+      throw FlotillaError(
+        .system, "\(folder) must be a folder that belongs to you alone",
+        remedy: "Remove it, or: chmod 700 \(folder)")
+    }
+    return folder
+  }
+}

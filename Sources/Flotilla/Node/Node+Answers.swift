@@ -1,0 +1,102 @@
+import Foundation
+import Replication
+import Store
+
+/// What the commands ask of a node, running or opened for the moment.
+extension Node {
+  func answer(_ request: ControlRequest) async -> Data {
+    switch request {
+    case .status(let all):
+      return await controlReply { () async throws(FlotillaError) in try await status(all: all) }
+    case .sync(let peer, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await sync(with: peer, timeout: .milliseconds(milliseconds))
+      }
+    case .wait(let target, let all, let anchor, let milliseconds):
+      let whom: WaitTarget = anchor ? .anchor : all ? .all : .node(target ?? "")
+      return await controlReply { () async throws(FlotillaError) in
+        try await wait(for: whom, timeout: .milliseconds(milliseconds))
+      }
+    case .track(let tables, let rule):
+      return await controlReply { () async throws(FlotillaError) in
+        try await track(tables.map(TableSelection.named) ?? .all, rule: rule)
+      }
+    case .untrack(let tables):
+      return await controlReply { () async throws(FlotillaError) in
+        try await untrack(tables)
+      }
+    case .rule(let table, let rule):
+      return await controlReply { () async throws(FlotillaError) in
+        try await self.rule(table: table, rule: rule)
+      }
+    case .invite(let milliseconds, let role):
+      return await controlReply { () async throws(FlotillaError) in
+        try await invite(timeToLive: .milliseconds(milliseconds), role: role)
+      }
+    case .unsent:
+      return await controlReply { () async throws(FlotillaError) in try await unsent() }
+    case .stop(let isLeaving):
+      let bye =
+        isLeaving
+        ? Bye(.leaving, "\(identity.name) has left the site")
+        : Bye(.stopping, "\(identity.name) was stopped")
+      return await stopAnswering(bye)
+    case .yield:
+      return await controlReply { () async throws(FlotillaError) in
+        guard yields else {
+          throw FlotillaError(
+            .node, "a node runs already for \(path)",
+            remedy: "See: flotilla status \(path); stop it with: flotilla stop \(path)")
+        }
+        requestStop()
+        return Done()
+      }
+    }
+  }
+
+  /// Says that it stops, then stops: the asker waits until the lock is free.
+  private func stopAnswering(_ bye: Bye) async -> Data {
+    stopRequest = bye
+    requestStop()
+    return await controlReply { () async throws(FlotillaError) in Done() }
+  }
+
+  /// Lets whoever runs this node know that it should stop.
+  func requestStop() {
+    wantsStop = true
+    for continuation in stopWaiters { continuation.resume() }
+    stopWaiters = []
+  }
+
+  /// Returns when somebody wants this node to stop.
+  func untilStopIsWanted() async {
+    guard !wantsStop else { return }
+    await withCheckedContinuation { stopWaiters.append($0) }
+  }
+
+  func unsent() async throws(FlotillaError) -> UnsentReport {
+    try await foldNow()
+    let own = position.own
+    let mine = position.frontier[own]
+    let held = peers.values.map { $0.holds[own] }.max()
+    let rows = held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0
+    return UnsentReport(rows: rows, site: identity.siteName, node: identity.name)
+  }
+
+  func foldNow() async throws(FlotillaError) {
+    do {
+      try await foldAll()
+    } catch {
+      throw FlotillaError(error, path: path)
+    }
+  }
+
+  /// Checks a condition now and again until it holds or the time is over.
+  func until(_ deadline: Int64, _ condition: () async -> Bool) async -> Bool {
+    while true {
+      if await condition() { return true }
+      guard Uptime.now < deadline, !isStopping else { return false }
+      guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return false }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Network
+import Replication
+import Store
+
+/// Finding peers and dialling them.
+extension Node {
+  /// Carries out what the mesh says.
+  func perform(_ directives: [Mesh.Directive]) async {
+    for directive in directives {
+      switch directive {
+      case .dial(let address): dial(address)
+      case .drop(let id, let bye): await sessions[id]?.feed(.close(bye))
+      case .remember(let node, let name, let address):
+        peers[node]?.address = address
+        peers[node]?.name = name
+      }
+    }
+    scheduleMesh()
+  }
+
+  private func dial(_ address: String) {
+    guard !isStopping else { return }
+    dials[address] = Task {
+      defer { dials[address] = nil }
+      do {
+        let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
+        let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
+        await begin(channel, dialled: address)
+      } catch {
+        await perform(mesh.receive(.dialFailed(address: address), at: .now))
+      }
+    }
+  }
+
+  /// Sees to it that the mesh gets its tick in time.
+  private func scheduleMesh() {
+    meshTimer?.cancel()
+    guard !isStopping, let deadline = mesh.deadline else { return }
+    meshTimer = Task {
+      let pause = max(10, deadline - Uptime.now)
+      guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
+      await self.perform(self.mesh.receive(.tick, at: .now))
+    }
+  }
+
+  /// Starts from what is known: remembered members and the operator's addresses.
+  func startMesh() async {
+    await perform(mesh.receive(.configured(options.peers), at: .now))
+    for peer in peers.values {
+      guard let address = peer.address else { continue }
+      await perform(mesh.receive(.heard(node: peer.node, address: address), at: .now))
+    }
+  }
+
+  func startDiscovery() {
+    guard options.discovery else { return }
+    let discovery = Discovery(serviceType: "_flotilla._tcp")
+    self.discovery = discovery
+    loops.append(
+      Task {
+        for await event in discovery.events { await self.hear(event) }
+      })
+  }
+
+  /// Announces this node; while an invitation is open also its hint, so that a joiner finds us.
+  func advertise() async {
+    guard let discovery, let port = listener?.port else { return }
+    var text = ["v": "1", "s": SiteHint.of(identity.site, service: serviceName)]
+    let hints = await openInvitationHints()
+    if let hint = hints.first { text["j"] = hint }
+    if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
+    do {
+      try discovery.advertise(name: serviceName, port: port, txt: text)
+    } catch {
+      log("cannot announce this node: \(error)")
+    }
+  }
+
+  private func hear(_ event: DiscoveryEvent) async {
+    switch event {
+    case .found(let service):
+      // Another site's node shows another hint; identity comes from the Hello all the same.
+      guard service.name != serviceName,
+        service.txt["s"] == SiteHint.of(identity.site, service: service.name)
+      else { return }
+      let input = Mesh.Input.discovered(
+        service: service.name, address: service.endpoint.description)
+      await perform(mesh.receive(input, at: .now))
+    case .lost(let name): await perform(mesh.receive(.lost(service: name), at: .now))
+    case .available: log("discovery works: Avahi answers")
+    case .unavailable(let reason):
+      log("no discovery: \(reason); remembered and given addresses are used")
+    }
+  }
+
+  /// Tells a peer where the other members were found.
+  func tellMembers(_ session: PeerSession) async {
+    let members = peers.values.compactMap { peer -> Member? in
+      guard let address = peer.address, peer.session?.id != session.id else { return nil }
+      return Member(node: peer.node, name: peer.name, addresses: [address])
+    }
+    guard !members.isEmpty else { return }
+    await session.feed(.introduce(Array(members.prefix(Limits.members))))
+  }
+
+  func hear(_ members: [Member]) async {
+    for member in members where member.node != identity.node {
+      if peers[member.node] == nil {
+        peers[member.node] = PeerRecord(
+          .init(
+            node: member.node, name: member.name, address: member.addresses.first, seen: nil,
+            clockOffset: 0, frontier: Frontier()))
+      }
+      for address in member.addresses {
+        await perform(mesh.receive(.heard(node: member.node, address: address), at: .now))
+      }
+    }
+  }
+}
+
+/// What a service on the air shows of its site: only who knows the site can tell.
+enum SiteHint {
+  static func of(_ site: Identity, service: String) -> String {
+    let hash = hash64(Array("\(site)\(service)".utf8), seed: 7) & 0xFFFF_FFFF
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}

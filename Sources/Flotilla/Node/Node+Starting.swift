@@ -1,0 +1,99 @@
+import Foundation
+import Network
+import Replication
+
+extension Node {
+  /// How many ports after the wanted one are tried.
+  static let portsTried = 200
+
+  /// Opens the port and the control socket, and begins to find and to be found.
+  func start() async throws(FlotillaError) {
+    if mode == .offline { return }
+    try await startListening()
+    if mode == .lasting { try await startControl() }
+    startAccepting()
+    if mode == .lasting { startWatching() }
+    startDiscovery()
+    await advertise()
+    loops.append(Task { _ = await self.foldIfWritten() })
+    await startMesh()
+  }
+
+  /// The port that the node listens on.
+  var port: UInt16? { listener?.port }
+
+  private func startListening() async throws(FlotillaError) {
+    var record = try sidecar.record()
+    do {
+      if let text = options.listen {
+        let wanted = try ListenAddress(text)
+        listener = try await Listener(host: wanted.host, port: wanted.port)
+      } else {
+        let wanted = mode == .brief ? 0 : record.port ?? Endpoint.defaultPort
+        listener = try await Listener(host: nil, port: wanted, tryNext: Self.portsTried)
+      }
+    } catch {
+      throw FlotillaError(
+        .system, "cannot listen\(options.listen.map { " on \($0)" } ?? ""): \(error)",
+        remedy: "Choose another port with --listen HOST:PORT.")
+    }
+    if mode == .lasting, options.listen == nil, let port = listener?.port, port != record.port {
+      record.port = port
+      try sidecar.save(record)
+    }
+  }
+
+  private func startAccepting() {
+    guard let listener else { return }
+    loops.append(
+      Task {
+        while !Task.isCancelled {
+          do throws(NetworkError) {
+            let channel = try await listener.accept()
+            await self.begin(channel, dialled: nil)
+          } catch {
+            if error.code != .closed { self.log("cannot accept a connection: \(error)") }
+            return
+          }
+        }
+      })
+  }
+
+  private func startControl() async throws(FlotillaError) {
+    let path = try ControlSocket.path(database: sidecar.database)
+    do {
+      let server = try await ControlServer(path: path) { [weak self] request in
+        guard let self else { return Data() }
+        return await self.answer(request)
+      }
+      await server.start()
+      control = server
+    } catch {
+      throw FlotillaError(.node, "cannot open the control socket: \(error)")
+    }
+  }
+}
+
+/// What `--listen` accepts: HOST:PORT, :PORT, [v6]:PORT.
+struct ListenAddress: Equatable {
+  let host: String?
+  let port: UInt16
+
+  init(_ text: String) throws(NetworkError) {
+    if text.hasPrefix(":"), let port = UInt16(text.dropFirst()) {
+      self.host = nil
+      self.port = port
+      return
+    }
+    if text.hasSuffix(":0") {
+      // Port 0 lets the system choose; no endpoint that could be dialled has it.
+      let endpoint = try Endpoint(parsing: String(text.dropLast()) + "1")
+      self.host = endpoint.host
+      self.port = 0
+      return
+    }
+    let endpoint = try Endpoint(parsing: text, defaultPort: Endpoint.defaultPort)
+    self.host = endpoint.host
+    self.port = endpoint.port
+  }
+}

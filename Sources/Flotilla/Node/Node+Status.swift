@@ -1,0 +1,67 @@
+import Foundation
+import Replication
+import Store
+
+extension Node {
+  func status(all: Bool) async throws(FlotillaError) -> StatusReport {
+    let figures = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.figures() }
+    }
+    let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
+    let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
+    let counted = all ? reports : connected
+    let isEqual = counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
+    return StatusReport(
+      site: identity.siteName, node: identity.name, role: "admin", anchor: nil,
+      tables: figures.tables.map {
+        StatusReport.Table(
+          name: $0.name, rule: $0.rule, acting_rule: Store.rules[0], rows: $0.rows)
+      },
+      peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
+      in_sync: isEqual && (peers.isEmpty || !connected.isEmpty), running: mode == .lasting,
+      remarks: remarks(figures))
+  }
+
+  private func remarks(_ figures: Store.Figures) -> [String] {
+    var remarks: [String] = []
+    for table in figures.tables {
+      if !table.isPresent {
+        remarks.append(
+          "table \(table.name) is tracked but does not exist here; its rows wait until it does")
+      }
+      if table.rowsWithoutKey > 0 {
+        remarks.append(
+          "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
+      }
+    }
+    if figures.unfolded > 0, mode == .offline {
+      remarks.append("\(figures.unfolded) edits wait for the node to run")
+    }
+    return remarks
+  }
+
+  private func report(_ peer: PeerRecord) -> PeerReport {
+    let lacks = position.frontier.distance(above: peer.holds)
+    let ahead = peer.holds.distance(above: position.frontier)
+    let state: PeerReport.State
+    if peer.session == nil {
+      state = mesh.isDialling(peer.node) ? .connecting : .away
+    } else {
+      state = lacks == 0 && ahead == 0 && !peer.isReceiving ? .inSync : .catchingUp
+    }
+    let behind = max(lacks, max(ahead, peer.expected))
+    let since = peer.equalAt.map { Double(Uptime.now - $0) / 1_000 } ?? 0
+    return PeerReport(
+      node: peer.name, id: peer.node.description, state: state,
+      behind_rows: state == .inSync ? 0 : Int(clamping: behind),
+      behind_seconds: state == .inSync ? 0 : since,
+      last_seen: (peer.session == nil ? peer.seen : Uptime.wall).map(Self.text),
+      clock_offset_ms: Int(clamping: peer.clockOffset), address: peer.address)
+  }
+
+  /// A moment in ms since 1970 as ISO 8601 in UTC.
+  static func text(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+      .formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false))
+  }
+}

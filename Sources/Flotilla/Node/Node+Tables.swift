@@ -1,0 +1,55 @@
+import Replication
+import SQLite
+import Store
+
+extension Node {
+  /// Chooses tables for the whole site; all are checked before one is tracked.
+  func track(
+    _ selection: TableSelection, rule: String?
+  ) async throws(FlotillaError) -> TrackReport {
+    try Self.check(rule: rule)
+    let path = path
+    let report = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try TableChoice(store: store).track(selection, rule: rule)
+      }
+    }
+    try await foldNow()
+    await announce()
+    return report
+  }
+
+  func untrack(_ names: [String]) async throws(FlotillaError) -> TrackReport {
+    let report = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try TableChoice(store: store).untrack(names)
+      }
+    }
+    await announce()
+    return report
+  }
+
+  func rule(table: String?, rule: String?) async throws(FlotillaError) -> RuleReport {
+    try Self.check(rule: rule)
+    let report = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try TableChoice(store: store).rule(table: table, rule: rule)
+      }
+    }
+    if rule != nil { await announce() }
+    return report
+  }
+
+  /// Tells the sessions that this replica has moved on.
+  func announce() async {
+    let position = await store.position()
+    await folded(FoldResult(versions: 0, push: nil, hasMore: false), position)
+  }
+
+  static func check(rule: String?) throws(FlotillaError) {
+    guard let rule, !Store.rules.contains(rule) else { return }
+    throw FlotillaError(
+      .usage, "\(rule) is no merge rule",
+      remedy: "Rules: \(Store.rules.joined(separator: ", "))")
+  }
+}

@@ -1,0 +1,37 @@
+import Replication
+import Store
+
+/// What a node knows about another member while it runs.
+struct PeerRecord: Sendable {
+  var node: Identity
+  var name: String
+  var address: String?
+  /// The open session with it, if there is one.
+  var session: PeerSession?
+  /// True while rows come from it.
+  var isReceiving = false
+  /// What it said that it holds.
+  var holds: Frontier
+  /// Rows still expected in the catch-up that is under way.
+  var expected: UInt64 = 0
+  var clockOffset: Int64
+  /// When it was last heard of, ms since 1970.
+  var seen: Int64?
+  /// When it last held all that we hold, by uptime.
+  var equalAt: Int64?
+
+  init(_ known: KnownPeer) {
+    self.node = known.node
+    self.name = known.name
+    self.address = known.address
+    self.holds = known.frontier
+    self.clockOffset = known.clockOffset
+    self.seen = known.seen
+  }
+
+  var known: KnownPeer {
+    KnownPeer(
+      node: node, name: name, address: address, seen: seen, clockOffset: clockOffset,
+      frontier: holds)
+  }
+}

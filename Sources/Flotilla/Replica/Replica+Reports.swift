@@ -1,0 +1,100 @@
+import Foundation
+import Replication
+import SQLite
+import Store
+
+/// The commands that change or show something of a replica.
+extension Replica {
+  /// Chooses tables for the whole site.
+  public func track(
+    _ tables: TableSelection, rule: String?
+  ) async throws(FlotillaError) -> TrackReport {
+    var names: [String]?
+    if case .named(let list) = tables { names = list }
+    return try await perform(.track(tables: names, rule: rule)) {
+      node async throws(FlotillaError) in
+      try await node.track(tables, rule: rule)
+    }
+  }
+
+  /// Stops replicating tables, on every node.
+  public func untrack(_ tables: [String]) async throws(FlotillaError) -> TrackReport {
+    try await perform(.untrack(tables: tables)) { node async throws(FlotillaError) in
+      try await node.untrack(tables)
+    }
+  }
+
+  /// Shows the rules, or sets one if both arguments are given.
+  public func rule(
+    table: String?, rule: String?
+  ) async throws(FlotillaError) -> RuleReport {
+    try await perform(.rule(table: table, rule: rule)) { node async throws(FlotillaError) in
+      try await node.rule(table: table, rule: rule)
+    }
+  }
+
+  /// One exchange now, both ways, with all reachable nodes or the one named.
+  public func sync(
+    with peer: String?, timeout: Duration
+  ) async throws(FlotillaError) -> SyncReport {
+    let request = ControlRequest.sync(peer: peer, milliseconds: Int(timeout.milliseconds))
+    return try await perform(request, mode: .brief) { node async throws(FlotillaError) in
+      try await node.sync(with: peer, timeout: timeout)
+    }
+  }
+
+  /// Returns when what was committed here before the call is there, or the time is over.
+  public func wait(
+    for target: WaitTarget, timeout: Duration
+  ) async throws(FlotillaError) -> WaitReport {
+    var name: String?
+    if case .node(let node) = target { name = node }
+    let request = ControlRequest.wait(
+      target: name, all: target == .all, anchor: target == .anchor,
+      milliseconds: Int(timeout.milliseconds))
+    return try await perform(request, mode: .brief) { node async throws(FlotillaError) in
+      try await node.wait(for: target, timeout: timeout)
+    }
+  }
+
+  /// The state of this replica and its peers; `all` counts members that are away too.
+  public func status(all: Bool) async throws(FlotillaError) -> StatusReport {
+    try await perform(.status(all: all)) { node async throws(FlotillaError) in
+      try await node.status(all: all)
+    }
+  }
+
+  /// Runs a statement here, as any program would, and gives the rows that it returned.
+  public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
+    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+    do {
+      let connection = try Connection(path: sidecar.database)
+      connection.setBusyTimeout(milliseconds: 10_000)
+      try connection.execute("PRAGMA foreign_keys = ON")
+      let prepared = try connection.prepare(statement)
+      var rows: [[SQLValue]] = []
+      while try prepared.step() { rows.append(prepared.row.map(SQLValue.init)) }
+      let columns = (0..<prepared.columnCount).map(prepared.columnName)
+      return SQLReport(
+        columns: columns, rows: rows, changes: prepared.isReadOnly ? 0 : connection.changes,
+        returnedRows: !columns.isEmpty)
+    } catch {
+      guard error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
+      else { throw FlotillaError(error, path: path) }
+      throw FlotillaError(.sql, "\(path): \(error.message)")
+    }
+  }
+}
+
+extension SQLValue {
+  init(_ value: SQLite.Value) {
+    self =
+      switch value {
+      case .null: .null
+      case .integer(let integer): .integer(integer)
+      case .real(let real): .real(real)
+      case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))
+      case .blob(let bytes): .blob(bytes)
+      }
+  }
+}

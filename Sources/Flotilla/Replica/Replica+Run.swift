@@ -1,0 +1,149 @@
+import Foundation
+import Replication
+import Store
+
+extension Replica {
+  /// Runs the node of one or more replicas until the task is cancelled or `stop` is asked for.
+  /// `log` gets one line for each thing worth knowing; `ready` is called once all serve.
+  public static func run(
+    _ replicas: [Replica], options: RunOptions,
+    log: @escaping @Sendable (String) -> Void, ready: @escaping @Sendable () -> Void
+  ) async throws(FlotillaError) {
+    var nodes: [Node] = []
+    do {
+      for replica in replicas {
+        let prefix = replicas.count > 1 ? "\(replica.path): " : ""
+        let node = try await replica.begin(options: options) { log(prefix + $0) }
+        nodes.append(node)
+        let port = await node.port ?? 0
+        let who = node.identity
+        log("\(prefix)\(who.name) of \"\(who.siteName)\" listens on port \(port)")
+      }
+    } catch {
+      for node in nodes { await node.stop() }
+      throw error
+    }
+    ready()
+    // A node that was asked to stop leaves the others at work.
+    await withTaskGroup(of: Void.self) { group in
+      for node in nodes {
+        group.addTask {
+          await withTaskCancellationHandler {
+            await node.untilStopIsWanted()
+          } onCancel: {
+            Task { await node.requestStop() }
+          }
+          await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
+        }
+      }
+    }
+    log("stopped")
+  }
+
+  /// Starts a lasting node; a process that only serves an invitation makes room.
+  private func begin(
+    options: RunOptions, log: @escaping @Sendable (String) -> Void
+  ) async throws(FlotillaError) -> Node {
+    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+    let client = try ControlClient(database: sidecar.database)
+    let yielded: Done? = try await client.ask(.yield)
+    if yielded != nil { try await untilLockIsFree() }
+    let node = try await Node(path: path, mode: .lasting, options: options, log: log)
+    do {
+      try await node.rememberPath()
+      try await node.start()
+    } catch {
+      await node.stop()
+      throw error
+    }
+    return node
+  }
+
+  /// Stops the running node.
+  public func stop() async throws(FlotillaError) {
+    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+    guard try await stop(isLeaving: false) else {
+      throw FlotillaError(
+        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(path)")
+    }
+  }
+
+  /// True if a node ran.
+  func stop(isLeaving: Bool) async throws(FlotillaError) -> Bool {
+    let client = try ControlClient(database: sidecar.database)
+    let done: Done? = try await client.ask(.stop(isLeaving: isLeaving))
+    guard done != nil else { return false }
+    try await untilLockIsFree()
+    return true
+  }
+
+  /// Waits until the other process has let go of the database.
+  private func untilLockIsFree() async throws(FlotillaError) {
+    for _ in 0..<600 {
+      if try sidecar.lock() != nil { return }
+      try? await Task.sleep(for: .milliseconds(50))
+    }
+    throw FlotillaError(
+      .timedOut, "the running node did not end within 30 s",
+      remedy: "See its log: \(sidecar.logPath)")
+  }
+
+  /// Opens an invitation; `timeToLive` in seconds.
+  public func invite(
+    timeToLive: Duration, role: String
+  ) async throws(FlotillaError) -> InviteReport {
+    let request = ControlRequest.invite(
+      milliseconds: Int(timeToLive.milliseconds), role: role)
+    return try await perform(request) { node async throws(FlotillaError) in
+      try await node.invite(timeToLive: timeToLive, role: role)
+    }
+  }
+
+  /// Serves an open invitation from this process until it is used or expired, or a node takes over.
+  /// Returns the name of the node that joined, or nil.
+  public func serveInvitation(
+    _ invitation: InviteReport, remark: @Sendable (String) -> Void
+  ) async throws(FlotillaError) -> String? {
+    let node = try await Node(path: path, mode: .lasting, options: RunOptions(), log: { _ in })
+    await node.serveInvitationOnly()
+    do {
+      try await node.start()
+    } catch {
+      await node.stop()
+      throw error
+    }
+    remark("serving the invitation on port \(await node.port ?? 0)")
+    let end = (try? Date(invitation.expires, strategy: .iso8601)) ?? Date()
+    var joined: String?
+    while Date() < end, !Task.isCancelled {
+      joined = await node.admitted
+      let wantsStop = await node.wantsStop
+      if wantsStop { break }
+      if joined != nil, await node.hasServedCopy { break }
+      try? await Task.sleep(for: .milliseconds(100))
+    }
+    await node.stop()
+    return joined
+  }
+}
+
+extension Node {
+  func serveInvitationOnly() { servesInvitationOnly = true }
+
+  /// True once the node that was let in has come as a member and holds all that we hold.
+  var hasServedCopy: Bool {
+    guard let admitted else { return false }
+    let frontier = position.frontier
+    return peers.values.contains { $0.name == admitted && $0.holds.covers(frontier) }
+  }
+
+  func rememberPath() async throws(FlotillaError) {
+    let database = sidecar.database
+    try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        guard try store.lastPath() != database else { return }
+        try store.setLastPath(database)
+      }
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+import Replication
+import SQLite
+import Store
+
+/// Becoming a replica, and ceasing to be one.
+extension Replica {
+  /// Makes this file the first replica of a new site; creates the file if absent.
+  public func initialise(
+    site: String?, node: String?, tables: TableSelection, rule: String?
+  ) async throws(FlotillaError) -> InitReport {
+    try Node.check(rule: rule)
+    let name = try Self.checkedName(node ?? Self.machineName)
+    let siteName = try Self.checkedName(site ?? Self.defaultSiteName(path))
+    let wasThere = access(path, F_OK) == 0
+    try refuseReplica()
+    try checkTables(tables)
+    let identities = Store.Identities(
+      site: RandomNumbers.identity(), siteName: siteName, node: RandomNumbers.identity(),
+      nodeName: name, origin: RandomNumbers.origin())
+    try create(identities)
+    do {
+      let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in
+        try await node.track(tables, rule: rule)
+      }
+      return InitReport(
+        site: siteName, node: name, tables: report.tables, rows: report.rows,
+        warnings: report.warnings)
+    } catch {
+      // Half a set-up helps nobody: everything that this call made is taken back.
+      try? Store.remove(path: sidecar.database)
+      sidecar.remove()
+      if !wasThere { unlink(path) }
+      throw error
+    }
+  }
+
+  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent.
+  public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
+    var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
+    do {
+      let unsent: UnsentReport = try await perform(.unsent) { node async throws(FlotillaError) in
+        try await node.unsent()
+      }
+      report.site = unsent.site
+      report.node = unsent.node
+      report.unsent_rows = unsent.rows
+      guard force || unsent.rows == 0 else { return report }
+      _ = try await stop(isLeaving: true)
+    } catch {
+      // A set-up that cannot be opened any more can still be removed, if that is wanted.
+      guard force, error.code == .movedWithoutFolder || error.code == .notInitialised,
+        try isReplica()
+      else { throw error }
+    }
+    try takeOut()
+    report.left = true
+    return report
+  }
+
+  private func takeOut() throws(FlotillaError) {
+    let database = sidecar.database
+    if sidecar.exists, let store = try? Store(path: database) {
+      try reporting(path) { () throws(StoreError) in try store.leave() }
+    } else {
+      try reporting(path) { () throws(StoreError) in try Store.remove(path: database) }
+    }
+    sidecar.remove()
+  }
+
+  /// Makes the file a replica: Flotilla's tables in it, the folder beside it.
+  func create(_ identities: Store.Identities) throws(FlotillaError) {
+    let database = sidecar.database
+    do {
+      let connection = try Connection(path: database, mode: .create)
+      connection.setBusyTimeout(milliseconds: 5_000)
+      // The first write makes an empty file a database, or tells why it cannot be written.
+      try connection.transaction { () throws(SQLiteError) in
+        try connection.execute("PRAGMA main.user_version")
+        let version = try connection.scalar("PRAGMA main.user_version").integer ?? 0
+        try connection.execute("PRAGMA main.user_version = \(version)")
+      }
+    } catch {
+      throw FlotillaError(error, path: path)
+    }
+    try sidecar.create(node: identities.node.description)
+    do {
+      try Store.initialise(path: database, as: identities)
+    } catch {
+      sidecar.remove()
+      throw FlotillaError(error, path: path)
+    }
+  }
+
+  /// A second `init` or `join` changes nothing: it prints the site and the node.
+  func refuseReplica() throws(FlotillaError) {
+    guard access(path, F_OK) == 0, try isReplica() else { return }
+    let opened = try? Store(path: sidecar.database)
+    let who = opened.map { ": node \($0.nodeName) of the site \"\($0.siteName)\"" } ?? ""
+    throw FlotillaError(
+      .alreadyInitialised, "\(path) is a replica already\(who)",
+      remedy: "flotilla track \(path) TABLE… chooses more tables; flotilla leave \(path) takes "
+        + "Flotilla out of the file.")
+  }
+
+  /// Whether the file has Flotilla's tables; it must exist.
+  func isReplica() throws(FlotillaError) -> Bool {
+    let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+    do {
+      return try Store.isInitialised(connection)
+    } catch {
+      throw FlotillaError(error, path: path)
+    }
+  }
+
+  /// Refuses a table before the file is touched.
+  private func checkTables(_ tables: TableSelection) throws(FlotillaError) {
+    guard case .named(let names) = tables else { return }
+    guard access(path, F_OK) == 0 else {
+      throw FlotillaError(
+        .table, "\(path) does not exist, so there is no table \(names.joined(separator: ", "))",
+        remedy: "Create the tables first, or leave out --track.")
+    }
+    let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+    for name in names {
+      let verdict = try reporting(path) { () throws(StoreError) in
+        try Trackability.check(table: name, on: connection)
+      }
+      if case .refused(let reason, let remedy) = verdict {
+        throw FlotillaError(.table, reason, remedy: remedy)
+      }
+    }
+  }
+
+  static func checkedName(_ name: String) throws(FlotillaError) -> String {
+    let name = name.trimmingCharacters(in: .whitespaces)
+    guard !name.isEmpty, name.utf8.count <= 128,
+      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else {
+      throw FlotillaError(
+        .usage, "a name must have 1 to 128 bytes and no control characters")
+    }
+    return name
+  }
+
+  static var machineName: String {
+    ProcessInfo.processInfo.hostName.split(separator: ".").first.map(String.init) ?? "node"
+  }
+
+  private static func defaultSiteName(_ path: String) -> String {
+    URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+  }
+}

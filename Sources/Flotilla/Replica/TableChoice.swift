@@ -1,0 +1,68 @@
+import Replication
+import SQLite
+import Store
+
+/// Choosing tables and rules, with every reason that speaks against it.
+struct TableChoice {
+  let store: Store
+
+  func track(
+    _ selection: TableSelection, rule: String?
+  ) throws(StoreError) -> TrackReport {
+    let names: [String]
+    var warnings: [String] = []
+    switch selection {
+    case .none: names = []
+    case .named(let wanted): names = wanted
+    case .all: names = try store.trackableNames(skipped: &warnings)
+    }
+    var accepted: [String] = []
+    for name in names {
+      switch try store.trackability(of: name) {
+      case .refused(let reason, let remedy):
+        guard selection == .all else { throw StoreError(.table, reason, remedy: remedy) }
+        warnings.append("\(name) was left out: \(reason)")
+      case .accepted(let remarks):
+        accepted.append(try store.declaredName(name))
+        warnings += remarks
+      }
+    }
+    if !accepted.isEmpty { try store.track(accepted, rule: rule, at: .now) }
+    while try store.fold(at: .now).hasMore {}
+    let rows = try store.figures().tables.filter { figures in
+      accepted.contains { isSameName($0, figures.name) }
+    }.reduce(0) { $0 + $1.rows }
+    return TrackReport(tables: accepted, rows: rows, warnings: warnings)
+  }
+
+  func untrack(_ names: [String]) throws(StoreError) -> TrackReport {
+    let tracked = try store.trackedTables().map(\.name)
+    var found: [String] = []
+    for name in names {
+      guard let match = tracked.first(where: { isSameName($0, name) }) else {
+        throw StoreError(
+          .table, "\(name) is not tracked",
+          remedy: tracked.isEmpty
+            ? "No table is tracked." : "Tracked: \(tracked.joined(separator: ", "))")
+      }
+      found.append(match)
+    }
+    try store.untrack(found, at: .now)
+    return TrackReport(tables: found, rows: 0, warnings: [])
+  }
+
+  func rule(table: String?, rule: String?) throws(StoreError) -> RuleReport {
+    let tracked = try store.trackedTables()
+    if let table {
+      guard let match = tracked.first(where: { isSameName($0.name, table) }) else {
+        throw StoreError(
+          .table, "\(table) is not tracked", remedy: "Track it first: flotilla track DB \(table)")
+      }
+      if let rule { try store.track([match.name], rule: rule, at: .now) }
+    }
+    let entries = try store.trackedTables()
+      .filter { entry in table.map { isSameName($0, entry.name) } ?? true }
+      .map { RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: Store.rules[0]) }
+    return RuleReport(rules: entries)
+  }
+}

@@ -1,0 +1,34 @@
+import Network
+
+/// Frames on their way out of one session.
+struct Outbox {
+  /// Above this many bytes pushes are dropped, and below `low` an export goes on.
+  static let full = 2 << 20
+  static let low = 512 << 10
+
+  let channel: any ByteChannel
+  private var frames: [[UInt8]] = []
+  private(set) var bytes = 0
+  var isWriting = false
+  var task: Task<Void, Never>?
+
+  init(channel: any ByteChannel) { self.channel = channel }
+
+  mutating func append(_ frame: [UInt8]) {
+    frames.append(frame)
+    bytes += frame.count
+  }
+
+  /// What is to be written next: everything that waits, in one piece.
+  mutating func take() -> [UInt8]? {
+    guard !frames.isEmpty else { return nil }
+    let all = frames.count == 1 ? frames[0] : Array(frames.joined())
+    clear()
+    return all
+  }
+
+  mutating func clear() {
+    frames = []
+    bytes = 0
+  }
+}

@@ -1,0 +1,208 @@
+import Network
+import Replication
+import Store
+
+/// The shell of one session: feeds its machine from the stream and the store, and carries out
+/// what the machine says.
+actor PeerSession {
+  let id: Mesh.ConnectionID
+  /// The address that this side dialled; nil if the peer did.
+  let dialled: String?
+  nonisolated let channel: any ByteChannel
+  private let store: StoreActor
+  private weak var owner: Node?
+  private var machine: Session
+  private var outbox: Outbox
+  private var export: Int64?
+  private var exportTask: Task<Void, Never>?
+  private var timer: Task<Void, Never>?
+  private var timerDeadline = Int64.max
+  private var isClosed = false
+  private var frames = FrameBuffer()
+
+  init(
+    id: Mesh.ConnectionID, channel: any ByteChannel, dialled: String?, store: StoreActor,
+    owner: Node, configuration: Session.Configuration
+  ) {
+    self.id = id
+    self.channel = channel
+    self.dialled = dialled
+    self.store = store
+    self.owner = owner
+    self.machine = Session(configuration, at: .now)
+    self.outbox = Outbox(channel: channel)
+  }
+
+  /// Talks until the session is over.
+  func run() async {
+    await feed(.connected)
+    while !isClosed {
+      do {
+        let bytes = try await channel.read(upTo: 64 << 10)
+        guard !bytes.isEmpty else {
+          await feed(.disconnected("the peer closed the connection"))
+          break
+        }
+        await feed(.heard)
+        frames.append(bytes)
+        while !isClosed, let frame = try frames.next() {
+          await feed(.received(try Message(frame: frame)))
+          if machine.state == .open { frames.limit = Limits.frame }
+        }
+      } catch let error as WireError {
+        await feed(.close(Bye(.badMessage, error.description)))
+      } catch {
+        await feed(.disconnected("\(error)"))
+      }
+    }
+    await finish()
+  }
+
+  /// The address at which a peer that dialled us listens; nil if we dialled it, or it does not.
+  nonisolated func peerAddress(port: UInt16) -> String? {
+    guard dialled == nil, port > 0 else { return nil }
+    return (try? Endpoint(host: channel.remote.host, port: port))?.description
+  }
+
+  /// Feeds one input from outside: news of the store, a wish of the node.
+  func feed(_ input: Session.Input) async {
+    // A slow peer does not collect pushes in memory: it gets an exchange when it has caught up.
+    if case .folded = input, outbox.bytes > Outbox.full { return }
+    await perform(machine.receive(input, at: .now))
+    schedule()
+  }
+
+  private func perform(_ directives: [Session.Directive]) async {
+    for directive in directives {
+      switch directive {
+      case .send(let message): send(message)
+      case .merge(let merge): await self.merge(merge)
+      case .openExport(let scope): startExport { await $0.openExport(scope) }
+      case .readExport: startExport { await $0.readExport() }
+      case .closeExport: await closeExport()
+      case .closed(let bye, let byPeer):
+        isClosed = true
+        await owner?.closed(self, bye, byPeer: byPeer)
+      default: await owner?.session(self, did: directive)
+      }
+    }
+  }
+
+  private func send(_ message: Message) {
+    outbox.append(message.frame)
+    guard !outbox.isWriting else { return }
+    outbox.isWriting = true
+    outbox.task = Task { await self.drain() }
+  }
+
+  private func drain() async {
+    while let bytes = outbox.take() {
+      do {
+        try await channel.write(bytes)
+      } catch {
+        outbox.isWriting = false
+        outbox.clear()
+        await feed(.disconnected("\(error)"))
+        return
+      }
+      if outbox.bytes < Outbox.low { await feed(.drained) }
+    }
+    outbox.isWriting = false
+  }
+
+  private func merge(_ merge: Merge) async {
+    do {
+      let (outcome, position) = try await store.merge(merge)
+      await feed(.merged(outcome.result))
+      await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
+      await feed(.advanced(position))
+    } catch {
+      let code: Bye.Code = error.code == .wire ? .badMessage : .storage
+      await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
+      await feed(.mergeFailed(Bye(code, error.message)))
+    }
+  }
+
+  private func startExport(_ step: @escaping @Sendable (PeerSession) async -> Void) {
+    let before = exportTask
+    exportTask = Task {
+      await before?.value
+      await step(self)
+    }
+  }
+
+  private func openExport(_ scope: Session.ExportScope) async {
+    guard !isClosed else { return }
+    do {
+      let (opened, position) = try await store.run { (store) throws(StoreError) in
+        (try store.openExport(scope, at: .now), store.position)
+      }
+      export = opened.id
+      await owner?.folded(opened.fold, position)
+      await feed(.exportOpened(covers: opened.covers, rows: opened.rows))
+    } catch {
+      await feed(.exportFailed(error.message))
+    }
+  }
+
+  private func readExport() async {
+    guard !isClosed, let export else { return }
+    do {
+      let step = try await store.run { (store) throws(StoreError) in
+        try store.readExport(export, at: .now)
+      }
+      switch step {
+      case .batch(let batch):
+        await feed(.exported(batch: batch.bytes, rows: batch.rows, check: batch.check))
+        if outbox.bytes < Outbox.low { await feed(.drained) }
+      case .paused(let progress): await feed(.exportPaused(progress: progress))
+      case .done: await feed(.exportDone)
+      }
+    } catch {
+      await feed(.exportFailed(error.message))
+    }
+  }
+
+  private func closeExport() async {
+    guard let export else { return }
+    self.export = nil
+    // Closing cannot fail: the snapshot is only let go.
+    try? await store.run { (store) throws(StoreError) in store.closeExport(export) }
+  }
+
+  /// Sees to it that the machine gets its tick in time.
+  private func schedule() {
+    guard !isClosed else { return }
+    let deadline = machine.deadline
+    if timer != nil, timerDeadline <= deadline { return }
+    timer?.cancel()
+    timerDeadline = deadline
+    timer = Task {
+      let pause = max(1, deadline - Uptime.now)
+      guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
+      await self.tick()
+    }
+  }
+
+  private func tick() async {
+    timer = nil
+    timerDeadline = .max
+    await feed(.tick)
+  }
+
+  /// Gives the last words a moment to leave, then lets go of everything.
+  private func finish() async {
+    isClosed = true
+    timer?.cancel()
+    let writer = outbox.task
+    let watch = Task { [channel] in
+      try? await Task.sleep(for: .seconds(1))
+      channel.close()
+    }
+    await writer?.value
+    watch.cancel()
+    channel.close()
+    await exportTask?.value
+    await closeExport()
+  }
+}

@@ -1,0 +1,19 @@
+import Replication
+
+/// Everything that is drawn by chance.
+enum RandomNumbers {
+  static func identity() -> Identity {
+    Identity(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
+  }
+
+  static func origin() -> Origin { Origin(rawValue: .random(in: 1 ... .max)) }
+
+  static func inviteCode() -> InviteCode {
+    InviteCode(random: (0..<20).map { _ in .random(in: 0...31) })
+  }
+
+  /// The name of a service on the air: random, so that it tells nothing.
+  static func serviceName() -> String {
+    String(UInt64.random(in: 0 ... .max), radix: 36)
+  }
+}

@@ -1,0 +1,80 @@
+import SQLite
+import Store
+
+extension FlotillaError {
+  /// An error of the store, about this file.
+  init(_ error: StoreError, path: String) {
+    if let cause = error.cause {
+      self.init(cause, path: path)
+      return
+    }
+    let code: Code =
+      switch error.code {
+      case .table, .schema: .table
+      case .notInitialised: .notInitialised
+      case .alreadyInitialised: .alreadyInitialised
+      case .newerFormat: .newerFormat
+      case .wire, .gap: .peer
+      default: .system
+      }
+    self.init(code, error.message, remedy: error.remedy)
+  }
+
+  /// An error of SQLite, about this file: what it means and what to do.
+  init(_ error: SQLiteError, path: String) {
+    if error.isNotADatabase {
+      self.init(
+        .notADatabase, "\(path) is not an SQLite database, or it is encrypted",
+        remedy: "Check the name of the file; an encrypted database cannot be replicated.")
+    } else if error.isCorrupt {
+      self.init(
+        .notADatabase, "\(path) is damaged: \(error.message)",
+        remedy: "Run: sqlite3 \(path) '.recover', or restore a copy; nothing was changed.")
+    } else if error.isReadOnly {
+      self.init(
+        .readOnly, "\(path) or its folder cannot be written",
+        remedy: "Run as the owner of the file, or change the permissions of file and folder.")
+    } else if error.isFull {
+      self.init(
+        .diskFull, "the disk that holds \(path) is full",
+        remedy: "Make room; nothing was lost, and the work goes on by itself.")
+    } else if error.isBusy {
+      self.init(
+        .locked, "\(path) was locked by another program for too long",
+        remedy: "Find the program that keeps a transaction open, and try again.")
+    } else if error.cannotOpen {
+      self.init(
+        .notADatabase, "\(path) cannot be opened: \(error.message)",
+        remedy: "Check that the file and its folder exist and may be read and written.")
+    } else if error.code == 26 << 8 || error.message.contains("write-ahead") {
+      self.init(
+        .readOnly, "\(path) is on a file system without shared memory (a network drive?)",
+        remedy: "Put the database on a local disk: write-ahead logging needs one.")
+    } else {
+      self.init(.sql, "\(path): \(error.message)")
+    }
+  }
+}
+
+/// Runs `body` and reports an error of the store as one of Flotilla.
+func reporting<Result>(
+  _ path: String, _ body: () throws(StoreError) -> Result
+) throws(FlotillaError) -> Result {
+  do {
+    return try body()
+  } catch {
+    throw FlotillaError(error, path: path)
+  }
+}
+
+/// The same for work that waits.
+func reporting<Result: Sendable>(
+  _ path: String, isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws(StoreError) -> Result
+) async throws(FlotillaError) -> Result {
+  do {
+    return try await body()
+  } catch {
+    throw FlotillaError(error, path: path)
+  }
+}

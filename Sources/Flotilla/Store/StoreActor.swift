@@ -1,0 +1,61 @@
+import Replication
+import Store
+
+/// The one owner of an open replica; all work on the file happens on its queue.
+actor StoreActor {
+  private let executor: QueueExecutor
+  fileprivate let store: Store
+  private var courtesy = Courtesy()
+  fileprivate var isShared = true
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(path: String) throws(StoreError) {
+    self.executor = QueueExecutor("flotilla.store")
+    self.store = try Store(path: path)
+  }
+
+  /// Runs `body` with the replica.
+  func run<Result: Sendable>(
+    _ body: @Sendable (Store) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try body(store)
+  }
+
+  /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
+  func merge(_ merge: Merge) async throws(StoreError) -> (MergeOutcome, Position) {
+    let isBulk = isShared && (merge.end == nil || merge.rowsBefore > 0)
+    if isBulk { await wait(until: courtesy.nextHold) }
+    let start = Uptime.now
+    let outcome = try store.merge(merge, at: .now)
+    if isBulk { courtesy.held(from: start, to: Uptime.now) }
+    return (outcome, store.position)
+  }
+
+  /// Folds one slice of what applications wrote; a backlog leaves them their share, too.
+  func fold() async throws(StoreError) -> (FoldResult, Position) {
+    await wait(until: courtesy.nextHold)
+    let start = Uptime.now
+    let result = try store.fold(at: .now)
+    if result.hasMore { courtesy.held(from: start, to: Uptime.now) }
+    return (result, store.position)
+  }
+
+  func position() -> Position { store.position }
+
+  private func wait(until moment: Int64) async {
+    let pause = moment - Uptime.now
+    guard pause > 0 else { return }
+    // Cancelled: the caller finds out by itself.
+    try? await Task.sleep(for: .milliseconds(pause))
+  }
+}
+
+extension StoreActor {
+  func schemaHash() -> UInt64 { store.schemaHash }
+}
+
+extension StoreActor {
+  /// Nobody else uses the file yet: a first copy need not leave others their share.
+  func stopSharing() { isShared = false }
+}

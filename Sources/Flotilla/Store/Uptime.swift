@@ -1,0 +1,24 @@
+import Glibc
+import Replication
+
+/// The clocks of this machine, read only here.
+enum Uptime {
+  /// Milliseconds since boot, also while asleep (CLOCK_BOOTTIME).
+  static var now: Int64 { milliseconds(CLOCK_BOOTTIME) }
+
+  /// Milliseconds since boot while awake (CLOCK_MONOTONIC): falls behind `now` by the sleep.
+  static var awake: Int64 { milliseconds(CLOCK_MONOTONIC) }
+
+  /// Milliseconds since 1970.
+  static var wall: Int64 { milliseconds(CLOCK_REALTIME) }
+
+  private static func milliseconds(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}
+
+extension Instant {
+  static var now: Instant { Instant(uptime: Uptime.now, wall: Uptime.wall) }
+}

@@ -1,0 +1,47 @@
+import Flotilla
+
+/// `flotilla doctor`: what is wrong, and what to do about it.
+enum Doctor {
+  static let command = Command(
+    name: "doctor",
+    summary: "checks file, keys, network and clocks, each finding with a remedy",
+    discussion: """
+      Exit status 1 if something is broken; warnings alone leave it at 0.
+      """,
+    parameters: [.database],
+    options: [Option(name: "--repair", help: "repairs what can be repaired"), .json],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let report = try await call.replica.doctor(repair: call.arguments.has("--repair"))
+    call.print(report, as: text(report, colour: call.output.colour))
+    return report.findings.contains { $0.level == .error } ? .failed : .done
+  }
+
+  /// One line for each finding, its remedy below it, and the sums.
+  static func text(_ report: DoctorReport, colour: Bool) -> String {
+    let width = (report.findings.map { displayWidth(printable($0.check)) }.max() ?? 0) + 2
+    let lines = report.findings.flatMap { finding in
+      let level = padded(finding.level.rawValue, to: 9)
+      let check = padded(printable(finding.check), to: width)
+      let painted = colour ? finding.level.colour.paint(level) : level
+      let indent = String(repeating: " ", count: 9 + width)
+      return [painted + check + printable(finding.text)]
+        + (finding.remedy.map { [indent + printable($0)] } ?? [])
+    }
+    let errors = report.findings.count { $0.level == .error }
+    let warnings = report.findings.count { $0.level == .warning }
+    let sums = "\(counted(errors, "error")), \(counted(warnings, "warning"))"
+    return (lines + [sums]).joined(separator: "\n")
+  }
+}
+
+extension DoctorReport.Level {
+  fileprivate var colour: Colour {
+    switch self {
+    case .ok: .green
+    case .warning: .yellow
+    case .error: .red
+    }
+  }
+}

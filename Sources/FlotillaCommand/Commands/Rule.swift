@@ -1,0 +1,47 @@
+import Flotilla
+
+/// `flotilla rule`: shows or sets merge rules.
+enum Rule {
+  static let command = Command(
+    name: "rule",
+    summary: "shows or sets the merge rule of a table",
+    discussion: """
+      The rule says which version of a row stands when two nodes changed it. All
+      rules but newest-wins need an anchor: until one is appointed they are stored
+      and act as newest-wins.
+      """,
+    parameters: [
+      .database,
+      Parameter(name: "TABLE", count: .oneOrNone, help: "the name of a table"),
+      Parameter(
+        name: "RULE", count: .oneOrNone, kind: .rule,
+        help: "the rule to set: \(enumerated(mergeRules))"),
+    ],
+    options: [.json],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let report = try await call.replica.rule(
+      table: call.arguments.text("TABLE"), rule: call.arguments.text("RULE"))
+    call.print(report, as: text(report, colour: call.output.colour))
+    return .done
+  }
+
+  /// The rule of each table; what waits for an anchor is said below.
+  static func text(_ report: RuleReport, colour: Bool) -> String {
+    if report.rules.isEmpty { return "no table is replicated" }
+    var table = Table(columns: [Table.Column(heading: "TABLE"), Table.Column(heading: "RULE")])
+    table.rows = report.rules.map { [Table.Cell($0.table), Table.Cell($0.rule)] }
+    let waiting = report.rules.compactMap {
+      waitingRule(table: $0.table, rule: $0.rule, acting: $0.acting_rule)
+    }
+    return ([table.text(colour: colour)] + waiting).joined(separator: "\n")
+  }
+
+  /// Says that a rule waits for an anchor, or nil if it acts already.
+  static func waitingRule(table: String, rule: String, acting: String) -> String? {
+    if rule == acting { return nil }
+    let name = printable(table)
+    return "\(name): \(rule) acts as \(acting) until an anchor is appointed"
+  }
+}

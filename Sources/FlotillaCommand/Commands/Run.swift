@@ -1,0 +1,107 @@
+import Flotilla
+import Foundation
+
+/// `flotilla run`: the node itself.
+enum Run {
+  static let command = Command(
+    name: "run",
+    summary: "runs the node that keeps databases in sync",
+    discussion: """
+      In the foreground the log goes to standard error, and SIGTERM, SIGINT (Ctrl-C)
+      and `flotilla stop` end the node. With --background it returns when the node is
+      ready; the log is then node.log in the folder beside the first database.
+      """,
+    parameters: [
+      Parameter(name: "DB", count: .oneOrMore, help: "the SQLite database files")
+    ],
+    options: [
+      Option(
+        name: "--listen", value: Option.Value(name: "HOST:PORT", kind: .address(listening: true)),
+        help: "where to listen; without it on every address"),
+      Option(
+        name: "--peer", value: Option.Value(name: "HOST:PORT", kind: .address(listening: false)),
+        repeats: true, help: "a node to connect to"),
+      Option(name: "--no-discovery", help: "does not look for nodes with Avahi"),
+      Option(name: "--background", help: "detaches from the terminal and returns when ready"),
+    ],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let readiness = Readiness()
+    do throws(FlotillaError) {
+      let replicas = call.arguments.texts("DB").map { Replica(path: $0) }
+      for replica in replicas { try await check(replica) }
+      if call.arguments.has("--background") { return try await detach(call) }
+      signal(SIGHUP, SIG_IGN)
+      let options = options(from: call.arguments)
+      let output = call.output
+      try await stoppingOnSignal { () async throws(FlotillaError) in
+        try await Replica.run(
+          replicas, options: options,
+          log: { output.remark("\(Moment.current.stamp) \(printable($0))") },
+          ready: { readiness.ready() })
+      }
+      return .done
+    } catch {
+      readiness.failed(error)
+      throw error
+    }
+  }
+
+  static func options(from arguments: Arguments) -> RunOptions {
+    var options = RunOptions()
+    options.listen = arguments.text("--listen")
+    options.peers = arguments.texts("--peer")
+    options.discovery = !arguments.has("--no-discovery")
+    return options
+  }
+
+  /// Fails early and in plain words if a database is missing or is no replica.
+  private static func check(_ replica: Replica) async throws(FlotillaError) {
+    guard access(replica.path, F_OK) == 0 else {
+      throw FlotillaError(
+        .notADatabase, "\(replica.path): \(String(cString: strerror(errno)))",
+        remedy: "`flotilla init` makes a first replica, `flotilla join` a copy of one")
+    }
+    guard access(folder(of: replica), F_OK) != 0 else { return }
+    // The library knows whether the folder was lost or never was.
+    _ = try await replica.status(all: false)
+  }
+
+  private static func folder(of replica: Replica) -> String { replica.path + "-flotilla" }
+
+  private static func detach(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let databases = call.arguments.texts("DB")
+    let log = folder(of: Replica(path: databases[0])) + "/node.log"
+    let node = try BackgroundNode(words: words(from: call.arguments), log: log)
+    let outcome = await withCheckedContinuation { continuation in
+      // Waiting for the child blocks, which a thread of the cooperative pool must not.
+      Thread.detachNewThread {
+        continuation.resume(returning: node.outcome(within: .seconds(60)))
+      }
+    }
+    switch outcome {
+    case .ready:
+      call.output.remark("the node runs in the background (process \(node.process)); log: \(log)")
+      return .done
+    case .ended(let text, let status?) where !text.isEmpty:
+      call.output.relay(text)
+      return status
+    case .ended:
+      throw FlotillaError(.node, "the node ended before it was ready", remedy: "see \(log)")
+    case .silent:
+      throw FlotillaError(
+        .timedOut, "the node (process \(node.process)) is not ready after 60 s",
+        remedy: "it goes on starting; see \(log) and `flotilla status \(call.shellPath)`")
+    }
+  }
+
+  /// The same call in the foreground, written anew so that no spelling of an option is missed.
+  static func words(from arguments: Arguments) -> [String] {
+    var words = ["run"]
+    if let listen = arguments.text("--listen") { words.append("--listen=\(listen)") }
+    words += arguments.texts("--peer").map { "--peer=\($0)" }
+    if arguments.has("--no-discovery") { words.append("--no-discovery") }
+    return words + ["--"] + arguments.texts("DB")
+  }
+}

@@ -1,0 +1,112 @@
+import Flotilla
+
+/// `flotilla sql`: runs a statement here.
+enum SQL {
+  static let command = Command(
+    name: "sql",
+    summary: "runs a statement here and prints the rows it gave or touched",
+    discussion: """
+      Any other program can write to the file as well; this is the way to see what an
+      edit did, and with an anchor what became of it.
+      """,
+    parameters: [
+      .database,
+      Parameter(name: "STATEMENT", kind: .text, help: "one SQL statement"),
+    ],
+    options: [
+      Option(name: "--online", help: "waits for the anchor's verdict"),
+      Option(
+        name: "--timeout",
+        value: Option.Value(name: "TIME", kind: .duration(atLeast: .zero), standard: "10s"),
+        help: "how long to wait for the anchor"),
+      .json,
+    ],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    if call.arguments.has("--online") {
+      throw FlotillaError(
+        .node, "there is no anchor, so nobody can judge the edit; nothing was run",
+        remedy: "leave out --online to run the statement here")
+    }
+    let report = try await call.replica.sql(call.arguments.text("STATEMENT") ?? "")
+    if call.json {
+      call.output.result(json(report).description)
+      return .done
+    }
+    if !report.columns.isEmpty {
+      call.output.result(text(report, colour: call.output.colour))
+    }
+    if !report.returnedRows || report.changes > 0 {
+      call.output.remark("\(counted(report.changes, "row")) changed")
+    }
+    return .done
+  }
+
+  /// JSON: `{"columns":[…],"rows":[{column:value}],"changes":n}`.
+  ///
+  /// Columns of one name would hide each other in an object, so the second `id` becomes `id:1`,
+  /// as SQLite itself does ("CREATE TABLE … AS SELECT").
+  static func json(_ report: SQLReport) -> JSON {
+    let keys = distinct(report.columns)
+    let rows = report.rows.map { row in
+      JSON.object(Dictionary(uniqueKeysWithValues: zip(keys, row.map { JSON($0) })))
+    }
+    return .object([
+      "columns": .array(keys.map { .text($0) }), "rows": .array(rows),
+      "changes": .number(String(report.changes)),
+    ])
+  }
+
+  private static func distinct(_ columns: [String]) -> [String] {
+    var taken: Set<String> = []
+    return columns.map { column in
+      var name = column
+      var count = 0
+      while !taken.insert(name).inserted {
+        count += 1
+        name = "\(column):\(count)"
+      }
+      return name
+    }
+  }
+
+  /// The rows in aligned columns, numbers to the right.
+  static func text(_ report: SQLReport, colour: Bool) -> String {
+    let columns = report.columns.indices.map { place in
+      let numbers = report.rows.allSatisfy { $0[place].isNumberOrNull }
+      return Table.Column(
+        heading: printable(report.columns[place]), toTheRight: numbers && !report.rows.isEmpty)
+    }
+    var table = Table(columns: columns)
+    table.rows = report.rows.map { row in
+      row.map { Table.Cell($0.words, $0 == .null ? .grey : nil) }
+    }
+    return table.text(colour: colour)
+  }
+}
+
+extension SQLValue {
+  fileprivate var isNumberOrNull: Bool {
+    switch self {
+    case .null, .integer, .real: true
+    case .text, .blob: false
+    }
+  }
+
+  /// The value for a person; a blob is cut short.
+  var words: String {
+    switch self {
+    case .null: return "NULL"
+    case .integer(let number): return String(number)
+    case .real(let number): return number.description
+    case .text(let text): return text
+    case .blob(let bytes):
+      let digits = bytes.prefix(16).map { byte in
+        String(UInt16(byte) + 0x100, radix: 16).dropFirst()
+      }
+      let more = bytes.count > 16 ? "… (\(counted(bytes.count, "byte")))" : ""
+      return "x'\(digits.joined())'" + more
+    }
+  }
+}

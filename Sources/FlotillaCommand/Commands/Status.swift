@@ -1,0 +1,67 @@
+import Flotilla
+
+/// `flotilla status`: has the data arrived?
+enum Status {
+  static let command = Command(
+    name: "status",
+    summary: "shows whether this node and the others are in sync",
+    discussion: """
+      In sync means: the connected nodes hold what this one holds, and the other way
+      round. Exit status 3 if that is not so.
+      """,
+    parameters: [.database],
+    options: [
+      Option(name: "--all", help: "counts nodes that are away, too"), .json,
+    ],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let report = try await call.replica.status(all: call.arguments.has("--all"))
+    call.print(report, as: text(report, at: .current, colour: call.output.colour))
+    for remark in report.remarks { call.output.remark(printable(remark)) }
+    if !report.running { call.output.remark(notRunning(call)) }
+    return report.in_sync ? .done : .notInSync
+  }
+
+  /// Says that what is shown is old, and how to start a node.
+  static func notRunning(_ call: Call) -> String {
+    """
+    no node runs for \(printable(call.path)), so this is what was known last
+      start it: flotilla run \(call.shellPath) --background
+    """
+  }
+
+  /// The header, the table of nodes, rules that wait, and the sums.
+  static func text(_ report: StatusReport, at moment: Moment, colour: Bool) -> String {
+    var lines = [header(report)]
+    if !report.peers.isEmpty {
+      lines.append(Peers.table(report.peers, at: moment, addresses: false).text(colour: colour))
+    }
+    lines += report.tables.compactMap {
+      Rule.waitingRule(table: $0.name, rule: $0.rule, acting: $0.acting_rule)
+    }
+    lines.append(sums(report))
+    return lines.joined(separator: "\n")
+  }
+
+  private static func header(_ report: StatusReport) -> String {
+    let role = report.role == "writer" ? "" : " (\(printable(report.role)))"
+    let rows = report.tables.reduce(0) { $0 + $1.rows }
+    return [
+      printable(report.site), "this node: \(printable(report.node))\(role)",
+      counted(report.tables.count, "table"), counted(rows, "row"),
+    ].joined(separator: " · ")
+  }
+
+  private static func sums(_ report: StatusReport) -> String {
+    let members = report.peers.filter { $0.state != .revoked }
+    let inSync = members.count { $0.state == .inSync }
+    var parts = [counted(report.conflicts, "conflict"), "\(thousands(report.parked)) parked"]
+    if report.unjudged > 0 { parts.append("\(thousands(report.unjudged)) unjudged") }
+    parts.append(
+      members.isEmpty
+        ? "no other node has joined"
+        : "in sync with \(inSync) of \(counted(members.count, "node"))")
+    return parts.joined(separator: " · ")
+  }
+}

@@ -1,0 +1,20 @@
+import Flotilla
+
+/// `flotilla stop`: stops the running node.
+enum Stop {
+  static let command = Command(
+    name: "stop",
+    summary: "stops the running node",
+    discussion: """
+      Returns when the node has stopped. A node that serves several databases stops
+      for all of them.
+      """,
+    parameters: [.database],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    try await call.replica.stop()
+    call.output.remark("the node of \(printable(call.path)) has stopped")
+    return .done
+  }
+}

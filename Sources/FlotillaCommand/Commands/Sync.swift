@@ -1,0 +1,50 @@
+import Flotilla
+
+/// `flotilla sync`: one exchange now, both ways.
+enum Sync {
+  static let command = Command(
+    name: "sync",
+    summary: "exchanges changes now, both ways",
+    discussion: """
+      Asks the running node, or does it itself if none runs. Exit status 3 if some
+      node could not be reached.
+      """,
+    parameters: [
+      .database,
+      Parameter(
+        name: "NODE|HOST:PORT", count: .oneOrNone, kind: .nodeOrAddress,
+        help: "the node to exchange with; without it all that can be reached"),
+    ],
+    options: [.timeout, .json],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let report = try await call.replica.sync(
+      with: call.arguments.text("NODE|HOST:PORT"), timeout: call.arguments.duration("--timeout"))
+    call.print(report, as: text(report, colour: call.output.colour))
+    return status(of: report)
+  }
+
+  static func status(of report: SyncReport) -> ExitStatus {
+    report.peers.contains { $0.error != nil } ? .notInSync : .done
+  }
+
+  /// What went to and came from each node.
+  static func text(_ report: SyncReport, colour: Bool) -> String {
+    if report.peers.isEmpty { return "there is no other node" }
+    var table = Table(columns: [
+      Table.Column(heading: "NODE"), Table.Column(heading: "SENT"),
+      Table.Column(heading: "RECEIVED"), Table.Column(heading: "TIME"),
+      Table.Column(heading: "RESULT"),
+    ])
+    table.rows = report.peers.map { peer in
+      let reached = peer.error == nil
+      return [
+        Table.Cell(peer.node), Table.Cell(counted(peer.sent_rows, "row")),
+        Table.Cell(counted(peer.received_rows, "row")), Table.Cell(span(peer.seconds)),
+        Table.Cell(peer.error ?? "done", reached ? .green : .red),
+      ]
+    }
+    return table.text(colour: colour)
+  }
+}

@@ -1,0 +1,13 @@
+import Foundation
+
+/// The executable `flotilla`.
+@main
+struct Entry {
+  static func main() async {
+    // A peer or a pipe that goes away is an error of one write, not the end of the program.
+    signal(SIGPIPE, SIG_IGN)
+    let words = Array(CommandLine.arguments.dropFirst())
+    let status = await Program.flotilla.run(words, output: .standard)
+    exit(status.rawValue)
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Glibc
+
+/// Where a command's words go: results to standard output, everything else to standard error.
+struct Output: Sendable {
+  private let toResults: @Sendable (String) -> Void
+  private let toRemarks: @Sendable (String) -> Void
+  /// Whether results may be coloured.
+  let colour: Bool
+  /// Whether a line on standard error can be redrawn in place.
+  let redraws: Bool
+
+  init(
+    results: @escaping @Sendable (String) -> Void, remarks: @escaping @Sendable (String) -> Void,
+    colour: Bool = false, redraws: Bool = false
+  ) {
+    toResults = results
+    toRemarks = remarks
+    self.colour = colour
+    self.redraws = redraws
+  }
+
+  /// The streams of this process.
+  static let standard: Output = {
+    let environment = ProcessInfo.processInfo.environment
+    return Output(
+      results: { writeResults($0) }, remarks: { _ = writeAll($0, to: STDERR_FILENO) },
+      colour: isatty(STDOUT_FILENO) == 1 && wantsColour(environment),
+      redraws: isatty(STDERR_FILENO) == 1 && canRedraw(environment))
+  }()
+
+  /// Whether a terminal shows colour and the person who sits there wants it.
+  ///
+  /// "Command-line software which adds ANSI color to its output by default should check for a
+  /// NO_COLOR environment variable that, when present and not an empty string […], prevents the
+  /// addition of ANSI color" (no-color.org).
+  static func wantsColour(_ environment: [String: String]) -> Bool {
+    canRedraw(environment) && (environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  /// Whether the terminal understands more than plain text.
+  static func canRedraw(_ environment: [String: String]) -> Bool {
+    !["", "dumb"].contains(environment["TERM"] ?? "")
+  }
+
+  /// Writes text to standard output as it is.
+  func write(_ text: String) { toResults(text) }
+
+  /// Writes one result, with a line end.
+  func result(_ text: String) { toResults(text + "\n") }
+
+  /// Writes one remark for a person.
+  func remark(_ text: String) { toRemarks(text + "\n") }
+
+  /// Writes warnings, one line each.
+  func warnings(_ texts: [String]) {
+    for text in texts { remark("warning: " + printable(text)) }
+  }
+
+  /// Says what failed and, indented, what to do.
+  func failure(_ message: String, remedy: String?) {
+    toRemarks(failureText(message, remedy: remedy))
+  }
+
+  /// Passes on what another process said, as it is.
+  func relay(_ text: String) { toRemarks(text) }
+
+  /// Draws the last line of a terminal again; empty text clears it.
+  func redraw(_ text: String) {
+    if redraws { toRemarks("\r\u{1b}[K" + text) }
+  }
+}
+
+/// A failure as it is shown: the message, then the remedy indented below it.
+func failureText(_ message: String, remedy: String?) -> String {
+  let lines = (remedy ?? "").split(separator: "\n").map { "  \(printable(String($0)))\n" }
+  let body = message.split(separator: "\n").map { printable(String($0)) }
+  return "flotilla: " + body.joined(separator: "\n  ") + "\n" + lines.joined()
+}
+
+/// Writes results; a reader that went away (`| head`) is no error, a full disk is.
+private func writeResults(_ text: String) {
+  let code = writeAll(text, to: STDOUT_FILENO)
+  guard code != 0, code != EPIPE else { return }
+  let reason = String(cString: strerror(code))
+  _ = writeAll("flotilla: cannot write the results: \(reason)\n", to: STDERR_FILENO)
+  exit(ExitStatus.failed.rawValue)
+}
+
+/// Writes all of `text`, however many calls that takes; returns 0 or the error number.
+func writeAll(_ text: String, to descriptor: Int32) -> Int32 {
+  var left = Array(text.utf8)[...]
+  while !left.isEmpty {
+    let count = left.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    if count >= 0 {
+      left = left.dropFirst(count)
+    } else if errno == EAGAIN {
+      var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&wait, 1, -1)
+    } else if errno != EINTR {
+      return errno
+    }
+  }
+  return 0
+}

@@ -1,0 +1,33 @@
+/// Makes text safe to show: what a peer or a row brings must not steer the terminal.
+///
+/// Control characters and the marks that turn the direction of writing are shown as escapes.
+func printable(_ text: String) -> String {
+  if !text.unicodeScalars.contains(where: isSteering) { return text }
+  return text.unicodeScalars.map { scalar in
+    switch scalar {
+    case "\n": "\\n"
+    case "\t": "\\t"
+    case "\r": "\\r"
+    default: isSteering(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+    }
+  }.joined()
+}
+
+private func isSteering(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.value {
+  case 0...0x1f, 0x7f...0x9f, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: true
+  default: false
+  }
+}
+
+/// Writes a path or name so that a POSIX shell takes it as one word.
+func shellWord(_ text: String) -> String {
+  let harmless = "0123456789/._-+=:,@%".unicodeScalars
+  let plain = text.unicodeScalars.allSatisfy {
+    $0.properties.isAlphabetic || harmless.contains($0)
+  }
+  if plain, !text.isEmpty { return text }
+  return "'"
+    + printable(text).split(separator: "'", omittingEmptySubsequences: false)
+    .joined(separator: "'\\''") + "'"
+}

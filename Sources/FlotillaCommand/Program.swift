@@ -1,0 +1,45 @@
+/// The program as data: its name, its version and its commands in the order of a site's life.
+struct Program: Sendable {
+  let name: String
+  let version: String
+  let discussion: String
+  let commands: [Command]
+  /// Commands whose names are taken, but which this version does not have.
+  let laterCommands: Set<String>
+
+  static let flotilla = Program(
+    name: "flotilla",
+    version: "0.1.0",
+    discussion: """
+      Keeps SQLite databases equal on every machine of a LAN, without a server and
+      without the internet. Programs go on using the file as they always did.
+      """,
+    commands: [
+      Init.command, Join.command, Invite.command, Run.command, Stop.command, Status.command,
+      Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
+      Rule.command, Doctor.command, Leave.command,
+    ],
+    laterCommands: [
+      "anchor", "members", "conflicts", "grant", "revoke", "forget", "export-site-key",
+      "import-site-key", "clock", "verify", "schema", "changes", "completions",
+    ])
+}
+
+/// The exit status of the program, a contract with scripts.
+enum ExitStatus: Int32, Sendable, CaseIterable {
+  case done = 0
+  case failed = 1
+  case usage = 2
+  case notInSync = 3
+  case rejected = 4
+
+  var meaning: String {
+    switch self {
+    case .done: "done, or in sync"
+    case .failed: "failed"
+    case .usage: "wrong usage"
+    case .notInSync: "not (yet) in sync, or timed out waiting"
+    case .rejected: "the anchor rejected the edit"
+    }
+  }
+}

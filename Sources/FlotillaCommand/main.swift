@@ -1,3 +1,0 @@
-import Flotilla
-
-print("flotilla")

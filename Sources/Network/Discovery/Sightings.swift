@@ -1,0 +1,54 @@
+/// One announcement as the browser tells it: the same service once for each interface and family.
+struct Sighting: Hashable, Sendable {
+  let interface: Int32
+  let family: Int32
+  let name: String
+}
+
+/// Which services are in sight, and what to tell about a change.
+///
+/// Plain values, so that it can be tested without a daemon.
+struct Sightings {
+  /// The most announcements that are followed: anybody on the LAN can make any number.
+  static let limit = 128
+
+  /// What is in sight, with what was told about it.
+  private var current: [Sighting: DiscoveredService?] = [:]
+  /// The names that were told as found and not yet as lost, over restarts of the daemon too.
+  private var told: Set<String> = []
+
+  /// Notes a new announcement and returns whether it is to be resolved.
+  mutating func appeared(_ sighting: Sighting) -> Bool {
+    guard current[sighting] == nil, current.count < Self.limit else { return false }
+    current[sighting] = .some(nil)
+    return true
+  }
+
+  /// Whether the announcement is still in sight.
+  func contains(_ sighting: Sighting) -> Bool { current[sighting] != nil }
+
+  /// Notes where an announcement leads, and tells it if that is news.
+  mutating func resolved(_ sighting: Sighting, to service: DiscoveredService) -> DiscoveryEvent? {
+    guard let known = current[sighting], known != service else { return nil }
+    current[sighting] = service
+    told.insert(service.name)
+    return .found(service)
+  }
+
+  /// Notes the end of an announcement, and tells the loss when it was the last of its name.
+  mutating func vanished(_ sighting: Sighting) -> DiscoveryEvent? {
+    guard current.removeValue(forKey: sighting) != nil else { return nil }
+    guard !current.keys.contains(where: { $0.name == sighting.name }) else { return nil }
+    return told.remove(sighting.name).map { .lost($0) }
+  }
+
+  /// Forgets all announcements, since the daemon is gone; it says nothing about the services.
+  mutating func restart() { current = [:] }
+
+  /// Tells, when the daemon has listed all that it sees, what was told before and is gone.
+  mutating func settled() -> [DiscoveryEvent] {
+    let gone = told.subtracting(current.keys.map(\.name))
+    told.subtract(gone)
+    return gone.sorted().map { .lost($0) }
+  }
+}

@@ -1,0 +1,151 @@
+import Replication
+import SQLite
+
+/// What a merge has done.
+package struct MergeOutcome: Sendable {
+  package var result: MergeResult
+  /// This replica's own edits that were folded on the way, if any.
+  package var fold: FoldResult
+  /// Rows that could not be placed and wait on the shelf.
+  package var shelved: Int
+}
+
+extension Store {
+  /// Merges rows from a peer; at the end of an exchange the frontier moves in the same commit.
+  ///
+  /// Local edits are folded first, in the same transaction, so that they rank against what they
+  /// replaced and unsent data is never overwritten.
+  package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
+    let rows = try decode(merge)
+    try foldBacklog(at: now)
+    // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is.
+    let isSlice = merge.end == nil
+    let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
+    if isSlice && isQuiet { try setSynchronous("NORMAL") }
+    defer { if isSlice && isQuiet { try? setSynchronous("FULL") } }
+    return try transaction {
+      var edits = Edits(from: origins.frontier[own])
+      let more = try foldSlice(&edits, at: now)
+      try finish(&edits)
+      try checkGap(merge)
+      let shelved = try apply(rows, at: now)
+      try moveFrontier(merge, last: rows.last?.row.version.dot)
+      let check = rows.reduce(0) { $0 &+ $1.row.check }
+      return MergeOutcome(
+        result: MergeResult(rows: UInt64(rows.count), check: check),
+        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: more),
+        shelved: shelved)
+    }
+  }
+
+  /// One row with the shape of its table.
+  struct ShapedRow {
+    var shape: TableShape
+    var row: WireRow
+  }
+
+  private func setSynchronous(_ level: String) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.execute("PRAGMA synchronous = \(level)")
+    }
+  }
+
+  /// Folds what waits until it fits into one slice.
+  private func foldBacklog(at now: Instant) throws(StoreError) {
+    try inspectSchema()
+    while true {
+      let count = try reporting { () throws(SQLiteError) in try Journal.count(on: connection) }
+      let isComparing = try reporting { () throws(SQLiteError) in try comparing() != nil }
+      guard count >= Self.sliceEntries || isComparing else { return }
+      _ = try fold(at: now)
+    }
+  }
+
+  /// Decodes and checks everything before anything is changed.
+  private func decode(_ merge: Merge) throws(StoreError) -> [ShapedRow] {
+    var rows: [ShapedRow] = []
+    var check = merge.checkBefore
+    for bytes in merge.batches {
+      let batch: RowBatch
+      do {
+        batch = try RowBatch(bytes: bytes)
+      } catch {
+        throw StoreError(.wire, error.description)
+      }
+      for row in batch.rows { rows.append(ShapedRow(shape: batch.tables[row.table], row: row)) }
+      check &+= batch.check
+    }
+    if let end = merge.end {
+      guard end.rows == merge.rowsBefore + UInt64(rows.count), end.check == check else {
+        throw StoreError(.wire, "the exchange does not match its End")
+      }
+    }
+    return rows
+  }
+
+  private func checkGap(_ merge: Merge) throws(StoreError) {
+    guard case .push(let origin, let from, _) = merge.kind, merge.end != nil else { return }
+    guard origins.frontier[origin] >= from else {
+      throw StoreError(.gap, "a push of \(origin) starts after \(from)")
+    }
+  }
+
+  /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
+  private func moveFrontier(_ merge: Merge, last: Dot?) throws {
+    if merge.movesFrontier {
+      switch merge.kind {
+      case .full(let covers): try origins.raise(to: covers)
+      case .push(let origin, _, let to): try origins.raise(to: Frontier([origin: to]))
+      case .repair: break
+      }
+      try clearProgress(of: merge.sender)
+      if case .full = merge.kind { try forgetUntracked() }
+      if merge.rowsBefore > 0 { recent.requireScan() }
+    } else if case .full(let covers) = merge.kind, let last {
+      try saveProgress(of: merge.sender, covers: covers, last: last)
+    }
+  }
+
+  /// Applies rows in the order of their keys: half the cost of a random order.
+  private func apply(_ rows: [ShapedRow], at now: Instant) throws -> Int {
+    var application = Application()
+    var byTable: [Int64: [(key: Key, row: ShapedRow)]] = [:]
+    for row in rows {
+      let table = try tables.tableOrNew(row.shape.name)
+      let key = try key(of: row, in: table)
+      byTable[table.id, default: []].append((key, row))
+    }
+    // The settings first: they tell which tables there are.
+    let settings = tables.table(Tables.settings)?.id
+    for id in byTable.keys.sorted(by: {
+      ($0 == settings ? 0 : 1, $0) < ($1 == settings ? 0 : 1, $1)
+    }) {
+      for (key, row) in (byTable[id] ?? []).sorted(by: { $0.key < $1.key }) {
+        guard let table = tables.byID[id] else { continue }
+        try apply(row, table, key, at: now, &application)
+      }
+      if id == settings, application.placed > 0 { try applySettings(isLocal: false) }
+    }
+    try settle(&application)
+    return application.shelved
+  }
+
+  private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {
+    let values: [Replication.Value] =
+      switch row.row.content {
+      case .values(let all): Array(all.prefix(row.shape.keyCount))
+      case .deleted(let key), .withheld(let key): key
+      }
+    if let shape = table.statements?.shape {
+      let mine = shape.columns.prefix(shape.keyCount)
+      let theirs = row.shape.columns.prefix(row.shape.keyCount)
+      guard mine.count == theirs.count, zip(mine, theirs).allSatisfy(isSameName) else {
+        throw StoreError(
+          .schema, "the primary key of \(quoted(table.name)) differs between two nodes",
+          remedy: "Give the table the same key on both, then start the node again.")
+      }
+    }
+    guard let key = table.key(values) else { throw StoreError(.wire, "a key holds NULL") }
+    return key
+  }
+}

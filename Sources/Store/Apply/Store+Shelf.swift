@@ -1,0 +1,128 @@
+import Replication
+import SQLite
+
+/// Rows that do not fit at present: kept whole, relayed like any other, tried again later.
+extension Store {
+  func shelve(
+    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, why: Shelf.Why,
+    _ application: inout Application
+  ) throws {
+    switch row.row.content {
+    case .deleted:
+      try shelf.remove(table: table.id, key: key)
+    case .withheld(let values):
+      // What stands in the table stays there: an older content is better than none.
+      try put(row.shape, values, table, key, why: .tooLarge)
+      application.shelved += 1
+    case .values(let values):
+      try put(row.shape, values, table, key, why: why)
+      application.shelved += 1
+    }
+  }
+
+  private func put(
+    _ shape: TableShape, _ values: [Replication.Value], _ table: ReplicaTable, _ key: Key,
+    why: Shelf.Why
+  ) throws {
+    let named = Array(zip(shape.columns, values)).map { (name: $0, value: $1) }
+    try shelf.put(
+      Shelf.Entry(why: why, values: named, keyCount: shape.keyCount), table: table.id, key: key)
+  }
+
+  /// Places what met a constraint on the way: rows that exchange unique values are deleted first
+  /// and inserted after. What still does not fit is parked.
+  func settle(_ application: inout Application) throws {
+    guard !application.postponed.isEmpty || !application.changed.isEmpty else { return }
+    for row in application.postponed {
+      guard let statements = row.table.statements else { continue }
+      let key = row.values.prefix(row.shape.keyCount).map(\.sqlite)
+      try connection.run(statements.deleteByKey, Array(key))
+    }
+    for row in application.postponed {
+      guard let statements = row.table.statements else { continue }
+      let reason = try place(
+        row.shape, row.values, statements, row.table, row.key, exists: false)
+      guard reason != nil else { continue }
+      try put(row.shape, row.values, row.table, row.key, why: .constraint)
+      application.shelved += 1
+    }
+    application.postponed = []
+    if try shelf.isEmpty { return }
+    for id in application.changed.sorted() {
+      guard let table = tables.byID[id] else { continue }
+      try unpack(table, why: [.constraint])
+    }
+  }
+
+  /// Tries rows of the shelf again.
+  func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws {
+    guard let statements = table.statements else { return }
+    for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
+      guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
+      try shelf.remove(table: table.id, key: key)
+      guard var version = try versions.version(table: table.id, key: key) else { continue }
+      if entry.why == .columns {
+        try unpackColumns(entry, table, key, statements)
+        continue
+      }
+      let shape = TableShape(
+        name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name))
+      let values = entry.values.map(\.value)
+      // A key that was written before the table's collations were known gets its canonical form.
+      let canonical = table.key(Array(values.prefix(entry.keyCount))) ?? key
+      if canonical != key {
+        digests.replace(table: table.seed, key: key, old: version, new: nil)
+        try versions.remove(table: table.id, key: key)
+        let standing = try versions.version(table: table.id, key: canonical)
+        if let standing, standing.rank > version.rank { continue }
+        version.created = standing?.created ?? version.created
+        try keep(version, table, canonical, old: standing)
+      }
+      if try place(shape, values, statements, table, canonical, exists: false) != nil {
+        try put(shape, values, table, canonical, why: .constraint)
+      }
+    }
+  }
+
+  /// Puts columns in place that exist here by now; the others wait on.
+  private func unpackColumns(
+    _ entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
+  ) throws {
+    let known = entry.values.filter { statements.column(named: $0.name, at: nil) != nil }
+    let waiting = entry.values.filter { statements.column(named: $0.name, at: nil) == nil }
+    if !known.isEmpty {
+      let columns = known.compactMap { statements.column(named: $0.name, at: nil) }
+      let keyValues = (key.values ?? []).map(\.sqlite)
+      let broken = try brokenConstraint { () throws(SQLiteError) in
+        try connection.run(statements.update(columns), known.map(\.value.sqlite) + keyValues)
+      }
+      if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
+    }
+    guard !waiting.isEmpty else { return }
+    try shelf.put(
+      Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount), table: table.id,
+      key: key)
+  }
+
+  /// Keeps the content of a row that ranked lowest because it was here before the site's rows.
+  func log(
+    _ old: Version?, replacedBy incoming: Version, _ table: ReplicaTable, _ key: Key,
+    at now: Instant
+  ) throws {
+    guard let old, old.stamp == Stamp.zero.successor, !old.isDeleted,
+      old.hash != incoming.hash, let statements = table.statements
+    else { return }
+    let values = try connection.row(
+      statements.selectByKey, (key.values ?? []).map(\.sqlite))
+    guard let values else { return }
+    let named = zip(statements.shape.columns, values)
+      .map { (name: $0, value: Replication.Value($1)) }
+    let entry = Shelf.Entry(
+      why: .constraint, values: named, keyCount: statements.shape.keyCount)
+    try connection.run(
+      "INSERT INTO _flotilla_conflict(tbl, key, at, reason, row) VALUES (?, ?, ?, 'unseen', ?)",
+      [
+        .integer(table.id), .blob(key.bytes), .integer(now.wall), .blob(Shelf.encode(entry)),
+      ])
+  }
+}

@@ -1,0 +1,77 @@
+import Replication
+import SQLite
+
+/// One export under way: a read snapshot on a connection of its own, read batch by batch.
+final class Export {
+  /// A batch is sent on once it has this many bytes or rows.
+  static let batchBytes = 128 << 10
+  static let batchRows = 500
+  /// A snapshot keeps the WAL from being reused: after this long the export pauses.
+  static let longest: Int64 = 30_000
+  /// Or once the WAL has grown by this much.
+  static let longestWAL = 256 << 20
+
+  /// What one row of the export is read from.
+  struct Item {
+    var table: Int64
+    var key: Key
+    var version: Version
+  }
+
+  enum Source {
+    /// A few rows, known beforehand.
+    case list([Item], next: Int)
+    /// A scan of the version table.
+    case scan(Statement)
+  }
+
+  let connection: Connection
+  let covers: Frontier
+  let rows: UInt64
+  let openedAt: Int64
+  var source: Source
+  var last: Dot?
+  /// A row that was read but did not fit into the last batch.
+  var waiting: Item?
+  /// Only rows of these digest buckets, if set.
+  let buckets: Set<Int>?
+
+  init(
+    connection: Connection, covers: Frontier, rows: UInt64, openedAt: Int64, source: Source,
+    buckets: Set<Int>?
+  ) {
+    self.connection = connection
+    self.covers = covers
+    self.rows = rows
+    self.openedAt = openedAt
+    self.source = source
+    self.buckets = buckets
+  }
+
+  var isList: Bool {
+    if case .list = source { true } else { false }
+  }
+
+  /// Everything below this was read, in the order of (origin, seq).
+  var progress: Frontier {
+    guard let last else { return Frontier() }
+    var entries = covers.entries.filter { $0.key < last.origin }
+    entries[last.origin] = last.seq
+    return Frontier(entries)
+  }
+}
+
+/// One batch of an export, encoded.
+package struct ExportBatch: Sendable {
+  package var bytes: [UInt8]
+  package var rows: UInt64
+  package var check: UInt64
+}
+
+/// What reading from an export gives.
+package enum ExportStep: Sendable {
+  case batch(ExportBatch)
+  /// The snapshot was held for too long; the next export goes on from here.
+  case paused(progress: Frontier)
+  case done
+}

@@ -1,0 +1,118 @@
+import Replication
+import SQLite
+
+/// Reading what a peer lacks, in one snapshot.
+extension Store {
+  package struct OpenedExport: Sendable {
+    package var id: Int64
+    package var covers: Frontier
+    package var rows: UInt64
+    /// Own edits that were folded on the way, if any.
+    package var fold: FoldResult
+  }
+
+  /// Opens a snapshot in which every row has just the content of its version.
+  ///
+  /// The write lock is held while the journal is seen to be empty and the snapshot is opened on
+  /// another connection: an edit in between would travel under the dot of what it replaced.
+  package func openExport(
+    _ scope: Session.ExportScope, at now: Instant
+  ) throws(StoreError) -> OpenedExport {
+    while try fold(at: now).hasMore {}
+    let reader = try openReader()
+    let folded = try transaction {
+      var edits = Edits(from: origins.frontier[own])
+      while try foldSlice(&edits, at: now) {}
+      try finish(&edits)
+      let result = FoldResult(versions: edits.count, push: edits.push(own), hasMore: false)
+      if edits.count > 0 { return result }
+      try openSnapshot(reader)
+      return result
+    }
+    // What was folded just now is visible only after the commit: try once more.
+    if folded.versions > 0 {
+      var opened = try openExport(scope, at: now)
+      if opened.fold.versions == 0 { opened.fold = folded }
+      return opened
+    }
+    let export = try reporting { () throws(SQLiteError) in
+      try makeExport(scope, reader, at: now)
+    }
+    let id = nextExport
+    nextExport += 1
+    exports[id] = export
+    return OpenedExport(id: id, covers: export.covers, rows: export.rows, fold: folded)
+  }
+
+  package func closeExport(_ id: Int64) {
+    exports[id] = nil
+  }
+
+  private func openReader() throws(StoreError) -> Connection {
+    try reporting { () throws(SQLiteError) in
+      let reader = try Connection(path: path, mode: .readWrite)
+      reader.setBusyTimeout(milliseconds: Self.busyTimeout)
+      try reader.execute("PRAGMA temp_store = FILE")
+      return reader
+    }
+  }
+
+  /// "BEGIN" alone opens no snapshot; the first read does (sqlite.org/isolation.html).
+  private func openSnapshot(_ reader: Connection) throws(SQLiteError) {
+    try reader.execute(
+      "CREATE TEMP TABLE peer(origin INTEGER PRIMARY KEY, seq INTEGER NOT NULL); BEGIN")
+    _ = try reader.scalar("SELECT count(*) FROM main._flotilla_origin")
+  }
+
+  private func makeExport(
+    _ scope: Session.ExportScope, _ reader: Connection, at now: Instant
+  ) throws(SQLiteError) -> Export {
+    switch scope {
+    case .above(let frontier):
+      if let recent = recent.above(frontier) {
+        return Export(
+          connection: reader, covers: origins.frontier, rows: UInt64(recent.count),
+          openedAt: now.uptime, source: .list(try items(recent), next: 0), buckets: nil)
+      }
+      for (origin, seq) in frontier.sorted {
+        let number = try origins.number(of: origin)
+        try reader.run(
+          "INSERT INTO temp.peer(origin, seq) VALUES (?, ?)",
+          [.integer(number), .integer(Int64(seq))])
+      }
+      return try scan(reader, buckets: nil, at: now)
+    case .buckets(let buckets): return try scan(reader, buckets: Set(buckets), at: now)
+    }
+  }
+
+  /// Those of the recent rows that are still current; the others were replaced by later ones.
+  private func items(_ recent: [RecentVersions.Entry]) throws(SQLiteError) -> [Export.Item] {
+    var items: [Export.Item] = []
+    for entry in recent {
+      guard let version = try versions.version(table: entry.table, key: entry.key),
+        version.dot == entry.dot
+      else { continue }
+      items.append(Export.Item(table: entry.table, key: entry.key, version: version))
+    }
+    return items
+  }
+
+  private func scan(
+    _ reader: Connection, buckets: Set<Int>?, at now: Instant
+  ) throws(SQLiteError) -> Export {
+    let above = "v.seq > coalesce((SELECT p.seq FROM temp.peer p WHERE p.origin = v.origin), 0)"
+    let count = try reader.scalar("SELECT count(*) FROM _flotilla_version v WHERE \(above)")
+    let rows = UInt64(count.integer ?? 0)
+    // Origins are unsigned on the wire: those with the highest bit come last.
+    let statement = try reader.prepare(
+      """
+      SELECT v.origin, v.seq, v.stamp, v.hash, v.corigin, v.cseq, v.tbl, v.key
+      FROM _flotilla_version v JOIN _flotilla_origin o ON o.id = v.origin WHERE \(above)
+      ORDER BY o.origin < 0, o.origin, v.seq
+      """)
+    return Export(
+      connection: reader, covers: origins.frontier,
+      rows: buckets.map { rows * UInt64($0.count) / UInt64(Digest.bucketCount) } ?? rows,
+      openedAt: now.uptime, source: .scan(statement), buckets: buckets)
+  }
+}

@@ -1,0 +1,119 @@
+import Replication
+import SQLite
+
+extension Store {
+  /// Reads the next batch of an export.
+  package func readExport(_ id: Int64, at now: Instant) throws(StoreError) -> ExportStep {
+    guard let export = exports[id] else {
+      throw StoreError(.sqlite, "the export is closed")
+    }
+    if export.last != nil, export.buckets == nil, export.isList == false,
+      now.uptime - export.openedAt > Export.longest || isWALTooLong()
+    {
+      return .paused(progress: export.progress)
+    }
+    do {
+      return try readBatch(export)
+    } catch {
+      throw StoreError.wrapping(error)
+    }
+  }
+
+  private func isWALTooLong() -> Bool {
+    FileSize.of(path + "-wal") > Export.longestWAL
+  }
+
+  private func readBatch(_ export: Export) throws -> ExportStep {
+    var writer = RowBatchWriter()
+    while writer.size < Export.batchBytes, writer.rowCount < Export.batchRows {
+      guard let item = try next(export) else { break }
+      guard let table = tables.byID[item.table] else { continue }
+      if let buckets = export.buckets,
+        !buckets.contains(Digest.bucket(table: table.seed, key: item.key))
+      {
+        continue
+      }
+      let (shape, content) = try content(of: item, table, on: export.connection)
+      // A long row travels alone: it is cut into pieces.
+      let size = content.size
+      if !writer.isEmpty, writer.size + size > Limits.wholeBytes / 2 {
+        push(back: item, export)
+        break
+      }
+      export.last = item.version.dot
+      writer.add(shape, item.version, content)
+    }
+    guard !writer.isEmpty else { return .done }
+    return .batch(
+      ExportBatch(bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check))
+  }
+
+  private func next(_ export: Export) throws -> Export.Item? {
+    if let waiting = export.waiting {
+      export.waiting = nil
+      return waiting
+    }
+    switch export.source {
+    case .list(let items, let next):
+      guard next < items.count else { return nil }
+      export.source = .list(items, next: next + 1)
+      return items[next]
+    case .scan(let statement):
+      while try statement.step() {
+        guard let version = versions.version(from: statement, at: 0) else { continue }
+        return Export.Item(
+          table: statement.integer(6), key: Key(bytes: statement.bytes(7)), version: version)
+      }
+      return nil
+    }
+  }
+
+  /// Keeps a row for the next batch.
+  private func push(back item: Export.Item, _ export: Export) {
+    export.waiting = item
+  }
+
+  /// A row as it travels: from its table, from the shelf, or its key alone.
+  private func content(
+    of item: Export.Item, _ table: ReplicaTable, on reader: Connection
+  ) throws -> (TableShape, WireRow.Content) {
+    let key = item.key.values ?? []
+    let shelf = Shelf(connection: reader)
+    if item.version.isDeleted {
+      return (table.statements?.shape ?? keyShape(table, key), .deleted(key: key))
+    }
+    let shelved = try shelf.entry(table: item.table, key: item.key)
+    if let shelved, shelved.why.isWhole {
+      let shape = TableShape(
+        name: table.name, keyCount: shelved.keyCount, columns: shelved.values.map(\.name))
+      let values = shelved.values.map(\.value)
+      let isWithheld = shelved.why == .tooLarge
+      return (shape, isWithheld ? .withheld(key: values) : .values(values))
+    }
+    guard let statements = table.statements else {
+      return (keyShape(table, key), .withheld(key: key))
+    }
+    let count = statements.shape.columns.count
+    let values = try reader.with(statements.selectByKey, key.map(\.sqlite)) {
+      (statement) throws(SQLiteError) -> [Replication.Value]? in
+      guard try statement.step() else { return nil }
+      let size = (0..<count).reduce(0) { $0 + statement.byteCount($1) }
+      return size > Limits.row ? [] : statement.travelling(count)
+    }
+    guard let values else {
+      throw StoreError(
+        .sqlite, "a row of \(quoted(table.name)) is missing though its version is live",
+        remedy: "flotilla doctor \(path) --repair compares the tables again.")
+    }
+    guard !values.isEmpty else { return (statements.shape, .withheld(key: key)) }
+    let extras = shelved?.values ?? []
+    let (shape, all) = Self.travelling(statements.shape, values, extras: extras)
+    return (shape, .values(all))
+  }
+
+  /// The shape of a table that does not exist here: only its key is spoken of.
+  private func keyShape(_ table: ReplicaTable, _ key: [Replication.Value]) -> TableShape {
+    let columns = key.indices.map { "k\($0)" }
+    return TableShape(name: table.name, keyCount: key.count, columns: columns)
+  }
+}

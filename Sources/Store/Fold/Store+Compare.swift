@@ -1,0 +1,137 @@
+import Replication
+import SQLite
+
+/// Comparing a whole table with its versions: when it is tracked, and after a migration that took
+/// the triggers along.
+extension Store {
+  static let sliceRows = 500
+
+  /// How far the comparison of a table has come; kept on disk, so that a kill resumes it.
+  struct Comparison {
+    enum Phase: UInt8 {
+      /// Rows of the table: new ones and changed ones become versions.
+      case rows = 0
+      /// Versions without a row: they become deletes.
+      case versions = 1
+      /// Rows of a table that had no version at all: nothing can have been deleted.
+      case firstRows = 2
+    }
+
+    var table: Int64
+    var phase: Phase
+    var after: Key?
+
+    var encoded: [UInt8] { [phase.rawValue] + (after?.bytes ?? []) }
+
+    init(table: Int64, phase: Phase, after: Key?) {
+      self.table = table
+      self.phase = phase
+      self.after = after
+    }
+
+    init?(table: Int64, _ bytes: [UInt8]) {
+      guard let phase = bytes.first.flatMap(Phase.init) else { return nil }
+      self.init(
+        table: table, phase: phase,
+        after: bytes.count > 1 ? Key(bytes: Array(bytes.dropFirst())) : nil)
+    }
+  }
+
+  /// The comparison that is due next, or nil.
+  func comparing() throws(SQLiteError) -> Comparison? {
+    let rows = try connection.rows(
+      "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id")
+    for row in rows {
+      guard let id = row[0].integer, let bytes = row[1].blob, tables.byID[id]?.schema != nil
+      else { continue }
+      return Comparison(table: id, bytes)
+    }
+    return nil
+  }
+
+  /// Asks for a comparison of a table from its start.
+  func compare(_ table: Int64) throws(SQLiteError) {
+    let isKnown =
+      try connection.row("SELECT 1 FROM _flotilla_version WHERE tbl = ? LIMIT 1", [.integer(table)])
+      != nil
+    try save(Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil))
+  }
+
+  private func save(_ comparison: Comparison) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_local SET comparing = ? WHERE id = ?",
+      [.blob(comparison.encoded), .integer(comparison.table)])
+  }
+
+  /// Compares one slice; true if more is left.
+  func compareSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
+    guard var comparison = try comparing() else { return false }
+    guard let table = tables.byID[comparison.table] else { return false }
+    edits.isComparing = true
+    defer { edits.isComparing = false }
+    let isPhaseDone =
+      switch comparison.phase {
+      case .rows, .firstRows: try compareRows(table, &comparison, &edits, at: now)
+      case .versions: try compareVersions(table, &comparison, &edits, at: now)
+      }
+    if !isPhaseDone {
+      try save(comparison)
+    } else if comparison.phase == .rows {
+      try save(Comparison(table: table.id, phase: .versions, after: nil))
+    } else {
+      try connection.run(
+        "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
+        [.integer(table.id)])
+      try tables.reload()
+      return try comparing() != nil
+    }
+    return true
+  }
+
+  private func compareRows(
+    _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
+  ) throws -> Bool {
+    guard let statements = table.statements else { return true }
+    var arguments = comparison.after?.values?.map(\.sqlite) ?? []
+    let sql = statements.selectAfter(hasStart: !arguments.isEmpty)
+    arguments.append(.integer(Int64(Self.sliceRows)))
+    let count = statements.shape.columns.count
+    let rows = try connection.with(sql, arguments) { (statement) throws(SQLiteError) in
+      var rows: [[Replication.Value]] = []
+      while try statement.step() { rows.append(statement.travelling(count)) }
+      return rows
+    }
+    for values in rows {
+      guard let key = table.key(Array(values.prefix(statements.shape.keyCount))) else { continue }
+      try fold(table, key, values: values, madeAt: now.wall, &edits)
+      comparison.after = key
+    }
+    return rows.count < Self.sliceRows
+  }
+
+  private func compareVersions(
+    _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
+  ) throws -> Bool {
+    guard let statements = table.statements else { return true }
+    // Versions that this very comparison made have their rows; only older ones can lack them.
+    let keys = try connection.rows(
+      """
+      SELECT key FROM _flotilla_version
+      WHERE tbl = ? AND key > ? AND hash IS NOT NULL ORDER BY key LIMIT ?
+      """,
+      [
+        .integer(table.id), .blob(comparison.after?.bytes ?? []),
+        .integer(Int64(Self.sliceRows)),
+      ]
+    ).compactMap { $0[0].blob.map(Key.init) }
+    for key in keys {
+      comparison.after = key
+      let values = (key.values ?? []).map(\.sqlite)
+      let exists = try connection.row(statements.existsByKey, values) != nil
+      if !exists {
+        try fold(table, key, values: nil, madeAt: now.wall, &edits)
+      }
+    }
+    return keys.count < Self.sliceRows
+  }
+}

@@ -1,0 +1,154 @@
+import Replication
+import SQLite
+
+/// What a fold has done.
+package struct FoldResult: Sendable {
+  /// New versions of this replica.
+  package var versions: Int
+  /// The same, encoded for a push, if they are few.
+  package var push: Push?
+  /// True if the journal holds more, or a table is still being compared.
+  package var hasMore: Bool
+
+  package init(versions: Int, push: Push?, hasMore: Bool) {
+    self.versions = versions
+    self.push = push
+    self.hasMore = hasMore
+  }
+}
+
+extension Store {
+  /// Journal entries taken in one slice: a few ms of the write lock.
+  static let sliceEntries = 1_000
+
+  /// Turns one slice of the journal into versions, in a transaction of its own.
+  package func fold(at now: Instant) throws(StoreError) -> FoldResult {
+    try inspectSchema()
+    let isQuiet = try reporting { () throws(SQLiteError) in
+      try Journal.isEmpty(on: connection) ? comparing() == nil : false
+    }
+    if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    return try transaction {
+      var edits = Edits(from: origins.frontier[own])
+      let more = try foldSlice(&edits, at: now)
+      try finish(&edits)
+      return FoldResult(versions: edits.count, push: edits.push(own), hasMore: more)
+    }
+  }
+
+  /// Folds a slice of the journal, or compares a slice of a table if the journal is empty.
+  func foldSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
+    if try foldJournal(&edits, at: now) { return true }
+    return try compareSlice(&edits, at: now)
+  }
+
+  /// Folds up to one slice of the journal; true if it holds more.
+  ///
+  /// Entries of one row are taken together, at its last touch: fold looks at the row as it is now.
+  func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
+    let entries = try Journal.read(limit: Self.sliceEntries, on: connection)
+    guard let last = entries.last else { return false }
+    var touches: [Touch: JournalEntry] = [:]
+    for entry in entries {
+      guard let table = tables.byID[entry.table], let schema = table.schema else { continue }
+      let values = entry.key.prefix(schema.key.count).map(Replication.Value.init)
+      // A row with NULL in its key has no identity and stays where it is.
+      guard let key = table.key(values) else { continue }
+      touches[Touch(table: entry.table, key: key)] = entry
+    }
+    for (touch, entry) in touches.sorted(by: { $0.value.id < $1.value.id }) {
+      guard let table = tables.byID[touch.table], let schema = table.schema else { continue }
+      let key = Array(entry.key.prefix(schema.key.count))
+      try fold(table, touch.key, keyValues: key, madeAt: min(entry.at, now.wall), &edits)
+    }
+    try Journal.deleteThrough(last.id, on: connection)
+    return entries.count == Self.sliceEntries
+  }
+
+  private struct Touch: Hashable {
+    var table: Int64
+    var key: Key
+  }
+
+  /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged
+  /// content nothing.
+  func fold(
+    _ table: ReplicaTable, _ key: Key, keyValues: [SQLite.Value], madeAt: Int64,
+    _ edits: inout Edits
+  ) throws {
+    guard let statements = table.statements else { return }
+    let values = try connection.with(statements.selectByKey, keyValues) {
+      (statement) throws(SQLiteError) in
+      try statement.step() ? statement.travelling(statements.shape.columns.count) : nil
+    }
+    try fold(table, key, values: values, madeAt: madeAt, &edits)
+  }
+
+  /// The same for a row that was read already; nil if it is absent.
+  func fold(
+    _ table: ReplicaTable, _ key: Key, values: [Replication.Value]?, madeAt: Int64,
+    _ edits: inout Edits
+  ) throws {
+    guard let statements = table.statements else { return }
+    let old = try versions.version(table: table.id, key: key)
+    let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
+    guard let values else {
+      // A parked row is absent without having been deleted.
+      guard let old, !old.isDeleted, shelved?.why.isWhole != true else { return }
+      if shelved != nil { try shelf.remove(table: table.id, key: key) }
+      let deleted = make(over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, &edits)
+      try keep(deleted, table, key, old: old)
+      edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
+      return
+    }
+    let extras = shelved?.why == .columns ? shelved?.values ?? [] : []
+    let hash = statements.contentHash(values, extras: extras)
+    if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true { return }
+    if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
+    let version = make(over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, &edits)
+    try keep(version, table, key, old: old)
+    let (shape, content) = Self.travelling(statements.shape, values, extras: extras)
+    edits.add(shape, version, .values(content))
+  }
+
+  /// A row with the columns that do not exist here, as it travels.
+  static func travelling(
+    _ shape: TableShape, _ values: [Replication.Value],
+    extras: [(name: String, value: Replication.Value)]
+  ) -> (TableShape, [Replication.Value]) {
+    guard !extras.isEmpty else { return (shape, values) }
+    var wider = shape
+    wider.columns += extras.map(\.name)
+    return (wider, values + extras.map(\.value))
+  }
+
+  /// The next version of this replica, over the one that it replaces.
+  private func make(
+    over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Int64, _ table: ReplicaTable,
+    _ edits: inout Edits
+  ) -> Version {
+    let dot = Dot(own, edits.next())
+    let isNew = old?.isDeleted ?? true
+    // A row that was here before its table became the site's ranks below all that the site has.
+    let isBaseline = old == nil && table.isBaseline && edits.isComparing
+    let stamp =
+      isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt, over: old?.stamp)
+    return Version(
+      dot: dot, created: isNew ? dot : old?.created ?? dot, stamp: stamp, hash: hash,
+      isDeleted: isDeleted)
+  }
+
+  /// Makes a version the current one of its row.
+  func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
+    try versions.put(version, table: table.id, key: key)
+    digests.replace(table: table.seed, key: key, old: old, new: version)
+    touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
+  }
+
+  /// Moves the own frontier over the new versions, in the open transaction.
+  func finish(_ edits: inout Edits) throws {
+    guard edits.count > 0 else { return }
+    try origins.raise(to: Frontier([own: edits.last]))
+    if edits.changedSettings { try applySettings(isLocal: true) }
+  }
+}

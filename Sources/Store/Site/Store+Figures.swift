@@ -1,0 +1,98 @@
+import Replication
+import SQLite
+
+/// What `status` and `doctor` want to know.
+extension Store {
+  package struct TableFigures: Sendable, Equatable {
+    package var name: String
+    package var rule: String
+    package var rows: Int
+    /// False while the table does not exist here.
+    package var isPresent: Bool
+    /// Rows with NULL in their key: they are not replicated.
+    package var rowsWithoutKey: Int
+  }
+
+  package struct Figures: Sendable, Equatable {
+    package var tables: [TableFigures]
+    package var conflicts: Int
+    package var parked: Int
+    /// Journal entries that are not folded yet.
+    package var unfolded: Int
+  }
+
+  package func figures() throws(StoreError) -> Figures {
+    try reporting { () throws(SQLiteError) in
+      var tables: [TableFigures] = []
+      for (name, rule) in try rulesByTable() {
+        let schema = self.tables.table(name)?.schema
+        tables.append(
+          TableFigures(
+            name: schema?.name ?? name, rule: rule,
+            rows: try schema.map { schema throws(SQLiteError) in try count(schema) } ?? 0,
+            isPresent: schema != nil,
+            rowsWithoutKey: try schema.map { schema throws(SQLiteError) in
+              try countWithoutKey(schema)
+            } ?? 0))
+      }
+      return Figures(
+        tables: tables, conflicts: try number("SELECT count(*) FROM _flotilla_conflict"),
+        parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
+        unfolded: try Journal.count(on: connection))
+    }
+  }
+
+  /// How many versions this replica holds, deleted rows included.
+  package func versionCount() throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in
+      try number("SELECT count(*) FROM _flotilla_version")
+    }
+  }
+
+  /// Live rows of the site's tables, for the progress of a first copy.
+  package func liveRowCount() throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in
+      try number("SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL")
+    }
+  }
+
+  /// Live rows without those of Flotilla's own settings.
+  package func applicationRowCount() throws(StoreError) -> Int {
+    let settings = tables.table(Tables.settings)?.id ?? 0
+    return try reporting { () throws(SQLiteError) in
+      try number(
+        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl <> \(settings)")
+    }
+  }
+
+  private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
+    try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
+      ($0[0].string ?? "", $0[1].string ?? Self.rules[0])
+    }
+  }
+
+  private func count(_ schema: TableSchema) throws(SQLiteError) -> Int {
+    Int(try connection.prepareScalar("SELECT count(*) FROM main.\(quoted(schema.name))"))
+  }
+
+  private func countWithoutKey(_ schema: TableSchema) throws(SQLiteError) -> Int {
+    let nullable = schema.key.map { schema.columns[$0] }.filter { !$0.isNotNull }
+    guard !nullable.isEmpty else { return 0 }
+    let condition = nullable.map { "\(quoted($0.name)) IS NULL" }.joined(separator: " OR ")
+    return Int(
+      try connection.prepareScalar(
+        "SELECT count(*) FROM main.\(quoted(schema.name)) WHERE \(condition)"))
+  }
+
+  private func number(_ sql: String) throws(SQLiteError) -> Int {
+    Int(try connection.scalar(sql).integer ?? 0)
+  }
+}
+
+extension Connection {
+  /// One integer from SQL that is not worth keeping prepared.
+  func prepareScalar(_ sql: String) throws(SQLiteError) -> Int64 {
+    let statement = try prepare(sql)
+    return try statement.step() ? statement.integer(0) : 0
+  }
+}

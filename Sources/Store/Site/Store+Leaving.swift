@@ -1,0 +1,39 @@
+import Replication
+import SQLite
+
+extension Store {
+  /// Takes Flotilla out of the file: triggers, tables, journal mode. The data stays.
+  package func leave() throws(StoreError) {
+    let mode = try reporting { () throws(SQLiteError) in try meta.text(.journalMode) }
+    exports = [:]
+    try Self.remove(from: connection, journalMode: mode)
+  }
+
+  /// The same for a file whose set-up cannot be read any more.
+  package static func remove(path: String) throws(StoreError) {
+    try remove(from: try connect(path), journalMode: nil)
+  }
+
+  private static func remove(
+    from connection: Connection, journalMode: String?
+  ) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      connection.clearStatements()
+      try connection.transaction { () throws(SQLiteError) in
+        let triggers = try connection.rows(
+          """
+          SELECT name FROM main.sqlite_schema
+          WHERE type = 'trigger' AND name LIKE '\\_flotilla\\_%' ESCAPE '\\'
+          """)
+        for name in triggers.compactMap({ $0[0].string }) {
+          try connection.execute("DROP TRIGGER main.\(quoted(name))")
+        }
+        try Layout.remove(from: connection)
+      }
+      connection.clearStatements()
+      guard let journalMode, journalMode != "wal" else { return }
+      // Fails while another program has the file open; then it stays in WAL mode, which is safe.
+      _ = try? connection.scalar("PRAGMA journal_mode = \(journalMode)")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Replication
+import SQLite
+
+/// The schema that a first copy starts from.
+extension Store {
+  /// Every object of the schema that is the application's, tables first.
+  package func schemaObjects() throws(StoreError) -> [SchemaObject] {
+    let rows = try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        """
+        SELECT s.type, s.name, s.sql FROM main.sqlite_schema AS s
+        LEFT JOIN pragma_table_list AS l ON l.schema = 'main' AND l.name = s.name
+        WHERE s.sql IS NOT NULL AND coalesce(l.type, '') <> 'shadow'
+        ORDER BY s.type = 'trigger', s.type = 'view', s.type = 'index', s.rowid
+        """)
+    }
+    return rows.compactMap { row in
+      guard let name = row[1].string, !TableSchema.isReserved(name), let sql = row[2].string
+      else { return nil }
+      let kind: SchemaObject.Kind? =
+        switch row[0].string {
+        case "table": .table
+        case "index": .index
+        case "view": .view
+        case "trigger": .trigger
+        default: nil
+        }
+      return kind.map { SchemaObject(kind: $0, name: name, sql: sql) }
+    }
+  }
+
+  /// Creates what is missing here; gives a remark for each object that cannot be made.
+  ///
+  /// This is the one place where SQL from another node runs: on joining, from the member whose
+  /// code the operator has typed. Each text must be a single CREATE statement.
+  package func create(_ objects: [SchemaObject]) throws(StoreError) -> [String] {
+    var remarks: [String] = []
+    try transaction {
+      for object in objects {
+        let exists = try connection.row(
+          "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE",
+          [.string(object.name)])
+        guard exists == nil, !TableSchema.isReserved(object.name) else { continue }
+        guard SQLText(object.sql).tokens.first?.isWord("CREATE") == true else {
+          remarks.append("\(object.name) was left out: it is no CREATE statement")
+          continue
+        }
+        do {
+          let statement = try connection.prepare(object.sql)
+          _ = try statement.step()
+        } catch let error as SQLiteError {
+          remarks.append("\(object.name) was left out: \(error.message)")
+        }
+      }
+    }
+    schemaVersion = -1
+    try inspectSchema()
+    return remarks
+  }
+}

@@ -1,0 +1,118 @@
+import Replication
+import SQLite
+
+extension Store {
+  /// Who a new replica is.
+  package struct Identities: Sendable {
+    package var site: Identity
+    package var siteName: String
+    package var node: Identity
+    package var nodeName: String
+    package var origin: Origin
+
+    package init(
+      site: Identity, siteName: String, node: Identity, nodeName: String, origin: Origin
+    ) {
+      self.site = site
+      self.siteName = siteName
+      self.node = node
+      self.nodeName = nodeName
+      self.origin = origin
+    }
+  }
+
+  /// How long a call waits for another program's lock.
+  static let busyTimeout = 5_000
+
+  /// Opens the connection that folds and applies.
+  static func connect(_ path: String) throws(StoreError) -> Connection {
+    try reporting { () throws(SQLiteError) in
+      let connection = try Connection(path: path)
+      connection.setBusyTimeout(milliseconds: busyTimeout)
+      // What the application's triggers did at the author's replica arrives as rows of its own,
+      // and our own triggers must not note what we apply.
+      try connection.set(.triggers, to: false)
+      try connection.set(.foreignKeys, to: false)
+      try connection.set(.defensive, to: true)
+      try connection.set(.trustedSchema, to: false)
+      try connection.set(.doubleQuotedStrings, to: false)
+      // A version is on disk before it is exported: with NORMAL a power cut could take back a
+      // seq that a peer holds.
+      try connection.execute("PRAGMA synchronous = FULL")
+      try connection.execute("PRAGMA cell_size_check = ON")
+      return connection
+    }
+  }
+
+  package static func isInitialised(_ connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_meta'") != nil
+  }
+
+  /// Makes the file a replica; the file must exist and must not be one.
+  package static func initialise(path: String, as who: Identities) throws(StoreError) {
+    let connection = try connect(path)
+    try reporting { () throws(SQLiteError) in
+      let journalMode = try connection.scalar("PRAGMA journal_mode").string ?? "delete"
+      let mode = try connection.scalar("PRAGMA journal_mode = WAL").string
+      guard mode == "wal" else {
+        throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
+      }
+      try connection.transaction { () throws(SQLiteError) in
+        try connection.execute(Layout.statements)
+        try Journal.create(on: connection)
+        let raw = Int64(bitPattern: who.origin.rawValue)
+        try connection.run(
+          "INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
+        let meta = Meta(connection: connection)
+        try meta.set(.origin, .integer(connection.lastInsertRowID))
+        try meta.set(.format, .integer(Layout.format))
+        try meta.set(.site, .string(who.site.description))
+        try meta.set(.siteName, .string(who.siteName))
+        try meta.set(.node, .string(who.node.description))
+        try meta.set(.nodeName, .string(who.nodeName))
+        try meta.set(.journalMode, .string(journalMode))
+        try meta.set(.path, .string(path))
+        try connection.run(
+          "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(Tables.settings)])
+      }
+    }
+  }
+
+  static func identity(
+    _ meta: Meta, path: String
+  ) throws(StoreError) -> (
+    site: Identity, siteName: String, node: Identity, nodeName: String, origin: Int64
+  ) {
+    let found = try reporting { () throws(SQLiteError) in
+      (
+        format: try meta.integer(.format), site: try meta.text(.site),
+        siteName: try meta.text(.siteName), node: try meta.text(.node),
+        nodeName: try meta.text(.nodeName), origin: try meta.integer(.origin)
+      )
+    }
+    if let format = found.format, format > Layout.format {
+      throw StoreError(
+        .newerFormat, "\(path) was set up by a newer Flotilla (format \(format))",
+        remedy: "Update Flotilla on this machine; the file was not touched.")
+    }
+    guard let site = found.site.flatMap(Identity.init), let siteName = found.siteName,
+      let node = found.node.flatMap(Identity.init), let nodeName = found.nodeName,
+      let origin = found.origin
+    else {
+      throw StoreError(
+        .notInitialised, "\(path) has a damaged set-up of Flotilla",
+        remedy: "flotilla leave \(path) --force removes it; the data stays.")
+    }
+    return (site, siteName, node, nodeName, origin)
+  }
+
+  /// Where the file was when it was last opened by a node.
+  package func lastPath() throws(StoreError) -> String? {
+    try reporting { () throws(SQLiteError) in try meta.text(.path) }
+  }
+
+  package func setLastPath(_ path: String) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in try meta.set(.path, .string(path)) }
+  }
+}

@@ -1,0 +1,127 @@
+import Replication
+import SQLite
+
+/// One replica: the database file with Flotilla's tables in it.
+///
+/// It captures, folds, merges and exports. It is not `Sendable`: one actor owns it, and only one
+/// process at a time writes Flotilla's tables.
+package final class Store {
+  package let path: String
+  /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
+  let connection: Connection
+  /// Sees the application's triggers; for the tables that the site's settings live in.
+  let meta: Meta
+  let versions: VersionTable
+  let origins: Origins
+  let digests: DigestTable
+  let shelf: Shelf
+  let tables: Tables
+  var recent: RecentVersions
+  /// What the open transaction has changed, for `recent`.
+  var touched: [RecentVersions.Entry] = []
+  var exports: [Int64: Export] = [:]
+  var nextExport: Int64 = 1
+  var schemaVersion: Int64
+  /// Commits of this process, to tell older positions from newer ones.
+  private var commits: UInt64 = 1
+
+  package let site: Identity
+  package let siteName: String
+  package let node: Identity
+  package let nodeName: String
+  package internal(set) var own: Origin
+
+  /// Opens a replica; throws `.notInitialised` if the file is none.
+  package init(path: String) throws(StoreError) {
+    let connection = try Self.connect(path)
+    let meta = Meta(connection: connection)
+    do throws(SQLiteError) {
+      guard try Self.isInitialised(connection) else { throw SQLiteError(code: 0, message: "") }
+    } catch  where error.code == 0 {
+      throw StoreError(
+        .notInitialised, "\(path) is not a replica yet", remedy: "flotilla init \(path)")
+    } catch {
+      throw StoreError(error)
+    }
+    let identity = try Self.identity(meta, path: path)
+    self.path = path
+    self.connection = connection
+    self.meta = meta
+    (self.site, self.siteName, self.node, self.nodeName) = (
+      identity.site, identity.siteName, identity.node, identity.nodeName
+    )
+    let (origins, digests) = try reporting { () throws(SQLiteError) in
+      (try Origins(connection), try DigestTable(connection))
+    }
+    self.origins = origins
+    self.digests = digests
+    self.versions = VersionTable(connection: connection, origins: origins)
+    self.shelf = Shelf(connection: connection)
+    self.tables = try Tables(connection)
+    self.recent = RecentVersions(base: origins.frontier)
+    guard let own = origins.origin(of: identity.origin) else {
+      throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
+    }
+    self.own = own
+    self.schemaVersion = -1
+    try inspectSchema()
+  }
+
+  /// What this replica holds now.
+  package var position: Position {
+    Position(frontier: origins.frontier, digest: digests.digest, own: own, age: commits)
+  }
+
+  /// A hash over the tracked tables and their columns.
+  package var schemaHash: UInt64 { tables.schemaHash }
+
+  /// Runs `body` in one write transaction; what it noted counts only if it commits.
+  func transaction<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+    touched = []
+    let before = origins.frontier
+    do {
+      try connection.execute("BEGIN IMMEDIATE")
+      let result = try body()
+      try digests.save()
+      try connection.execute("COMMIT")
+      recent.append(touched, before: before)
+      commits += 1
+      if recent.isWaiting { recent.restart(at: origins.frontier) }
+      touched = []
+      return result
+    } catch {
+      connection.rollBack()
+      touched = []
+      let cause = StoreError.wrapping(error)
+      do {
+        try reporting { () throws(SQLiteError) in
+          try origins.reload()
+          try digests.reload()
+        }
+        try tables.reload()
+      } catch {
+        // The file itself cannot be read: the first error says why.
+      }
+      throw cause
+    }
+  }
+}
+
+extension StoreError {
+  /// Any error of the store's own parts as one of the store.
+  static func wrapping(_ error: any Error) -> StoreError {
+    switch error {
+    case let error as StoreError: error
+    case let error as SQLiteError: StoreError(error)
+    case let error as WireError: StoreError(.wire, error.description)
+    default: StoreError(.sqlite, "\(error)")
+    }
+  }
+}
+
+extension StoreError.Code {
+  /// What a peer sent cannot be right; nothing was changed.
+  package static let wire = StoreError.Code("wire")
+  /// A push does not follow what is held; nothing was changed.
+  package static let gap = StoreError.Code("gap")
+}

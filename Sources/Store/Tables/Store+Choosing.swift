@@ -1,0 +1,27 @@
+import SQLite
+
+extension Store {
+  /// Whether a table can be tracked, and what its owner should know.
+  package func trackability(of name: String) throws(StoreError) -> Trackability {
+    try Trackability.check(table: name, on: connection)
+  }
+
+  /// All tables that could be tracked; what is left out is told in `skipped`.
+  package func trackableNames(skipped: inout [String]) throws(StoreError) -> [String] {
+    let names = try TableSchema.all(on: connection)
+    let tracked = try trackedTables().map(\.name)
+    let virtual = try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'")
+    }
+    for name in virtual.compactMap({ $0[0].string }) {
+      skipped.append("\(name) was left out: it is a virtual table")
+    }
+    return names.filter { name in !tracked.contains { isSameName($0, name) } }
+  }
+
+  /// The name as the schema has it.
+  package func declaredName(_ name: String) throws(StoreError) -> String {
+    try TableSchema.read(name, on: connection)?.name ?? name
+  }
+}

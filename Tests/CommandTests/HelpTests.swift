@@ -1,0 +1,104 @@
+import Testing
+
+@testable import FlotillaCommand
+
+@Suite struct `Help` {
+  private func help(_ name: String) throws -> String {
+    try #require(Program.flotilla.commands.first { $0.name == name }).help
+  }
+
+  @Test func `of the program lists the commands and the exit statuses`() {
+    #expect(
+      Program.flotilla.help == """
+        usage: flotilla COMMAND DB [arguments]
+
+        Keeps SQLite databases equal on every machine of a LAN, without a server and
+        without the internet. Programs go on using the file as they always did.
+
+        Commands:
+          init     makes this file the first replica of a new site
+          join     joins a site with a code and makes the first copy
+          invite   prints a code with which one more machine can join
+          run      runs the node that keeps databases in sync
+          stop     stops the running node
+          status   shows whether this node and the others are in sync
+          peers    shows the other nodes and their addresses
+          sync     exchanges changes now, both ways
+          wait     waits until what was committed here has arrived
+          sql      runs a statement here and prints the rows it gave or touched
+          track    replicates tables, on every node of the site
+          untrack  stops replicating tables, on every node of the site
+          rule     shows or sets the merge rule of a table
+          doctor   checks file, keys, network and clocks, each finding with a remedy
+          leave    takes Flotilla out of this file; the data stays
+
+        Options:
+          -h, --help  shows this, or the help of a command
+          --version   prints the version
+
+        Exit status:
+          0  done, or in sync
+          1  failed
+          2  wrong usage
+          3  not (yet) in sync, or timed out waiting
+          4  the anchor rejected the edit
+
+        `flotilla COMMAND --help` explains a command.
+
+        """)
+  }
+
+  @Test func `of a command explains each argument`() throws {
+    #expect(
+      try help("init") == """
+        usage: flotilla init DB [--site NAME] [--name NODE] [--all | --track TABLE,…]
+                 [--rule RULE] [--json]
+
+        Makes this file the first replica of a new site.
+
+        The file is created if it is absent. The site gets a name for people; without
+        --site it is called after the file. Without --all or --track no table is
+        replicated yet; `flotilla track` chooses them later.
+
+        Arguments:
+          DB  the SQLite database file
+
+        Options:
+          --site NAME      the name of the site
+          --name NODE      the name of this node; without it the machine's name
+          --all            replicates every table
+          --track TABLE,…  replicates these tables
+          --rule RULE      the merge rule: newest-wins, server-wins,
+                           server-wins-on-conflict or client-wins
+          --json           prints one JSON object instead of text
+          -h, --help       shows this
+
+        """)
+  }
+
+  @Test(arguments: [
+    (
+      "init", "init DB [--site NAME] [--name NODE] [--all | --track TABLE,…] [--rule RULE] [--json]"
+    ),
+    ("join", "join DB CODE [--name NODE] [--at HOST:PORT] [--json]"),
+    ("invite", "invite DB [--ttl TIME] [--role ROLE] [--json]"),
+    ("run", "run DB… [--listen HOST:PORT] [--peer HOST:PORT]… [--no-discovery] [--background]"),
+    ("stop", "stop DB"), ("status", "status DB [--all] [--json]"), ("peers", "peers DB [--json]"),
+    ("sync", "sync DB [NODE|HOST:PORT] [--timeout TIME] [--json]"),
+    ("wait", "wait DB [--for NODE|anchor|all] [--timeout TIME] [--json]"),
+    ("sql", "sql DB STATEMENT [--online] [--timeout TIME] [--json]"),
+    ("track", "track DB (TABLE… | --all) [--rule RULE] [--json]"),
+    ("untrack", "untrack DB TABLE… [--json]"), ("rule", "rule DB [TABLE [RULE]] [--json]"),
+    ("doctor", "doctor DB [--repair] [--json]"), ("leave", "leave DB [--force] [--json]"),
+  ])
+  func `says how each command is called`(name: String, usage: String) throws {
+    let command = try #require(Program.flotilla.commands.first { $0.name == name })
+    #expect(command.usage == "flotilla " + usage)
+  }
+
+  @Test(arguments: Program.flotilla.commands.map(\.name))
+  func `fits on a terminal of 80 columns`(name: String) throws {
+    let wide = try help(name).split(separator: "\n").filter { displayWidth(String($0)) > 79 }
+    #expect(wide.isEmpty)
+  }
+}

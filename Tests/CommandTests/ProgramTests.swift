@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import FlotillaCommand
+
+/// What one run of the built program printed and how it ended.
+private struct Ending: Equatable {
+  var status: Int32
+  var results: String
+  var remarks: String
+}
+
+/// Runs the executable that stands beside the test bundle.
+private func flotilla(_ words: [String], in folder: URL? = nil) throws -> Ending {
+  let products = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    .deletingLastPathComponent()
+  let process = Process()
+  process.executableURL = products.appending(component: "flotilla")
+  process.arguments = words
+  process.currentDirectoryURL = folder
+  process.environment = ProcessInfo.processInfo.environment
+    .merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+  let results = Pipe()
+  let remarks = Pipe()
+  process.standardInput = FileHandle.nullDevice
+  process.standardOutput = results
+  process.standardError = remarks
+  try process.run()
+  let resultData = try results.fileHandleForReading.readToEnd() ?? Data()
+  let remarkData = try remarks.fileHandleForReading.readToEnd() ?? Data()
+  process.waitUntilExit()
+  return Ending(
+    status: process.terminationStatus, results: String(decoding: resultData, as: UTF8.self),
+    remarks: String(decoding: remarkData, as: UTF8.self))
+}
+
+@Suite struct `The program` {
+  @Test(arguments: Program.flotilla.laterCommands.sorted())
+  func `knows the names of later commands and lists none of them`(name: String) throws {
+    #expect(
+      try flotilla([name, "clinic.db", "--json"])
+        == Ending(
+          status: 2, results: "",
+          remarks: """
+            flotilla: `flotilla \(name)` is not part of this version
+              `flotilla --help` lists the commands
+
+            """))
+    #expect(!Program.flotilla.help.contains("  \(name) "))
+  }
+
+  @Test func `says on standard error how it is to be used and exits with 2`() throws {
+    let ending = try flotilla(["invite", "clinic.db", "--ttl", "15", "--json"])
+    #expect(
+      ending
+        == Ending(
+          status: 2, results: "",
+          remarks: """
+            flotilla: --ttl: "15" has no unit; write a number and ms, s, m, h or d, as in 500ms, \
+            30s or 15m
+              usage: flotilla invite DB [--ttl TIME] [--role ROLE] [--json]
+              `flotilla invite --help` explains it
+
+            """))
+  }
+
+  @Test func `prints help and version on standard output and exits with 0`() throws {
+    let help = Ending(status: 0, results: Program.flotilla.help, remarks: "")
+    #expect(try flotilla(["--help"]) == help)
+    #expect(try flotilla(["help"]) == help)
+    let version = Ending(status: 0, results: "flotilla 0.1.0\n", remarks: "")
+    #expect(try flotilla(["--version"]) == version)
+  }
+
+  @Test func `runs nothing online without an anchor and exits with 1`() throws {
+    let ending = try flotilla(["sql", "clinic.db", "SELECT 1", "--online", "--json"])
+    #expect(ending.status == 1)
+    #expect(ending.results == "")
+    #expect(ending.remarks.hasPrefix("flotilla: there is no anchor"))
+  }
+
+  @Test(arguments: [["run", "no such.db"], ["run", "no such.db", "--background"]])
+  func `runs no node for a database that is not there`(words: [String]) throws {
+    let folder = FileManager.default.temporaryDirectory
+    let ending = try flotilla(words, in: folder)
+    #expect(ending.status == 1)
+    #expect(ending.remarks.hasPrefix("flotilla: no such.db: No such file or directory\n  "))
+  }
+}

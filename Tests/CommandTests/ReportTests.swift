@@ -1,0 +1,161 @@
+import Flotilla
+import Foundation
+import Testing
+
+@testable import FlotillaCommand
+
+/// A made-up report: the library makes them only of real databases.
+func report<Report: Decodable>(_ json: String) throws -> Report {
+  try JSONDecoder().decode(Report.self, from: Data(json.utf8))
+}
+
+/// The state of the site in the product's description.
+private let clinic = """
+  {"site":"North clinic","node":"ward-1","role":"anchor","anchor":"ward-1",
+  "tables":[{"name":"patient","rule":"newest-wins","acting_rule":"newest-wins","rows":48000},
+  {"name":"visit","rule":"newest-wins","acting_rule":"newest-wins","rows":112}],
+  "peers":[
+  {"node":"ward-2","id":"a","state":"in-sync","behind_rows":0,"behind_seconds":0,
+  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":20,"address":"10.0.0.2:4700"},
+  {"node":"pharmacy","id":"b","state":"catching-up","behind_rows":1204,"behind_seconds":3,
+  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":-3720000,"address":null},
+  {"node":"field-bag","id":"c","state":"away","behind_rows":7,"behind_seconds":7200,
+  "last_seen":"2026-03-01T08:14:00Z","clock_offset_ms":0,"address":null}],
+  "conflicts":0,"parked":0,"unjudged":0,"in_sync":false,"running":true,"remarks":[]}
+  """
+
+@Suite struct `A report` {
+  @Test func `of the status is a table in words`() throws {
+    let status: StatusReport = try report(clinic)
+    let moment = try #require(morning())
+    #expect(
+      Status.text(status, at: moment, colour: false) == """
+        North clinic · this node: ward-1 (anchor) · 2 tables · 48,112 rows
+        NODE       STATE        BEHIND            LAST SEEN   CLOCK
+        ward-2     in sync      0 rows            now         +0.02 s
+        pharmacy   catching up  1,204 rows, 3 s   now         −1 h 02 m  (corrected)
+        field-bag  away         since 08:14       2 h ago
+        0 conflicts · 0 parked · in sync with 1 of 3 nodes
+        """)
+    #expect(Status.text(status, at: moment, colour: true).contains("\u{1b}[32min sync\u{1b}[0m"))
+  }
+
+  @Test func `of the status is aligned whatever the nodes are called`() throws {
+    var status: StatusReport = try report(clinic)
+    status.peers[0].node = "Röntgen"
+    status.peers[1].node = "北棟\u{1b}"
+    status.peers[1].state = .connecting
+    status.peers[1].last_seen = nil
+    status.peers[2].state = .revoked
+    status.conflicts = 1
+    status.unjudged = 3
+    status.role = "writer"
+    status.tables[0].rule = "server-wins"
+    #expect(
+      Status.text(status, at: try #require(morning()), colour: false) == """
+        North clinic · this node: ward-1 · 2 tables · 48,112 rows
+        NODE        STATE       BEHIND   LAST SEEN   CLOCK
+        Röntgen     in sync     0 rows   now         +0.02 s
+        北棟\\u{1b}  connecting           never
+        field-bag   revoked              2 h ago
+        patient: server-wins acts as newest-wins until an anchor is appointed
+        1 conflict · 0 parked · 3 unjudged · in sync with 1 of 2 nodes
+        """)
+  }
+
+  @Test func `of a node that is alone says so`() throws {
+    var status: StatusReport = try report(clinic)
+    status.peers = []
+    #expect(
+      Status.text(status, at: try #require(morning()), colour: false) == """
+        North clinic · this node: ward-1 (anchor) · 2 tables · 48,112 rows
+        0 conflicts · 0 parked · no other node has joined
+        """)
+  }
+
+  @Test func `of a new site names the next command`() throws {
+    var made: InitReport = try report(
+      #"{"site":"North clinic","node":"ward-1","tables":["a"],"rows":1,"warnings":[]}"#)
+    #expect(
+      Init.text(made, path: "my clinic.db") == """
+        started the site "North clinic"; this node is ward-1; 1 table, 1 row
+        next: flotilla run 'my clinic.db' --background
+        """)
+    made.tables = []
+    #expect(Init.text(made, path: "a.db").hasSuffix("next: flotilla track a.db --all"))
+  }
+
+  @Test func `of a first copy names the site, the rows, the bytes and the time`() throws {
+    let joined: JoinReport = try report(
+      """
+      {"site":"s","node":"n","from":"f","address":"a","rows":48112,"bytes":31000000,
+      "seconds":1.4,"warnings":[]}
+      """)
+    #expect(Join.text(joined) == "copied 48,112 rows, 31 MB in 1.4 s")
+    #expect(
+      Join.found(site: "North clinic", node: "ward-1", address: "192.168.4.17")
+        == #"found "North clinic" on ward-1 (192.168.4.17)"#)
+  }
+
+  @Test func `of an invitation says how to use it and who serves it`() throws {
+    var invitation: InviteReport = try report(
+      #"{"code":"K7QF","expires":"2026-03-01T10:29:00Z","role":"writer","served":true}"#)
+    let moment = try #require(morning())
+    let text = "good until 10:29, for one machine; type there:\n  flotilla join a.db K7QF"
+    #expect(Invite.instructions(invitation, path: "/srv/a.db", at: moment) == text)
+    invitation.served = false
+    let more = Invite.instructions(invitation, path: "/srv/a.db", at: moment).dropFirst(text.count)
+    #expect(more.contains("no node runs for /srv/a.db"))
+  }
+
+  @Test func `of an exchange says what went and came, and gives the exit status`() throws {
+    var sync: SyncReport = try report(
+      """
+      {"peers":[{"node":"ward-2","sent_rows":1,"received_rows":1204,"seconds":0.25},
+      {"node":"x","sent_rows":0,"received_rows":0,"seconds":10,"error":"no route to host"}]}
+      """)
+    #expect(
+      Sync.text(sync, colour: false) == """
+        NODE    SENT    RECEIVED    TIME    RESULT
+        ward-2  1 row   1,204 rows  0.25 s  done
+        x       0 rows  0 rows      10 s    no route to host
+        """)
+    #expect(Sync.status(of: sync) == .notInSync)
+    sync.peers.removeLast()
+    #expect(Sync.status(of: sync) == .done)
+  }
+
+  @Test func `of waiting tells arrived from missing`() throws {
+    let wait: WaitReport = try report(#"{"reached":["a","b"],"missing":["c"]}"#)
+    #expect(Wait.text(wait) == "arrived at a, b\nnot yet at c")
+    #expect(Wait.target("all") == .all)
+    #expect(Wait.target("anchor") == .anchor)
+    #expect(Wait.target("ward-2") == .node("ward-2"))
+  }
+
+  @Test func `of the rules says which of them wait for an anchor`() throws {
+    let rules: RuleReport = try report(
+      #"{"rules":[{"table":"patient","rule":"client-wins","acting_rule":"newest-wins"}]}"#)
+    #expect(
+      Rule.text(rules, colour: false) == """
+        TABLE    RULE
+        patient  client-wins
+        patient: client-wins acts as newest-wins until an anchor is appointed
+        """)
+  }
+
+  @Test func `of the doctor has a remedy below each finding`() throws {
+    let doctor: DoctorReport = try report(
+      """
+      {"findings":[{"check":"file","level":"ok","text":"clinic.db is whole"},
+      {"check":"key","level":"warning","text":"not exported","remedy":"export it"}]}
+      """)
+    #expect(
+      Doctor.text(doctor, colour: false) == """
+        ok       file  clinic.db is whole
+        warning  key   not exported
+                       export it
+        0 errors, 1 warning
+        """)
+  }
+}

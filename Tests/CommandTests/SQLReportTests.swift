@@ -1,0 +1,70 @@
+import Flotilla
+import Foundation
+import Testing
+
+@testable import FlotillaCommand
+
+private let rows = """
+  {"columns":["id","name","id"],"rows":[[1,"Åsa\\n",null],[9007199254740993,"Bo",2.5]],
+  "changes":0,"returnedRows":true}
+  """
+
+@Suite struct `A JSON text` {
+  @Test func `has the rows as objects by column`() throws {
+    let sql: SQLReport = try report(rows)
+    #expect(
+      SQL.json(sql).description == #"{"changes":0,"columns":["id","name","id:1"],"rows":["#
+        + #"{"id":1,"id:1":null,"name":"Åsa\n"},"#
+        + #"{"id":"9007199254740993","id:1":2.5,"name":"Bo"}]}"#)
+  }
+
+  @Test func `has null where a report has nothing`() throws {
+    let doctor: DoctorReport = try report(
+      #"{"findings":[{"check":"file","level":"ok","text":"a \"b\" \u0007"}]}"#)
+    #expect(
+      JSON(reflecting: doctor).description
+        == #"{"findings":[{"check":"file","level":"ok","remedy":null,"text":"a \"b\" \u0007"}]}"#)
+  }
+
+  @Test func `can be read back as the same report`() throws {
+    let text = """
+      {"anchor":null,"conflicts":2,"in_sync":true,"node":"ward-1","parked":0,"peers":[{"address":\
+      null,"behind_rows":0,"behind_seconds":0.5,"clock_offset_ms":-3,"id":"a","last_seen":null,\
+      "node":"ward-2","state":"catching-up"}],"remarks":["x"],"role":"writer","running":false,\
+      "site":"N","tables":[],"unjudged":0}
+      """
+    let status: StatusReport = try report(text)
+    #expect(JSON(reflecting: status).description == text)
+  }
+
+  @Test(arguments: [
+    SQLValue.null, .integer(1 << 53), .integer(.min), .real(0.1), .real(1e300), .real(.infinity),
+    .text("a/\u{0}\"\\\u{2028}"), .blob([0, 255]),
+  ])
+  func `of a value is what the library writes`(value: SQLValue) throws {
+    let ours = Data(JSON(reflecting: value).description.utf8)
+    let encoded = try JSONEncoder().encode([value])
+    let theirs = try JSONSerialization.jsonObject(with: encoded) as? [NSObject]
+    let read = try JSONSerialization.jsonObject(with: ours, options: .fragmentsAllowed)
+    #expect(read as? NSObject == theirs?.first)
+  }
+}
+
+@Suite struct `Rows of a statement` {
+  @Test func `stand in columns under their names`() throws {
+    let sql: SQLReport = try report(rows)
+    #expect(
+      SQL.text(sql, colour: false) == #"""
+                      id  name     id
+                       1  Åsa\n  NULL
+        9007199254740993  Bo      2.5
+        """#)
+  }
+
+  @Test func `show a blob in digits, a long one cut short`() {
+    let sql = [[UInt8](repeating: 7, count: 2), [UInt8](repeating: 171, count: 17)]
+    #expect(sql.map { SQLValue.blob($0).words } == ["x'0707'", blob17])
+  }
+
+  private var blob17: String { "x'" + String(repeating: "ab", count: 16) + "'… (17 bytes)" }
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Installs what building, testing and the demo need and this machine lacks: Debian packages, as
+# root or through sudo. Says what is missing where it can do neither. Quick if nothing is missing.
+set -u
+PATH=$PATH:/usr/sbin:/sbin
+
+swift_wanted=6.2
+
+# Package, and a command or file (with shell pattern) that shows that it is there.
+needs='
+libsqlite3-dev      /usr/include/sqlite3.h
+libavahi-client-dev /usr/include/avahi-client/client.h
+libssl-dev          /usr/include/openssl/ssl.h
+avahi-daemon        avahi-daemon
+avahi-utils         avahi-browse
+dbus                dbus-daemon
+iproute2            ip
+sqlite3             sqlite3
+python3             python3
+libfaketime         /usr/lib/*/faketime/libfaketime.so.1
+util-linux          nsenter
+'
+
+has() {
+  case $1 in
+    /*) compgen -G "$1" >/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+missing_packages() {
+  local package sign
+  while read -r package sign; do
+    [[ -z $package ]] || has "$sign" || echo "$package"
+  done <<<"$needs"
+}
+
+# Root installs; others ask sudo, which must not stop for a password where nobody can type one.
+install_packages() {
+  local become=()
+  command -v apt-get >/dev/null || return 1
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || return 1
+    become=(sudo)
+    if [[ ! -t 0 ]]; then become+=(-n); fi
+    "${become[@]}" true || return 1
+  fi
+  become+=(env DEBIAN_FRONTEND=noninteractive)
+  "${become[@]}" apt-get -qq update
+  "${become[@]}" apt-get -qq -o Dpkg::Use-Pty=0 install --no-install-recommends -y "$@" >/dev/null
+}
+
+check_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} > 0)) || return 0
+  echo "setup: installing ${missing[*]}"
+  install_packages "${missing[@]}"
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} > 0)) || return 0
+  echo "setup: missing: ${missing[*]}" >&2
+  echo "setup: install them, as root: apt-get install ${missing[*]}" >&2
+  return 1
+}
+
+check_swift() {
+  local found
+  found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p')
+  if [[ -z $found ]]; then
+    echo "setup: there is no Swift here; version $swift_wanted or newer is needed" >&2
+  elif [[ $(printf '%s\n%s\n' "$swift_wanted" "$found" | sort -V | head -n 1) != "$swift_wanted" ]]
+  then
+    echo "setup: this is Swift $found; version $swift_wanted or newer is needed" >&2
+  else
+    return 0
+  fi
+  echo "setup: get it from https://www.swift.org/install/linux/ and put it into PATH" >&2
+  return 1
+}
+
+status=0
+check_packages || status=1
+check_swift || status=1
+exit $status

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds and runs the tests; the last line says `N passed, M failed`, and the status is 0 only if
+# none failed. Arguments go to `swift test`, for instance --filter StoreTests.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+# The backtracer of a crashed test can hang where its output is a pipe.
+export SWIFT_BACKTRACE=enable=no
+limit=${FLOTILLA_TEST_SECONDS:-1500}
+
+events=$(mktemp) || exit 1
+trap 'rm -f "$events"' EXIT
+
+# What starts is not news; what ends is. An argument can spread the line over several.
+without_starts() {
+  awk '
+    /^◇/ { left = /started\.$/ ? 0 : 30; next }
+    left > 0 { left = /started\.$/ ? 0 : left - 1; next }
+    { print; fflush() }'
+}
+
+swift build --build-tests --disable-xctest
+status=$?
+if ((status == 0)); then
+  timeout --foreground -s INT -k 30 "$limit" \
+    swift test --skip-build --disable-xctest "$@" \
+    --event-stream-output-path "$events" --event-stream-version 0 2>&1 | without_starts
+  status=${PIPESTATUS[0]}
+  if ((status == 124 || status == 137)); then echo "stopped after $limit seconds"; fi
+fi
+python3 scripts/count-tests.py "$events" "$status"
