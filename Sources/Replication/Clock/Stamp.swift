@@ -16,14 +16,15 @@ package struct Stamp: Sendable, Hashable, Comparable {
 
   /// The lowest stamp of a moment, given in ms since 1970; moments before 2020 give zero.
   package init(millisecondsSince1970 milliseconds: Int64) {
-    let since2020 = max(0, min(milliseconds, 1 << 45) - Self.epochMilliseconds)
-    self.rawValue = since2020 << 16
+    let bounded = max(Self.epochMilliseconds, min(milliseconds, 1 << 45))
+    self.rawValue = (bounded - Self.epochMilliseconds) << 16
   }
 
   /// The moment of this stamp in ms since 1970.
   package var millisecondsSince1970: Int64 { (rawValue >> 16) + Self.epochMilliseconds }
 
-  package var successor: Stamp { Stamp(rawValue: rawValue + 1) }
+  /// The next stamp; the highest is its own successor, for peers refuse what lies beyond.
+  package var successor: Stamp { Stamp(rawValue: min(rawValue, Self.highest.rawValue - 1) + 1) }
 
   /// The stamp of an edit made at `moment` that replaces a version stamped `replaced`.
   ///

@@ -2,6 +2,8 @@
 struct Candidate: Sendable {
   /// At most this many addresses are kept that only discovery has named.
   static let limit = 256
+  /// At most this many in all, apart from those of the operator.
+  static let lastingLimit = 4_096
   /// An address that keeps failing is tried this often, in ms; more seldom with many of them.
   static let slowest: Int64 = 2_500
 

@@ -14,8 +14,8 @@ extension Mesh {
     }
     let fresh = Peering(
       id: id, node: hello.node, run: hello.run, weDialled: dialled != nil, address: dialled)
-    if let old = peerings.values.first(where: { $0.node == hello.node }) {
-      let loser = loser(of: old, and: fresh)
+    for old in peerings.values.sorted(by: { $0.id < $1.id }) where old.node == hello.node {
+      guard let loser = loser(of: old, and: fresh) else { continue }
       directives.append(.drop(loser.id, Bye(.duplicate, "connected already")))
       guard loser.id == old.id else { return }
       peerings[old.id] = nil
@@ -26,16 +26,19 @@ extension Mesh {
     }
   }
 
-  /// Which of two connections to one node must go; both sides come to the same answer.
-  private func loser(of old: Peering, and fresh: Peering) -> Peering {
-    // Another life of the peer, or dialled again by the same side: the old one is dead.
-    guard old.run == fresh.run, old.weDialled != fresh.weDialled else { return old }
+  /// Which of two connections to one node must go; both sides come to the same answer, whatever
+  /// the order in which they learn of the two. Nil leaves the answer to the peer.
+  private func loser(of old: Peering, and fresh: Peering) -> Peering? {
+    // Another life of the peer: the old one is dead.
+    guard old.run == fresh.run else { return old }
+    // Dialled twice by one side: that side knows which is dead, and ends it.
+    if old.weDialled == fresh.weDialled { return fresh.weDialled ? old : nil }
     let weAreLower = node < fresh.node
     return old.weDialled == weAreLower ? fresh : old
   }
 
   /// The nodes that are connected.
-  package var connected: [Identity] { peerings.values.map(\.node) }
+  package var connected: [Identity] { Array(Set(peerings.values.map(\.node))) }
 }
 
 extension Mesh {

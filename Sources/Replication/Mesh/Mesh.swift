@@ -13,6 +13,7 @@ package struct Mesh: Sendable {
     case configured([String])
     /// A member's address from earlier days or from another member.
     case heard(node: Identity, address: String)
+    /// The stream or the greeting failed; every `dial` ends in this, `opened` or `isSelf`.
     case dialFailed(address: String)
     /// A session is up; `dialled` is the address if this side dialled.
     case opened(ConnectionID, Hello, dialled: String?)
@@ -52,23 +53,21 @@ package struct Mesh: Sendable {
       guard candidates[address] != nil || candidates.count < Candidate.limit else { break }
       update(address, now) { $0.service = service }
     case .lost(let service):
-      candidates = candidates.filter {
-        $0.value.service != service || $0.value.isLasting || $0.value.isDialling
+      for (address, candidate) in candidates where candidate.service == service {
+        candidates[address]?.service = nil
+        if !candidate.isLasting, !candidate.isDialling { candidates[address] = nil }
       }
     case .configured(let addresses):
       for address in addresses { update(address, now) { $0.isLasting = true } }
     case .heard(let node, let address):
-      guard node != self.node else { break }
-      let isHigher = node < self.node
-      update(address, now) {
-        $0.node = node
-        $0.isLasting = true
-        // The lower node id dials, the other after a while.
-        if isHigher, $0.failures == 0 { $0.nextTry = max($0.nextTry, now.uptime + 1_500) }
-      }
+      hear(node, address, now)
     case .dialFailed(let address):
       let away = candidates.count
       candidates[address]?.fail(now.uptime, candidates: away)
+      // Its service went while it was dialled: nobody names this address any more.
+      if let candidate = candidates[address], candidate.service == nil, !candidate.isLasting {
+        candidates[address] = nil
+      }
     case .opened(let id, let hello, let dialled):
       open(id, hello, dialled: dialled, &directives)
     case .closed(let id):
@@ -89,6 +88,21 @@ package struct Mesh: Sendable {
     candidates.values.filter { wants($0) }.map(\.nextTry).min()
   }
 
+  private mutating func hear(_ node: Identity, _ address: String, _ now: Instant) {
+    guard node != self.node else { return }
+    let known = candidates[address]
+    guard known != nil || candidates.count < Candidate.lastingLimit else { return }
+    // The lower node id dials, the other after a while; hearing it again is no reason to wait.
+    let waits = node < self.node && known?.node != node
+    update(address, now) {
+      if waits, $0.failures == 0 {
+        $0.nextTry = max($0.nextTry, now.uptime + 1_500)
+      }
+      $0.node = node
+      $0.isLasting = true
+    }
+  }
+
   private mutating func update(
     _ address: String, _ now: Instant, _ change: (inout Candidate) -> Void
   ) {
@@ -98,8 +112,8 @@ package struct Mesh: Sendable {
   }
 
   private mutating func dial(_ directives: inout [Directive], _ now: Instant) {
-    for (address, candidate) in candidates.sorted(by: { $0.key < $1.key })
-    where wants(candidate) && candidate.nextTry <= now.uptime {
+    let due = candidates.filter { $0.value.nextTry <= now.uptime && wants($0.value) }
+    for address in due.keys.sorted() {
       candidates[address]?.isDialling = true
       directives.append(.dial(address: address))
     }

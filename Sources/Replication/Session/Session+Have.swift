@@ -2,12 +2,17 @@ extension Session {
   /// The node lets us ask: the first Have goes out, with the progress of an earlier catch-up.
   mutating func pull(resume: Frontier, _ directives: inout [Directive], _ now: Instant) {
     guard !outgoing.hasTold else { return }
-    sendHave(asks: false, resume: resume, &directives, now)
+    sendHave(asks: outgoing.mustAsk, resume: resume, &directives, now)
   }
 
   /// A person wants an exchange now: we ask for theirs and send ours, even if it is empty.
   mutating func ask(_ directives: inout [Directive], _ now: Instant) {
-    sendHave(asks: true, &directives, now)
+    if outgoing.hasTold {
+      sendHave(asks: true, &directives, now)
+    } else {
+      // The node does not let us ask yet; the first Have will.
+      outgoing.mustAsk = true
+    }
     outgoing.isAsked = true
     considerExport(&directives, now)
   }
@@ -53,7 +58,7 @@ extension Session {
   }
 
   private func mayRepair(_ now: Instant) -> Bool {
-    timers.lastRepair.map { now.uptime - $0 >= Timers.clockCheck } ?? true
+    timers.lastRepair.map { now.uptime - $0 >= Timers.repairPause } ?? true
   }
 
   private mutating func sendBuckets(_ directives: inout [Directive], _ now: Instant) {
@@ -64,10 +69,18 @@ extension Session {
 
   /// Sends every version of the buckets that differ; the peer, who gets ours, does the same.
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
-    guard buckets.frontierHash == position.frontier.hash, outgoing.phase == .idle else { return }
+    guard buckets.frontierHash == position.frontier.hash else { return }
     let differing = position.digest.differing(from: buckets.digest)
     guard !differing.isEmpty else { return }
     if mayRepair(now) { sendBuckets(&directives, now) }
-    open(.buckets(differing), &directives)
+    outgoing.repair = differing
+    openRepair(&directives)
+  }
+
+  /// Opens the export of the buckets that wait, once nothing else is being sent.
+  mutating func openRepair(_ directives: inout [Directive]) {
+    guard outgoing.phase == .idle, !outgoing.repair.isEmpty else { return }
+    open(.buckets(outgoing.repair), &directives)
+    outgoing.repair = []
   }
 }

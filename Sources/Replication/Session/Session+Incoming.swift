@@ -23,6 +23,9 @@ extension Session {
     var isPause = false
   }
 
+  /// True while a merge is under way: the shell keeps what arrives until it is done.
+  package var isMerging: Bool { incoming.isMerging }
+
   /// True while rows of a catch-up arrive.
   package var isReceiving: Bool {
     if case .receiving = incoming.phase { true } else { false }
@@ -35,7 +38,7 @@ extension Session {
     incoming = Incoming()
     incoming.phase = .receiving(begin)
     if case .push(let origin, let from, let to) = begin.kind {
-      let held = position.frontier[origin]
+      let held = max(position.frontier[origin], merged[origin])
       if held < from || held >= to { incoming.phase = .skipping(isGap: held < from) }
     }
   }
@@ -63,7 +66,7 @@ extension Session {
       // A small exchange is merged whole, at End; a long one in slices as it comes.
       let isSmall =
         begin.rows <= Limits.wholeRows && incoming.stagedBytes <= Limits.wholeBytes
-        && incoming.rows == 0
+        && incoming.staged.count <= Limits.wholeRows && incoming.rows == 0
       if !isSmall { merge(begin, end: nil, &directives) }
     }
   }
@@ -116,8 +119,12 @@ extension Session {
     incoming.phase = .idle
     guard !incoming.isPause else { return }
     switch begin.kind {
-    case .full(let covers): peerHolds(covers, &directives)
-    case .push(let origin, _, let to): peerHolds(Frontier([origin: to]), &directives)
+    case .full(let covers):
+      merged.join(covers)
+      peerHolds(covers, &directives)
+    case .push(let origin, _, let to):
+      merged.raise(origin, to: to)
+      peerHolds(Frontier([origin: to]), &directives)
     case .repair: break
     }
     directives.append(.exchanged(sent: false, rows: incoming.rows))

@@ -22,7 +22,11 @@ extension Session {
     var isPeerKnown = false
     /// The peer wants an exchange now, even an empty one.
     var isAsked = false
-    /// Whether an exchange has been sent in this session.
+    /// We were told to ask before the node let us.
+    var mustAsk = false
+    /// Buckets that the peer lacks something of, to be sent when nothing else is.
+    var repair: [Int] = []
+    /// Whether the first exchange of this session was sent, or there was nothing to send.
     var hasSent = false
     var wantsRoom = false
     var rows: UInt64 = 0
@@ -78,6 +82,7 @@ extension Session {
     let lacking = position.frontier.beyond(outgoing.peerFrontier)
     if lacking.isEmpty, !outgoing.isAsked {
       timers.relayDue = nil
+      outgoing.hasSent = true
       return
     }
     // What others wrote is passed on a little later: in a full mesh its author sends it itself.
@@ -87,15 +92,15 @@ extension Session {
       timers.relayDue = due
       guard due <= now.uptime else { return }
     }
-    timers.relayDue = nil
+    outgoing.isAsked = false
     open(.above(outgoing.peerFrontier.joined(outgoing.resume)), &directives)
   }
 
   mutating func open(_ scope: ExportScope, _ directives: inout [Directive]) {
     outgoing.phase = .opening
     outgoing.scope = scope
-    outgoing.isAsked = false
     outgoing.hasSent = true
+    timers.relayDue = nil
     outgoing.rows = 0
     outgoing.check = 0
     directives.append(.openExport(scope))
@@ -143,9 +148,13 @@ extension Session {
       outgoing.told.join(covers)
     }
     considerExport(&directives, now)
+    openRepair(&directives)
   }
 
   /// Ends the exchange for now and opens the next, which goes on where this one stopped.
+  ///
+  /// A repair knows no order to go on in: it goes on in halves, the second one when the first is
+  /// done; its progress says nothing about the versions of other buckets.
   mutating func pauseSending(
     _ progress: Frontier, _ directives: inout [Directive], _ now: Instant
   ) {
@@ -153,17 +162,20 @@ extension Session {
     send(.pause(End(rows: outgoing.rows, check: outgoing.check)), &directives, now)
     outgoing.phase = .idle
     outgoing.wantsRoom = false
-    outgoing.resume.join(progress)
     directives.append(.closeExport)
-    open(outgoing.scope.going(on: progress), &directives)
-  }
-}
-
-extension Session.ExportScope {
-  fileprivate func going(on progress: Frontier) -> Self {
-    switch self {
-    case .above(let frontier): .above(frontier.joined(progress))
-    case .buckets: self
+    switch outgoing.scope {
+    case .above(let frontier):
+      outgoing.resume.join(progress)
+      open(.above(frontier.joined(progress)), &directives)
+    case .buckets(let buckets):
+      let half = buckets.count / 2
+      if half > 0 {
+        outgoing.repair = outgoing.repair + buckets[half...]
+        open(.buckets(Array(buckets[..<half])), &directives)
+      } else {
+        considerExport(&directives, now)
+        openRepair(&directives)
+      }
     }
   }
 }

@@ -7,6 +7,8 @@ extension Session {
     static let silence: Int64 = 10_000
     /// Clocks are compared this often.
     static let clockCheck: Int64 = 60_000
+    /// Digests are compared bucket by bucket at most this often.
+    static let repairPause: Int64 = 60_000
     /// How long changes of the frontier are gathered before the peer is told.
     static let gathering: Int64 = 20
 
@@ -31,14 +33,21 @@ extension Session {
     /// True once the peer has been silent for too long.
     func isSilent(_ now: Int64) -> Bool { now - lastHeard >= Self.silence }
 
-    var next: Int64 {
-      let due = [haveDue, relayDue].compactMap { $0 }.min() ?? .max
-      return min(lastHeard + Self.silence, lastSent + Self.quiet, due)
-    }
+    var silenceDue: Int64 { lastHeard + Self.silence }
+    var pingDue: Int64 { min(lastSent + Self.quiet, lastClockCheck + Self.clockCheck) }
   }
 
-  /// The uptime at which the session wants its next `tick`.
-  package var deadline: Int64 { timers.next }
+  /// The uptime at which the session wants its next `tick`; a tick then always moves it on.
+  package var deadline: Int64 {
+    // While we merge nothing is read, so silence means nothing.
+    let silence = incoming.isMerging ? .max : timers.silenceDue
+    switch state {
+    case .closed: return .max
+    case .greeting, .pairing: return silence
+    case .open:
+      return min(silence, timers.pingDue, timers.haveDue ?? .max, timers.relayDue ?? .max)
+    }
+  }
 
   mutating func tick(_ directives: inout [Directive], _ now: Instant) {
     guard state != .closed else { return }
@@ -49,7 +58,7 @@ extension Session {
     guard state == .open else { return }
     if let due = timers.haveDue, due <= now.uptime { sendHave(asks: false, &directives, now) }
     if let due = timers.relayDue, due <= now.uptime { considerExport(&directives, now) }
-    if now.uptime - timers.lastSent >= Timers.quiet { sendPing(&directives, now) }
+    if timers.pingDue <= now.uptime { sendPing(&directives, now) }
   }
 
   mutating func sendPing(_ directives: inout [Directive], _ now: Instant) {

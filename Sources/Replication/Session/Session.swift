@@ -34,6 +34,8 @@ package struct Session: Sendable {
   package internal(set) var peer: Hello?
   let configuration: Configuration
   var position: Position
+  /// What came in this session; `position` may show it a moment later.
+  var merged = Frontier()
   var timers: Timers
   var outgoing = Outgoing()
   var incoming = Incoming()

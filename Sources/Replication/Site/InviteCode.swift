@@ -1,7 +1,10 @@
 /// The code of an invitation: 100 random bits and a check group, in base32.
 ///
-/// `K7QF-M2XD-9TRA-PZ4C-HJ3V-W6`: five groups of four, then ten check bits. The alphabet is
+/// `K7QF-M2XD-9TRA-PZ4C-HJ3V-9R`: five groups of four, then two check digits. The alphabet is
 /// Crockford's: no I, L, O, U; a reader's I and L count as 1, O as 0.
+///
+/// The check digits make it a Reed–Solomon code over GF(32) with distance 3 (Reed, Solomon, 1960):
+/// any two wrong digits are noticed, so one mistyped digit and two swapped ones always are.
 package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
   package enum Mistake: Error, Sendable, Equatable {
     case length(Int)
@@ -60,8 +63,19 @@ package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
     Identity(high: hash64(values, seed: 1), low: hash64(values, seed: 2)).description
   }
 
+  /// The remainder of the digits, as a polynomial over GF(32), by (x + 1)(x + α).
   private static func check(_ values: [UInt8]) -> [UInt8] {
-    let hash = hash64(values, seed: 0x6368_6563_6B)
-    return [UInt8(hash & 31), UInt8(hash >> 5 & 31)]
+    var (high, low): (UInt8, UInt8) = (0, 0)
+    for value in values {
+      let factor = value ^ high
+      // (x + 1)(x + α) = x² + (1 + α)x + α
+      (high, low) = (low ^ factor ^ timesAlpha(factor), timesAlpha(factor))
+    }
+    return [high, low]
+  }
+
+  /// Multiplies by α, a root of x⁵ + x² + 1.
+  private static func timesAlpha(_ value: UInt8) -> UInt8 {
+    value & 16 == 0 ? value << 1 : (value << 1 & 31) ^ 0b00101
   }
 }

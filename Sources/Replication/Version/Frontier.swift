@@ -41,10 +41,13 @@ package struct Frontier: Sendable, Equatable {
   }
 
   /// How many versions lie between `other` and this frontier: an upper bound for rows.
+  ///
+  /// A peer may claim any seq, so the sum stops at the highest number.
   package func distance(above other: Frontier) -> UInt64 {
     entries.reduce(0) { sum, entry in
       let held = other[entry.key]
-      return entry.value > held ? sum &+ (entry.value - held) : sum
+      let (next, overflow) = sum.addingReportingOverflow(entry.value - min(held, entry.value))
+      return overflow ? .max : next
     }
   }
 

@@ -13,8 +13,9 @@ package struct Identity: Sendable, Hashable, Comparable, CustomStringConvertible
 
   /// From the 32 hexadecimal digits of `description`; nil for anything else.
   package init?(_ text: String) {
-    guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
-      let low = UInt64(text.suffix(16), radix: 16)
+    // The integer initialisers would take a sign too.
+    guard text.utf8.count == 32, text.allSatisfy(\.isHexDigit),
+      let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
     else { return nil }
     self.init(high: high, low: low)
   }

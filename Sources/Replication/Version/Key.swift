@@ -9,8 +9,9 @@ package enum KeyCollation: Sendable, Equatable {
 ///
 /// Two keys that SQLite holds for equal have equal bytes: NOCASE text is folded, RTRIM text is
 /// trimmed, an integral real is written as the integer. The order of the bytes follows the order
-/// of the table, so that work in key order walks its B-tree once. The layout is that of the
-/// FoundationDB tuple layer, with tags of our own.
+/// of the table inside each storage class (a fraction sorts after all integers), so that work in
+/// key order walks its B-tree once, or nearly. The layout is that of the FoundationDB tuple layer,
+/// with tags of our own.
 package struct Key: Sendable, Hashable, Comparable {
   package let bytes: [UInt8]
 
@@ -90,7 +91,12 @@ extension KeyCollation {
     case .nocase:
       // "The same as binary, except that the 26 upper case characters of ASCII are folded"
       // (sqlite.org/datatype3.html#collation).
-      return text.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }[...]
+      var folded = text.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
+      // It compares bytes up to the first NUL, then lengths alone (sqlite3StrNICmp: `*a!=0`).
+      if let end = folded.firstIndex(of: 0) {
+        for index in end..<folded.count { folded[index] = 0 }
+      }
+      return folded[...]
     case .rtrim: return text[..<(text.lastIndex { $0 != 0x20 }.map { $0 + 1 } ?? 0)]
     }
   }

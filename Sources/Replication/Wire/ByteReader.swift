@@ -42,6 +42,13 @@ package struct ByteReader {
     return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
   }
 
+  /// A clock in ms since 1970, so bounded that differences of two never overflow.
+  package mutating func clock(_ what: String) throws(WireError) -> Int64 {
+    let clock = try int(what)
+    guard -Limits.clock...Limits.clock ~= clock else { throw WireError(.malformed, what) }
+    return clock
+  }
+
   /// A number of things that follow, at most `limit`, each at least one byte long.
   package mutating func count(_ what: String, limit: Int) throws(WireError) -> Int {
     let value = try uint(what)

@@ -9,9 +9,14 @@ package enum Limits {
   /// Longest name of a node, a site, a table or a column.
   package static let name = 512
   package static let columns = 2_000
-  package static let frontierEntries = 65_536
+  /// Two such frontiers fit one frame.
+  package static let frontierEntries = 16_384
   package static let rowsPerBatch = 65_536
   package static let tablesPerBatch = 2_048
+  /// As many as a frame can hold; it bounds the memory that a longer batch takes when it is read.
+  package static let valuesPerBatch = 1 << 20
+  /// A clock in ms, before or after 1970: far enough for any machine, and sums cannot overflow.
+  package static let clock: Int64 = 1 << 53
   /// Up to this many rows ...
   package static let wholeRows = 1_000
   /// ... and this many bytes an exchange is merged in one commit.

@@ -20,8 +20,8 @@ extension Message {
       self = .end(End(rows: try reader.uint("End"), check: try reader.word("End")))
     case .pause:
       self = .pause(End(rows: try reader.uint("Pause"), check: try reader.word("Pause")))
-    case .ping: self = .ping(clock: try reader.int("Ping"))
-    case .pong: self = .pong(echo: try reader.int("Pong"), clock: try reader.int("Pong"))
+    case .ping: self = .ping(clock: try reader.clock("Ping"))
+    case .pong: self = .pong(echo: try reader.clock("Pong"), clock: try reader.clock("Pong"))
     case .members: self = .members(try Member.list(from: &reader))
     case .buckets: self = .buckets(try Buckets(from: &reader))
     case .join:
@@ -52,7 +52,7 @@ extension Hello {
     self.node = try reader.identity("Hello")
     self.name = try reader.text("Hello")
     self.run = try reader.word("Hello")
-    self.clock = try reader.int("Hello")
+    self.clock = try reader.clock("Hello")
     guard let port = UInt16(exactly: try reader.uint("Hello")) else {
       throw WireError(.malformed, "Hello")
     }

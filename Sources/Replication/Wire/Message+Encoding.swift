@@ -69,8 +69,9 @@ extension Message {
   private func writeRest(to body: inout ByteWriter) -> MessageType {
     switch self {
     case .members(let members):
-      body.uint(members.count)
-      for member in members { member.write(to: &body) }
+      let fitting = Member.fitting(members)
+      body.uint(fitting.count)
+      for member in fitting { member.write(to: &body) }
       return .members
     case .buckets(let buckets):
       body.word(buckets.frontierHash)
@@ -94,7 +95,8 @@ extension Message {
       return .pause
     case .bye(let bye):
       body.uint(bye.code.rawValue)
-      body.text(String(bye.reason.prefix(Limits.reason / 4)))
+      // By scalars, of at most four bytes: one Character may be of any length.
+      body.text(String(bye.reason.unicodeScalars.prefix(Limits.reason / 4)))
       return .bye
     default: preconditionFailure("message \(self) has no encoding")
     }
@@ -150,8 +152,20 @@ extension Member {
   func write(to body: inout ByteWriter) {
     body.identity(node)
     body.text(name)
+    let addresses = addresses.prefix(Limits.addresses)
     body.uint(addresses.count)
     for address in addresses { body.text(address) }
+  }
+
+  /// As many as one frame takes; addresses are hints, so the rest may stay away.
+  fileprivate static func fitting(_ members: [Member]) -> ArraySlice<Member> {
+    var room = Limits.frame - 16
+    return members.prefix(Limits.members).prefix { member in
+      room -= member.addresses.prefix(Limits.addresses).reduce(21 + member.name.utf8.count) {
+        $0 + $1.utf8.count + 2
+      }
+      return room >= 0
+    }
   }
 }
 

@@ -7,8 +7,12 @@ extension RowBatch {
     let count = try reader.count("Rows", limit: Limits.rowsPerBatch)
     var rows: [WireRow] = []
     rows.reserveCapacity(count)
+    var room = Limits.valuesPerBatch
     for _ in 0..<count {
-      rows.append(try Self.row(from: &reader, tables: tables, origins: origins))
+      let row = try Self.row(from: &reader, tables: tables, origins: origins)
+      room -= row.values.count
+      guard room >= 0 else { throw WireError(.tooLong, "Rows") }
+      rows.append(row)
     }
     try reader.finish("Rows")
     self.tables = tables
@@ -27,7 +31,9 @@ extension RowBatch {
       }
       var columns: [String] = []
       for _ in 0..<columnCount { columns.append(try reader.text("Rows: column")) }
-      guard Set(columns).count == columns.count else {
+      // As SQLite compares names; Swift would hold two spellings of one letter for equal.
+      let folded = Set(columns.map { KeyCollation.nocase.canonical(Array($0.utf8)) })
+      guard folded.count == columns.count else {
         throw WireError(.malformed, "Rows: columns")
       }
       tables.append(TableShape(name: name, keyCount: keyCount, columns: columns))

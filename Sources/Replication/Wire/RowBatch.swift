@@ -9,6 +9,12 @@ package struct TableShape: Sendable, Hashable {
     self.keyCount = keyCount
     self.columns = columns
   }
+
+  /// Compares bytes: for Swift two spellings of one letter are equal, for SQLite they are not.
+  package static func == (left: TableShape, right: TableShape) -> Bool {
+    left.keyCount == right.keyCount && left.name.utf8.elementsEqual(right.name.utf8)
+      && left.columns.elementsEqual(right.columns) { $0.utf8.elementsEqual($1.utf8) }
+  }
 }
 
 /// One row version as it travels.
@@ -31,6 +37,13 @@ package struct WireRow: Sendable, Equatable {
     self.table = table
     self.version = version
     self.content = content
+  }
+
+  /// What travels: every column, or the key alone.
+  package var values: [Value] {
+    switch content {
+    case .values(let values), .deleted(let values), .withheld(let values): values
+    }
   }
 
   /// What this row adds to the check of its exchange.

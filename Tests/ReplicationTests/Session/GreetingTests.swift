@@ -1,0 +1,121 @@
+import Replication
+import Testing
+
+@Suite struct GreetingTests {
+  @Test func `both sides say Hello first, then are open and compare clocks`() {
+    var it = Conversation()
+    let hello = Samples.hello(node: Conversation.node, name: "here", clock: it.now.wall)
+    #expect(it.feed(.connected) == [.send(.hello(hello))])
+    #expect(it.session.state == .greeting)
+    let peer = it.peerHello()
+    #expect(
+      it.hear(.hello(peer)) == [
+        .clockOffset(milliseconds: 250), .opened(peer), .send(.ping(clock: it.now.wall)),
+      ])
+    #expect(it.session.state == .open && it.session.peer == peer)
+  }
+
+  @Test(
+    arguments: [
+      (Samples.hello(version: 0), .version), (Samples.hello(version: 3), .version),
+      (Samples.hello(version: .max), .version),
+      (Samples.hello(site: Identity(high: 9, low: 9)), .anotherSite),
+      (Samples.hello(site: .none), .anotherSite),
+      (Samples.hello(node: Conversation.node), .oneself),
+      (Samples.hello(purpose: .join, node: Conversation.node), .oneself),
+    ] as [(Hello, Bye.Code)])
+  func `a peer that does not fit gets a reason`(hello: Hello, code: Bye.Code) {
+    var it = Conversation()
+    it.feed(.connected)
+    let directives = it.hear(.hello(hello))
+    #expect(directives.bye == code)
+    #expect(it.session.state == .closed)
+    #expect(it.session.deadline == .max)
+    #expect(it.hear(.hello(it.peerHello())).isEmpty)
+  }
+
+  @Test(arguments: [1, 2] as [UInt64])
+  func `this version and the next one get on`(version: UInt64) {
+    var it = Conversation()
+    it.feed(.connected)
+    #expect(it.hear(.hello(it.peerHello(version: version))).bye == nil)
+    #expect(it.session.state == .open)
+  }
+
+  @Test func `clocks as far apart as the wire allows do not trap`() {
+    for clock in [-Limits.clock, Limits.clock] {
+      var it = Conversation()
+      it.feed(.connected)
+      var hello = it.peerHello()
+      hello.clock = clock
+      #expect(it.hear(.hello(hello)).first == .clockOffset(milliseconds: clock - it.now.wall))
+      it.hear(.pong(echo: clock, clock: -clock))
+      it.hear(.pong(echo: it.now.wall, clock: clock))
+      #expect(it.session.state == .open)
+    }
+  }
+
+  @Test func `a joiner is judged, admitted and given the schema`() {
+    var it = Conversation()
+    it.feed(.connected)
+    let hello = it.peerHello(purpose: .join, site: .none)
+    #expect(it.hear(.hello(hello)) == [.opened(hello)])
+    #expect(it.session.state == .pairing)
+    let join = Join(code: "K7QF", name: "laptop")
+    #expect(it.hear(.join(join)) == [.judge(join)])
+    let admit = Admit(
+      site: Samples.site, siteName: "clinic", nodeName: "laptop", rows: 7, objects: 1)
+    let table = SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")
+    #expect(
+      it.feed(.admitted(admit, [table])) == [.send(.admit(admit)), .send(.schema(table))])
+    #expect(it.hear(.have(it.have(Frontier()))).bye == .badMessage)
+  }
+
+  @Test func `a joiner that is turned away hears why`() {
+    var it = Conversation()
+    it.feed(.connected)
+    it.hear(.hello(it.peerHello(purpose: .join, site: .none)))
+    let bye = Bye(.invitationExpired, "the invitation has expired")
+    #expect(it.feed(.close(bye)) == [.send(.bye(bye)), .closed(bye, byPeer: false)])
+    #expect(it.feed(.close(bye)).isEmpty)
+  }
+
+  @Test func `nothing but Hello may come first, and only once`() {
+    var early = Conversation()
+    early.feed(.connected)
+    #expect(early.hear(.ping(clock: 0)).bye == .badMessage)
+    var twice = Conversation.open()
+    #expect(twice.hear(.hello(twice.peerHello())).bye == .badMessage)
+  }
+
+  @Test func `a Bye and a broken stream close without an answer`() {
+    var it = Conversation.open()
+    let bye = Bye(.leaving, "leaving")
+    #expect(it.hear(.bye(bye)) == [.closed(bye, byPeer: true)])
+    #expect(it.feed(.disconnected("reset")).isEmpty)
+    var cut = Conversation.open()
+    #expect(cut.feed(.disconnected("reset")) == [.closed(Bye(.other, "reset"), byPeer: true)])
+  }
+
+  @Test func `the first Have waits until the node lets us ask, and carries the progress`() {
+    let held = Frontier([Conversation.own: 3])
+    var it = Conversation.open(holding: held)
+    #expect(it.hear(.have(it.have(held))).sent.isEmpty)
+    #expect(it.wait(100).sent.isEmpty)
+    let progress = Frontier([Conversation.peerOrigin: 5])
+    let expected = Have(
+      frontier: held, frontierHash: held.hash, rootDigest: 0, resume: progress)
+    #expect(it.feed(.mayPull(resume: progress)) == [.send(.have(expected))])
+    #expect(it.feed(.mayPull(resume: progress)).isEmpty)
+  }
+
+  @Test func `who is told to ask before the node allows it asks with the first Have`() {
+    var it = Conversation.open()
+    #expect(it.feed(.ask).isEmpty)
+    let progress = Frontier([Conversation.peerOrigin: 5])
+    let expected = Have(
+      frontier: Frontier(), frontierHash: Frontier().hash, rootDigest: 0, resume: progress,
+      asks: true)
+    #expect(it.feed(.mayPull(resume: progress)) == [.send(.have(expected))])
+  }
+}

@@ -1,0 +1,107 @@
+import Replication
+import Testing
+
+@Suite struct RepairTests {
+  static let held = Frontier([Conversation.own: 1])
+
+  /// Our digest, and one that differs from it in these buckets.
+  static let ours = Samples.digest
+  static func digest(differingIn buckets: [Int]) -> Digest {
+    var sums = ours.buckets
+    for bucket in buckets { sums[bucket] &+= 1 }
+    return Digest(buckets: sums)!
+  }
+
+  static func known() -> Conversation { .known(holding: held, peer: held, digest: ours) }
+
+  static func have(_ root: UInt64) -> Message {
+    .have(Have(frontier: Frontier(), frontierHash: held.hash, rootDigest: root))
+  }
+
+  static let buckets = Message.buckets(Buckets(frontierHash: held.hash, digest: ours))
+
+  @Test func `equal frontiers with different digests are compared, at most once a minute`() {
+    var it = Self.known()
+    #expect(it.hear(Self.have(Self.ours.root)).sent.isEmpty)
+    #expect(it.hear(Self.have(1)).sent == [Self.buckets])
+    #expect(it.hear(Self.have(1)).sent.isEmpty)
+    for _ in 0..<10 {
+      it.feed(.heard)
+      it.wait(5_999)
+    }
+    #expect(it.hear(Self.have(1)).sent.isEmpty)
+    it.wait(10)
+    #expect(it.hear(Self.have(1)).sent == [Self.buckets])
+  }
+
+  @Test func `different frontiers are no reason to compare`() {
+    var it = Self.known()
+    let more = Frontier([Conversation.own: 1, Conversation.peerOrigin: 1])
+    #expect(it.hear(.have(it.have(more, root: 1))).sent.isEmpty)
+    let theirs = Buckets(frontierHash: more.hash, digest: Self.digest(differingIn: [3]))
+    #expect(it.hear(.buckets(theirs)).isEmpty)
+  }
+
+  @Test func `buckets that differ are sent whole, and ours are shown once`() {
+    var it = Self.known()
+    let theirs = Buckets(
+      frontierHash: Self.held.hash, digest: Self.digest(differingIn: [3, 200]))
+    #expect(
+      it.hear(.buckets(theirs)) == [.send(Self.buckets), .openExport(.buckets([3, 200]))])
+    #expect(
+      it.feed(.exportOpened(covers: Self.held, rows: 2)).sent == [.begin(Begin(.repair, rows: 2))])
+    it.feed(.exported(batch: [1], rows: 2, check: 4))
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 2, check: 4))])
+    #expect(it.hear(.buckets(theirs)) == [.openExport(.buckets([3, 200]))])
+  }
+
+  @Test func `a repair moves no frontier`() {
+    var it = Self.known()
+    let merge = it.hear(.repair, batches: [[1]], rows: 1).merges.first
+    #expect(merge?.movesFrontier == false)
+    #expect(
+      it.feed(.merged(MergeResult(rows: 1, check: 9))) == [.exchanged(sent: false, rows: 1)])
+  }
+
+  @Test func `buckets that come during an export are sent after it`() {
+    var it = Self.known()
+    it.feed(.ask)
+    let theirs = Buckets(frontierHash: Self.held.hash, digest: Self.digest(differingIn: [7]))
+    #expect(it.hear(.buckets(theirs)) == [.send(Self.buckets)])
+    it.feed(.exportOpened(covers: Self.held, rows: 0))
+    #expect(it.feed(.exportDone).last == .openExport(.buckets([7])))
+  }
+
+  @Test func `a paused repair goes on in halves and ends`() {
+    var it = Self.known()
+    let theirs = Buckets(
+      frontierHash: Self.held.hash, digest: Self.digest(differingIn: [1, 2, 3]))
+    it.hear(.buckets(theirs))
+    var scopes: [[Int]] = []
+    // Only a repair of one bucket gets through in time.
+    while scopes.count < 10 {
+      it.feed(.exportOpened(covers: Self.held, rows: 2))
+      let isSmall = scopes.last?.count == 1
+      let input = isSmall ? Session.Input.exportDone : .exportPaused(progress: Self.held)
+      let next = it.feed(input).compactMap { directive -> [Int]? in
+        if case .openExport(.buckets(let buckets)) = directive { buckets } else { nil }
+      }
+      if next.isEmpty { break }
+      scopes += next
+    }
+    #expect(scopes == [[1], [2, 3], [2], [3]])
+    #expect(it.session.isIdle)
+  }
+
+  @Test func `the progress of a repair is not taken for that of a catch-up`() {
+    let empty = Frontier()
+    var it = Conversation.known(holding: empty, digest: Self.ours)
+    let theirs = Buckets(frontierHash: empty.hash, digest: Self.digest(differingIn: [1]))
+    it.hear(.buckets(theirs))
+    it.feed(.exportOpened(covers: empty, rows: 2))
+    it.feed(.exportPaused(progress: Frontier([Conversation.own: 5])))
+    #expect(
+      it.advance(Frontier([Conversation.own: 9]), digest: Self.ours) == [.openExport(.above(empty))]
+    )
+  }
+}

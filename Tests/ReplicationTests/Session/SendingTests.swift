@@ -1,0 +1,175 @@
+import Replication
+import Testing
+
+@Suite struct SendingTests {
+  static let own = Conversation.own
+  static let other = Samples.origin(30)
+
+  static func push(_ from: UInt64, _ to: UInt64, bytes: Int = 2) -> Push {
+    Push(
+      origin: own, from: from, to: to, batch: Array(repeating: 7, count: bytes), rows: to - from,
+      check: 5)
+  }
+
+  @Test func `what the peer lacks goes out: snapshot, batches, End`() {
+    let held = Frontier([Self.own: 3])
+    var it = Conversation.open(holding: held)
+    it.feed(.mayPull(resume: Frontier()))
+    #expect(it.hear(.have(it.have(Frontier()))).last == .openExport(.above(Frontier())))
+    #expect(
+      it.feed(.exportOpened(covers: held, rows: 3)) == [
+        .send(.begin(Begin(.full(covers: held), rows: 3))), .readExport,
+      ])
+    #expect(it.feed(.exported(batch: [1], rows: 2, check: 5)) == [.send(.rows([1]))])
+    #expect(it.feed(.drained) == [.readExport])
+    #expect(it.feed(.drained).isEmpty)
+    #expect(it.feed(.exported(batch: [2], rows: 1, check: .max)) == [.send(.rows([2]))])
+    #expect(
+      it.feed(.exportDone) == [
+        .send(.end(End(rows: 3, check: 4))), .closeExport, .exchanged(sent: true, rows: 3),
+      ])
+    #expect(it.session.isIdle)
+  }
+
+  @Test func `an export starts from where an interrupted one got to`() {
+    let held = Frontier([Self.own: 9, Self.other: 4])
+    var it = Conversation.open(holding: held)
+    var have = it.have(Frontier([Self.other: 2]))
+    have.resume = Frontier([Self.own: 5])
+    let scope = Session.ExportScope.above(Frontier([Self.own: 5, Self.other: 2]))
+    #expect(it.hear(.have(have)).last == .openExport(scope))
+  }
+
+  @Test func `a batch longer than a frame goes in pieces`() throws {
+    var it = Conversation.known(holding: Frontier([Self.own: 1]))
+    it.feed(.exportOpened(covers: Frontier([Self.own: 1]), rows: 1))
+    var random = Seeded(1)
+    let batch = random.bytes(2 * Limits.frame + 5)
+    let sent = it.feed(.exported(batch: batch, rows: 1, check: 0)).sent
+    var joined: [UInt8] = []
+    for (index, message) in sent.enumerated() {
+      #expect(message.frame.count <= Limits.frame + 4)
+      switch message {
+      case .part(let bytes) where index < sent.count - 1: joined += bytes
+      case .rows(let bytes) where index == sent.count - 1: joined += bytes
+      default: Issue.record("message \(index) is out of place")
+      }
+    }
+    #expect(joined == batch && sent.count == 3)
+  }
+
+  @Test func `fresh edits are pushed at once, one after the other`() {
+    var it = Conversation.known()
+    for seq in 0..<3 as Range<UInt64> {
+      let kind = Begin.Kind.push(origin: Self.own, from: seq, to: seq + 1)
+      #expect(
+        it.feed(.folded(Self.push(seq, seq + 1))) == [
+          .send(.begin(Begin(kind, rows: 1))), .send(.rows([7, 7])),
+          .send(.end(End(rows: 1, check: 5))), .exchanged(sent: true, rows: 1),
+        ])
+      #expect(it.advance(Frontier([Self.own: seq + 1])).isEmpty)
+    }
+    #expect(it.wait(100).isEmpty)
+  }
+
+  @Test func `nothing is pushed over a gap, it goes in a full exchange`() {
+    var it = Conversation.known()
+    #expect(it.feed(.folded(Self.push(1, 2))).isEmpty)
+    #expect(it.advance(Frontier([Self.own: 2])) == [.openExport(.above(Frontier()))])
+  }
+
+  @Test func `nothing is pushed before the peer is known, while an export runs, or too long`() {
+    var unknown = Conversation.open()
+    #expect(unknown.feed(.folded(Self.push(0, 1))).isEmpty)
+    var busy = Conversation.known(holding: Frontier([Self.other: 1]))
+    #expect(busy.feed(.folded(Self.push(0, 1))).isEmpty)
+    var long = Conversation.known()
+    #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.frame))).isEmpty)
+    #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.frame - 1))).sent.count == 3)
+  }
+
+  /// A session in which one exchange has been sent already.
+  static func warm() -> Conversation {
+    var it = Conversation.known(holding: Frontier([own: 1]))
+    it.feed(.exportOpened(covers: Frontier([own: 1]), rows: 1))
+    it.feed(.exportDone)
+    return it
+  }
+
+  @Test func `what others wrote is passed on only after the delay`() {
+    var it = Self.warm()
+    let held = Frontier([Self.own: 1, Self.other: 1])
+    #expect(it.advance(held).isEmpty)
+    #expect(it.wait(Conversation.relayDelay - 1).allSatisfy { !$0.isExport })
+    #expect(it.wait(1).contains(.openExport(.above(Frontier([Self.own: 1])))))
+  }
+
+  @Test func `what the peer got from its author meanwhile is not passed on`() {
+    var it = Self.warm()
+    _ = it.advance(Frontier([Self.own: 1, Self.other: 1]))
+    it.hear(.have(it.have(Frontier([Self.other: 1]))))
+    #expect(it.wait(Conversation.relayDelay).allSatisfy { !$0.isExport })
+    #expect(it.session.deadline > it.now.uptime)
+  }
+
+  @Test func `own edits do not wait for the delay`() {
+    var it = Self.warm()
+    _ = it.advance(Frontier([Self.own: 1, Self.other: 1]))
+    let directives = it.advance(Frontier([Self.own: 2, Self.other: 1]))
+    #expect(directives.contains(.openExport(.above(Frontier([Self.own: 1])))))
+  }
+
+  @Test func `an ask is answered by an exchange, even an empty one`() {
+    var it = Self.warm()
+    let held = Frontier([Self.own: 1])
+    let directives = it.hear(.have(it.have(held, asks: true)))
+    #expect(directives.contains(.openExport(.above(held))))
+    it.feed(.exportOpened(covers: held, rows: 0))
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: 0))])
+    #expect(it.hear(.have(it.have(Frontier()))).allSatisfy { !$0.isExport })
+  }
+
+  @Test func `asking sends both an asking Have and an exchange`() {
+    let held = Frontier([Self.own: 1])
+    var it = Self.warm()
+    #expect(
+      it.feed(.ask) == [.send(.have(it.have(held, asks: true))), .openExport(.above(held))])
+  }
+
+  @Test func `a pause ends the exchange and opens the next from there`() {
+    let held = Frontier([Self.own: 9])
+    var it = Conversation.known(holding: held)
+    it.feed(.exportOpened(covers: held, rows: 9))
+    it.feed(.exported(batch: [1], rows: 4, check: 3))
+    let progress = Frontier([Self.own: 4])
+    #expect(
+      it.feed(.exportPaused(progress: progress)) == [
+        .send(.pause(End(rows: 4, check: 3))), .closeExport, .openExport(.above(progress)),
+      ])
+    it.feed(.exportOpened(covers: held, rows: 5))
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: 0))])
+  }
+
+  @Test func `changes of the frontier are gathered before the peer is told`() {
+    var it = Self.warm()
+    _ = it.advance(Frontier([Self.own: 1, Self.other: 1]))
+    _ = it.advance(Frontier([Self.own: 1, Self.other: 2]))
+    #expect(it.wait(19).isEmpty)
+    var news = it.have(Frontier([Self.other: 2]))
+    news.frontierHash = Frontier([Self.own: 1, Self.other: 2]).hash
+    #expect(it.wait(1) == [.send(.have(news))])
+  }
+
+  @Test func `a failed export and a lost session close the snapshot`() {
+    var failed = Conversation.known(holding: Frontier([Self.own: 1]))
+    let directives = failed.feed(.exportFailed("disk full"))
+    #expect(directives.contains(.closeExport) && directives.bye == .storage)
+    var lost = Conversation.known(holding: Frontier([Self.own: 1]))
+    #expect(lost.feed(.disconnected("reset")).contains(.closeExport))
+    #expect(lost.feed(.exportOpened(covers: Frontier(), rows: 0)).isEmpty)
+  }
+}
+
+extension Session.Directive {
+  var isExport: Bool { if case .openExport = self { true } else { false } }
+}

@@ -1,0 +1,90 @@
+import Replication
+import Testing
+
+@Suite struct TimerTests {
+  @Test func `a quiet side pings, a ping is answered, clocks are compared`() {
+    var it = Conversation.open()
+    #expect(it.wait(2_999).isEmpty)
+    #expect(it.wait(1) == [.send(.ping(clock: it.now.wall))])
+    #expect(it.hear(.ping(clock: 5)) == [.send(.pong(echo: 5, clock: it.now.wall))])
+    let pong = Message.pong(echo: it.now.wall - 100, clock: it.now.wall + 1_950)
+    #expect(it.hear(pong) == [.clockOffset(milliseconds: 2_000)])
+    #expect(it.hear(.pong(echo: it.now.wall - 1_001, clock: 0)).isEmpty)
+    #expect(it.hear(.pong(echo: it.now.wall + 1, clock: 0)).isEmpty)
+  }
+
+  @Test func `clocks are compared every minute on a busy link too`() {
+    var it = Conversation.open()
+    var pings = 0
+    for _ in 0..<130 {
+      it.hear(.ping(clock: 0))
+      pings += it.wait(1_000).sent.count
+    }
+    #expect(pings == 2)
+  }
+
+  @Test func `a link is dead after ten seconds of silence`() {
+    var it = Conversation.open()
+    it.wait(9_999)
+    #expect(it.session.state == .open)
+    #expect(it.wait(1).bye == .silent)
+  }
+
+  @Test func `a large frame that comes slowly keeps the link`() {
+    var it = Conversation.open()
+    for _ in 0..<5 {
+      it.wait(9_000)
+      #expect(it.feed(.heard).isEmpty)
+    }
+    #expect(it.session.state == .open)
+  }
+
+  @Test func `silence means nothing while a merge keeps us from reading`() {
+    var it = Conversation.known()
+    _ = it.hear(ReceivingTests.full, batches: [[1]], rows: 1)
+    #expect(it.wait(60_000).bye == nil)
+    #expect(it.session.deadline > it.now.uptime)
+    it.feed(.merged(MergeResult(rows: 1, check: 0)))
+    it.wait(9_999)
+    #expect(it.session.state == .open)
+    #expect(it.wait(1).bye == .silent)
+  }
+
+  @Test func `who does not say Hello, or joins and says nothing, is let go`() {
+    var greeting = Conversation()
+    greeting.feed(.connected)
+    #expect(greeting.wait(9_999).isEmpty && greeting.wait(1).bye == .silent)
+    var pairing = Conversation()
+    pairing.feed(.connected)
+    pairing.hear(.hello(pairing.peerHello(purpose: .join, site: .none)))
+    #expect(pairing.wait(9_999).isEmpty && pairing.wait(1).bye == .silent)
+  }
+
+  /// A deadline in the past would make the shell spin.
+  @Test(arguments: 0..<300)
+  func `a tick always moves the deadline on`(seed: UInt64) {
+    var random = Seeded(seed)
+    var it = Conversation()
+    let held = Frontier([Conversation.own: 1])
+    let inputs: [Session.Input] = [
+      .connected, .received(.hello(it.peerHello())), .mayPull(resume: Frontier()), .ask,
+      .received(.have(it.have(Frontier()))), .received(.have(it.have(Frontier(), asks: true))),
+      .advanced(Position(frontier: held, digest: Digest(), own: Conversation.own)),
+      .advanced(
+        Position(
+          frontier: held.joined(random.frontier()), digest: Digest(), own: Conversation.own)),
+      .exportOpened(covers: held, rows: 1), .exported(batch: [1], rows: 1, check: 1), .exportDone,
+      .exportPaused(progress: held), .received(ReceivingTests.begin), .received(.rows([1])),
+      .received(ReceivingTests.end), .merged(MergeResult(rows: 1, check: 1)), .heard, .drained,
+      .received(.buckets(Buckets(frontierHash: held.hash, digest: Samples.digest))), .tick,
+      .received(.bye(Bye(.stopping, ""))),
+    ]
+    for step in 0..<80 {
+      _ = it.feed(step < 3 && seed % 4 > 0 ? inputs[step] : inputs.randomElement(using: &random)!)
+      if random.chance(50) { it.wait(Int64.random(in: 0...4_000, using: &random)) }
+      let wait = max(0, min(it.session.deadline - it.now.uptime, 60_000))
+      it.wait(wait)
+      #expect(it.session.deadline > it.now.uptime, "step \(step), \(it.session.state)")
+    }
+  }
+}

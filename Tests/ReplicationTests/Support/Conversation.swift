@@ -1,0 +1,93 @@
+import Replication
+
+/// One session under test, fed by hand; time passes only when told.
+struct Conversation {
+  static let own = Samples.origin(10)
+  static let peerOrigin = Samples.origin(20)
+  static let node = Identity(high: 0, low: 10)
+  static let peerNode = Identity(high: 0, low: 20)
+  static let relayDelay: Int64 = 50
+
+  var session: Session
+  var now = Instant(uptime: 100_000, wall: 1_700_000_000_000)
+
+  init(holding frontier: Frontier = Frontier(), digest: Digest = Digest()) {
+    let configuration = Session.Configuration(
+      hello: Samples.hello(node: Self.node, name: "here", clock: now.wall),
+      position: Position(frontier: frontier, digest: digest, own: Self.own),
+      relayDelay: Self.relayDelay)
+    session = Session(configuration, at: now)
+  }
+
+  /// A session that is open, with the first pings behind it.
+  static func open(holding frontier: Frontier = Frontier(), digest: Digest = Digest()) -> Self {
+    var conversation = Conversation(holding: frontier, digest: digest)
+    conversation.feed(.connected)
+    conversation.hear(.hello(conversation.peerHello()))
+    return conversation
+  }
+
+  /// A session in which both sides have said what they hold.
+  static func known(
+    holding frontier: Frontier = Frontier(), peer: Frontier = Frontier(), digest: Digest = Digest()
+  ) -> Self {
+    var conversation = open(holding: frontier, digest: digest)
+    conversation.feed(.mayPull(resume: Frontier()))
+    conversation.hear(.have(conversation.have(peer, root: digest.root)))
+    return conversation
+  }
+
+  @discardableResult
+  mutating func feed(_ input: Session.Input) -> [Session.Directive] {
+    session.receive(input, at: now)
+  }
+
+  @discardableResult
+  mutating func hear(_ message: Message) -> [Session.Directive] { feed(.received(message)) }
+
+  /// Lets time pass and ticks.
+  @discardableResult
+  mutating func wait(_ milliseconds: Int64) -> [Session.Directive] {
+    now.uptime += milliseconds
+    now.wall += milliseconds
+    return feed(.tick)
+  }
+
+  mutating func advance(_ frontier: Frontier, digest: Digest = Digest()) -> [Session.Directive] {
+    feed(.advanced(Position(frontier: frontier, digest: digest, own: Self.own)))
+  }
+
+  func peerHello(
+    version: UInt64 = 1, purpose: Hello.Purpose = .member, site: Identity = Samples.site,
+    node: Identity = peerNode
+  ) -> Hello {
+    Samples.hello(
+      version: version, purpose: purpose, site: site, node: node, name: "there",
+      clock: now.wall + 250)
+  }
+
+  func have(_ frontier: Frontier, asks: Bool = false, root: UInt64 = 0) -> Have {
+    Have(frontier: frontier, frontierHash: frontier.hash, rootDigest: root, asks: asks)
+  }
+
+  /// Feeds a whole exchange; gives the directives of its last message.
+  mutating func hear(_ kind: Begin.Kind, batches: [[UInt8]], rows: UInt64) -> [Session.Directive] {
+    hear(.begin(Begin(kind, rows: rows)))
+    for batch in batches { hear(.rows(batch)) }
+    return hear(.end(End(rows: rows, check: 9)))
+  }
+}
+
+extension [Session.Directive] {
+  var sent: [Message] {
+    compactMap { if case .send(let message) = $0 { message } else { nil } }
+  }
+  var merges: [Merge] {
+    compactMap { if case .merge(let merge) = $0 { merge } else { nil } }
+  }
+  /// The code of the Bye that was sent, if the session closed with one.
+  var bye: Bye.Code? {
+    guard case .closed(let bye, false) = last, sent.last == .bye(bye) else { return nil }
+    return bye.code
+  }
+}

@@ -1,0 +1,97 @@
+import Replication
+
+/// Messages and rows to test with: at least one of every kind, and every field at its bounds.
+enum Samples {
+  static let site = Identity(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
+  static let node = Identity(high: 1, low: 2)
+  static let longName = String(repeating: "n", count: Limits.name)
+
+  static func origin(_ number: UInt64) -> Origin { Origin(rawValue: number) }
+
+  static func hello(
+    version: UInt64 = 1, purpose: Hello.Purpose = .member, site: Identity = site,
+    node: Identity = node, name: String = "desk", run: UInt64 = 77, clock: Int64 = 1_000,
+    port: UInt16 = 7_000
+  ) -> Hello {
+    Hello(
+      version: version, purpose: purpose, site: site, node: node, name: name, run: run,
+      clock: clock, port: port, schema: 5)
+  }
+
+  static let frontiers = [
+    Frontier(), Frontier([origin(1): 1]), Frontier([origin(0): 1, origin(.max): 1 << 62]),
+    Frontier([origin(3): 127, origin(4): 128, origin(5): 16_384]),
+  ]
+
+  static var digest: Digest {
+    Digest(buckets: (0..<256).map { mix(UInt64($0)) })!
+  }
+
+  static var messages: [Message] {
+    var all: [Message] = [
+      .hello(hello()), .hello(hello(version: .max, purpose: .join, name: "", port: 0)),
+      .hello(hello(name: longName, run: .max, clock: Limits.clock, port: .max)),
+      .hello(hello(site: .none, name: "Büro 漢", clock: -Limits.clock)),
+      .begin(Begin(.repair, rows: 0)), .begin(Begin(.repair, rows: .max)),
+      .begin(Begin(.push(origin: origin(9), from: 0, to: 1), rows: 1)),
+      .begin(Begin(.push(origin: origin(.max), from: (1 << 62) - 1, to: 1 << 62), rows: 1)),
+      .rows([]), .rows(batch.bytes), .part([]), .part([1, 2, 3]),
+      .end(End(rows: 0, check: 0)), .end(End(rows: .max, check: .max)),
+      .pause(End(rows: 0, check: 0)), .pause(End(rows: 300, check: 0x0102_0304_0506_0708)),
+      .members([]),
+      .members([
+        Member(node: node, name: "desk", addresses: []),
+        Member(node: site, name: longName, addresses: Array(repeating: "[fe80::1%2]:7", count: 16)),
+      ]),
+      .buckets(Buckets(frontierHash: .max, digest: digest)),
+      .join(Join(code: "K7QF", name: "laptop")), .join(Join(code: "", name: longName)),
+      .admit(Admit(site: site, siteName: "clinic", nodeName: "desk-2", rows: .max, objects: 3)),
+      .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
+      .schema(SchemaObject(kind: .trigger, name: "", sql: "")),
+      .bye(Bye(.stopping, "stopping")), .bye(Bye(Bye.Code(rawValue: .max), "")),
+    ]
+    for clock in [0, -1, 1, Limits.clock, -Limits.clock] {
+      all += [.ping(clock: clock), .pong(echo: clock, clock: -clock)]
+    }
+    for frontier in frontiers {
+      all.append(.begin(Begin(.full(covers: frontier), rows: 128)))
+      for asks in [false, true] {
+        all.append(
+          .have(
+            Have(
+              frontier: frontier, frontierHash: frontier.hash, rootDigest: 3,
+              resume: frontiers[3], asks: asks)))
+      }
+    }
+    return all
+  }
+
+  static let notes = TableShape(name: "notes", keyCount: 1, columns: ["id", "text", "done"])
+  static let lines = TableShape(name: "Zeilen", keyCount: 2, columns: ["order", "no", "price"])
+
+  /// A batch with rows of every kind.
+  static var batch: RowBatchWriter {
+    var writer = RowBatchWriter()
+    for (shape, version, content) in rows { writer.add(shape, version, content) }
+    return writer
+  }
+
+  static var rows: [(TableShape, Version, WireRow.Content)] {
+    let (a, b) = (Dot(origin(1), 1), Dot(origin(.max), 1 << 62))
+    let live = Version(dot: a, created: a, stamp: .zero, hash: 1, isDeleted: false)
+    let edited = Version(dot: b, created: a, stamp: .highest, hash: .max, isDeleted: false)
+    let gone = Version(dot: b, created: b, stamp: .highest, hash: 0, isDeleted: true)
+    return [
+      (notes, live, .values([.integer(.min), .null, .integer(.max)])),
+      (notes, edited, .values([.text([0x61, 0]), .real(-0.0), .blob([])])),
+      (lines, edited, .values([.blob([0, 255]), .real(.infinity), .text([0xFF])])),
+      (lines, live, .withheld(key: [.integer(-1), .real(.leastNonzeroMagnitude)])),
+      (lines, gone, .deleted(key: [.text([]), .integer(0)])),
+    ]
+  }
+}
+
+extension Message {
+  /// The frame without its length, as `FrameBuffer` gives it.
+  var body: [UInt8] { Array(frame.dropFirst(4)) }
+}
