@@ -29,7 +29,8 @@ let package = Package(
     .executableTarget(
       name: "FlotillaCommand", dependencies: ["Flotilla"], swiftSettings: strict),
     .executableTarget(
-      name: "FlotillaBench", dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
+      name: "FlotillaBench",
+      dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
       swiftSettings: strict),
     .testTarget(name: "ReplicationTests", dependencies: ["Replication"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),

@@ -49,7 +49,10 @@ import Testing
     #expect(sum == 6)
   }
 
-  @Test(arguments: [("a", "\"a\""), ("a\"b", "\"a\"\"b\""), ("select", "\"select\"")])
+  @Test(arguments: [
+    ("a", "\"a\""), ("a\"b", "\"a\"\"b\""), ("select", "\"select\""),
+    ("a\"\u{301}b", "\"a\"\"\u{301}b\""),
+  ])
   func `a name is quoted by doubling`(name: String, expected: String) {
     #expect(quoted(name) == expected)
   }

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct ReplicaTests {
   static let schema = """
-    CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, n INTEGER DEFAULT 5, x REAL, b BLOB);
+    CREATE TABLE item(
+      id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, n INTEGER DEFAULT 5, x REAL, b BLOB);
     CREATE TABLE line(item TEXT, pos INTEGER, note TEXT COLLATE NOCASE, PRIMARY KEY(item, pos));
     """
 
@@ -118,7 +119,8 @@ import Testing
     let (first, second) = try pair()
     try first.write(
       """
-      CREATE TABLE item2(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, n INTEGER DEFAULT 5, x REAL, b BLOB);
+      CREATE TABLE item2(
+        id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, n INTEGER DEFAULT 5, x REAL, b BLOB);
       INSERT INTO item2 SELECT * FROM item WHERE id <> 'b';
       DROP TABLE item; ALTER TABLE item2 RENAME TO item;
       UPDATE item SET n = 77 WHERE id = 'a';

@@ -40,7 +40,7 @@ extension Replica {
   }
 
   private static func parse(_ code: String) throws(FlotillaError) -> InviteCode {
-    let remedy = "A code looks like K7QF-M2XD-9TRA-PZ4C-HJ3V-W6; type it again."
+    let remedy = "A code looks like K7QF-M2XD-9TRA-PZ4C-HJ3V-9R; type it again."
     do {
       return try InviteCode(code)
     } catch {

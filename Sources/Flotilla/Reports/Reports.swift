@@ -17,6 +17,7 @@ public struct TrackReport: Codable, Sendable, Equatable {
 
 /// The merge rules. JSON: `{rules:[{table,rule,acting_rule}]}`.
 public struct RuleReport: Codable, Sendable, Equatable {
+  /// One table: the rule that was chosen, and the one that acts at present.
   public struct Entry: Codable, Sendable, Equatable {
     public var table: String
     public var rule: String
@@ -56,6 +57,7 @@ public enum JoinProgress: Sendable, Equatable {
 
 /// One exchange with each peer. JSON: `{peers:[{node,sent_rows,received_rows,seconds,error}]}`.
 public struct SyncReport: Codable, Sendable, Equatable {
+  /// What was sent to and received from one peer, or why nothing was.
   public struct Peer: Codable, Sendable, Equatable {
     public var node: String
     public var sent_rows: Int
@@ -92,11 +94,13 @@ public struct LeaveReport: Codable, Sendable, Equatable {
 
 /// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}]}`.
 public struct DoctorReport: Codable, Sendable, Equatable {
+  /// How bad a finding is.
   public enum Level: String, Codable, Sendable {
     case ok
     case warning
     case error
   }
+  /// One thing that was checked.
   public struct Finding: Codable, Sendable, Equatable {
     public var check: String
     public var level: Level

@@ -1,5 +1,6 @@
 /// The state of a replica and of what it knows about its peers (`status --json`).
 public struct StatusReport: Codable, Sendable, Equatable {
+  /// One tracked table.
   public struct Table: Codable, Sendable, Equatable {
     public var name: String
     public var rule: String
@@ -31,6 +32,7 @@ public struct PeersReport: Codable, Sendable, Equatable {
 
 /// One peer as this node sees it.
 public struct PeerReport: Codable, Sendable, Equatable {
+  /// How a peer stands to this node.
   public enum State: String, Codable, Sendable {
     case inSync = "in-sync"
     case catchingUp = "catching-up"

@@ -14,7 +14,7 @@ struct Moment: Sendable {
       ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
   }
 
-  /// The time of day in the reader's zone, with the date unless it is today: `08:14`, `3 Mar 08:14`.
+  /// The time of day in the reader's zone, with the date if it is not today: `3 Mar 08:14`.
   func clock(_ date: Date) -> String {
     let then = parts(of: date)
     let today = parts(of: now)

@@ -56,7 +56,7 @@ final class Export {
   var progress: Frontier {
     guard let last else { return Frontier() }
     var entries = covers.entries.filter { $0.key < last.origin }
-    entries[last.origin] = last.seq
+    entries[last.origin] = min(last.seq, covers[last.origin])
     return Frontier(entries)
   }
 }

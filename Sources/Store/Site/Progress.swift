@@ -21,7 +21,8 @@ extension Store {
   /// Rows come in the order of (origin, seq): every origin before the last row's is done.
   func saveProgress(of sender: Identity, covers: Frontier, last: Dot) throws(StoreError) {
     var entries = covers.entries.filter { $0.key < last.origin }
-    entries[last.origin] = last.seq
+    // A sender that is itself catching up ships rows beyond what it covers: they prove nothing.
+    entries[last.origin] = min(last.seq, covers[last.origin])
     var writer = ByteWriter()
     writer.frontier(try progress(of: sender).joined(Frontier(entries)))
     let bytes = writer.bytes
