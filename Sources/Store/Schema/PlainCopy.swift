@@ -11,7 +11,7 @@ struct PlainCopy {
 
   static let knownCollations = ["BINARY", "NOCASE", "RTRIM"]
 
-  /// Copies the table and its indexes; `.schema` if a definition needs something of a program's own.
+  /// Copies the table and its indexes; `.schema` if one needs something of a program's own.
   init(of table: String, on source: Connection) throws(StoreError) {
     do {
       connection = try Connection(path: ":memory:", mode: .create)
