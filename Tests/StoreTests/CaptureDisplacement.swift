@@ -45,7 +45,8 @@ import Testing
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a, old);"
         + "CREATE UNIQUE INDEX i ON t(a) WHERE old = 0",
       "INSERT INTO t VALUES (1, 'x', 0), (2, 'x', 1)",
-      "INSERT OR REPLACE INTO t VALUES (3, 'x', 0)", "UPDATE OR REPLACE t SET old = 0 WHERE id = 2"),
+      "INSERT OR REPLACE INTO t VALUES (3, 'x', 0)",
+      "UPDATE OR REPLACE t SET old = 0 WHERE id = 2"),
     CaptureCase(
       "partial index by rowid",
       "CREATE TABLE t(k TEXT PRIMARY KEY, a);"
@@ -79,8 +80,8 @@ import Testing
       "REPLACE INTO t(v) SELECT v FROM t"),
     CaptureCase(
       "generated columns",
-      "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b AS (a || 'x') STORED UNIQUE, c AS (b || (id % 2)),"
-        + " v); CREATE UNIQUE INDEX i ON t(c, v)",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b AS (a || 'x') STORED UNIQUE,"
+        + " c AS (b || (id % 2)), v); CREATE UNIQUE INDEX i ON t(c, v)",
       "INSERT INTO t(a, v) VALUES (1, 1), (2, 1), (3, 2)",
       "INSERT OR REPLACE INTO t(a, v) VALUES (1, 2), (1, 3)",
       "UPDATE OR REPLACE t SET a = 2 WHERE a = 3", "UPDATE OR REPLACE t SET id = id + 10, a = '1'"),
