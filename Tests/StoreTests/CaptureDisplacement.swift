@@ -81,8 +81,7 @@ import Testing
     CaptureCase(
       "generated columns",
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b AS (a || 'x') STORED UNIQUE,"
-        + " c AS (b || (id % 2)),"
-        + " v); CREATE UNIQUE INDEX i ON t(c, v)",
+        + " c AS (b || (id % 2)), v); CREATE UNIQUE INDEX i ON t(c, v)",
       "INSERT INTO t(a, v) VALUES (1, 1), (2, 1), (3, 2)",
       "INSERT OR REPLACE INTO t(a, v) VALUES (1, 2), (1, 3)",
       "UPDATE OR REPLACE t SET a = 2 WHERE a = 3", "UPDATE OR REPLACE t SET id = id + 10, a = '1'"),
