@@ -17,8 +17,7 @@ test: setup ## build, then run all tests
 check: setup ## what must hold before a commit: format, warnings, tests, three hosts
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	$(SWIFT) build --build-tests
-	@scripts/test.sh --skip LANTests
-	@FLOTILLA_LAN_FULL=1 scripts/test.sh --filter LANTests
+	@scripts/test.sh
 
 demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh

@@ -3,11 +3,7 @@ import Testing
 
 extension LANTests {
   /// Three machines, databases that were there before, programs that know nothing of replication.
-  @Suite(
-    .enabled(
-      if: ProcessInfo.processInfo.environment["FLOTILLA_LAN_FULL"] != nil,
-      "set FLOTILLA_LAN_FULL=1, as make check does"))
-  struct ThreeHostTests {
+  @Suite struct ThreeHostTests {
     static let samples =
       ProcessInfo.processInfo.environment["FLOTILLA_SAMPLES"] ?? "\(Lab.top)/../shared/data"
     static let fixtures = "\(Lab.top)/Tests/Fixtures"

@@ -112,7 +112,8 @@ final class AvahiLab {
         ip link set lo up
         until_true ip addr add 10.78.0.2/24 dev far0 && ip link set far0 up
         start_bus far && start_daemon far
-        avahi-publish --no-fail -s "$@" & echo $! >publisher; wait' sh "$1" _flotilla._tcp "$2" "$3" &
+        avahi-publish --no-fail -s "$@" & echo $! >publisher; wait' \
+          sh "$1" _flotilla._tcp "$2" "$3" &
         far=$!
       until_true far_has_left
     }

@@ -53,11 +53,11 @@ enum HostText {
     let bytes = withUnsafeBytes(of: address) { [UInt8]($0) }
     let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
     if isMapped { return bytes[12...].map(String.init).joined(separator: ".") }
-    let plain = text(of: address)
+    let plain = written(address)
     return interface.map { "\(plain)%\($0)" } ?? plain
   }
 
-  private static func text(of address: in6_addr) -> String {
+  private static func written(_ address: in6_addr) -> String {
     var address = address
     var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     let text = inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count))

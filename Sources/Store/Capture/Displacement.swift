@@ -112,11 +112,7 @@ struct Displacement {
   /// columns are compared; so the columns of an empty SELECT go first, from which SQLite takes the
   /// affinities of a compound (select.c), and LIMIT keeps it from being taken apart again.
   private func newRow(_ columns: [Int]) -> String {
-<<<<<<< HEAD
-    // Each name twice: RENAME COLUMN changes the column, but not what it is called here.
-=======
     // Each name twice: RENAME COLUMN changes the column, not what it is called here.
->>>>>>> 65c4a0e3b06b8f54833bd12a14d8958f5b7e6bff
     let names = columns.map { quoted(schema.columns[$0].name) }
       .map { "\($0) AS \($0)" }.joined(separator: ", ")
     let values = columns.map { column in

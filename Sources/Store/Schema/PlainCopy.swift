@@ -11,11 +11,7 @@ struct PlainCopy {
 
   static let knownCollations = ["BINARY", "NOCASE", "RTRIM"]
 
-<<<<<<< HEAD
-  /// Copies the table and its indexes; `.schema` if a definition needs what a program must define.
-=======
   /// Copies the table and its indexes; `.schema` if one needs something of a program's own.
->>>>>>> 65c4a0e3b06b8f54833bd12a14d8958f5b7e6bff
   init(of table: String, on source: Connection) throws(StoreError) {
     do {
       connection = try Connection(path: ":memory:", mode: .create)
