@@ -14,7 +14,7 @@ extension Node {
         Task {
           await withTaskCancellationHandler {
             for await _ in watch.changes {
-              await self.lookAfterSign()
+              self.sign()
               if Task.isCancelled { break }
             }
           } onCancel: {
@@ -32,13 +32,29 @@ extension Node {
       })
   }
 
-  /// Looks a few times after a sign of writing, until a commit shows or it was nothing.
-  private func lookAfterSign() async {
-    for pause in WriteNotice.pauses {
-      if pause > 0 {
-        guard (try? await Task.sleep(for: .microseconds(Int(pause * 1_000)))) != nil else { return }
+  /// Something wrote to the file, perhaps this node itself: looks follow, soon ones first.
+  ///
+  /// A sign starts the series anew, also while it is in a long pause: a commit that comes just
+  /// after a false sign must not wait for it.
+  private func sign() {
+    notice.step = 0
+    pause?.cancel()
+    guard looker == nil else { return }
+    looker = Task {
+      await self.look()
+      self.looker = nil
+    }
+  }
+
+  /// Goes on looking after a commit was found: the sign may have been that of the next one.
+  private func look() async {
+    while let pause = notice.next(), !isStopping {
+      if pause > .zero {
+        let sleep = Task { _ = try? await Task.sleep(for: pause) }
+        self.pause = sleep
+        await sleep.value
       }
-      if await foldIfWritten() { return }
+      _ = await foldIfWritten()
     }
   }
 

@@ -39,6 +39,9 @@ actor Node {
   var loops: [Task<Void, Never>] = []
   var sessionTasks: [Mesh.ConnectionID: Task<Void, Never>] = [:]
   var dials: [String: Task<Void, Never>] = [:]
+  /// The series of looks after a sign of writing, and its present pause.
+  var looker: Task<Void, Never>?
+  var pause: Task<Void, Never>?
   var meshTimer: Task<Void, Never>?
   /// Syncs under way, by peer.
   var syncs: [Identity: SyncProgress] = [:]
@@ -104,6 +107,8 @@ actor Node {
     isStopping = true
     for loop in loops { loop.cancel() }
     meshTimer?.cancel()
+    looker?.cancel()
+    pause?.cancel()
     listener?.close()
     for session in sessions.values { await session.feed(.close(bye)) }
     await discovery?.stop()
