@@ -22,6 +22,7 @@ package final class Store {
   var exports: [Int64: Export] = [:]
   var nextExport: Int64 = 1
   var schemaVersion: Int64
+  var derivation = Derivation()
   /// Commits of this process, to tell older positions from newer ones.
   private var commits: UInt64 = 1
 

@@ -107,6 +107,7 @@ extension Store {
       try Capture.install(schema, id: table.id, on: connection)
       try compare(table.id)
     }
+    try renewDerived()
     schemaVersion = try connection.schemaVersion()
   }
 
