@@ -54,7 +54,8 @@ import Testing
     ("CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT INTO log VALUES (1); END", true),
     (
       "CREATE TRIGGER IF NOT EXISTS main.\"x y\" AFTER UPDATE OF a ON t WHEN CASE WHEN 1 THEN 1 END"
-        + " BEGIN UPDATE OR REPLACE log SET a = 1; DELETE FROM [log]; REPLACE INTO log VALUES (2); END",
+        + " BEGIN UPDATE OR REPLACE log SET a = 1; DELETE FROM [log]; REPLACE INTO log VALUES (2);"
+        + " END",
       true
     ),
     (
