@@ -94,6 +94,8 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      // Triggers that were made on the way are gone again: look at the schema anew.
+      schemaVersion = -1
       let cause = StoreError.wrapping(error)
       do {
         try reporting { () throws(SQLiteError) in
