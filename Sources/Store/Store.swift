@@ -7,6 +7,7 @@ import SQLite
 /// process at a time writes Flotilla's tables.
 package final class Store {
   package let path: String
+  let pace: Pace
   /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
   let connection: Connection
   /// Sees the application's triggers; for the tables that the site's settings live in.
@@ -34,7 +35,9 @@ package final class Store {
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
-  package init(path: String, inspects: Bool = true) throws(StoreError) {
+  package init(
+    path: String, inspects: Bool = true, pace: Pace = Pace()
+  ) throws(StoreError) {
     let connection = try Self.connect(path)
     let meta = Meta(connection: connection)
     do throws(SQLiteError) {
@@ -47,6 +50,7 @@ package final class Store {
     }
     let identity = try Self.identity(meta, path: path)
     self.path = path
+    self.pace = pace
     self.connection = connection
     self.meta = meta
     (self.site, self.siteName, self.node, self.nodeName) = (
@@ -60,7 +64,7 @@ package final class Store {
     self.versions = VersionTable(connection: connection, origins: origins)
     self.shelf = Shelf(connection: connection)
     self.tables = try Tables(connection)
-    self.recent = RecentVersions(base: origins.frontier)
+    self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }

@@ -56,7 +56,7 @@ extension Store {
     while true {
       let count = try reporting { () throws(SQLiteError) in try Journal.count(on: connection) }
       let isComparing = try reporting { () throws(SQLiteError) in try comparing() != nil }
-      guard count >= Self.sliceEntries || isComparing else { return }
+      guard count >= pace.journalEntries || isComparing else { return }
       _ = try fold(at: now)
     }
   }

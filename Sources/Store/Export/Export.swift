@@ -3,14 +3,6 @@ import SQLite
 
 /// One export under way: a read snapshot on a connection of its own, read batch by batch.
 final class Export {
-  /// A batch is sent on once it has this many bytes or rows.
-  static let batchBytes = 128 << 10
-  static let batchRows = 500
-  /// A snapshot keeps the WAL from being reused: after this long the export pauses.
-  static let longest: Int64 = 30_000
-  /// Or once the WAL has grown by this much.
-  static let longestWAL = 256 << 20
-
   /// What one row of the export is read from.
   struct Item {
     var table: Int64

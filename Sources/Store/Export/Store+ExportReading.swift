@@ -8,7 +8,7 @@ extension Store {
       throw StoreError(.sqlite, "the export is closed")
     }
     if export.last != nil, export.buckets == nil, export.isList == false,
-      now.uptime - export.openedAt > Export.longest || isWALTooLong()
+      now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
     {
       return .paused(progress: export.progress)
     }
@@ -20,12 +20,12 @@ extension Store {
   }
 
   private func isWALTooLong() -> Bool {
-    FileSize.of(path + "-wal") > Export.longestWAL
+    FileSize.of(path + "-wal") > pace.walBytes
   }
 
   private func readBatch(_ export: Export) throws -> ExportStep {
     var writer = RowBatchWriter()
-    while writer.size < Export.batchBytes, writer.rowCount < Export.batchRows {
+    while writer.size < pace.batchBytes, writer.rowCount < pace.batchRows {
       guard let item = try next(export) else { break }
       guard let table = tables.byID[item.table] else { continue }
       if let buckets = export.buckets,

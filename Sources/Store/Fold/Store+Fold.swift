@@ -18,9 +18,6 @@ package struct FoldResult: Sendable {
 }
 
 extension Store {
-  /// Journal entries taken in one slice: a few ms of the write lock.
-  static let sliceEntries = 1_000
-
   /// Turns one slice of the journal into versions, in a transaction of its own.
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
     try inspectSchema()
@@ -46,7 +43,7 @@ extension Store {
   ///
   /// Entries of one row are taken together, at its last touch: fold looks at the row as it is now.
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let entries = try Journal.read(limit: Self.sliceEntries, on: connection)
+    let entries = try Journal.read(limit: pace.journalEntries, on: connection)
     guard let last = entries.last else { return false }
     var touches: [Touch: JournalEntry] = [:]
     for entry in entries {
@@ -62,7 +59,7 @@ extension Store {
       try fold(table, touch.key, keyValues: key, madeAt: min(entry.at, now.wall), &edits)
     }
     try Journal.deleteThrough(last.id, on: connection)
-    return entries.count == Self.sliceEntries
+    return entries.count == pace.journalEntries
   }
 
   private struct Touch: Hashable {
