@@ -25,7 +25,7 @@ extension Store {
     defer { if isSlice && isQuiet { try? setSynchronous("FULL") } }
     return try transaction {
       var edits = Edits(from: origins.frontier[own])
-      let more = try foldSlice(&edits, at: now)
+      try foldRest(&edits, at: now)
       try finish(&edits)
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
@@ -33,7 +33,7 @@ extension Store {
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: more),
+        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: false),
         shelved: shelved)
     }
   }
@@ -98,9 +98,13 @@ extension Store {
       case .push(let origin, _, let to): try origins.raise(to: Frontier([origin: to]))
       case .repair: break
       }
-      try clearProgress(of: merge.sender)
-      if case .full = merge.kind { try forgetUntracked() }
-      if merge.rowsBefore > 0 { recent.requireScan() }
+      if case .full = merge.kind {
+        try forgetUntracked()
+        // Rows of earlier slices may have left the list, or came before this process began.
+        let isResumed = try !progress(of: merge.sender).isEmpty
+        if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
+        try clearProgress(of: merge.sender)
+      }
     } else if case .full(let covers) = merge.kind, let last {
       try saveProgress(of: merge.sender, covers: covers, last: last)
     }
@@ -109,25 +113,31 @@ extension Store {
   /// Applies rows in the order of their keys: half the cost of a random order.
   private func apply(_ rows: [ShapedRow], at now: Instant) throws -> Int {
     var application = Application()
+    // The settings first: they tell which tables there are, and thereby what is one key in them.
+    try apply(rows.filter { isSettings($0) }, at: now, &application)
+    if application.placed > 0 { try applySettings(isLocal: false) }
+    try apply(rows.filter { !isSettings($0) }, at: now, &application)
+    try settle(&application)
+    return application.shelved
+  }
+
+  private func isSettings(_ row: ShapedRow) -> Bool { isSameName(row.shape.name, Tables.settings) }
+
+  private func apply(
+    _ rows: [ShapedRow], at now: Instant, _ application: inout Application
+  ) throws {
     var byTable: [Int64: [(key: Key, row: ShapedRow)]] = [:]
     for row in rows {
       let table = try tables.tableOrNew(row.shape.name)
       let key = try key(of: row, in: table)
       byTable[table.id, default: []].append((key, row))
     }
-    // The settings first: they tell which tables there are.
-    let settings = tables.table(Tables.settings)?.id
-    for id in byTable.keys.sorted(by: {
-      ($0 == settings ? 0 : 1, $0) < ($1 == settings ? 0 : 1, $1)
-    }) {
+    for id in byTable.keys.sorted() {
       for (key, row) in (byTable[id] ?? []).sorted(by: { $0.key < $1.key }) {
         guard let table = tables.byID[id] else { continue }
         try apply(row, table, key, at: now, &application)
       }
-      if id == settings, application.placed > 0 { try applySettings(isLocal: false) }
     }
-    try settle(&application)
-    return application.shelved
   }
 
   private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {
@@ -139,7 +149,9 @@ extension Store {
     if let shape = table.statements?.shape {
       let mine = shape.columns.prefix(shape.keyCount)
       let theirs = row.shape.columns.prefix(row.shape.keyCount)
-      guard mine.count == theirs.count, zip(mine, theirs).allSatisfy(isSameName) else {
+      let isNameless =
+        theirs.elementsEqual(RowStatements.placeholders(mine.count)) && !row.row.content.isWhole
+      guard isNameless || mine.elementsEqual(theirs, by: isSameName) else {
         throw StoreError(
           .schema, "the primary key of \(quoted(table.name)) differs between two nodes",
           remedy: "Give the table the same key on both, then start the node again.")

@@ -21,6 +21,8 @@ final class Export {
   let covers: Frontier
   let rows: UInt64
   let openedAt: Int64
+  /// The schema as it was then; a later one may not fit the snapshot.
+  let schemaVersion: Int64
   var source: Source
   var last: Dot?
   /// A row that was read but did not fit into the last batch.
@@ -29,9 +31,10 @@ final class Export {
   let buckets: Set<Int>?
 
   init(
-    connection: Connection, covers: Frontier, rows: UInt64, openedAt: Int64, source: Source,
-    buckets: Set<Int>?
+    connection: Connection, covers: Frontier, rows: UInt64, openedAt: Int64,
+    schemaVersion: Int64, source: Source, buckets: Set<Int>?
   ) {
+    self.schemaVersion = schemaVersion
     self.connection = connection
     self.covers = covers
     self.rows = rows

@@ -7,6 +7,9 @@ extension Store {
     guard let export = exports[id] else {
       throw StoreError(.sqlite, "the export is closed")
     }
+    guard export.schemaVersion == schemaVersion else {
+      return .paused(progress: export.progress)
+    }
     if export.last != nil, export.buckets == nil, export.isList == false,
       now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
     {
@@ -109,14 +112,14 @@ extension Store {
         remedy: "flotilla doctor \(path) --repair compares the tables again.")
     }
     guard !values.isEmpty else { return (statements.shape, .withheld(key: key)) }
-    let extras = shelved?.values ?? []
+    let extras = statements.unknown(in: shelved)
     let (shape, all) = Self.travelling(statements.shape, values, extras: extras)
     return (shape, .values(all))
   }
 
   /// The shape of a table that does not exist here: only its key is spoken of.
   private func keyShape(_ table: ReplicaTable, _ key: [Replication.Value]) -> TableShape {
-    let columns = key.indices.map { "k\($0)" }
-    return TableShape(name: table.name, keyCount: key.count, columns: columns)
+    TableShape(
+      name: table.name, keyCount: key.count, columns: RowStatements.placeholders(key.count))
   }
 }

@@ -33,6 +33,15 @@ extension Store {
     }
   }
 
+  /// Folds all that was written since the schema was looked at, in the open transaction.
+  ///
+  /// Another program may have committed in between: what comes after must not rank against rows
+  /// that were read too early, nor be put into a table that was made anew.
+  func foldRest(_ edits: inout Edits, at now: Instant) throws {
+    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+    while try foldSlice(&edits, at: now) {}
+  }
+
   /// Folds a slice of the journal, or compares a slice of a table if the journal is empty.
   func foldSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
     if try foldJournal(&edits, at: now) { return true }
@@ -98,7 +107,7 @@ extension Store {
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
     }
-    let extras = shelved?.why == .columns ? shelved?.values ?? [] : []
+    let extras = statements.unknown(in: shelved)
     let hash = statements.contentHash(values, extras: extras)
     if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true { return }
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
