@@ -18,9 +18,6 @@ package struct FoldResult: Sendable {
 }
 
 extension Store {
-  /// Journal entries taken in one slice: a few ms of the write lock.
-  static let sliceEntries = 1_000
-
   /// Turns one slice of the journal into versions, in a transaction of its own.
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
     try inspectSchema()
@@ -36,6 +33,15 @@ extension Store {
     }
   }
 
+  /// Folds all that was written since the schema was looked at, in the open transaction.
+  ///
+  /// Another program may have committed in between: what comes after must not rank against rows
+  /// that were read too early, nor be put into a table that was made anew.
+  func foldRest(_ edits: inout Edits, at now: Instant) throws {
+    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+    while try foldSlice(&edits, at: now) {}
+  }
+
   /// Folds a slice of the journal, or compares a slice of a table if the journal is empty.
   func foldSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
     if try foldJournal(&edits, at: now) { return true }
@@ -46,7 +52,7 @@ extension Store {
   ///
   /// Entries of one row are taken together, at its last touch: fold looks at the row as it is now.
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let entries = try Journal.read(limit: Self.sliceEntries, on: connection)
+    let entries = try Journal.read(limit: pace.journalEntries, on: connection)
     guard let last = entries.last else { return false }
     var touches: [Touch: JournalEntry] = [:]
     for entry in entries {
@@ -62,7 +68,7 @@ extension Store {
       try fold(table, touch.key, keyValues: key, madeAt: min(entry.at, now.wall), &edits)
     }
     try Journal.deleteThrough(last.id, on: connection)
-    return entries.count == Self.sliceEntries
+    return entries.count == pace.journalEntries
   }
 
   private struct Touch: Hashable {
@@ -101,7 +107,7 @@ extension Store {
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
     }
-    let extras = shelved?.why == .columns ? shelved?.values ?? [] : []
+    let extras = statements.unknown(in: shelved)
     let hash = statements.contentHash(values, extras: extras)
     if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true { return }
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
