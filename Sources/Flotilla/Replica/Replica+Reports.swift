@@ -66,9 +66,18 @@ extension Replica {
 
   /// Runs a statement here, as any program would, and gives the rows that it returned.
   public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
-    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+    let (path, sidecar) = (path, sidecar)
+    return try await offPool { () throws(FlotillaError) in
+      _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+      return try Self.run(statement, path: path, database: sidecar.database)
+    }
+  }
+
+  private static func run(
+    _ statement: String, path: String, database: String
+  ) throws(FlotillaError) -> SQLReport {
     do {
-      let connection = try Connection(path: sidecar.database)
+      let connection = try Connection(path: database)
       connection.setBusyTimeout(milliseconds: 10_000)
       try connection.execute("PRAGMA foreign_keys = ON")
       let prepared = try connection.prepare(statement)

@@ -33,7 +33,7 @@ extension Store {
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: more),
+        fold: FoldResult(versions: edits.count, push: more ? nil : edits.push(own), hasMore: more),
         shelved: shelved)
     }
   }
@@ -52,12 +52,15 @@ extension Store {
 
   /// Folds what waits until it fits into one slice.
   private func foldBacklog(at now: Instant) throws(StoreError) {
+    while try hasBacklog() { _ = try fold(at: now) }
+  }
+
+  /// Whether what waits to be folded is more than one slice.
+  package func hasBacklog() throws(StoreError) -> Bool {
     try inspectSchema()
-    while true {
-      let count = try reporting { () throws(SQLiteError) in try Journal.count(on: connection) }
-      let isComparing = try reporting { () throws(SQLiteError) in try comparing() != nil }
-      guard count >= Self.sliceEntries || isComparing else { return }
-      _ = try fold(at: now)
+    return try reporting { () throws(SQLiteError) in
+      if try Journal.holds(Self.sliceEntries, on: connection) { return true }
+      return try comparing() != nil
     }
   }
 
