@@ -99,7 +99,12 @@ extension Node {
       log("\(outcome.shelved) rows from \(sender) cannot stand in their tables yet; see status")
     }
     await folded(outcome.fold, position)
-    if outcome.fold.hasMore { try? await foldAll() }
+    guard outcome.fold.hasMore else { return }
+    do {
+      try await foldAll()
+    } catch {
+      log("could not take in what was written: \(FlotillaError(error, path: path).message)")
+    }
   }
 
   func couldNotMerge(_ error: StoreError, from peer: String) {

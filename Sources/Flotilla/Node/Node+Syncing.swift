@@ -28,12 +28,20 @@ extension Node {
       let isOpen = peers[node]?.session != nil
       syncs[round]?.parts[node] = SyncRound.Part(
         before: before[node] ?? PeerRecord.Traffic(), error: isOpen ? nil : "not in reach")
+      // A peer that is asked while rows are on their way would send them again.
+      _ = await until(deadline) { isLevel(with: node) }
       await peers[node]?.session?.feed(.ask)
     }
     _ = await until(deadline) { wanted.allSatisfy { isDone($0, in: round) } }
     return SyncReport(
       peers: wanted.compactMap { report($0, in: round, since: start) }
         .sorted { $0.node < $1.node })
+  }
+
+  /// Whether all that a peer has told of is here; also if it is not connected.
+  private func isLevel(with node: Identity) -> Bool {
+    guard let peer = peers[node], peer.session != nil else { return true }
+    return peer.hasSpoken && !peer.isReceiving && position.frontier.covers(peer.holds)
   }
 
   /// Whether nothing more is to be waited for; also if the member has left meanwhile.

@@ -21,7 +21,7 @@ actor Node {
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void
-  private var lock: FileLock?
+  private let lock: FileLock
 
   var mesh: Mesh
   var peers: [Identity: PeerRecord] = [:]
@@ -135,7 +135,7 @@ actor Node {
     await savePeers()
     await control?.stop()
     await store.close()
-    lock = nil
+    lock.release()
     requestStop()
   }
 

@@ -70,10 +70,11 @@ extension Replica {
   /// Stops the running node.
   public func stop() async throws(FlotillaError) {
     try await check()
-    guard try await stop(isLeaving: false) != nil else {
+    guard let freed = try await stop(isLeaving: false) else {
       throw FlotillaError(
         .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(path)")
     }
+    freed.release()
   }
 
   /// Stops the running node and gives the lock that it held; nil if none ran.

@@ -50,7 +50,7 @@ extension Replica {
       let lock =
         if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
       try await takeOut()
-      withExtendedLifetime(lock) {}
+      lock.release()
     } catch {
       // A set-up that cannot be opened any more can still be removed, if that is wanted.
       guard force, error.code == .movedWithoutFolder || error.code == .notInitialised,

@@ -25,11 +25,13 @@ extension Store {
     defer { if isSlice && isQuiet { try? setSynchronous("FULL") } }
     return try transaction {
       var edits = Edits(from: origins.frontier[own])
-      let more = try foldSlice(&edits, at: now)
+      var more = try foldSlice(&edits, at: now)
       try finish(&edits)
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
+      // A table that became the site's just now is still to be compared.
+      more = try more || comparing() != nil
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),

@@ -133,8 +133,12 @@ extension Node {
   /// Rows sent to all peers so far.
   var sentRows: Int { peers.values.reduce(0) { $0 + $1.traffic.sentRows } }
 
+  /// In sync with all members that it knows, of which there are some.
   var isInSync: Bool {
-    get async throws { try await status(all: true).in_sync }
+    get async throws {
+      let status = try await status(all: true)
+      return status.in_sync && !status.peers.isEmpty
+    }
   }
 }
 
