@@ -23,7 +23,8 @@ extension Store {
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
     do {
       return try apply(rows, of: merge, isDurable: merge.end != nil || !isQuiet, at: now)
-    } catch where error.code == .backlog {
+    } catch {
+      guard error.code == .backlog else { throw error }
       return try apply(rows, of: merge, isDurable: true, at: now)
     }
   }
@@ -42,10 +43,12 @@ extension Store {
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
+      // A table that became the site's just now is still to be compared.
+      let more = try comparing() != nil
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: false),
+        fold: FoldResult(versions: edits.count, push: more ? nil : edits.push(own), hasMore: more),
         shelved: shelved)
     }
   }
@@ -58,14 +61,15 @@ extension Store {
 
   /// Folds what waits until it fits into one slice.
   private func foldBacklog(at now: Instant) throws(StoreError) {
-    try inspectSchema()
     while try hasBacklog() { _ = try fold(at: now) }
   }
 
-  /// True while more waits than one slice: nothing is merged and nothing exported.
+  /// Whether what waits to be folded is more than one slice.
   package func hasBacklog() throws(StoreError) -> Bool {
-    try reporting { () throws(SQLiteError) in
-      try Journal.count(on: connection) >= pace.journalEntries ? true : comparing() != nil
+    try inspectSchema()
+    return try reporting { () throws(SQLiteError) in
+      if try Journal.holds(pace.journalEntries, on: connection) { return true }
+      return try comparing() != nil
     }
   }
 
