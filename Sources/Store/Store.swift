@@ -22,6 +22,7 @@ package final class Store {
   var exports: [Int64: Export] = [:]
   var nextExport: Int64 = 1
   var schemaVersion: Int64
+  var derivation = Derivation()
   /// Commits of this process, to tell older positions from newer ones.
   private var commits: UInt64 = 1
 
@@ -93,6 +94,8 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      // Triggers that were made on the way are gone again: look at the schema anew.
+      schemaVersion = -1
       let cause = StoreError.wrapping(error)
       do {
         try reporting { () throws(SQLiteError) in

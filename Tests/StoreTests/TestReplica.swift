@@ -42,7 +42,7 @@ final class TestReplica {
   /// Everything that this replica holds and `frontier` does not.
   func export(above frontier: Frontier) throws -> (Frontier, [ExportBatch]) {
     let opened = try store.openExport(.above(frontier), at: now)
-    defer { store.closeExport(opened.id) }
+    defer { try? store.closeExport(opened.id) }
     var batches: [ExportBatch] = []
     while case .batch(let batch) = try store.readExport(opened.id, at: now) {
       batches.append(batch)

@@ -34,6 +34,10 @@ extension Node {
           "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
       }
     }
+    if let trouble = figures.derivedTrouble {
+      remarks.append(
+        "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
+    }
     if figures.unfolded > 0, mode == .offline {
       remarks.append("\(figures.unfolded) edits wait for the node to run")
     }

@@ -115,7 +115,7 @@ actor Node {
     await waitForSessions()
     for task in Array(sessionTasks.values) + Array(dials.values) { task.cancel() }
     for loop in loops { await loop.value }
-    await savePeers()
+    if mode != .offline { await savePeers() }
     await control?.stop()
     for continuation in stopped { continuation.resume() }
     stopped = []

@@ -134,9 +134,7 @@ actor PeerSession {
   private func openExport(_ scope: Session.ExportScope) async {
     guard !isClosed else { return }
     do {
-      let (opened, position) = try await store.run { (store) throws(StoreError) in
-        (try store.openExport(scope, at: .now), store.position)
-      }
+      let (opened, position) = try await store.openExport(scope)
       export = opened.id
       await owner?.folded(opened.fold, position)
       await feed(.exportOpened(covers: opened.covers, rows: opened.rows))
@@ -166,8 +164,11 @@ actor PeerSession {
   private func closeExport() async {
     guard let export else { return }
     self.export = nil
-    // Closing cannot fail: the snapshot is only let go.
-    try? await store.run { (store) throws(StoreError) in store.closeExport(export) }
+    do {
+      try await store.run { (store) throws(StoreError) in try store.closeExport(export) }
+    } catch {
+      await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
+    }
   }
 
   /// Sees to it that the machine gets its tick in time.

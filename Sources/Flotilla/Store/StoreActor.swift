@@ -24,6 +24,7 @@ actor StoreActor {
 
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
   func merge(_ merge: Merge) async throws(StoreError) -> (MergeOutcome, Position) {
+    try await foldBacklog()
     let isBulk = isShared && (merge.end == nil || merge.rowsBefore > 0)
     if isBulk { await wait(until: courtesy.nextHold) }
     let start = Uptime.now
@@ -39,6 +40,19 @@ actor StoreActor {
     let result = try store.fold(at: .now)
     if result.hasMore { courtesy.held(from: start, to: Uptime.now) }
     return (result, store.position)
+  }
+
+  /// Opens a snapshot for an export, after what applications wrote was folded.
+  func openExport(
+    _ scope: Session.ExportScope
+  ) async throws(StoreError) -> (Store.OpenedExport, Position) {
+    try await foldBacklog()
+    return (try store.openExport(scope, at: .now), store.position)
+  }
+
+  /// A backlog is folded slice by slice, so that applications get their share of the lock.
+  private func foldBacklog() async throws(StoreError) {
+    while try store.hasBacklog(), !Task.isCancelled { _ = try await fold() }
   }
 
   func position() -> Position { store.position }

@@ -41,7 +41,9 @@ extension Store {
     }
     switch row.row.content {
     case .deleted(let values):
-      try connection.run(statements.deleteByKey, values.map(\.sqlite))
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, values.map(\.sqlite))
+      }
       if old != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
     case .withheld:
@@ -94,7 +96,7 @@ extension Store {
         extras.append((name, values[index]))
       }
     }
-    let broken = try brokenConstraint { () throws(SQLiteError) in
+    let broken = try writing { () throws(SQLiteError) in
       try write(columns, known, statements, keyCount: shape.keyCount, exists: exists)
     }
     if let broken { return broken }

@@ -25,7 +25,8 @@ extension Store {
     defer { if isSlice && isQuiet { try? setSynchronous("FULL") } }
     return try transaction {
       var edits = Edits(from: origins.frontier[own])
-      let more = try foldSlice(&edits, at: now)
+      // The journal cannot grow while the lock is held: nothing may be merged beside a backlog.
+      while try foldSlice(&edits, at: now) {}
       try finish(&edits)
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
@@ -33,7 +34,7 @@ extension Store {
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: more),
+        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: false),
         shelved: shelved)
     }
   }
@@ -53,11 +54,13 @@ extension Store {
   /// Folds what waits until it fits into one slice.
   private func foldBacklog(at now: Instant) throws(StoreError) {
     try inspectSchema()
-    while true {
-      let count = try reporting { () throws(SQLiteError) in try Journal.count(on: connection) }
-      let isComparing = try reporting { () throws(SQLiteError) in try comparing() != nil }
-      guard count >= Self.sliceEntries || isComparing else { return }
-      _ = try fold(at: now)
+    while try hasBacklog() { _ = try fold(at: now) }
+  }
+
+  /// True while more waits than one slice: nothing is merged and nothing exported.
+  package func hasBacklog() throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try Journal.count(on: connection) >= Self.sliceEntries ? true : comparing() != nil
     }
   }
 

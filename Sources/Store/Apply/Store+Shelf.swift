@@ -36,7 +36,9 @@ extension Store {
     for row in application.postponed {
       guard let statements = row.table.statements else { continue }
       let key = row.values.prefix(row.shape.keyCount).map(\.sqlite)
-      try connection.run(statements.deleteByKey, Array(key))
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, Array(key))
+      }
     }
     for row in application.postponed {
       guard let statements = row.table.statements else { continue }
@@ -93,7 +95,7 @@ extension Store {
     if !known.isEmpty {
       let columns = known.compactMap { statements.column(named: $0.name, at: nil) }
       let keyValues = (key.values ?? []).map(\.sqlite)
-      let broken = try brokenConstraint { () throws(SQLiteError) in
+      let broken = try writing { () throws(SQLiteError) in
         try connection.run(statements.update(columns), known.map(\.value.sqlite) + keyValues)
       }
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }

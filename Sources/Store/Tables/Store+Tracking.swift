@@ -107,6 +107,7 @@ extension Store {
       try Capture.install(schema, id: table.id, on: connection)
       try compare(table.id)
     }
+    try renewDerived()
     schemaVersion = try connection.schemaVersion()
   }
 
@@ -146,12 +147,33 @@ extension Store {
     let current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     guard current != schemaVersion else { return }
     connection.clearStatements()
+    try tables.reload()
+    // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
+    guard try needsWork() else {
+      do {
+        try renewDerived()
+      } catch {
+        throw StoreError.wrapping(error)
+      }
+      schemaVersion = current
+      return
+    }
     try transaction {
-      try tables.reload()
       try ensureCapture()
       for table in tables.tracked where table.schema != nil {
         try unpack(table, why: [.table, .columns])
       }
+    }
+  }
+
+  /// True if triggers are missing or something waits on the shelf.
+  private func needsWork() throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      for table in tables.tracked {
+        guard let schema = table.schema else { continue }
+        if try !Capture.isIntact(schema, id: table.id, on: connection) { return true }
+      }
+      return try !shelf.isEmpty
     }
   }
 }
