@@ -18,6 +18,8 @@ package struct Mesh: Sendable {
     /// A session is up; `dialled` is the address if this side dialled.
     case opened(ConnectionID, Hello, dialled: String?)
     case closed(ConnectionID)
+    /// A member has left the site.
+    case left(Identity)
     /// The peer turned out to be this node itself.
     case isSelf(address: String)
     case tick
@@ -72,6 +74,10 @@ package struct Mesh: Sendable {
       open(id, hello, dialled: dialled, &directives)
     case .closed(let id):
       if let peering = peerings.removeValue(forKey: id) { release(peering, now) }
+    case .left(let node):
+      for (address, candidate) in candidates where candidate.node == node {
+        candidates[address] = nil
+      }
     case .isSelf(let address):
       candidates[address]?.isDialling = false
       candidates[address]?.isSelf = true

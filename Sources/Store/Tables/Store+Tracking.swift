@@ -55,7 +55,7 @@ extension Store {
     while try fold(at: now).hasMore {}
     try transaction {
       var edits = Edits(from: origins.frontier[own])
-      while try foldSlice(&edits, at: now) {}
+      try foldRest(&edits, at: now)
       try body(&edits)
       try finish(&edits)
     }
@@ -99,7 +99,8 @@ extension Store {
     try ensureCapture()
   }
 
-  /// Installs missing triggers; a table that went without them is compared with its versions.
+  /// Installs missing triggers and unpacks the shelf; a table that went without them is compared
+  /// with its versions.
   func ensureCapture() throws {
     for table in tables.tracked {
       guard let schema = table.schema else { continue }
@@ -107,6 +108,8 @@ extension Store {
       try Capture.install(schema, id: table.id, on: connection)
       try compare(table.id)
     }
+    // What came before its table was tracked, or before its columns were there, fits by now.
+    for table in tables.tracked { try unpack(table, why: [.table, .columns]) }
     try renewDerived()
     schemaVersion = try connection.schemaVersion()
   }
@@ -137,8 +140,18 @@ extension Store {
 
   /// Drops what came for tables that the site does not track: after a whole exchange the settings
   /// are known as far as the rows are.
+  ///
+  /// Rows beyond the frontier came with an exchange that is not complete; the settings that tell
+  /// of their table may be among what is still to come.
   func forgetUntracked() throws {
-    for table in tables.byID.values where !table.isTracked { try forget(table) }
+    for table in tables.byID.values where !table.isTracked {
+      let isBeyond = try connection.row(
+        """
+        SELECT 1 FROM _flotilla_version AS v JOIN _flotilla_origin AS o ON o.id = v.origin
+        WHERE v.tbl = ? AND v.seq > o.seq LIMIT 1
+        """, [.integer(table.id)])
+      if isBeyond == nil { try forget(table) }
+    }
     try tables.reload()
   }
 
@@ -158,12 +171,14 @@ extension Store {
       schemaVersion = current
       return
     }
-    try transaction {
-      try ensureCapture()
-      for table in tables.tracked where table.schema != nil {
-        try unpack(table, why: [.table, .columns])
-      }
-    }
+    try transaction { try ensureCapture() }
+  }
+
+  /// The same in the open transaction.
+  func renewSchema() throws {
+    connection.clearStatements()
+    try tables.reload()
+    try ensureCapture()
   }
 
   /// True if triggers are missing or something waits on the shelf.
