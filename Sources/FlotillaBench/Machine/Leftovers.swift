@@ -20,7 +20,9 @@ enum Leftovers {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
-        for folder in folders.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: folder) }
+        for folder in folders.withLock({ $0 }) {
+          try? FileManager.default.removeItem(atPath: folder)
+        }
         _exit(128 + number)
       }
       source.activate()

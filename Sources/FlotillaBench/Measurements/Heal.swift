@@ -56,7 +56,8 @@ enum Heal {
     }
   }
 
-  /// Both nodes start anew on other ports, so that only Avahi can tell where they are.
+  /// Both nodes start anew on other ports, so that only Avahi can tell where they are; the second
+  /// host's daemon starts anew as well, so that it remembers nothing.
   private static func find(
     _ lab: Lab, _ marks: inout Marks, _ extent: Extent, _ report: inout Report
   ) throws {
@@ -66,6 +67,7 @@ enum Heal {
       for host in 1...2 { try lab.flotilla(host, "stop", "site.db") }
       let ports = (20_000 + round * 2, 20_001 + round * 2)
       try lab.flotilla(1, "run", "site.db", "--background", "--listen", ":\(ports.0)")
+      try lab.command("restart-avahi", "2")
       Clock.sleep(.seconds(2))
       let begin = Clock.now
       var ready = begin
