@@ -59,7 +59,9 @@ struct Witness {
     try look(replica, tables)
     for name in Set(before.keys).union(seen.keys) where before[name] != seen[name] {
       guard let now = seen[name] else {
-        pending[name] = Edit(changed: nil, at: moment)
+        // A row that came and went between two folds leaves nothing to tell others.
+        let isKnown = versions[name].map { !$0.isDeleted } ?? false
+        pending[name] = isKnown ? Edit(changed: nil, at: moment) : nil
         continue
       }
       var changed = now
