@@ -52,10 +52,11 @@ extension Store {
 
   /// Folds up to one slice of the journal; true if it holds more.
   ///
-  /// Entries of one row are taken together, at its last touch: fold looks at the row as it is now.
+  /// Fold looks at each row as it is now, so the edit was made at the row's last touch. Therefore
+  /// the newest slice comes first: the older touches then find the row unchanged.
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let entries = try Journal.read(limit: pace.journalEntries, on: connection)
-    guard let last = entries.last else { return false }
+    let entries = try Journal.readNewest(limit: pace.journalEntries, on: connection)
+    guard let first = entries.first else { return false }
     var touches: [Touch: JournalEntry] = [:]
     for entry in entries {
       guard let table = tables.byID[entry.table], let schema = table.schema else { continue }
@@ -69,7 +70,7 @@ extension Store {
       let key = Array(entry.key.prefix(schema.key.count))
       try fold(table, touch.key, keyValues: key, madeAt: min(entry.at, now.wall), &edits)
     }
-    try Journal.deleteThrough(last.id, on: connection)
+    try Journal.deleteFrom(first.id, on: connection)
     return entries.count == pace.journalEntries
   }
 

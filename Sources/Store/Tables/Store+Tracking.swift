@@ -138,19 +138,21 @@ extension Store {
     try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
   }
 
-  /// Drops what came for tables that the site does not track: after a whole exchange the settings
-  /// are known as far as the rows are.
+  /// Drops rows that came late for tables that the site no longer tracks.
   ///
-  /// Rows beyond the frontier came with an exchange that is not complete; the settings that tell
-  /// of their table may be among what is still to come.
+  /// Not those of a table that nobody here has heard of: a push, a peer that passes them on, or one
+  /// that is catching up itself may bring rows before the settings. Nor those that are newer than
+  /// the end of the tracking: the table may be tracked again, and that news be on its way.
   func forgetUntracked() throws {
     for table in tables.byID.values where !table.isTracked {
-      let isBeyond = try connection.row(
+      let settings = try settings()
+      let end = try versions.version(table: settings.id, key: settingsKey(table.name))
+      let waiting = try connection.row(
         """
         SELECT 1 FROM _flotilla_version AS v JOIN _flotilla_origin AS o ON o.id = v.origin
-        WHERE v.tbl = ? AND v.seq > o.seq LIMIT 1
-        """, [.integer(table.id)])
-      if isBeyond == nil { try forget(table) }
+        WHERE v.tbl = ? AND (v.seq > o.seq OR v.stamp > ?) LIMIT 1
+        """, [.integer(table.id), .integer(end?.stamp.rawValue ?? 0)])
+      if waiting == nil { try forget(table) }
     }
     try tables.reload()
   }

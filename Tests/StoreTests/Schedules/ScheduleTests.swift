@@ -14,7 +14,7 @@ import Testing
       var faults = try Verdict(schedule.nodes.map(\.replica), schedule.tables).faults
       if !isQuiet { faults.append("they never fall silent") }
       if !schedule.byes.isEmpty { faults.append("\(schedule.byes)") }
-      faults += try schedule.lost()
+      faults += try schedule.history.faults + schedule.lost()
       guard !faults.isEmpty else { return }
       Issue.record(
         "\(Self.command(seed))\n\(schedule.tail)\n\(faults.joined(separator: "\n"))")
@@ -41,7 +41,9 @@ extension Schedule {
       let versions = try Witness.versions(node.replica, tables)
       for (name, made) in history.newest
       where versions[name].map({ $0.rank < made.version.rank }) ?? true {
-        faults.append("\(node.replica.store.nodeName) lacks the newest version of \(name)")
+        let held = versions[name].map { "\($0.dot)" } ?? "nothing"
+        faults.append(
+          "\(node.replica.store.nodeName) has \(held) of \(name), not \(made.version.dot)")
       }
     }
     return faults
