@@ -89,8 +89,9 @@ extension LANTests {
         try await found(lab)
         try await write("before", on: one)
         #expect(try await arrives("before", on: two, within: .seconds(10)))
-        try await two.succeed("ip", "address", "add", "10.77.0.200/24", "dev", "eth0")
+        // The other order would take both away: the new one would be a secondary of the old.
         try await two.succeed("ip", "address", "del", "\(two.address)/24", "dev", "eth0")
+        try await two.succeed("ip", "address", "add", "10.77.0.200/24", "dev", "eth0")
         try await write("after", on: one)
         #expect(try await arrives("after", on: two, within: .seconds(30)))
         try await write("back", on: two)
