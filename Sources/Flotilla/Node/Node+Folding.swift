@@ -99,11 +99,15 @@ extension Node {
       log("\(outcome.shelved) rows from \(sender) cannot stand in their tables yet; see status")
     }
     await folded(outcome.fold, position)
-    guard outcome.fold.hasMore else { return }
-    do {
-      try await foldAll()
-    } catch {
-      log("could not take in what was written: \(FlotillaError(error, path: path).message)")
+    guard outcome.fold.hasMore, folding == nil else { return }
+    // Beside the session: it must go on reading, else the link is taken for dead.
+    folding = Task {
+      do throws(StoreError) {
+        try await self.foldAll()
+      } catch {
+        self.log("could not take in what was written: \(error.message)")
+      }
+      self.folding = nil
     }
   }
 

@@ -39,6 +39,8 @@ actor Node {
   var notice = WriteNotice()
   /// The looks that follow a sign of writing.
   var looks: Task<Void, Never>?
+  /// What a merge has left to be folded.
+  var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
   var loops: [Task<Void, Never>] = []
   var sessionTasks: [Mesh.ConnectionID: Task<Void, Never>] = [:]
@@ -131,6 +133,7 @@ actor Node {
     for task in Array(sessionTasks.values) + Array(dials.values) { await task.value }
     await discovery?.stop()
     await looks?.value
+    await folding?.value
     for loop in loops { await loop.value }
     if mode != .offline { await savePeers() }
     await control?.stop()

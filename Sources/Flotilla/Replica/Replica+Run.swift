@@ -112,7 +112,15 @@ extension Replica {
   public func serveInvitation(
     _ invitation: InviteReport, remark: @Sendable (String) -> Void
   ) async throws(FlotillaError) -> String? {
-    let node = try await Node(path: path, mode: .lasting, options: RunOptions(), log: { _ in })
+    let lock: FileLock
+    switch try await reach(.status(all: false), as: StatusReport.self) {
+    case .answer:
+      remark("a node runs by now and serves the invitation")
+      return nil
+    case .lock(let free): lock = free
+    }
+    let node = try await Node(
+      path: path, mode: .lasting, options: RunOptions(), lock: lock, log: { _ in })
     await node.serveInvitationOnly()
     do {
       try await node.start()

@@ -53,7 +53,11 @@ package struct Mesh: Sendable {
     switch input {
     case .discovered(let service, let address):
       guard candidates[address] != nil || candidates.count < Candidate.limit else { break }
-      update(address, now) { $0.service = service }
+      update(address, now) {
+        // An address that was ours may be another's today.
+        if $0.service != service { $0.isSelf = false }
+        $0.service = service
+      }
     case .lost(let service):
       for (address, candidate) in candidates where candidate.service == service {
         candidates[address]?.service = nil
@@ -101,6 +105,7 @@ package struct Mesh: Sendable {
     // The lower node id dials, the other after a while; hearing it again is no reason to wait.
     let waits = node < self.node && known?.node != node
     update(address, now) {
+      if $0.node != node { $0.isSelf = false }
       if waits, $0.failures == 0 {
         $0.nextTry = max($0.nextTry, now.uptime + 1_500)
       }

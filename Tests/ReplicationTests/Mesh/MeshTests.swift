@@ -64,6 +64,26 @@ import Testing
     #expect(it.feed(.heard(node: Self.middle, address: "m:1")).isEmpty)
   }
 
+  @Test func `an address that was our own is dialled once it is said to be another's`() {
+    var it = Clocked()
+    #expect(it.feed(.discovered(service: "s", address: "a:1")) == [.dial(address: "a:1")])
+    it.feed(.isSelf(address: "a:1"))
+    #expect(it.feed(.discovered(service: "s", address: "a:1")).isEmpty)
+    #expect(it.wait(60_000).isEmpty)
+    #expect(it.feed(.discovered(service: "t", address: "a:1")) == [.dial(address: "a:1")])
+    it.feed(.isSelf(address: "a:1"))
+    #expect(it.feed(.heard(node: Self.high, address: "a:1")) == [.dial(address: "a:1")])
+  }
+
+  @Test func `the addresses of a member that left are forgotten`() {
+    var it = Clocked()
+    it.feed(.heard(node: Self.high, address: "h:1"))
+    it.open(1, Self.high, dialled: "h:1")
+    it.feed(.left(Self.high))
+    #expect(it.feed(.closed(1)).isEmpty)
+    #expect(it.wait(60_000).isEmpty && it.mesh.deadline == nil)
+  }
+
   @Test func `who is connected is not dialled, and is dialled again when the session ends`() {
     for (peer, pause) in [(Self.high, 200), (Self.low, 700)] as [(Identity, Int64)] {
       var it = Clocked()
