@@ -65,7 +65,7 @@ package final class Store {
     }
     self.own = own
     self.schemaVersion = -1
-    if inspects { try inspectSchema() }
+    if inspects { try inspectSchema(isOpening: true) }
   }
 
   /// What this replica holds now.

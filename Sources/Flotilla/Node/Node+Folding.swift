@@ -108,7 +108,9 @@ extension Node {
   }
 
   func couldNotMerge(_ error: StoreError, from peer: String) {
-    log("could not merge rows from \(peer): \(FlotillaError(error, path: path).message)")
+    let error = FlotillaError(error, path: path)
+    mergeFailure = error
+    log("could not merge rows from \(peer): \(error.message)")
   }
 
   /// Every few seconds: the file is where it was, in WAL mode, and nothing was overlooked.
@@ -121,8 +123,11 @@ extension Node {
     }
     lastAwakeGap = gap
     guard FileIdentity(path: sidecar.database) == fileIdentity else {
+      failure = FlotillaError(
+        .notADatabase, "\(path) was moved, removed or replaced, so its node stopped",
+        remedy: "Put file and folder back in their place and start the node again.")
       log("\(path) was moved, removed or replaced: this node stops")
-      Task { await self.stop() }
+      requestStop()
       return
     }
     _ = await foldIfWritten()

@@ -63,7 +63,8 @@ extension Node {
       throw FlotillaError(
         .peer, "\(address) is no member that this node knows, and no address",
         remedy: known.isEmpty
-          ? "Nobody has joined this site yet: flotilla invite \(path)" : "Known: \(known)")
+          ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))"
+          : "Known: \(known)")
     }
     let text = endpoint.description
     await perform(mesh.receive(.configured([text]), at: .now))
@@ -74,7 +75,7 @@ extension Node {
     }
     guard let found, peers[found]?.session != nil else {
       throw FlotillaError(
-        .peer, "no member of this site answers at \(text)",
+        .timedOut, "no member of this site answers at \(text)",
         remedy: "Check the address, and that a node runs there: flotilla status DB")
     }
     return found

@@ -46,6 +46,11 @@ actor Node {
   /// Syncs under way, by peer.
   var syncs: [Identity: SyncProgress] = [:]
   var isStopping = false
+  private var hasStopped = false
+  /// Why the last rows from a peer could not be merged.
+  var mergeFailure: FlotillaError?
+  /// Why the node gave up by itself.
+  var failure: FlotillaError?
   var wantsStop = false
   var stopRequest: Bye?
   var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -71,7 +76,8 @@ actor Node {
     guard let lock = try sidecar.lock() else {
       throw FlotillaError(
         .node, "another Flotilla process works on \(path)",
-        remedy: "See: flotilla status \(path); stop a running node with: flotilla stop \(path)")
+        remedy: "See: flotilla status \(shellWord(path)); stop a running node with: flotilla "
+          + "stop \(shellWord(path))")
     }
     let store: StoreActor
     do {
@@ -101,7 +107,7 @@ actor Node {
   /// Ends everything; returns when it has ended.
   func stop(_ bye: Bye = Bye(.stopping, "the node was stopped")) async {
     if isStopping {
-      await withCheckedContinuation { stopped.append($0) }
+      if !hasStopped { await withCheckedContinuation { stopped.append($0) } }
       return
     }
     isStopping = true
@@ -117,6 +123,7 @@ actor Node {
     for loop in loops { await loop.value }
     await savePeers()
     await control?.stop()
+    hasStopped = true
     for continuation in stopped { continuation.resume() }
     stopped = []
   }

@@ -38,6 +38,9 @@ extension Replica {
       }
     }
     log("stopped")
+    for node in nodes {
+      if let failure = await node.failure { throw failure }
+    }
   }
 
   /// Starts a lasting node; a process that only serves an invitation makes room.
@@ -64,7 +67,7 @@ extension Replica {
     _ = try OpeningCheck(path: path, sidecar: sidecar).check()
     guard try await stop(isLeaving: false) else {
       throw FlotillaError(
-        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(path)")
+        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
     }
   }
 

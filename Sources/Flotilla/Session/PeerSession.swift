@@ -18,6 +18,8 @@ actor PeerSession {
   private var timer: Task<Void, Never>?
   private var timerDeadline = Int64.max
   private var isClosed = false
+  /// Ends a read that waits for a silent peer, once the last words have left.
+  private var ending: Task<Void, Never>?
   private var frames = FrameBuffer()
 
   init(
@@ -50,12 +52,17 @@ actor PeerSession {
           if machine.state == .open { frames.limit = Limits.frame }
         }
       } catch let error as WireError {
-        await feed(.close(Bye(.badMessage, error.description)))
+        await feed(.close(Bye(.badMessage, reason(error))))
       } catch {
         await feed(.disconnected("\(error)"))
       }
     }
     await finish()
+  }
+
+  /// Why bytes were refused; before the Hello another program may be at the other end.
+  private func reason(_ error: WireError) -> String {
+    machine.peer == nil ? "the peer is no Flotilla node (\(error))" : error.description
   }
 
   /// The address at which a peer that dialled us listens; nil if we dialled it, or it does not.
@@ -82,6 +89,7 @@ actor PeerSession {
       case .closeExport: await closeExport()
       case .closed(let bye, let byPeer):
         isClosed = true
+        endReading()
         await owner?.closed(self, bye, byPeer: byPeer)
       default: await owner?.session(self, did: directive)
       }
@@ -190,18 +198,28 @@ actor PeerSession {
     await feed(.tick)
   }
 
-  /// Gives the last words a moment to leave, then lets go of everything.
+  /// Gives the last words a moment to leave, then ends the read in which `run` may wait: a peer
+  /// that says nothing would hold the connection for ever.
+  private func endReading() {
+    guard ending == nil else { return }
+    let writer = outbox.task
+    ending = Task { [channel] in
+      let watch = Task {
+        try? await Task.sleep(for: .seconds(1))
+        channel.close()
+      }
+      await writer?.value
+      watch.cancel()
+      channel.close()
+    }
+  }
+
+  /// Lets go of everything.
   private func finish() async {
     isClosed = true
     timer?.cancel()
-    let writer = outbox.task
-    let watch = Task { [channel] in
-      try? await Task.sleep(for: .seconds(1))
-      channel.close()
-    }
-    await writer?.value
-    watch.cancel()
-    channel.close()
+    endReading()
+    await ending?.value
     await exportTask?.value
     await closeExport()
   }

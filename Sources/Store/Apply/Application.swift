@@ -95,7 +95,7 @@ extension Store {
       }
     }
     let broken = try brokenConstraint { () throws(SQLiteError) in
-      try write(columns, known, statements, keyCount: shape.keyCount, exists: exists)
+      try write(columns, known, statements, table, key, exists: exists)
     }
     if let broken { return broken }
     if !extras.isEmpty {
@@ -108,16 +108,18 @@ extension Store {
 
   /// INSERT or UPDATE, never REPLACE: it would remove other rows and leave FTS5 indexes malformed.
   private func write(
-    _ columns: [Int], _ values: [SQLite.Value], _ statements: RowStatements, keyCount: Int,
-    exists: Bool
+    _ columns: [Int], _ values: [SQLite.Value], _ statements: RowStatements,
+    _ table: ReplicaTable, _ key: Key, exists: Bool
   ) throws(SQLiteError) {
+    let keyCount = statements.shape.keyCount
     if exists, try update(columns, values, statements, keyCount: keyCount) { return }
     do {
       try connection.run(statements.insert(columns), values)
     } catch {
       // Perhaps the row is there though no version of it was known.
-      guard error.isConstraint, !exists,
-        try update(columns, values, statements, keyCount: keyCount)
+      guard error.isConstraint, !exists else { throw error }
+      try logUnknown(replacedBy: values, at: columns, statements, table, key)
+      guard try update(columns, values, statements, keyCount: keyCount)
       else { throw error }
     }
   }

@@ -115,14 +115,35 @@ extension Store {
     let values = try connection.row(
       statements.selectByKey, (key.values ?? []).map(\.sqlite))
     guard let values else { return }
+    try reporting { () throws(SQLiteError) in
+      try saveConflict(values, statements, table, key, at: .integer(now.wall))
+    }
+  }
+
+  /// The same for a row that was here, but got no version before the site's row came.
+  func logUnknown(
+    replacedBy values: [SQLite.Value], at columns: [Int], _ statements: RowStatements,
+    _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) {
+    let keyValues = (key.values ?? []).map(\.sqlite)
+    guard let old = try connection.row(statements.selectByKey, keyValues),
+      zip(columns, values).contains(where: { old[$0] != $1 })
+    else { return }
+    let now = try connection.scalar(
+      "SELECT CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)")
+    try saveConflict(old, statements, table, key, at: now)
+  }
+
+  private func saveConflict(
+    _ values: [SQLite.Value], _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
+    at moment: SQLite.Value
+  ) throws(SQLiteError) {
     let named = zip(statements.shape.columns, values)
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(
       why: .constraint, values: named, keyCount: statements.shape.keyCount)
     try connection.run(
       "INSERT INTO _flotilla_conflict(tbl, key, at, reason, row) VALUES (?, ?, ?, 'unseen', ?)",
-      [
-        .integer(table.id), .blob(key.bytes), .integer(now.wall), .blob(Shelf.encode(entry)),
-      ])
+      [.integer(table.id), .blob(key.bytes), moment, .blob(Shelf.encode(entry))])
   }
 }

@@ -141,11 +141,27 @@ extension Store {
     try tables.reload()
   }
 
+  /// True if every tracked table has its triggers and no row waits for a table or a column.
+  private func isSettled() throws(SQLiteError) -> Bool {
+    guard try shelf.isEmpty else { return false }
+    for table in tables.tracked {
+      guard let schema = table.schema else { continue }
+      guard try Capture.isIntact(schema, id: table.id, on: connection) else { return false }
+    }
+    return true
+  }
+
   /// Notices a changed schema: renews triggers, reads the columns again, unpacks the shelf.
-  func inspectSchema() throws(StoreError) {
+  ///
+  /// When a replica is opened there is mostly nothing to do, and to look needs no write lock.
+  func inspectSchema(isOpening: Bool = false) throws(StoreError) {
     let current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     guard current != schemaVersion else { return }
     connection.clearStatements()
+    if isOpening, try reporting({ () throws(SQLiteError) in try isSettled() }) {
+      schemaVersion = current
+      return
+    }
     try transaction {
       try tables.reload()
       try ensureCapture()
