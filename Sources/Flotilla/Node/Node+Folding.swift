@@ -112,7 +112,9 @@ extension Node {
   }
 
   func couldNotMerge(_ error: StoreError, from peer: String) {
-    log("could not merge rows from \(peer): \(FlotillaError(error, path: path).message)")
+    let error = FlotillaError(error, path: path)
+    mergeFailure = error
+    log("could not merge rows from \(peer): \(error.message)")
   }
 
   /// Silent links are noticed and addresses tried at once, not when their timers find out.

@@ -157,7 +157,8 @@ extension Node {
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {
-      log("a connection\(session.dialled.map { " to \($0)" } ?? "") ended: \(bye.reason)")
+      let end = session.dialled.map { "to \($0)" } ?? "from \(session.channel.remote)"
+      log("a connection \(end) ended: \(bye.reason)")
     }
     if !isMember, let address = session.dialled {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))

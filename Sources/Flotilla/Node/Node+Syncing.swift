@@ -105,7 +105,8 @@ extension Node {
       throw FlotillaError(
         .peer, "\(address) is no member that this node knows, and no address",
         remedy: known.isEmpty
-          ? "Nobody has joined this site yet: flotilla invite \(path)" : "Known: \(known)")
+          ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))"
+          : "Known: \(known)")
     }
     let text = endpoint.description
     await perform(mesh.receive(.configured([text]), at: .now))

@@ -54,6 +54,8 @@ actor Node {
   var isStopping: Bool { ending != nil }
   var wantsStop = false
   var stopRequest: Bye?
+  /// Why the last rows from a peer could not be merged.
+  var mergeFailure: FlotillaError?
   /// Why this node cannot go on, if it cannot.
   var failure: FlotillaError?
   var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -109,7 +111,8 @@ actor Node {
     guard let taken else {
       throw FlotillaError(
         .node, "another Flotilla process works on \(path)",
-        remedy: "See: flotilla status \(path); stop a running node with: flotilla stop \(path)")
+        remedy: "See: flotilla status \(shellWord(path)); stop a running node with: flotilla "
+          + "stop \(shellWord(path))")
     }
     let store = try reporting(path) { () throws(StoreError) in try StoreActor(path: checked) }
     return (store, taken)

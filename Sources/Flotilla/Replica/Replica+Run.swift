@@ -72,7 +72,7 @@ extension Replica {
     try await check()
     guard let freed = try await stop(isLeaving: false) else {
       throw FlotillaError(
-        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(path)")
+        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
     }
     freed.release()
   }

@@ -54,13 +54,18 @@ actor PeerSession {
           if machine.state == .open { frames.limit = Limits.frame }
         }
       } catch let error as WireError {
-        await feed(.close(Bye(.badMessage, error.description)))
+        await feed(.close(Bye(.badMessage, reason(error))))
       } catch {
         await feed(.disconnected("\(error)"))
         break
       }
     }
     await finish()
+  }
+
+  /// Why bytes were refused; before the Hello another program may be at the other end.
+  private func reason(_ error: WireError) -> String {
+    machine.peer == nil ? "the peer is no Flotilla node (\(error))" : error.description
   }
 
   /// The address at which a peer that dialled us listens; nil if we dialled it, or it does not.

@@ -37,6 +37,12 @@ struct Sidecar: Sendable {
     return (base == "/" ? "" : base) + "/" + url.lastPathComponent
   }
 
+  /// The folder in which a file is, by its absolute path.
+  static func folder(of file: String) -> String {
+    let folder = file.prefix(upTo: file.lastIndex(of: "/") ?? file.startIndex)
+    return folder.isEmpty ? "/" : String(folder)
+  }
+
   var exists: Bool { FileManager.default.fileExists(atPath: recordPath) }
   /// Where a node in the background writes what it has to say.
   var logPath: String { folder + "/node.log" }

@@ -40,6 +40,8 @@ package struct Mesh: Sendable {
     var run: UInt64
     var weDialled: Bool
     var address: String?
+    /// The uptime at which it was opened.
+    var since: Int64
   }
 
   package let node: Identity
@@ -75,7 +77,7 @@ package struct Mesh: Sendable {
         candidates[address] = nil
       }
     case .opened(let id, let hello, let dialled):
-      open(id, hello, dialled: dialled, &directives)
+      open(id, hello, dialled: dialled, now, &directives)
     case .closed(let id):
       if let peering = peerings.removeValue(forKey: id) { release(peering, now) }
     case .left(let node):
@@ -140,8 +142,11 @@ package struct Mesh: Sendable {
     let isLower = node < peering.node
     for (address, candidate) in candidates where candidate.node == peering.node {
       if candidate.isDialling, address != peering.address { continue }
+      let stays = now.uptime - peering.since < Candidate.shortStay ? candidate.shortStays + 1 : 0
+      let pause = Int64(isLower ? 200 : 700) << Int64(max(0, min(stays, 10) - 1))
       candidates[address]?.isDialling = false
-      candidates[address]?.retry(at: now.uptime + (isLower ? 200 : 700))
+      candidates[address]?.shortStays = stays
+      candidates[address]?.retry(at: now.uptime + min(pause, Candidate.slowest))
     }
   }
 }
