@@ -45,8 +45,9 @@ final class Export {
     self.buckets = buckets
   }
 
-  var isList: Bool {
-    if case .list = source { true } else { false }
+  /// True once the last row was read.
+  var isExhausted: Bool {
+    if case .list(let items, let next) = source { next >= items.count && waiting == nil } else { false }
   }
 
   /// Everything below this was read, in the order of (origin, seq).

@@ -10,7 +10,7 @@ extension Store {
     guard export.schemaVersion == schemaVersion else {
       return .paused(progress: export.progress)
     }
-    if export.last != nil, export.buckets == nil, export.isList == false,
+    if export.last != nil, export.buckets == nil, !export.isExhausted,
       now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
     {
       return .paused(progress: export.progress)

@@ -1,0 +1,154 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Tables and columns that a replica does not have yet, or no longer.
+@Suite struct LateSchemaTests {
+  static let word = ScheduleTable.all.filter { $0.name == "word" }
+  static let schema = "CREATE TABLE word\(word[0].sql);"
+
+  /// The middle one of three lacks the table.
+  func line() throws -> [TestReplica] {
+    let r = try (1...3).map {
+      try TestReplica($0, schema: $0 == 2 ? "" : Self.schema, tracking: $0 == 1 ? ["word"] : [])
+    }
+    try r[0].write("INSERT INTO word VALUES ('Alpha', 1), ('beta', 2), ('Gamma', 3)")
+    return r
+  }
+
+  @Test func `rows wait for their table and are passed on meanwhile`() throws {
+    let r = try line()
+    try r[1].pull(from: r[0])
+    #expect(try r[1].store.figures().parked == 3)
+    try r[2].pull(from: r[1])
+    #expect(try r[2].content("word") == r[0].content("word"))
+    try r[1].write(Self.schema)
+    try r[1].foldAll()
+    #expect(try Verdict(r, Self.word).faults == [])
+  }
+
+  @Test func `changes of rows that wait for their table arrive everywhere`() throws {
+    let r = try line()
+    try r[1].pull(from: r[0])
+    try r[2].pull(from: r[1])
+    try r[0].write("UPDATE word SET w = 'ALPHA' WHERE w = 'alpha'; DELETE FROM word WHERE w = 'beta'")
+    try r[0].foldAll()
+    try r[0].write("UPDATE word SET meaning = 9 WHERE w = 'gamma'")
+    try r[1].pull(from: r[0])
+    try r[2].pull(from: r[1])
+    #expect(try r[2].content("word") == r[0].content("word"))
+    try r[1].write(Self.schema)
+    try r[1].foldAll()
+    #expect(try Verdict(r, Self.word).faults == [])
+  }
+
+  @Test func `a table that an application fills before anybody looks keeps both`() throws {
+    let r = try line()
+    try r[1].pull(from: r[0])
+    try r[1].write(Self.schema + "INSERT INTO word VALUES ('alpha', 'mine'), ('delta', 4)")
+    try r[1].foldAll()
+    try r[0].exchange(with: r[1])
+    try r[2].pull(from: r[1])
+    #expect(try Verdict(r, Self.word).faults == [])
+    #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'delta'") == .integer(4))
+    #expect(try r[1].store.figures().conflicts == 1)
+  }
+
+  @Test func `a table that was dropped and made anew is emptied everywhere`() throws {
+    let r = try line()
+    try r[1].write(Self.schema)
+    try r[1].pull(from: r[0])
+    try r[2].pull(from: r[1])
+    try r[1].write("DROP TABLE word")
+    try r[1].foldAll()
+    try r[2].write("INSERT INTO word VALUES ('late', 5)")
+    try r[1].exchange(with: r[2])
+    try r[1].write(Self.schema)
+    try r[1].foldAll()
+    try r[0].exchange(with: r[1])
+    try r[2].pull(from: r[1])
+    #expect(try r[0].value("SELECT group_concat(w) FROM word") == .string("late"))
+    #expect(try Verdict(r, Self.word).faults == [])
+  }
+
+  static let notes = [
+    ScheduleTable(
+      name: "note", sql: "(id TEXT PRIMARY KEY NOT NULL, n INTEGER DEFAULT 5)",
+      key: [("id", ["'a'"])], collations: [.binary], columns: ["n"])
+  ]
+
+  /// Three replicas with rows a and b; the first has columns that the others lack.
+  func columns(_ columns: String...) throws -> [TestReplica] {
+    let r = try (1...3).map {
+      try TestReplica(
+        $0, schema: "CREATE TABLE note\(Self.notes[0].sql)", tracking: $0 == 1 ? ["note"] : [])
+    }
+    try r[0].write("INSERT INTO note VALUES ('a', 1), ('b', 2)")
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    for column in columns { try r[0].write("ALTER TABLE note ADD COLUMN \(column)") }
+    return r
+  }
+
+  static let additions = [
+    "c TEXT", "c INTEGER DEFAULT 7", "c TEXT NOT NULL DEFAULT 'x'", "c REAL DEFAULT 7",
+  ]
+  static let writes = [
+    "UPDATE note SET n = 10", "UPDATE note SET n = 10, c = 7", "UPDATE note SET n = 10, c = 'x'",
+    "UPDATE OR IGNORE note SET n = 10, c = NULL",
+  ]
+
+  /// Whatever the default, an edit by someone who lacks the column neither wipes nor invents it.
+  @Test(arguments: additions, writes)
+  func `an edit without the column keeps it`(addition: String, write: String) throws {
+    let r = try columns(addition)
+    try r[0].write(write)
+    try r[1].pull(from: r[0])
+    let expected = try r[0].prepareRows("SELECT quote(c) FROM note ORDER BY id")
+    r[1].clock += 60_000
+    try r[1].write("UPDATE note SET n = 11 WHERE id = 'a'")
+    try r[2].pull(from: r[1])
+    try r[0].pull(from: r[2])
+    #expect(try r[0].prepareRows("SELECT quote(c) FROM note ORDER BY id") == expected)
+    for replica in r.dropFirst() {
+      try replica.write("ALTER TABLE note ADD COLUMN \(addition)")
+      try replica.foldAll()
+    }
+    #expect(try Verdict(r, Self.notes).faults == [])
+  }
+
+  @Test(arguments: additions)
+  func `a concurrent edit without the column wins whole`(addition: String) throws {
+    let r = try columns(addition)
+    try r[0].write("UPDATE note SET c = 'set'")
+    try r[0].foldAll()
+    r[1].clock += 60_000
+    try r[1].write("UPDATE note SET n = 11 WHERE id = 'a'")
+    try r[0].exchange(with: r[1])
+    try r[2].pull(from: r[0])
+    for replica in r.dropFirst() {
+      try replica.write("ALTER TABLE note ADD COLUMN \(addition)")
+      try replica.foldAll()
+    }
+    #expect(try Verdict(r, Self.notes).faults == [])
+  }
+
+  @Test func `what is written into a new column before anybody looks stays`() throws {
+    let r = try columns("c TEXT")
+    try r[0].write("UPDATE note SET c = 'first'")
+    try r[1].pull(from: r[0])
+    r[1].clock += 60_000
+    try r[1].write("ALTER TABLE note ADD COLUMN c TEXT; UPDATE note SET c = 'mine' WHERE id = 'a'")
+    try r[1].write("UPDATE note SET n = 3 WHERE id = 'b'")
+    try r[0].exchange(with: r[1])
+    #expect(try r[0].prepareRows("SELECT c FROM note ORDER BY id") == ["mine", "first"])
+    try r[2].write("ALTER TABLE note ADD COLUMN c TEXT")
+    try r[2].pull(from: r[0])
+    #expect(try Verdict(r, Self.notes).faults == [])
+  }
+}
+
+extension TestReplica {
+  func prepareRows(_ sql: String) throws -> [String] { try application.prepareRows(sql) }
+}
