@@ -45,6 +45,7 @@ let package = Package(
       name: "CommandTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+    .testTarget(name: "BadInputTests", dependencies: ["FlotillaCommand"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
   ]
 )

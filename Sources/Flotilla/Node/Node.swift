@@ -47,6 +47,8 @@ actor Node {
   var syncs: [Identity: SyncProgress] = [:]
   var isStopping = false
   private var hasStopped = false
+  /// Why connections that never were a member's ended, by their other end: told once.
+  var lastReasons: [String: String] = [:]
   /// Why the last rows from a peer could not be merged.
   var mergeFailure: FlotillaError?
   /// Why the node gave up by itself.
