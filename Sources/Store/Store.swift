@@ -7,6 +7,7 @@ import SQLite
 /// process at a time writes Flotilla's tables.
 package final class Store {
   package let path: String
+  let pace: Pace
   /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
   let connection: Connection
   /// Sees the application's triggers; for the tables that the site's settings live in.
@@ -22,6 +23,9 @@ package final class Store {
   var exports: [Int64: Export] = [:]
   var nextExport: Int64 = 1
   var schemaVersion: Int64
+  var derivation = Derivation()
+  /// Whether `synchronous` is FULL at present, as `connect` sets it.
+  private var commitsAreDurable = true
   /// Commits of this process, to tell older positions from newer ones.
   private var commits: UInt64 = 1
 
@@ -33,7 +37,9 @@ package final class Store {
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
-  package init(path: String, inspects: Bool = true) throws(StoreError) {
+  package init(
+    path: String, inspects: Bool = true, pace: Pace = Pace()
+  ) throws(StoreError) {
     let connection = try Self.connect(path)
     let meta = Meta(connection: connection)
     do throws(SQLiteError) {
@@ -46,6 +52,7 @@ package final class Store {
     }
     let identity = try Self.identity(meta, path: path)
     self.path = path
+    self.pace = pace
     self.connection = connection
     self.meta = meta
     (self.site, self.siteName, self.node, self.nodeName) = (
@@ -59,13 +66,13 @@ package final class Store {
     self.versions = VersionTable(connection: connection, origins: origins)
     self.shelf = Shelf(connection: connection)
     self.tables = try Tables(connection)
-    self.recent = RecentVersions(base: origins.frontier)
+    self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }
     self.own = own
     self.schemaVersion = -1
-    if inspects { try inspectSchema(isOpening: true) }
+    if inspects { try inspectSchema() }
   }
 
   /// What this replica holds now.
@@ -77,10 +84,18 @@ package final class Store {
   package var schemaHash: UInt64 { tables.schemaHash }
 
   /// Runs `body` in one write transaction; what it noted counts only if it commits.
-  func transaction<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+  ///
+  /// A durable commit is on disk when this returns; another one is only sure to be whole.
+  func transaction<Result>(
+    isDurable: Bool = true, _ body: () throws -> Result
+  ) throws(StoreError) -> Result {
     touched = []
     let before = origins.frontier
     do {
+      if isDurable != commitsAreDurable {
+        try connection.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+        commitsAreDurable = isDurable
+      }
       try connection.execute("BEGIN IMMEDIATE")
       let result = try body()
       try digests.save()
@@ -93,6 +108,8 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      // Triggers that were made on the way are gone again: look at the schema anew.
+      schemaVersion = -1
       let cause = StoreError.wrapping(error)
       do {
         try reporting { () throws(SQLiteError) in

@@ -6,7 +6,8 @@ import Testing
 
 private let rows = """
   {"columns":["id","name","id"],"rows":[[1,"Åsa\\n",null],[9007199254740993,"Bo",2.5]],
-  "changes":0,"returnedRows":true}
+  "changes":0,"returnedRows":true,"touched":[{"table":"t","key":{"id":1},"columns":["id"],
+  "values":[1]},{"table":"t","key":{"id":2},"columns":["id"]}]}
   """
 
 @Suite struct `A JSON text` {
@@ -15,7 +16,9 @@ private let rows = """
     #expect(
       SQL.json(sql).description == #"{"changes":0,"columns":["id","name","id:1"],"rows":["#
         + #"{"id":1,"id:1":null,"name":"Åsa\n"},"#
-        + #"{"id":"9007199254740993","id:1":2.5,"name":"Bo"}]}"#)
+        + #"{"id":"9007199254740993","id:1":2.5,"name":"Bo"}],"#
+        + #""touched":[{"key":{"id":1},"row":{"id":1},"table":"t"},"#
+        + #"{"key":{"id":2},"row":null,"table":"t"}]}"#)
   }
 
   @Test func `has null where a report has nothing`() throws {

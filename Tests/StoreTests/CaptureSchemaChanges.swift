@@ -173,7 +173,7 @@ import Testing
     let connection = database.connection
     try connection.execute("INSERT INTO t VALUES (1), (2), (3)")
     #expect(try Journal.read(after: 1, limit: 1, on: connection).map(\.key) == [[.integer(2)]])
-    try Journal.deleteThrough(2, on: connection)
+    try Journal.deleteFrom(2, on: connection)
     #expect(try Journal.count(on: connection) == 1)
     try connection.execute("CREATE TABLE w(a, b, c, PRIMARY KEY (c, b))")
     let schema = try #require(try TableSchema.read("w", on: connection))
@@ -182,8 +182,8 @@ import Testing
     try connection.execute("INSERT INTO w VALUES (1, x'00', 'c')")
     #expect(
       try Journal.read(limit: 9, on: connection).map(\.key)
-        == [[.integer(3), .null], [.string("c"), .blob([0])]])
-    try Journal.deleteThrough(.max, on: connection)
+        == [[.integer(1), .null], [.string("c"), .blob([0])]])
+    try Journal.deleteFrom(0, on: connection)
     #expect(try Journal.isEmpty(on: connection))
   }
 }

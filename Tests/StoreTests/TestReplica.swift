@@ -1,22 +1,29 @@
 import Foundation
 import Replication
 import SQLite
-import Store
+
+@testable import Store
 
 /// A replica in a folder of its own, with a second connection as the application.
 final class TestReplica {
   static let site = Identity(high: 1, low: 1)
 
   let path: String
-  let store: Store
+  let origin: Origin
+  private(set) var store: Store
   let application: Connection
   private let folder: String
+  private let pace: Pace
   var clock: Int64 = 1_800_000_000_000
 
-  init(_ number: UInt64, schema: String = "", tracking: [String] = []) throws {
+  init(
+    _ number: UInt64, schema: String = "", tracking: [String] = [], pace: Pace = Pace()
+  ) throws {
     self.folder = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     self.path = folder + "/test.db"
+    self.pace = pace
+    self.origin = Origin(rawValue: number << 60 | number)
     self.application = try Connection(path: path, mode: .create)
     application.setBusyTimeout(milliseconds: 5_000)
     try application.execute(schema)
@@ -24,10 +31,10 @@ final class TestReplica {
       path: path,
       as: Store.Identities(
         site: Self.site, siteName: "Test", node: Identity(high: number, low: 0),
-        nodeName: "node-\(number)", origin: Origin(rawValue: number << 60 | number)))
-    self.store = try Store(path: path)
+        nodeName: "node-\(number)", origin: origin))
+    self.store = try Store(path: path, pace: pace)
     if !tracking.isEmpty { try store.track(tracking, rule: nil, at: now) }
-    while try store.fold(at: now).hasMore {}
+    try foldAll()
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -37,12 +44,21 @@ final class TestReplica {
     return Instant(uptime: clock, wall: clock)
   }
 
+  /// Lets go of the file without another word, as a kill between two commits would, and opens it.
+  func reopen() throws { store = try Store(path: path, pace: pace) }
+
   func write(_ sql: String) throws { try application.execute(sql) }
+
+  func foldAll() throws { while try store.fold(at: now).hasMore {} }
 
   /// Everything that this replica holds and `frontier` does not.
   func export(above frontier: Frontier) throws -> (Frontier, [ExportBatch]) {
-    let opened = try store.openExport(.above(frontier), at: now)
-    defer { store.closeExport(opened.id) }
+    try export(.above(frontier))
+  }
+
+  func export(_ scope: Session.ExportScope) throws -> (Frontier, [ExportBatch]) {
+    let opened = try store.openExport(scope, at: now)
+    defer { try? store.closeExport(opened.id) }
     var batches: [ExportBatch] = []
     while case .batch(let batch) = try store.readExport(opened.id, at: now) {
       batches.append(batch)
@@ -51,15 +67,29 @@ final class TestReplica {
   }
 
   /// One whole exchange from another replica to this one.
-  func pull(from other: TestReplica) throws {
+  @discardableResult
+  func pull(from other: TestReplica) throws -> MergeOutcome {
     let (covers, batches) = try other.export(above: store.position.frontier)
-    let rows = batches.reduce(0) { $0 + $1.rows }
-    let check = batches.reduce(0) { $0 &+ $1.check }
+    return try merge(batches, .full(covers: covers), from: other)
+  }
+
+  /// Merges whole batches in one step, to their End.
+  @discardableResult
+  func merge(
+    _ batches: [ExportBatch], _ kind: Begin.Kind, from other: TestReplica
+  ) throws -> MergeOutcome {
+    try store.merge(
+      Merge(
+        sender: other.store.node, kind: kind, batches: batches.map(\.bytes), rowsBefore: 0,
+        checkBefore: 0, end: End(batches), movesFrontier: kind != .repair), at: now)
+  }
+
+  /// Merges the first batches of a long exchange, which is then cut.
+  func mergeSlice(_ batches: [ExportBatch], covers: Frontier, from other: TestReplica) throws {
     _ = try store.merge(
       Merge(
         sender: other.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
-        rowsBefore: 0, checkBefore: 0, end: End(rows: rows, check: check), movesFrontier: true),
-      at: now)
+        rowsBefore: 0, checkBefore: 0, end: nil, movesFrontier: false), at: now)
   }
 
   func exchange(with other: TestReplica) throws {
@@ -69,10 +99,25 @@ final class TestReplica {
 
   /// Every row of a table with the classes of its values, as text.
   func content(_ table: String) throws -> [String] {
-    let columns = try application.rows("SELECT name FROM pragma_table_xinfo(?)", [.string(table)])
-      .compactMap { $0[0].string.map(quoted) }
+    let columns = try application.rows(
+      "SELECT name FROM pragma_table_xinfo(?) ORDER BY name", [.string(table)]
+    ).compactMap { $0[0].string.map(quoted) }
     let terms = columns.map { "typeof(\($0)) || quote(\($0))" }.joined(separator: " || '|' || ")
     return try application.prepareRows("SELECT \(terms) FROM \(quoted(table)) ORDER BY 1")
+  }
+
+  /// One value out of the file, as the application sees it.
+  func value(_ sql: String) throws -> SQLite.Value {
+    let statement = try application.prepare(sql)
+    return try statement.step() ? statement.value(0) : .null
+  }
+}
+
+extension End {
+  /// What a sender of these batches would say.
+  init(_ batches: [ExportBatch]) {
+    self.init(
+      rows: batches.reduce(0) { $0 + $1.rows }, check: batches.reduce(0) { $0 &+ $1.check })
   }
 }
 

@@ -34,6 +34,10 @@ extension Node {
           "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
       }
     }
+    if let trouble = figures.derivedTrouble {
+      remarks.append(
+        "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
+    }
     if figures.unfolded > 0, mode == .offline {
       remarks.append("\(figures.unfolded) edits wait for the node to run")
     }
@@ -47,7 +51,8 @@ extension Node {
     if peer.session == nil {
       state = mesh.isDialling(peer.node) ? .connecting : .away
     } else {
-      state = lacks == 0 && ahead == 0 && !peer.isReceiving ? .inSync : .catchingUp
+      let isEqual = peer.hasSpoken && lacks == 0 && ahead == 0
+      state = isEqual && !peer.isReceiving ? .inSync : .catchingUp
     }
     let behind = max(lacks, max(ahead, peer.expected))
     let since = peer.equalAt.map { Double(Uptime.now - $0) / 1_000 } ?? 0

@@ -63,27 +63,6 @@ extension Replica {
       try await node.status(all: all)
     }
   }
-
-  /// Runs a statement here, as any program would, and gives the rows that it returned.
-  public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
-    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
-    do {
-      let connection = try Connection(path: sidecar.database)
-      connection.setBusyTimeout(milliseconds: 10_000)
-      try connection.execute("PRAGMA foreign_keys = ON")
-      let prepared = try connection.prepare(statement)
-      var rows: [[SQLValue]] = []
-      while try prepared.step() { rows.append(prepared.row.map(SQLValue.init)) }
-      let columns = (0..<prepared.columnCount).map(prepared.columnName)
-      return SQLReport(
-        columns: columns, rows: rows, changes: prepared.isReadOnly ? 0 : connection.changes,
-        returnedRows: !columns.isEmpty)
-    } catch {
-      guard error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
-      else { throw FlotillaError(error, path: path) }
-      throw FlotillaError(.sql, "\(path): \(error.message)")
-    }
-  }
 }
 
 extension SQLValue {

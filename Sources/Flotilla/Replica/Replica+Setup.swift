@@ -60,7 +60,10 @@ extension Replica {
       report.node = unsent.node
       report.unsent_rows = unsent.rows
       guard force || unsent.rows == 0 else { return report }
-      _ = try await stop(isLeaving: true)
+      let lock =
+        if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
+      try await takeOut()
+      lock.release()
     } catch {
       // A set-up that cannot be opened any more can still be removed, if that is wanted.
       guard force, error.code == .movedWithoutFolder || error.code == .notInitialised,
@@ -70,20 +73,38 @@ extension Replica {
         report.site = store.siteName
         report.node = store.nodeName
       }
+      try await takeOut()
     }
-    try takeOut()
     report.left = true
     return report
   }
 
-  private func takeOut() throws(FlotillaError) {
-    let database = sidecar.database
-    if sidecar.exists, let store = try? Store(path: database) {
-      try reporting(path) { () throws(StoreError) in try store.leave() }
-    } else {
-      try reporting(path) { () throws(StoreError) in try Store.remove(path: database) }
+  /// Tells the members in reach that this node leaves, if no node runs that could; gives the lock.
+  private func sayGoodbye() async throws(FlotillaError) -> FileLock {
+    let bye = Bye(.leaving, "this node has left the site")
+    let sidecar = sidecar
+    try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
+      await node.untilConnected(within: .seconds(2))
     }
-    sidecar.remove()
+    guard let lock = try sidecar.lock() else {
+      throw FlotillaError(
+        .node, "another Flotilla process works on \(path)", remedy: "Try again when it has ended.")
+    }
+    return lock
+  }
+
+  private func takeOut() async throws(FlotillaError) {
+    let (path, sidecar) = (path, sidecar)
+    try await offPool { () throws(FlotillaError) in
+      try reporting(path) { () throws(StoreError) in
+        if sidecar.exists, let store = try? Store(path: sidecar.database) {
+          try store.leave()
+        } else {
+          try Store.remove(path: sidecar.database)
+        }
+      }
+      sidecar.remove()
+    }
   }
 
   /// Sees to it that the file can become a replica, and makes it if absent: then this is true.
@@ -133,7 +154,8 @@ extension Replica {
     throw FlotillaError(
       .alreadyInitialised, "\(path) is a replica already\(who)",
       remedy:
-        "flotilla track \(shellWord(path)) TABLE… chooses more tables; flotilla leave \(shellWord(path)) takes "
+        "flotilla track \(shellWord(path)) TABLE… chooses more tables; flotilla leave "
+        + "\(shellWord(path)) takes "
         + "Flotilla out of the file.")
   }
 

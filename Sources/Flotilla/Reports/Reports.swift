@@ -81,6 +81,17 @@ public struct SQLReport: Codable, Sendable, Equatable {
   public var changes: Int
   /// True if the statement itself returned rows (SELECT, RETURNING).
   public var returnedRows: Bool
+  /// The rows of tracked tables that the statement touched, as they are now.
+  public var touched: [TouchedRow] = []
+}
+
+/// A row that a statement touched; without values if it is gone.
+public struct TouchedRow: Codable, Sendable, Equatable {
+  public var table: String
+  /// The key of the row, by column.
+  public var key: [String: SQLValue]
+  public var columns: [String]
+  public var values: [SQLValue]?
 }
 
 /// What `leave` removed.

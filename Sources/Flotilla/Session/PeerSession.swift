@@ -18,8 +18,8 @@ actor PeerSession {
   private var timer: Task<Void, Never>?
   private var timerDeadline = Int64.max
   private var isClosed = false
-  /// Ends a read that waits for a silent peer, once the last words have left.
-  private var ending: Task<Void, Never>?
+  /// Closes the channel if the peer does not hang up after the last words.
+  private var hangUp: Task<Void, Never>?
   private var frames = FrameBuffer()
 
   init(
@@ -35,16 +35,18 @@ actor PeerSession {
     self.outbox = Outbox(channel: channel)
   }
 
-  /// Talks until the session is over.
+  /// Talks until the session is over and the channel is closed.
   func run() async {
     await feed(.connected)
-    while !isClosed {
+    while true {
       do {
         let bytes = try await channel.read(upTo: 64 << 10)
         guard !bytes.isEmpty else {
           await feed(.disconnected("the peer closed the connection"))
           break
         }
+        // Our last words are on their way: only waits for the peer to hang up.
+        if isClosed { continue }
         await feed(.heard)
         frames.append(bytes)
         while !isClosed, let frame = try frames.next() {
@@ -55,6 +57,7 @@ actor PeerSession {
         await feed(.close(Bye(.badMessage, reason(error))))
       } catch {
         await feed(.disconnected("\(error)"))
+        break
       }
     }
     await finish()
@@ -88,8 +91,7 @@ actor PeerSession {
       case .readExport: startExport { await $0.readExport() }
       case .closeExport: await closeExport()
       case .closed(let bye, let byPeer):
-        isClosed = true
-        endReading()
+        close(byPeer: byPeer)
         await owner?.closed(self, bye, byPeer: byPeer)
       default: await owner?.session(self, did: directive)
       }
@@ -142,6 +144,10 @@ actor PeerSession {
   private func openExport(_ scope: Session.ExportScope) async {
     guard !isClosed else { return }
     do {
+      // A backlog is folded in slices that leave the applications their share of the lock.
+      while let (fold, position) = try await store.foldBacklog() {
+        await owner?.folded(fold, position)
+      }
       let (opened, position) = try await store.run { (store) throws(StoreError) in
         (try store.openExport(scope, at: .now), store.position)
       }
@@ -174,8 +180,11 @@ actor PeerSession {
   private func closeExport() async {
     guard let export else { return }
     self.export = nil
-    // Closing cannot fail: the snapshot is only let go.
-    try? await store.run { (store) throws(StoreError) in store.closeExport(export) }
+    do {
+      try await store.run { (store) throws(StoreError) in try store.closeExport(export) }
+    } catch {
+      await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
+    }
   }
 
   /// Sees to it that the machine gets its tick in time.
@@ -198,28 +207,25 @@ actor PeerSession {
     await feed(.tick)
   }
 
-  /// Gives the last words a moment to leave, then ends the read in which `run` may wait: a peer
-  /// that says nothing would hold the connection for ever.
-  private func endReading() {
-    guard ending == nil else { return }
-    let writer = outbox.task
-    ending = Task { [channel] in
-      let watch = Task {
-        try? await Task.sleep(for: .seconds(1))
-        channel.close()
-      }
-      await writer?.value
-      watch.cancel()
+  /// Ends the reading: at once if the peer said so, else when it has hung up after our last words.
+  ///
+  /// A socket that is closed with unread bytes in it resets the connection, and a reset can
+  /// overtake the last words. So they get a moment, and what still comes is read and dropped.
+  private func close(byPeer: Bool) {
+    isClosed = true
+    timer?.cancel()
+    if byPeer { return channel.close() }
+    hangUp = Task { [channel] in
+      guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
       channel.close()
     }
   }
 
   /// Lets go of everything.
   private func finish() async {
-    isClosed = true
-    timer?.cancel()
-    endReading()
-    await ending?.value
+    hangUp?.cancel()
+    channel.close()
+    await outbox.task?.value
     await exportTask?.value
     await closeExport()
   }

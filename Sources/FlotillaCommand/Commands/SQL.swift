@@ -37,13 +37,33 @@ enum SQL {
     if !report.columns.isEmpty {
       call.output.result(text(report, colour: call.output.colour))
     }
+    for line in touched(report, colour: call.output.colour) { call.output.result(line) }
     if !report.returnedRows || report.changes > 0 {
       call.output.remark("\(counted(report.changes, "row")) changed")
     }
     return .done
   }
 
-  /// JSON: `{"columns":[…],"rows":[{column:value}],"changes":n}`.
+  /// The touched rows, a table for each table; a row that is gone shows its key.
+  static func touched(_ report: SQLReport, colour: Bool) -> [String] {
+    var names: [String] = []
+    for row in report.touched where !names.contains(row.table) { names.append(row.table) }
+    return names.flatMap { name in
+      let rows = report.touched.filter { $0.table == name }
+      let present = rows.filter { $0.values != nil }
+      var lines = ["\(printable(name)):"]
+      if let columns = present.first?.columns {
+        lines.append(text(columns, present.compactMap(\.values), colour: colour))
+      }
+      for row in rows where row.values == nil {
+        let key = row.key.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.words)" }
+        lines.append("gone: \(printable(key.joined(separator: ", ")))")
+      }
+      return lines
+    }
+  }
+
+  /// JSON: `{"columns":[…],"rows":[{column:value}],"changes":n,"touched":[{table,key,row}]}`.
   ///
   /// Columns of one name would hide each other in an object, so the second `id` becomes `id:1`,
   /// as SQLite itself does ("CREATE TABLE … AS SELECT").
@@ -55,6 +75,19 @@ enum SQL {
     return .object([
       "columns": .array(keys.map { .text($0) }), "rows": .array(rows),
       "changes": .number(String(report.changes)),
+      "touched": .array(report.touched.map(json)),
+    ])
+  }
+
+  /// `{table, key:{column:value}, row:{column:value} or null}`.
+  private static func json(_ row: TouchedRow) -> JSON {
+    let values = row.values.map { values in
+      JSON.object(
+        Dictionary(uniqueKeysWithValues: zip(row.columns, values.map { JSON($0) })))
+    }
+    return .object([
+      "table": .text(row.table), "key": .object(row.key.mapValues { JSON($0) }),
+      "row": values ?? .null,
     ])
   }
 
@@ -73,13 +106,17 @@ enum SQL {
 
   /// The rows in aligned columns, numbers to the right.
   static func text(_ report: SQLReport, colour: Bool) -> String {
-    let columns = report.columns.indices.map { place in
-      let numbers = report.rows.allSatisfy { $0[place].isNumberOrNull }
+    text(report.columns, report.rows, colour: colour)
+  }
+
+  private static func text(_ names: [String], _ rows: [[SQLValue]], colour: Bool) -> String {
+    let columns = names.indices.map { place in
+      let numbers = rows.allSatisfy { $0[place].isNumberOrNull }
       return Table.Column(
-        heading: printable(report.columns[place]), toTheRight: numbers && !report.rows.isEmpty)
+        heading: printable(names[place]), toTheRight: numbers && !rows.isEmpty)
     }
     var table = Table(columns: columns)
-    table.rows = report.rows.map { row in
+    table.rows = rows.map { row in
       row.map { Table.Cell($0.words, $0 == .null ? .grey : nil) }
     }
     return table.text(colour: colour)

@@ -26,6 +26,11 @@ package struct WireRow: Sendable, Equatable {
     case deleted(key: [Value])
     /// The row is larger than may travel: the key alone.
     case withheld(key: [Value])
+
+    /// True if every column is there, not the key alone.
+    package var isWhole: Bool {
+      if case .values = self { true } else { false }
+    }
   }
 
   /// Index into the batch's tables.

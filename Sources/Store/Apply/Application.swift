@@ -7,9 +7,7 @@ struct Application {
   struct Postponed {
     var table: ReplicaTable
     var key: Key
-    var shape: TableShape
-    var values: [Replication.Value]
-    var reason: String
+    var placement: Placement
   }
 
   var placed = 0
@@ -29,8 +27,10 @@ extension Store {
     let old = try versions.version(table: table.id, key: key)
     if let old {
       guard incoming.rank > old.rank else {
-        if incoming.dot == old.dot { try complete(row, table, key, &application) }
-        return
+        guard incoming.dot == old.dot else { return }
+        // It came with an exchange that was cut, before the frontier could cover it; now it may.
+        touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
+        return try complete(row, table, key, &application)
       }
     }
     try log(old, replacedBy: incoming, table, key, at: now)
@@ -41,7 +41,13 @@ extension Store {
     }
     switch row.row.content {
     case .deleted(let values):
-      try connection.run(statements.deleteByKey, values.map(\.sqlite))
+      if old == nil {
+        let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
+        try values.map { try logUnseen($0, statements, table, key, at: now.wall) }
+      }
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, values.map(\.sqlite))
+      }
       if old != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
     case .withheld:
@@ -51,13 +57,13 @@ extension Store {
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
       if isSame, shelved?.why.isWhole != true { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
-      let exists = old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true
-      let reason = try place(
-        row.shape, values, statements, table, key, exists: exists)
-      if let reason {
+      let placement = Placement(
+        shape: row.shape, values: values, hash: incoming.hash,
+        exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
+        unseenAt: old == nil ? now.wall : nil)
+      if try !place(placement, statements, table, key) {
         application.postponed.append(
-          Application.Postponed(
-            table: table, key: key, shape: row.shape, values: values, reason: reason))
+          Application.Postponed(table: table, key: key, placement: placement))
       }
       application.changed.insert(table.id)
     }
@@ -71,70 +77,11 @@ extension Store {
       try shelf.entry(table: table.id, key: key)?.why == .tooLarge
     else { return }
     try shelf.remove(table: table.id, key: key)
-    let reason = try place(row.shape, values, statements, table, key, exists: true)
-    guard let reason else { return }
-    application.postponed.append(
-      Application.Postponed(
-        table: table, key: key, shape: row.shape, values: values, reason: reason))
-  }
-
-  /// Writes a row into its table; gives the reason if a constraint forbids it.
-  func place(
-    _ shape: TableShape, _ values: [Replication.Value], _ statements: RowStatements,
-    _ table: ReplicaTable, _ key: Key, exists: Bool
-  ) throws -> String? {
-    var columns: [Int] = []
-    var known: [SQLite.Value] = []
-    var extras: [(name: String, value: Replication.Value)] = []
-    for (index, name) in shape.columns.enumerated() {
-      if let column = statements.column(named: name, at: index) {
-        columns.append(column)
-        known.append(values[index].sqlite)
-      } else if values[index] != .null {
-        extras.append((name, values[index]))
-      }
+    let placement = Placement(
+      shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
+    if try !place(placement, statements, table, key) {
+      application.postponed.append(
+        Application.Postponed(table: table, key: key, placement: placement))
     }
-    let broken = try brokenConstraint { () throws(SQLiteError) in
-      try write(columns, known, statements, table, key, exists: exists)
-    }
-    if let broken { return broken }
-    if !extras.isEmpty {
-      try shelf.put(
-        Shelf.Entry(why: .columns, values: extras, keyCount: shape.keyCount), table: table.id,
-        key: key)
-    }
-    return nil
-  }
-
-  /// INSERT or UPDATE, never REPLACE: it would remove other rows and leave FTS5 indexes malformed.
-  private func write(
-    _ columns: [Int], _ values: [SQLite.Value], _ statements: RowStatements,
-    _ table: ReplicaTable, _ key: Key, exists: Bool
-  ) throws(SQLiteError) {
-    let keyCount = statements.shape.keyCount
-    if exists, try update(columns, values, statements, keyCount: keyCount) { return }
-    do {
-      try connection.run(statements.insert(columns), values)
-    } catch {
-      // Perhaps the row is there though no version of it was known.
-      guard error.isConstraint, !exists else { throw error }
-      try logUnknown(replacedBy: values, at: columns, statements, table, key)
-      guard try update(columns, values, statements, keyCount: keyCount)
-      else { throw error }
-    }
-  }
-
-  /// True if the row was there.
-  private func update(
-    _ columns: [Int], _ values: [SQLite.Value], _ statements: RowStatements, keyCount: Int
-  ) throws(SQLiteError) -> Bool {
-    let updated = statements.updated(of: columns)
-    guard !updated.isEmpty else {
-      return try connection.row(statements.existsByKey, Array(values.prefix(keyCount))) != nil
-    }
-    let wanted = Set(updated)
-    var arguments = zip(columns, values).filter { wanted.contains($0.0) }.map(\.1)
-    arguments += values.prefix(keyCount)
-    return try connection.run(statements.update(updated), arguments) > 0
   }
 }

@@ -35,15 +35,17 @@ extension Store {
     guard !application.postponed.isEmpty || !application.changed.isEmpty else { return }
     for row in application.postponed {
       guard let statements = row.table.statements else { continue }
-      let key = row.values.prefix(row.shape.keyCount).map(\.sqlite)
-      try connection.run(statements.deleteByKey, Array(key))
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, row.placement.keyValues)
+      }
     }
-    for row in application.postponed {
+    for var row in application.postponed {
       guard let statements = row.table.statements else { continue }
-      let reason = try place(
-        row.shape, row.values, statements, row.table, row.key, exists: false)
-      guard reason != nil else { continue }
-      try put(row.shape, row.values, row.table, row.key, why: .constraint)
+      row.placement.exists = false
+      row.placement.unseenAt = nil
+      if try place(row.placement, statements, row.table, row.key) { continue }
+      try put(
+        row.placement.shape, row.placement.values, row.table, row.key, why: .constraint)
       application.shelved += 1
     }
     application.postponed = []
@@ -77,27 +79,41 @@ extension Store {
         if let standing, standing.rank > version.rank { continue }
         version.created = standing?.created ?? version.created
         try keep(version, table, canonical, old: standing)
+        try shelf.remove(table: table.id, key: canonical)
       }
-      if try place(shape, values, statements, table, canonical, exists: false) != nil {
+      // The application may have filled the table before anybody looked.
+      let moment = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
+      let placement = Placement(
+        shape: shape, values: values, hash: version.hash, exists: false, unseenAt: moment)
+      if try !place(placement, statements, table, canonical) {
         try put(shape, values, table, canonical, why: .constraint)
       }
     }
   }
 
   /// Puts columns in place that exist here by now; the others wait on.
+  ///
+  /// What an application has written into a new column before anybody looked stays: it is newer.
   private func unpackColumns(
     _ entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
   ) throws {
-    let known = entry.values.filter { statements.column(named: $0.name, at: nil) != nil }
-    let waiting = entry.values.filter { statements.column(named: $0.name, at: nil) == nil }
+    let keyValues = (key.values ?? []).map(\.sqlite)
+    let standing = try connection.row(statements.selectByKey, keyValues) ?? []
+    var known: [(column: Int, value: SQLite.Value)] = []
+    for (name, value) in entry.values {
+      guard let column = statements.column(named: name, at: nil), column < standing.count,
+        statements.defaults[column] == Replication.Value(standing[column])
+      else { continue }
+      known.append((column, value.sqlite))
+    }
     if !known.isEmpty {
-      let columns = known.compactMap { statements.column(named: $0.name, at: nil) }
-      let keyValues = (key.values ?? []).map(\.sqlite)
-      let broken = try brokenConstraint { () throws(SQLiteError) in
-        try connection.run(statements.update(columns), known.map(\.value.sqlite) + keyValues)
+      let broken = try writing { () throws(SQLiteError) in
+        try connection.run(
+          statements.update(known.map(\.column)), known.map(\.value) + keyValues)
       }
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
+    let waiting = statements.unknown(in: entry)
     guard !waiting.isEmpty else { return }
     try shelf.put(
       Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount), table: table.id,
@@ -115,35 +131,20 @@ extension Store {
     let values = try connection.row(
       statements.selectByKey, (key.values ?? []).map(\.sqlite))
     guard let values else { return }
-    try reporting { () throws(SQLiteError) in
-      try saveConflict(values, statements, table, key, at: .integer(now.wall))
-    }
+    try logUnseen(values, statements, table, key, at: now.wall)
   }
 
-  /// The same for a row that was here, but got no version before the site's row came.
-  func logUnknown(
-    replacedBy values: [SQLite.Value], at columns: [Int], _ statements: RowStatements,
-    _ table: ReplicaTable, _ key: Key
-  ) throws(SQLiteError) {
-    let keyValues = (key.values ?? []).map(\.sqlite)
-    guard let old = try connection.row(statements.selectByKey, keyValues),
-      zip(columns, values).contains(where: { old[$0] != $1 })
-    else { return }
-    let now = try connection.scalar(
-      "SELECT CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)")
-    try saveConflict(old, statements, table, key, at: now)
-  }
-
-  private func saveConflict(
+  /// Keeps a row whole that is replaced without anybody having seen it.
+  func logUnseen(
     _ values: [SQLite.Value], _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
-    at moment: SQLite.Value
-  ) throws(SQLiteError) {
+    at moment: Int64
+  ) throws {
     let named = zip(statements.shape.columns, values)
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(
       why: .constraint, values: named, keyCount: statements.shape.keyCount)
     try connection.run(
       "INSERT INTO _flotilla_conflict(tbl, key, at, reason, row) VALUES (?, ?, ?, 'unseen', ?)",
-      [.integer(table.id), .blob(key.bytes), moment, .blob(Shelf.encode(entry))])
+      [.integer(table.id), .blob(key.bytes), .integer(moment), .blob(Shelf.encode(entry))])
   }
 }

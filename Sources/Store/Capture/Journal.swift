@@ -10,6 +10,13 @@ package struct JournalEntry: Sendable, Equatable {
   package let at: Int64
   /// The key as stored, padded with NULL to the width of the journal.
   package let key: [Value]
+
+  fileprivate init(_ row: [Value]) {
+    id = row[0].integer ?? 0
+    table = row[1].integer ?? 0
+    at = row[2].integer ?? 0
+    key = Array(row[3...])
+  }
 }
 
 /// The table into which the triggers write, in the application's own transaction.
@@ -58,11 +65,16 @@ package enum Journal {
     let rows = try connection.rows(
       "SELECT * FROM main.\(table) WHERE id > ? ORDER BY id LIMIT ?",
       [.integer(id), .integer(Int64(limit))])
-    return rows.map { row in
-      JournalEntry(
-        id: row[0].integer ?? 0, table: row[1].integer ?? 0, at: row[2].integer ?? 0,
-        key: Array(row[3...]))
-    }
+    return rows.map(JournalEntry.init)
+  }
+
+  /// The newest entries, in the order of writing.
+  static func readNewest(
+    limit: Int, on connection: Connection
+  ) throws(SQLiteError) -> [JournalEntry] {
+    try connection.rows(
+      "SELECT * FROM main.\(table) ORDER BY id DESC LIMIT ?", [.integer(Int64(limit))]
+    ).reversed().map(JournalEntry.init)
   }
 
   package static func isEmpty(on connection: Connection) throws(SQLiteError) -> Bool {
@@ -73,8 +85,14 @@ package enum Journal {
     Int(try connection.scalar("SELECT count(*) FROM main.\(table)").integer ?? 0)
   }
 
-  /// Forgets the entries up to `id`, which must have been folded in this transaction.
-  package static func deleteThrough(_ id: Int64, on connection: Connection) throws(SQLiteError) {
-    try connection.run("DELETE FROM main.\(table) WHERE id <= ?", [.integer(id)])
+  /// Whether there are at least `count` entries, without counting them all.
+  static func holds(_ count: Int, on connection: Connection) throws(SQLiteError) -> Bool {
+    let sql = "SELECT 1 FROM main.\(table) LIMIT 1 OFFSET ?"
+    return try connection.row(sql, [.integer(Int64(count - 1))]) != nil
+  }
+
+  /// Forgets the entries from `id` on, which must have been folded in this transaction.
+  package static func deleteFrom(_ id: Int64, on connection: Connection) throws(SQLiteError) {
+    try connection.run("DELETE FROM main.\(table) WHERE id >= ?", [.integer(id)])
   }
 }

@@ -3,14 +3,6 @@ import SQLite
 
 /// One export under way: a read snapshot on a connection of its own, read batch by batch.
 final class Export {
-  /// A batch is sent on once it has this many bytes or rows.
-  static let batchBytes = 128 << 10
-  static let batchRows = 500
-  /// A snapshot keeps the WAL from being reused: after this long the export pauses.
-  static let longest: Int64 = 30_000
-  /// Or once the WAL has grown by this much.
-  static let longestWAL = 256 << 20
-
   /// What one row of the export is read from.
   struct Item {
     var table: Int64
@@ -29,17 +21,22 @@ final class Export {
   let covers: Frontier
   let rows: UInt64
   let openedAt: Int64
+  /// The schema as it was then; a later one may not fit the snapshot.
+  let schemaVersion: Int64
   var source: Source
   var last: Dot?
   /// A row that was read but did not fit into the last batch.
   var waiting: Item?
+  /// Tables in which a row was missing though its version is live.
+  var suspects: Set<Int64> = []
   /// Only rows of these digest buckets, if set.
   let buckets: Set<Int>?
 
   init(
-    connection: Connection, covers: Frontier, rows: UInt64, openedAt: Int64, source: Source,
-    buckets: Set<Int>?
+    connection: Connection, covers: Frontier, rows: UInt64, openedAt: Int64,
+    schemaVersion: Int64, source: Source, buckets: Set<Int>?
   ) {
+    self.schemaVersion = schemaVersion
     self.connection = connection
     self.covers = covers
     self.rows = rows

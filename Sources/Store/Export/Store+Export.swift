@@ -22,7 +22,7 @@ extension Store {
     let reader = try openReader()
     let folded = try transaction {
       var edits = Edits(from: origins.frontier[own])
-      while try foldSlice(&edits, at: now) {}
+      try foldRest(&edits, at: now)
       try finish(&edits)
       let result = FoldResult(versions: edits.count, push: edits.push(own), hasMore: false)
       if edits.count > 0 { return result }
@@ -44,8 +44,12 @@ extension Store {
     return OpenedExport(id: id, covers: export.covers, rows: export.rows, fold: folded)
   }
 
-  package func closeExport(_ id: Int64) {
-    exports[id] = nil
+  /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
+  package func closeExport(_ id: Int64) throws(StoreError) {
+    guard let export = exports.removeValue(forKey: id), !export.suspects.isEmpty else { return }
+    try transaction {
+      for table in export.suspects { try compare(table) }
+    }
   }
 
   private func openReader() throws(StoreError) -> Connection {
@@ -72,10 +76,12 @@ extension Store {
       if let recent = recent.above(frontier) {
         return Export(
           connection: reader, covers: origins.frontier, rows: UInt64(recent.count),
-          openedAt: now.uptime, source: .list(try items(recent), next: 0), buckets: nil)
+          openedAt: now.uptime, schemaVersion: schemaVersion,
+          source: .list(try items(recent), next: 0), buckets: nil)
       }
       for (origin, seq) in frontier.sorted {
-        let number = try origins.number(of: origin)
+        // Of an origin that is not known here there is nothing to leave out.
+        guard let number = origins.knownNumber(of: origin) else { continue }
         try reader.run(
           "INSERT INTO temp.peer(origin, seq) VALUES (?, ?)",
           [.integer(number), .integer(Int64(seq))])
@@ -113,6 +119,7 @@ extension Store {
     return Export(
       connection: reader, covers: origins.frontier,
       rows: buckets.map { rows * UInt64($0.count) / UInt64(Digest.bucketCount) } ?? rows,
-      openedAt: now.uptime, source: .scan(statement), buckets: buckets)
+      openedAt: now.uptime, schemaVersion: schemaVersion, source: .scan(statement),
+      buckets: buckets)
   }
 }

@@ -4,8 +4,6 @@ import SQLite
 /// Comparing a whole table with its versions: when it is tracked, and after a migration that took
 /// the triggers along.
 extension Store {
-  static let sliceRows = 500
-
   /// How far the comparison of a table has come; kept on disk, so that a kill resumes it.
   struct Comparison {
     enum Phase: UInt8 {
@@ -94,7 +92,7 @@ extension Store {
     guard let statements = table.statements else { return true }
     var arguments = comparison.after?.values?.map(\.sqlite) ?? []
     let sql = statements.selectAfter(hasStart: !arguments.isEmpty)
-    arguments.append(.integer(Int64(Self.sliceRows)))
+    arguments.append(.integer(Int64(pace.comparedRows)))
     let count = statements.shape.columns.count
     let rows = try connection.with(sql, arguments) { (statement) throws(SQLiteError) in
       var rows: [[Replication.Value]] = []
@@ -106,7 +104,7 @@ extension Store {
       try fold(table, key, values: values, madeAt: now.wall, &edits)
       comparison.after = key
     }
-    return rows.count < Self.sliceRows
+    return rows.count < pace.comparedRows
   }
 
   private func compareVersions(
@@ -121,7 +119,7 @@ extension Store {
       """,
       [
         .integer(table.id), .blob(comparison.after?.bytes ?? []),
-        .integer(Int64(Self.sliceRows)),
+        .integer(Int64(pace.comparedRows)),
       ]
     ).compactMap { $0[0].blob.map(Key.init) }
     for key in keys {
@@ -132,6 +130,6 @@ extension Store {
         try fold(table, key, values: nil, madeAt: now.wall, &edits)
       }
     }
-    return keys.count < Self.sliceRows
+    return keys.count < pace.comparedRows
   }
 }

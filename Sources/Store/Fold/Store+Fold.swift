@@ -5,7 +5,8 @@ import SQLite
 package struct FoldResult: Sendable {
   /// New versions of this replica.
   package var versions: Int
-  /// The same, encoded for a push, if they are few.
+  /// The same, encoded for a push, if they are few and nothing else waits: a slice may end in the
+  /// middle of a transaction.
   package var push: Push?
   /// True if the journal holds more, or a table is still being compared.
   package var hasMore: Bool
@@ -18,9 +19,6 @@ package struct FoldResult: Sendable {
 }
 
 extension Store {
-  /// Journal entries taken in one slice: a few ms of the write lock.
-  static let sliceEntries = 1_000
-
   /// Turns one slice of the journal into versions, in a transaction of its own.
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
     try inspectSchema()
@@ -32,8 +30,18 @@ extension Store {
       var edits = Edits(from: origins.frontier[own])
       let more = try foldSlice(&edits, at: now)
       try finish(&edits)
-      return FoldResult(versions: edits.count, push: edits.push(own), hasMore: more)
+      return FoldResult(
+        versions: edits.count, push: more ? nil : edits.push(own), hasMore: more)
     }
+  }
+
+  /// Folds all that was written since the schema was looked at, in the open transaction.
+  ///
+  /// Another program may have committed in between: what comes after must not rank against rows
+  /// that were read too early, nor be put into a table that was made anew.
+  func foldRest(_ edits: inout Edits, at now: Instant) throws {
+    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+    while try foldSlice(&edits, at: now) {}
   }
 
   /// Folds a slice of the journal, or compares a slice of a table if the journal is empty.
@@ -44,10 +52,11 @@ extension Store {
 
   /// Folds up to one slice of the journal; true if it holds more.
   ///
-  /// Entries of one row are taken together, at its last touch: fold looks at the row as it is now.
+  /// Fold looks at each row as it is now, so the edit was made at the row's last touch. Therefore
+  /// the newest slice comes first: the older touches then find the row unchanged.
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let entries = try Journal.read(limit: Self.sliceEntries, on: connection)
-    guard let last = entries.last else { return false }
+    let entries = try Journal.readNewest(limit: pace.journalEntries, on: connection)
+    guard let first = entries.first else { return false }
     var touches: [Touch: JournalEntry] = [:]
     for entry in entries {
       guard let table = tables.byID[entry.table], let schema = table.schema else { continue }
@@ -61,8 +70,8 @@ extension Store {
       let key = Array(entry.key.prefix(schema.key.count))
       try fold(table, touch.key, keyValues: key, madeAt: min(entry.at, now.wall), &edits)
     }
-    try Journal.deleteThrough(last.id, on: connection)
-    return entries.count == Self.sliceEntries
+    try Journal.deleteFrom(first.id, on: connection)
+    return entries.count == pace.journalEntries
   }
 
   private struct Touch: Hashable {
@@ -101,7 +110,7 @@ extension Store {
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
     }
-    let extras = shelved?.why == .columns ? shelved?.values ?? [] : []
+    let extras = statements.unknown(in: shelved)
     let hash = statements.contentHash(values, extras: extras)
     if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true { return }
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }

@@ -19,6 +19,8 @@ extension Store {
     package var parked: Int
     /// Journal entries that are not folded yet.
     package var unfolded: Int
+    /// What a trigger that keeps an index or a cache has failed with.
+    package var derivedTrouble: String?
   }
 
   package func figures() throws(StoreError) -> Figures {
@@ -38,7 +40,7 @@ extension Store {
       return Figures(
         tables: tables, conflicts: try number("SELECT count(*) FROM _flotilla_conflict"),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
-        unfolded: try Journal.count(on: connection))
+        unfolded: try Journal.count(on: connection), derivedTrouble: derivation.trouble)
     }
   }
 

@@ -78,6 +78,46 @@ struct RowStatements {
     return "SELECT \(names) FROM \(table) WHERE \(start) \(present) ORDER BY \(key) LIMIT ?"
   }
 
+  /// What a node calls the key columns of a table that it does not have: 0, 1, …
+  static func placeholders(_ count: Int) -> [String] { (0..<count).map { "\($0)" } }
+
+  /// The values on the shelf whose columns do not exist here.
+  func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
+    guard let entry, entry.why == .columns else { return [] }
+    return entry.values.filter { column(named: $0.name, at: nil) == nil }
+  }
+
+  /// Which of the columns that do not exist here count in a content hash.
+  ///
+  /// Only where a column is declared is its default known; but the author's hash tells. To keep
+  /// one at its default would make a local edit of the row count it.
+  func counting(
+    _ extras: [(name: String, value: Replication.Value)],
+    beside known: [(column: Int, value: Replication.Value)], hash: UInt64
+  ) -> [(name: String, value: Replication.Value)] {
+    var base = ContentHash()
+    for (column, value) in known where defaults[column] != value {
+      base.add(column: columnHashes[column], value)
+    }
+    let hashes = extras.map { ContentHash.column($0.name) }
+    // More than a few columns at once are not worth the search: nearly always NULL is the default.
+    for mask in 0..<(extras.count > 8 ? 0 : 1 << extras.count) {
+      var sum = base
+      let chosen = extras.indices.filter { mask >> $0 & 1 == 1 }
+      for index in chosen { sum.add(column: hashes[index], extras[index].value) }
+      if sum.value == hash { return chosen.map { extras[$0] } }
+    }
+    return extras.filter { $0.value != .null }
+  }
+
+  /// The columns beside the key that a version does not carry, with what it means by that.
+  func defaulted(without columns: [Int]) -> [(column: Int, value: Replication.Value)] {
+    let carried = Set(columns)
+    return shape.columns.indices.dropFirst(shape.keyCount).compactMap { index in
+      carried.contains(index) ? nil : defaults[index].map { (index, $0) }
+    }
+  }
+
   /// The hash of a row, given in the order of the shape, and of columns unknown here.
   func contentHash(
     _ values: [Replication.Value], extras: [(name: String, value: Replication.Value)] = []
@@ -86,7 +126,7 @@ struct RowStatements {
     for (index, value) in values.enumerated() where defaults[index] != value {
       hash.add(column: columnHashes[index], value)
     }
-    for (name, value) in extras where value != .null {
+    for (name, value) in extras {
       hash.add(column: ContentHash.column(name), value)
     }
     return hash.value

@@ -55,7 +55,7 @@ extension Store {
     while try fold(at: now).hasMore {}
     try transaction {
       var edits = Edits(from: origins.frontier[own])
-      while try foldSlice(&edits, at: now) {}
+      try foldRest(&edits, at: now)
       try body(&edits)
       try finish(&edits)
     }
@@ -99,7 +99,8 @@ extension Store {
     try ensureCapture()
   }
 
-  /// Installs missing triggers; a table that went without them is compared with its versions.
+  /// Installs missing triggers and unpacks the shelf; a table that went without them is compared
+  /// with its versions.
   func ensureCapture() throws {
     for table in tables.tracked {
       guard let schema = table.schema else { continue }
@@ -107,6 +108,9 @@ extension Store {
       try Capture.install(schema, id: table.id, on: connection)
       try compare(table.id)
     }
+    // What came before its table was tracked, or before its columns were there, fits by now.
+    for table in tables.tracked { try unpack(table, why: [.table, .columns]) }
+    try renewDerived()
     schemaVersion = try connection.schemaVersion()
   }
 
@@ -134,40 +138,61 @@ extension Store {
     try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
   }
 
-  /// Drops what came for tables that the site does not track: after a whole exchange the settings
-  /// are known as far as the rows are.
+  /// Drops rows that came late for tables that the site no longer tracks.
+  ///
+  /// Not those of a table that nobody here has heard of: a push, a peer that passes them on, or one
+  /// that is catching up itself may bring rows before the settings. Nor those that are newer than
+  /// the end of the tracking: the table may be tracked again, and that news be on its way.
   func forgetUntracked() throws {
-    for table in tables.byID.values where !table.isTracked { try forget(table) }
-    try tables.reload()
-  }
-
-  /// True if every tracked table has its triggers and no row waits for a table or a column.
-  private func isSettled() throws(SQLiteError) -> Bool {
-    guard try shelf.isEmpty else { return false }
-    for table in tables.tracked {
-      guard let schema = table.schema else { continue }
-      guard try Capture.isIntact(schema, id: table.id, on: connection) else { return false }
+    for table in tables.byID.values where !table.isTracked {
+      let settings = try settings()
+      let end = try versions.version(table: settings.id, key: settingsKey(table.name))
+      let waiting = try connection.row(
+        """
+        SELECT 1 FROM _flotilla_version AS v JOIN _flotilla_origin AS o ON o.id = v.origin
+        WHERE v.tbl = ? AND (v.seq > o.seq OR v.stamp > ?) LIMIT 1
+        """, [.integer(table.id), .integer(end?.stamp.rawValue ?? 0)])
+      if waiting == nil { try forget(table) }
     }
-    return true
+    try tables.reload()
   }
 
   /// Notices a changed schema: renews triggers, reads the columns again, unpacks the shelf.
   ///
   /// When a replica is opened there is mostly nothing to do, and to look needs no write lock.
-  func inspectSchema(isOpening: Bool = false) throws(StoreError) {
+  func inspectSchema() throws(StoreError) {
     let current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     guard current != schemaVersion else { return }
     connection.clearStatements()
-    if isOpening, try reporting({ () throws(SQLiteError) in try isSettled() }) {
+    try tables.reload()
+    // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
+    guard try needsWork() else {
+      do {
+        try renewDerived()
+      } catch {
+        throw StoreError.wrapping(error)
+      }
       schemaVersion = current
       return
     }
-    try transaction {
-      try tables.reload()
-      try ensureCapture()
-      for table in tables.tracked where table.schema != nil {
-        try unpack(table, why: [.table, .columns])
+    try transaction { try ensureCapture() }
+  }
+
+  /// The same in the open transaction.
+  func renewSchema() throws {
+    connection.clearStatements()
+    try tables.reload()
+    try ensureCapture()
+  }
+
+  /// True if triggers are missing or something waits on the shelf.
+  private func needsWork() throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      for table in tables.tracked {
+        guard let schema = table.schema else { continue }
+        if try !Capture.isIntact(schema, id: table.id, on: connection) { return true }
       }
+      return try !shelf.isEmpty
     }
   }
 }

@@ -40,6 +40,8 @@ final class Origins {
     return number
   }
 
+  func knownNumber(of origin: Origin) -> Int64? { numbers[origin] }
+
   func origin(of number: Int64) -> Origin? { origins[number] }
 
   /// Raises the frontier, in memory and in the open transaction.

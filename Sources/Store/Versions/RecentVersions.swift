@@ -19,7 +19,7 @@ struct RecentVersions {
   /// The frontier when `newer` began.
   private var middle: Frontier
 
-  init(base: Frontier, limit: Int = 20_000) {
+  init(base: Frontier, limit: Int) {
     self.base = base
     self.middle = base
     self.limit = limit

@@ -1,0 +1,90 @@
+import Replication
+import SQLite
+import Store
+
+extension Replica {
+  /// Rows that a statement touched are shown up to this number.
+  static let shownRows = 1_000
+
+  /// Runs a statement here, as any program would, and gives the rows that it returned or touched.
+  public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
+    let replica = self
+    return try await offPool { () throws(FlotillaError) in
+      _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
+      return try replica.run(statement)
+    }
+  }
+
+  private func run(_ statement: String) throws(FlotillaError) -> SQLReport {
+    do {
+      let connection = try Connection(path: sidecar.database)
+      connection.setBusyTimeout(milliseconds: 10_000)
+      try connection.execute("PRAGMA foreign_keys = ON")
+      let prepared = try connection.prepare(statement)
+      guard !prepared.isReadOnly else { return try run(prepared, on: connection) }
+      // One transaction around it, so that what the triggers note can be read back; what cannot
+      // run inside one (VACUUM, some PRAGMAs) runs alone.
+      guard prepared.isEdit else { return try run(prepared, on: connection) }
+      return try connection.transaction { () throws(SQLiteError) in
+        let last = try connection.scalar("SELECT max(id) FROM _flotilla_journal").integer ?? 0
+        var report = try run(prepared, on: connection)
+        report.touched = try touched(after: last, on: connection)
+        return report
+      }
+    } catch {
+      guard error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
+      else { throw FlotillaError(error, path: path) }
+      throw FlotillaError(.sql, "\(path): \(error.message)")
+    }
+  }
+
+  private func run(
+    _ statement: Statement, on connection: Connection
+  ) throws(SQLiteError) -> SQLReport {
+    var rows: [[SQLValue]] = []
+    while try statement.step() { rows.append(statement.row.map(SQLValue.init)) }
+    let columns = (0..<statement.columnCount).map(statement.columnName)
+    let changes = statement.isReadOnly ? 0 : connection.changes
+    statement.reset()
+    return SQLReport(
+      columns: columns, rows: rows, changes: changes, returnedRows: !columns.isEmpty)
+  }
+
+  /// The rows that the triggers noted since, as they are now, each once.
+  private func touched(
+    after last: Int64, on connection: Connection
+  ) throws(SQLiteError) -> [TouchedRow] {
+    var rows: [TouchedRow] = []
+    for entry in try Journal.read(after: last, limit: Self.shownRows, on: connection) {
+      let name = try connection.scalar(
+        "SELECT name FROM _flotilla_local WHERE id = ?", [.integer(entry.table)]
+      ).string
+      guard let name, name != "_flotilla_table" else { continue }
+      let keys = try connection.rows(
+        "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.string(name)]
+      ).compactMap { $0[0].string }
+      let condition = keys.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+      let key = Array(entry.key.prefix(keys.count))
+      let found = try connection.prepare(
+        "SELECT * FROM main.\(quoted(name)) WHERE \(condition)")
+      try found.bind(key)
+      let isThere = try found.step()
+      let row = TouchedRow(
+        table: name,
+        key: Dictionary(
+          zip(keys, key.map(SQLValue.init)), uniquingKeysWith: { first, _ in first }),
+        columns: (0..<found.columnCount).map(found.columnName),
+        values: isThere ? found.row.map(SQLValue.init) : nil)
+      if !rows.contains(row) { rows.append(row) }
+    }
+    return rows
+  }
+}
+
+extension Statement {
+  /// True for statements that edit rows and may run inside a transaction.
+  fileprivate var isEdit: Bool {
+    let first = sql.drop { $0.isWhitespace }.prefix { $0.isLetter }.uppercased()
+    return ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(first)
+  }
+}

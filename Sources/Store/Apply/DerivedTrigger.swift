@@ -1,0 +1,64 @@
+import SQLite
+
+/// A trigger of the application that only keeps something derived up to date, such as a full-text
+/// index: all its statements write to tables that are not tracked.
+///
+/// What other triggers do at the author's replica arrives as rows of its own; what these write does
+/// not, so they must run here, too.
+struct DerivedTrigger: Equatable {
+  let name: String
+  /// The part of the text after the name: event, table, condition, body.
+  private let rest: String
+
+  /// Nil if a statement writes to a tracked table, or may do anything else than write.
+  init?(sql: String, isTracked: (String) -> Bool) {
+    let text = SQLText(sql)
+    let tokens = text.tokens
+    guard let start = tokens.firstIndex(where: { $0.isWord("BEGIN") }),
+      let end = tokens.lastIndex(where: { $0.isWord("END") }), start < end,
+      let nameEnd = Self.nameEnd(tokens)
+    else { return nil }
+    let statements = tokens[(start + 1)..<end].split { $0.isSymbol(";") }
+    let targets = statements.map(Self.target)
+    let areDerived = targets.allSatisfy { target in
+      target.map { !isTracked($0) && !TableSchema.isReserved($0) } ?? false
+    }
+    guard !targets.isEmpty, areDerived else { return nil }
+    self.name = tokens[nameEnd].name
+    let bytes = Array(sql.utf8)
+    self.rest = String(decoding: bytes[tokens[nameEnd].bytes.upperBound...], as: UTF8.self)
+  }
+
+  /// The same trigger for one connection: "Since 3.35 TEMP triggers fire even if triggers are
+  /// disabled" in the main schema (sqlite.org/c3ref/c_dbconfig_defensive.html, in other words).
+  func temporary(_ number: Int) -> String {
+    "CREATE TEMP TRIGGER \(Self.temporaryName(number)) \(rest)"
+  }
+
+  static func temporaryName(_ number: Int) -> String { "_flotilla_derived_\(number)" }
+
+  /// The last token of the trigger's name, which may be qualified and follow IF NOT EXISTS.
+  private static func nameEnd(_ tokens: [SQLToken]) -> Int? {
+    guard var index = tokens.firstIndex(where: { $0.isWord("TRIGGER") }) else { return nil }
+    index += 1
+    if index + 3 < tokens.count, tokens[index].isWord("IF"), tokens[index + 1].isWord("NOT") {
+      index += 3
+    }
+    if index + 2 < tokens.count, tokens[index + 1].isSymbol(".") { index += 2 }
+    return index < tokens.count ? index : nil
+  }
+
+  /// The table that a statement of the body writes to; nil if it is no plain write.
+  private static func target(_ statement: ArraySlice<SQLToken>) -> String? {
+    guard let first = statement.first else { return nil }
+    var rest = statement.dropFirst()
+    if first.isWord("INSERT") || first.isWord("REPLACE") {
+      guard let into = rest.firstIndex(where: { $0.isWord("INTO") }) else { return nil }
+      return rest[(into + 1)...].first?.name
+    }
+    if first.isWord("DELETE") { return rest.dropFirst().first?.name }
+    guard first.isWord("UPDATE") else { return nil }
+    if rest.first?.isWord("OR") == true { rest = rest.dropFirst(2) }
+    return rest.first?.name
+  }
+}

@@ -1,0 +1,92 @@
+import Replication
+import SQLite
+
+/// A version's content on its way into its table.
+struct Placement {
+  var shape: TableShape
+  var values: [Replication.Value]
+  /// The content hash of the version, as its author counted it.
+  var hash: UInt64
+  /// Whether the row is thought to stand in its table.
+  var exists: Bool
+  /// Set if no version of the row was known: what stands there all the same goes, whole, to the
+  /// conflict log, with this moment in ms since 1970.
+  var unseenAt: Int64?
+
+  var keyValues: [SQLite.Value] { values.prefix(shape.keyCount).map(\.sqlite) }
+}
+
+extension Store {
+  /// Writes a row into its table; false if a constraint forbids it.
+  func place(
+    _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
+  ) throws -> Bool {
+    let shape = placement.shape
+    var known: [(column: Int, value: Replication.Value)] = []
+    var extras: [(name: String, value: Replication.Value)] = []
+    for (index, name) in shape.columns.enumerated() {
+      if let column = statements.column(named: name, at: index) {
+        known.append((column, placement.values[index]))
+      } else {
+        extras.append((name, placement.values[index]))
+      }
+    }
+    var replaced: [SQLite.Value]?
+    let broken = try writing { () throws(SQLiteError) in
+      replaced = try write(placement, known, statements)
+    }
+    guard broken == nil else { return false }
+    if let replaced, let moment = placement.unseenAt {
+      let old = statements.contentHash(replaced.map(Replication.Value.init))
+      if old != placement.hash { try logUnseen(replaced, statements, table, key, at: moment) }
+    }
+    if !extras.isEmpty {
+      extras = statements.counting(extras, beside: known, hash: placement.hash)
+    }
+    if !extras.isEmpty {
+      try shelf.put(
+        Shelf.Entry(why: .columns, values: extras, keyCount: shape.keyCount), table: table.id,
+        key: key)
+    }
+    return true
+  }
+
+  /// INSERT or UPDATE, never REPLACE: it would remove other rows and leave FTS5 indexes malformed.
+  ///
+  /// Gives the row that stood there though it was not expected.
+  private func write(
+    _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
+    _ statements: RowStatements
+  ) throws(SQLiteError) -> [SQLite.Value]? {
+    if placement.exists, try update(placement, known, statements) { return nil }
+    do {
+      try connection.run(statements.insert(known.map(\.column)), known.map(\.value.sqlite))
+      return nil
+    } catch {
+      guard error.isConstraint, !placement.exists else { throw error }
+      let standing = try connection.row(statements.selectByKey, placement.keyValues)
+      guard standing != nil, try update(placement, known, statements) else { throw error }
+      return standing
+    }
+  }
+
+  /// True if the row was there.
+  ///
+  /// A column that the version does not carry is at its default, for so its author has counted it:
+  /// its replica may have an older schema, and may not have seen what stands here.
+  private func update(
+    _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
+    _ statements: RowStatements
+  ) throws(SQLiteError) -> Bool {
+    let wanted = Set(statements.updated(of: known.map(\.column)))
+    let updated =
+      known.filter { wanted.contains($0.column) }
+      + statements.defaulted(without: known.map(\.column))
+    guard !updated.isEmpty else {
+      return try connection.row(statements.existsByKey, placement.keyValues) != nil
+    }
+    return try connection.run(
+      statements.update(updated.map(\.column)),
+      updated.map(\.value.sqlite) + placement.keyValues) > 0
+  }
+}

@@ -1,0 +1,77 @@
+import SQLite
+
+/// Derived triggers on the connection that applies.
+extension Store {
+  /// What the derived triggers are doing.
+  struct Derivation {
+    var triggers: [DerivedTrigger] = []
+    /// How many TEMP triggers are installed.
+    var installed = 0
+    /// What one of them failed with; they are off until the schema changes.
+    var trouble: String?
+  }
+
+  /// Finds the derived triggers of the tracked tables and installs them anew.
+  func renewDerived() throws {
+    let rows = try connection.rows(
+      "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
+    let tracked = tables.tracked
+    let isTracked = { (name: String) in tracked.contains { isSameName($0.name, name) } }
+    derivation.triggers = rows.compactMap { row in
+      guard let name = row[0].string, !TableSchema.isReserved(name), let sql = row[2].string,
+        row[1].string.map(isTracked) == true
+      else { return nil }
+      return DerivedTrigger(sql: sql, isTracked: isTracked)
+    }
+    derivation.trouble = nil
+    try installDerived()
+  }
+
+  private func installDerived() throws(SQLiteError) {
+    try removeDerived()
+    guard !derivation.triggers.isEmpty else { return }
+    // Virtual tables "may not be used in triggers … unless trusted_schema is on"
+    // (sqlite.org/pragma.html#pragma_trusted_schema, in other words).
+    try connection.set(.trustedSchema, to: true)
+    for (number, trigger) in derivation.triggers.enumerated() {
+      try connection.execute(trigger.temporary(number))
+      derivation.installed = number + 1
+    }
+  }
+
+  private func removeDerived() throws(SQLiteError) {
+    for number in 0..<derivation.installed {
+      try connection.execute(
+        "DROP TRIGGER IF EXISTS temp.\(DerivedTrigger.temporaryName(number))")
+    }
+    derivation.installed = 0
+  }
+
+  /// Writes to a table of the application; gives the constraint that it would break, or nil.
+  ///
+  /// An error inside a derived trigger never stops an apply: the write is tried again without
+  /// them, and if that goes through they stay off and the trouble is reported.
+  func writing(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) -> String? {
+    do {
+      try body()
+      return nil
+    } catch {
+      guard derivation.installed > 0, !error.isBusy, !error.isFull else {
+        guard error.isConstraint else { throw error }
+        return error.message
+      }
+      let first = error
+      try removeDerived()
+      let broken = try brokenConstraint(body)
+      if broken == nil {
+        derivation.trouble = first.message
+      } else {
+        try installDerived()
+      }
+      return broken
+    }
+  }
+
+  /// What a trigger that keeps something derived has failed with, if one has.
+  package var derivedTrouble: String? { derivation.trouble }
+}

@@ -1,0 +1,18 @@
+/// How much the store does in one go, and how long it keeps a snapshot.
+package struct Pace: Sendable {
+  /// Journal entries folded in one slice: a few ms of the write lock.
+  package var journalEntries = 1_000
+  /// Rows compared with their versions in one slice.
+  package var comparedRows = 500
+  /// A batch is sent on once it has this many bytes or rows.
+  package var batchBytes = 128 << 10
+  package var batchRows = 500
+  /// A snapshot keeps the WAL from being reused: after this many ms the export pauses.
+  package var snapshotTime: Int64 = 30_000
+  /// Or once the WAL has this many bytes.
+  package var walBytes = 256 << 20
+  /// Rows that are remembered for peers who lack little.
+  package var recentRows = 20_000
+
+  package init() {}
+}

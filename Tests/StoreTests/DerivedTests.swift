@@ -1,0 +1,76 @@
+import SQLite
+import Testing
+
+@testable import Store
+
+@Suite struct DerivedTests {
+  static let schema = """
+    CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+    CREATE VIRTUAL TABLE search USING fts5(body, content='note', content_rowid='id');
+    CREATE TRIGGER note_ai AFTER INSERT ON note BEGIN
+      INSERT INTO search(rowid, body) VALUES (new.id, new.body);
+    END;
+    CREATE TRIGGER note_ad AFTER DELETE ON note BEGIN
+      INSERT INTO search(search, rowid, body) VALUES ('delete', old.id, old.body);
+    END;
+    CREATE TRIGGER note_au AFTER UPDATE ON note BEGIN
+      INSERT INTO search(search, rowid, body) VALUES ('delete', old.id, old.body);
+      INSERT INTO search(rowid, body) VALUES (new.id, new.body);
+    END;
+    """
+
+  @Test func `a full-text index is right on every replica`() throws {
+    let first = try TestReplica(1, schema: Self.schema, tracking: ["note"])
+    let second = try TestReplica(2, schema: Self.schema)
+    try second.exchange(with: first)
+    try first.write("INSERT INTO note VALUES (1, 'harbour'), (2, 'otter'), (3, 'violet')")
+    try second.exchange(with: first)
+    try first.write("UPDATE note SET body = 'seven' WHERE id = 1; DELETE FROM note WHERE id = 2")
+    try second.exchange(with: first)
+    let found = try second.application.prepareRows(
+      "SELECT group_concat(rowid) FROM search WHERE search MATCH 'seven OR violet OR otter'")
+    #expect(found == ["1,3"])
+    try second.write("INSERT INTO search(search) VALUES ('integrity-check')")
+    #expect(second.store.derivedTrouble == nil)
+  }
+
+  @Test func `an error inside a derived trigger never stops a merge`() throws {
+    let schema = """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n); CREATE TABLE cache(n UNIQUE);
+      CREATE TRIGGER fill AFTER INSERT ON t BEGIN INSERT INTO cache VALUES (new.n); END;
+      """
+    let first = try TestReplica(1, schema: schema, tracking: ["t"])
+    let second = try TestReplica(2, schema: schema)
+    try second.exchange(with: first)
+    try second.write("INSERT INTO cache VALUES (7)")
+    try first.write("INSERT INTO t VALUES (1, 6), (2, 7), (3, 8)")
+    try second.pull(from: first)
+    #expect(try second.content("t") == first.content("t"))
+    #expect(second.store.derivedTrouble?.contains("cache.n") == true)
+    #expect(try second.store.figures().parked == 0)
+  }
+
+  @Test(arguments: [
+    ("CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT INTO log VALUES (1); END", true),
+    (
+      "CREATE TRIGGER IF NOT EXISTS main.\"x y\" AFTER UPDATE OF a ON t WHEN CASE WHEN 1 THEN 1 END"
+        + " BEGIN UPDATE OR REPLACE log SET a = 1; DELETE FROM [log]; REPLACE INTO log VALUES (2);"
+        + " END",
+      true
+    ),
+    (
+      "CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT INTO log VALUES (1); DELETE FROM T; END",
+      false
+    ),
+    ("CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT RAISE(ABORT, 'no'); END", false),
+    (
+      "CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT INTO _flotilla_meta VALUES (1, 2); END",
+      false
+    ),
+  ])
+  func `derived are triggers all of whose statements write untracked tables`(
+    sql: String, expected: Bool
+  ) {
+    #expect((DerivedTrigger(sql: sql) { isSameName($0, "t") } != nil) == expected)
+  }
+}
