@@ -46,6 +46,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+    .testTarget(name: "BadInputTests", dependencies: ["FlotillaCommand"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
   ]
 )

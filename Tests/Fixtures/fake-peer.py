@@ -26,8 +26,8 @@ def frame(kind, body=b""):
     return struct.pack(">IB", len(body) + 1, kind) + body
 
 
-def hello(site, version=1, name=b"fake", magic=b"FLOT", purpose=0, node=None):
-    body = magic + uint(version) + bytes([purpose]) + site + (node or os.urandom(16))
+def hello(site, version=1, name=b"fake", magic=b"FLOT", purpose=0):
+    body = magic + uint(version) + bytes([purpose]) + site + bytes(15) + b"\xFA"
     body += uint(len(name)) + name + os.urandom(8) + uint(2 * int(time.time() * 1000))
     return frame(1, body + uint(0) + bytes(8))
 
@@ -45,6 +45,14 @@ def batch(rows=1, columns=2, key=1):
     body += uint(1) + bytes(7) + b"\xA1" + uint(rows)
     body += bytes([0, 2, 0]) + uint(1) + uint(1 << 40) + os.urandom(8)
     return body + bytes([3]) + uint(1) + b"k" + bytes([3]) + uint(1) + b"v"
+
+
+def end():
+    return frame(6, uint(1) + bytes(8))
+
+
+def opened(site):
+    return [hello(site), have(), begin()]
 
 
 STORIES = {
@@ -65,15 +73,13 @@ STORIES = {
     "have-first": lambda site: [have()],
     "two-hellos": lambda site: [hello(site), hello(site)],
     "rows-outside": lambda site: [hello(site), have(), frame(4, batch())],
-    "wrong-rows": lambda site: [hello(site), have(), begin(), frame(4, batch(rows=9))],
-    "wrong-end": lambda site: [
-        hello(site), have(), begin(), frame(4, batch()), frame(6, uint(7) + bytes(8))],
-    "many-rows": lambda site: [hello(site), have(), begin(), frame(4, batch(rows=1 << 60))],
-    "many-columns": lambda site: [hello(site), have(), begin(), frame(4, batch(columns=1 << 40))],
-    "no-key": lambda site: [hello(site), have(), begin(), frame(4, batch(key=0))],
+    "wrong-rows": lambda site: opened(site) + [frame(4, batch(rows=9)), end()],
+    "wrong-end": lambda site: opened(site) + [frame(4, batch()), frame(6, uint(7) + bytes(8))],
+    "many-rows": lambda site: opened(site) + [frame(4, batch(rows=1 << 60)), end()],
+    "many-columns": lambda site: opened(site) + [frame(4, batch(columns=1 << 40)), end()],
+    "no-key": lambda site: opened(site) + [frame(4, batch(key=0)), end()],
     "many-entries": lambda site: [hello(site), frame(2, bytes([0]) + uint(1 << 50))],
-    "many-parts": lambda site: [hello(site), have(), begin()]
-    + [frame(5, bytes(1 << 20)[1:])] * 80,
+    "many-parts": lambda site: opened(site) + [frame(5, bytes(1 << 20)[1:])] * 80,
     "garbage-after": lambda site: [hello(site), have(), os.urandom(20000)],
     "cut-frame": lambda site: [hello(site), have(), frame(4, batch())[:-5], None],
     "joiner-asks": lambda site: [hello(bytes(16), purpose=1), have()],

@@ -157,8 +157,7 @@ extension Node {
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {
-      let end = session.dialled.map { "to \($0)" } ?? "from \(session.channel.remote)"
-      log("a connection \(end) ended: \(bye.reason)")
+      tellOnce(session, bye.reason)
     }
     if !isMember, let address = session.dialled {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))
@@ -166,6 +165,15 @@ extension Node {
     await perform(mesh.receive(.closed(session.id), at: .now))
     if pulling?.session == session.id { pulling = nil }
     await pullNext()
+  }
+
+  /// An address that is dialled again and again gets its line when something about it is new.
+  private func tellOnce(_ session: PeerSession, _ reason: String) {
+    let end = session.dialled.map { "to \($0)" } ?? "from \(session.channel.remote.host)"
+    guard lastReasons[end] != reason else { return }
+    if lastReasons.count >= 256 { lastReasons = [:] }
+    lastReasons[end] = reason
+    log("a connection \(end) ended: \(reason)")
   }
 
   /// A member has left the site: nobody waits for it any more.

@@ -52,6 +52,8 @@ actor Node {
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>?
   var isStopping: Bool { ending != nil }
+  /// Why connections that never were a member's ended, by their other end: told once.
+  var lastReasons: [String: String] = [:]
   var wantsStop = false
   var stopRequest: Bye?
   /// Why the last rows from a peer could not be merged.

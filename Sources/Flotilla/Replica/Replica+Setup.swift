@@ -154,8 +154,8 @@ extension Replica {
     throw FlotillaError(
       .alreadyInitialised, "\(path) is a replica already\(who)",
       remedy:
-        "flotilla track \(shellWord(path)) TABLE… chooses more tables; "
-        + "flotilla leave \(shellWord(path)) takes "
+        "flotilla track \(shellWord(path)) TABLE… chooses more tables; flotilla leave "
+        + "\(shellWord(path)) takes "
         + "Flotilla out of the file.")
   }
 

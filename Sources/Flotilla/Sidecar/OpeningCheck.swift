@@ -20,8 +20,8 @@ struct OpeningCheck {
       throw FlotillaError(
         .notInitialised, "\(path) is not a replica yet",
         remedy:
-          "flotilla init \(shellWord(path)) makes a new site; "
-          + "flotilla join \(shellWord(path)) CODE joins one."
+          "flotilla init \(shellWord(path)) makes a new site; flotilla join \(shellWord(path)) "
+          + "CODE joins one."
       )
     }
     try checkAccess()
@@ -118,8 +118,8 @@ struct OpeningCheck {
       "this database was set up at \(before), and its folder is not beside it at "
         + sidecar.database,
       remedy:
-        "mv \(shellWord(old + "-flotilla")) \(shellWord(sidecar.folder))   "
-        + "(for a copy: flotilla leave \(shellWord(path)) "
+        "mv \(shellWord(old + "-flotilla")) \(shellWord(sidecar.folder))   (for a copy: "
+        + "flotilla leave \(shellWord(path)) "
         + "--force, then join again)")
   }
 }

@@ -154,6 +154,21 @@ import Testing
     #expect(it.mesh.deadline == it.now.uptime + 500)
   }
 
+  @Test func `a peer whose connections end at once is dialled more and more slowly`() {
+    var it = Clocked()
+    var pauses: [Int64] = []
+    for id in 1...6 as ClosedRange<Mesh.ConnectionID> {
+      it.open(id, Self.high, dialled: "h")
+      it.feed(.closed(id))
+      pauses.append((it.mesh.deadline ?? 0) - it.now.uptime)
+    }
+    #expect(pauses == [200, 400, 800, 1_600, 2_500, 2_500])
+    it.open(7, Self.high, dialled: "h")
+    it.now.uptime += 6_000
+    it.feed(.closed(7))
+    #expect((it.mesh.deadline ?? 0) - it.now.uptime == 200)
+  }
+
   @Test func `waking tries everything at once`() {
     var it = Clocked()
     it.feed(.configured(["a"]))
