@@ -133,7 +133,7 @@ import Testing
       return
     }
     #expect(progress == Frontier([r[0].origin: 2]))
-    r[0].store.closeExport(opened.id)
+    try r[0].store.closeExport(opened.id)
   }
 
   @Test func `what is edited after the fold travels under a dot of its own`() throws {
