@@ -45,7 +45,11 @@ final class Export {
 
   /// True once the last row was read.
   var isExhausted: Bool {
-    if case .list(let items, let next) = source { next >= items.count && waiting == nil } else { false }
+    if case .list(let items, let next) = source {
+      next >= items.count && waiting == nil
+    } else {
+      false
+    }
   }
 
   /// Everything below this was read, in the order of (origin, seq).

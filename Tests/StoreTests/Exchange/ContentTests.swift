@@ -49,7 +49,8 @@ import Testing
     let r = try three()
     try r[0].write("INSERT INTO t VALUES (1, 'old'), (2, 'x')")
     try r[1].pull(from: r[0])
-    try r[0].write("UPDATE t SET v = zeroblob(70 << 20) WHERE id = 1; UPDATE t SET v = 'y' WHERE id = 2")
+    try r[0].write(
+      "UPDATE t SET v = zeroblob(70 << 20) WHERE id = 1; UPDATE t SET v = 'y' WHERE id = 2")
     let outcome = try r[1].pull(from: r[0])
     #expect(outcome.shelved == 1)
     #expect(try r[1].store.figures().parked == 1)
@@ -90,7 +91,9 @@ import Testing
       """)
     try r[1].pull(from: r[0])
     try r[2].pull(from: r[1])
-    #expect(try r[1].value("SELECT group_concat(v, '') FROM (SELECT v FROM t ORDER BY id)") == .string("bca"))
+    #expect(
+      try r[1].value("SELECT group_concat(v, '') FROM (SELECT v FROM t ORDER BY id)")
+        == .string("bca"))
     #expect(try Verdict(r, [.plain]).faults == [])
   }
 }

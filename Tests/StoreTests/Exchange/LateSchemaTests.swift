@@ -33,7 +33,8 @@ import Testing
     let r = try line()
     try r[1].pull(from: r[0])
     try r[2].pull(from: r[1])
-    try r[0].write("UPDATE word SET w = 'ALPHA' WHERE w = 'alpha'; DELETE FROM word WHERE w = 'beta'")
+    try r[0].write(
+      "UPDATE word SET w = 'ALPHA' WHERE w = 'alpha'; DELETE FROM word WHERE w = 'beta'")
     try r[0].foldAll()
     try r[0].write("UPDATE word SET meaning = 9 WHERE w = 'gamma'")
     try r[1].pull(from: r[0])

@@ -119,7 +119,8 @@ import Testing
     try first.write("DELETE FROM word WHERE w = 'gone'")
     try first.foldAll()
     let second = try TestReplica(
-      2, schema: Self.schema + """
+      2,
+      schema: Self.schema + """
         INSERT INTO word VALUES ('Alpha', 1), ('BETA', 'other'), ('own', 5), ('gone', 'still');
         """)
     let (covers, batches) = try first.export(above: Frontier())
@@ -141,7 +142,10 @@ import Testing
     try second.foldAll()
     try first.exchange(with: second)
     #expect(try Verdict([first, second], Self.words).faults == [])
-    #expect(try first.prepareRows("SELECT w || meaning FROM word ORDER BY w") == ["Alpha1", "beta2", "own5"])
+    #expect(
+      try first.prepareRows("SELECT w || meaning FROM word ORDER BY w") == [
+        "Alpha1", "beta2", "own5",
+      ])
     let lost = try second.prepareRows("SELECT hex(row) FROM _flotilla_conflict")
     #expect(lost.count == 2)
     #expect(lost.contains { $0.contains("6F74686572") })

@@ -93,7 +93,8 @@ import Testing
     try expectRefusal(deletes, endOfDeletes)
   }
 
-  @Test func `the key of a table with one column must be an integer where it is the rowid`() throws {
+  @Test func `the key of a table with one column must be an integer where it is the rowid`() throws
+  {
     let (bytes, end) = Self.batch([
       (Self.t, .values([.integer(2), .null])), (Self.t, .values([.text([0x7A]), .null])),
     ])
@@ -140,7 +141,8 @@ import Testing
 
   /// Settings are rows, too: a peer may track anything, but only what can be tracked is.
   @Test(arguments: [
-    "sqlite_schema", "_flotilla_meta", "_flotilla_version", "_FLOTILLA_local", "view", "heap", "words",
+    "sqlite_schema", "_flotilla_meta", "_flotilla_version", "_FLOTILLA_local", "view", "heap",
+    "words",
     "words_data", "words_content", "checked",
   ])
   func `settings that name what cannot be tracked do no harm`(name: String) throws {

@@ -31,7 +31,9 @@ import Testing
       }
     }
     for _ in 0..<3 {
-      for (low, high) in [(0, 1), (1, 2), (0, 2)] { try replicas[low].exchange(with: replicas[high]) }
+      for (low, high) in [(0, 1), (1, 2), (0, 2)] {
+        try replicas[low].exchange(with: replicas[high])
+      }
     }
     var faults = try Verdict(replicas, [Self.table], shelves: true).faults
     for replica in replicas { faults += try missing(replica) }
@@ -65,7 +67,8 @@ import Testing
     for (name, version) in try Witness.versions(replica, [Self.table])
     where name.table == "t" && !version.isDeleted {
       let entry = try replica.store.shelf.entry(table: table.id, key: name.key)
-      let content = entry.map { Dictionary(uniqueKeysWithValues: $0.values.map { ($0.name, $0.value) }) }
+      let content =
+        entry.map { Dictionary(uniqueKeysWithValues: $0.values.map { ($0.name, $0.value) }) }
         ?? rows[name]?.mapValues { Replication.Value($0) }
       let values = statements.shape.columns.map { content?[$0] ?? .null }
       if content == nil || statements.contentHash(values) != version.hash {
