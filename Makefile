@@ -23,6 +23,7 @@ demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh
 
 bench: setup ## measure, with the release build
+	$(SWIFT) build $(RELEASE) --product flotilla
 	$(SWIFT) run $(RELEASE) FlotillaBench
 
 install: setup ## build the release and install it to $(DESTDIR)$(PREFIX)/bin

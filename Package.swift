@@ -42,9 +42,11 @@ let package = Package(
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
       swiftSettings: strict),
     .testTarget(
-      name: "CommandTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+      name: "CommandTests", dependencies: ["FlotillaCommand", "FlotillaBench", "SQLite"],
+      swiftSettings: strict),
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+    .testTarget(name: "BadInputTests", dependencies: ["FlotillaCommand"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
   ]
 )

@@ -11,6 +11,10 @@ package final class FolderWatch: Sendable {
   /// One element after each burst of changes; ends with `stop()` or with the folder itself.
   package let changes: AsyncStream<Void>
 
+  /// For so long, in µs, signs are gathered after one was told: a long transaction, also one of
+  /// this process, makes thousands.
+  private static let gathering: UInt32 = 2_000
+
   private let finish: AsyncStream<Void>.Continuation
   /// Kept to be cancelled; a source is not `Sendable`, the lock makes it so.
   private let source: Locked<(any DispatchSourceRead)?>
@@ -39,6 +43,8 @@ package final class FolderWatch: Sendable {
       let news = InotifyNews(reading: raw)
       if news.isOverflow || !news.names.isDisjoint(with: names) { continuation.yield() }
       if news.isOver { continuation.finish() }
+      // What comes meanwhile wakes this queue again, once.
+      usleep(Self.gathering)
     }
     source.setCancelHandler { Glibc.close(raw) }
     source.activate()

@@ -4,11 +4,11 @@ import Glibc
 ///
 /// `Synchronization.Mutex` would do, but ThreadSanitizer reports races through it that are
 /// none. `@unchecked Sendable` is right because `value` is touched only with the mutex held.
-final class Locked<Value: ~Copyable>: @unchecked Sendable {
+package final class Locked<Value: ~Copyable>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var value: Value
 
-  init(_ value: consuming Value) {
+  package init(_ value: consuming Value) {
     self.value = value
     pthread_mutex_init(mutex, nil)
   }
@@ -19,7 +19,7 @@ final class Locked<Value: ~Copyable>: @unchecked Sendable {
   }
 
   /// Runs `body` with the lock held; it must neither block nor lock again.
-  func withLock<Result, Failure: Error>(
+  package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     pthread_mutex_lock(mutex)

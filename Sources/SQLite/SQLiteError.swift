@@ -23,6 +23,11 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
     self.sql = sql
   }
 
+  /// What a check of the file has found.
+  package static func corrupt(_ finding: String) -> SQLiteError {
+    SQLiteError(code: SQLITE_CORRUPT, message: finding)
+  }
+
   /// The primary result code: the low eight bits.
   package var primary: Int32 { code & 0xFF }
 

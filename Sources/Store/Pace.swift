@@ -1,12 +1,12 @@
 /// How much the store does in one go, and how long it keeps a snapshot.
 package struct Pace: Sendable {
   /// Journal entries folded in one slice: a few ms of the write lock.
-  package var journalEntries = 1_000
+  package var journalEntries = 500
   /// Rows compared with their versions in one slice.
   package var comparedRows = 500
   /// A batch is sent on once it has this many bytes or rows.
   package var batchBytes = 128 << 10
-  package var batchRows = 500
+  package var batchRows = 250
   /// A snapshot keeps the WAL from being reused: after this many ms the export pauses.
   package var snapshotTime: Int64 = 30_000
   /// Or once the WAL has this many bytes.

@@ -58,24 +58,36 @@ extension Store {
       guard mode == "wal" else {
         throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
       }
-      try connection.transaction { () throws(SQLiteError) in
-        try connection.execute(Layout.statements)
-        try Journal.create(on: connection)
-        let raw = Int64(bitPattern: who.origin.rawValue)
-        try connection.run(
-          "INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
-        let meta = Meta(connection: connection)
-        try meta.set(.origin, .integer(connection.lastInsertRowID))
-        try meta.set(.format, .integer(Layout.format))
-        try meta.set(.site, .string(who.site.description))
-        try meta.set(.siteName, .string(who.siteName))
-        try meta.set(.node, .string(who.node.description))
-        try meta.set(.nodeName, .string(who.nodeName))
-        try meta.set(.journalMode, .string(journalMode))
-        try meta.set(.path, .string(path))
-        try connection.run(
-          "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(Tables.settings)])
+      do throws(SQLiteError) {
+        try lay(who, journalMode: journalMode, path: path, on: connection)
+      } catch {
+        _ = try? connection.scalar("PRAGMA journal_mode = \(journalMode)")
+        throw error
       }
+    }
+  }
+
+  /// Makes Flotilla's tables and fills in who this replica is.
+  private static func lay(
+    _ who: Identities, journalMode: String, path: String, on connection: Connection
+  ) throws(SQLiteError) {
+    try connection.transaction { () throws(SQLiteError) in
+      try connection.execute(Layout.statements)
+      try Journal.create(on: connection)
+      let raw = Int64(bitPattern: who.origin.rawValue)
+      try connection.run(
+        "INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
+      let meta = Meta(connection: connection)
+      try meta.set(.origin, .integer(connection.lastInsertRowID))
+      try meta.set(.format, .integer(Layout.format))
+      try meta.set(.site, .string(who.site.description))
+      try meta.set(.siteName, .string(who.siteName))
+      try meta.set(.node, .string(who.node.description))
+      try meta.set(.nodeName, .string(who.nodeName))
+      try meta.set(.journalMode, .string(journalMode))
+      try meta.set(.path, .string(path))
+      try connection.run(
+        "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(Tables.settings)])
     }
   }
 

@@ -24,6 +24,8 @@ package final class Store {
   var nextExport: Int64 = 1
   var schemaVersion: Int64
   var derivation = Derivation()
+  /// Whether `synchronous` is FULL at present, as `connect` sets it.
+  private var commitsAreDurable = true
   /// Commits of this process, to tell older positions from newer ones.
   private var commits: UInt64 = 1
 
@@ -82,10 +84,18 @@ package final class Store {
   package var schemaHash: UInt64 { tables.schemaHash }
 
   /// Runs `body` in one write transaction; what it noted counts only if it commits.
-  func transaction<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+  ///
+  /// A durable commit is on disk when this returns; another one is only sure to be whole.
+  func transaction<Result>(
+    isDurable: Bool = true, _ body: () throws -> Result
+  ) throws(StoreError) -> Result {
     touched = []
     let before = origins.frontier
     do {
+      if isDurable != commitsAreDurable {
+        try connection.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
+        commitsAreDurable = isDurable
+      }
       try connection.execute("BEGIN IMMEDIATE")
       let result = try body()
       try digests.save()

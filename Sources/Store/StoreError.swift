@@ -20,6 +20,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let sqlite = Code("sqlite")
     /// A table's definition needs what Flotilla does not have.
     package static let schema = Code("schema")
+    /// The replica was closed meanwhile.
+    package static let closed = Code("closed")
     /// The journal holds more than one slice, so this has to wait.
     package static let backlog = Code("backlog")
   }

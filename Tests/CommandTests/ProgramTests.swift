@@ -4,14 +4,23 @@ import Testing
 @testable import FlotillaCommand
 
 /// What one run of the built program printed and how it ended.
-private struct Ending: Equatable {
+struct Ending: Equatable, Sendable {
   var status: Int32
   var results: String
   var remarks: String
 }
 
+/// The same for a caller who must not block its thread, for a node in this process has to answer.
+func flotilla(_ words: [String], in folder: URL) async throws -> Ending {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread {
+      continuation.resume(with: Result { try flotillaBlocking(words, in: folder) })
+    }
+  }
+}
+
 /// Runs the executable that stands beside the test bundle.
-private func flotilla(_ words: [String], in folder: URL? = nil) throws -> Ending {
+private func flotillaBlocking(_ words: [String], in folder: URL? = nil) throws -> Ending {
   let products = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent()
   let process = Process()
@@ -38,7 +47,7 @@ private func flotilla(_ words: [String], in folder: URL? = nil) throws -> Ending
   @Test(arguments: Program.flotilla.laterCommands.sorted())
   func `knows the names of later commands and lists none of them`(name: String) throws {
     #expect(
-      try flotilla([name, "clinic.db", "--json"])
+      try flotillaBlocking([name, "clinic.db", "--json"])
         == Ending(
           status: 2, results: "",
           remarks: """
@@ -50,7 +59,7 @@ private func flotilla(_ words: [String], in folder: URL? = nil) throws -> Ending
   }
 
   @Test func `says on standard error how it is to be used and exits with 2`() throws {
-    let ending = try flotilla(["invite", "clinic.db", "--ttl", "15", "--json"])
+    let ending = try flotillaBlocking(["invite", "clinic.db", "--ttl", "15", "--json"])
     #expect(
       ending
         == Ending(
@@ -66,14 +75,14 @@ private func flotilla(_ words: [String], in folder: URL? = nil) throws -> Ending
 
   @Test func `prints help and version on standard output and exits with 0`() throws {
     let help = Ending(status: 0, results: Program.flotilla.help, remarks: "")
-    #expect(try flotilla(["--help"]) == help)
-    #expect(try flotilla(["help"]) == help)
+    #expect(try flotillaBlocking(["--help"]) == help)
+    #expect(try flotillaBlocking(["help"]) == help)
     let version = Ending(status: 0, results: "flotilla 0.1.0\n", remarks: "")
-    #expect(try flotilla(["--version"]) == version)
+    #expect(try flotillaBlocking(["--version"]) == version)
   }
 
   @Test func `runs nothing online without an anchor and exits with 1`() throws {
-    let ending = try flotilla(["sql", "clinic.db", "SELECT 1", "--online", "--json"])
+    let ending = try flotillaBlocking(["sql", "clinic.db", "SELECT 1", "--online", "--json"])
     #expect(ending.status == 1)
     #expect(ending.results == "")
     #expect(ending.remarks.hasPrefix("flotilla: there is no anchor"))
@@ -82,7 +91,7 @@ private func flotilla(_ words: [String], in folder: URL? = nil) throws -> Ending
   @Test(arguments: [["run", "no such.db"], ["run", "no such.db", "--background"]])
   func `runs no node for a database that is not there`(words: [String]) throws {
     let folder = FileManager.default.temporaryDirectory
-    let ending = try flotilla(words, in: folder)
+    let ending = try flotillaBlocking(words, in: folder)
     #expect(ending.status == 1)
     #expect(ending.remarks.hasPrefix("flotilla: no such.db: No such file or directory\n  "))
   }

@@ -53,6 +53,21 @@ import Testing
     for await _ in orphaned.changes {}
   }
 
+  @Test func `gathers the signs of a long transaction`() async throws {
+    let watch = try FolderWatch(path: path)
+    let counting = Task {
+      var count = 0
+      for await _ in watch.changes { count += 1 }
+      return count
+    }
+    let start = ContinuousClock.now
+    for _ in 0..<2_000 { append(to: "x.db") }
+    let passed = start.duration(to: .now)
+    watch.stop()
+    // One at the start, and one more for every 2 ms that follow.
+    #expect(await counting.value <= 2 + Int(passed / .milliseconds(2)))
+  }
+
   @Test func `says when a folder cannot be watched`() {
     let path = scratch.file("nowhere/x.db")
     let error = #expect(throws: NetworkError.self) { try FolderWatch(path: path) }

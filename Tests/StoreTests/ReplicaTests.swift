@@ -162,3 +162,19 @@ import Testing
     #expect(rows == 6)
   }
 }
+
+extension ReplicaTests {
+  @Test func `rows deleted with triggers switched off become deletes after all`() throws {
+    let (first, second) = try pair()
+    try first.application.set(.triggers, to: false)
+    try first.write("DELETE FROM item WHERE id = 'a'")
+    try first.application.set(.triggers, to: true)
+    let third = try TestReplica(3, schema: Self.schema)
+    try third.pull(from: first)
+    try first.exchange(with: second)
+    try third.exchange(with: first)
+    try expectEqual(first, second, third)
+    #expect(try second.content("item").count == 1)
+    #expect(try third.store.figures().parked == 0)
+  }
+}

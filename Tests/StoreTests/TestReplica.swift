@@ -58,7 +58,7 @@ final class TestReplica {
 
   func export(_ scope: Session.ExportScope) throws -> (Frontier, [ExportBatch]) {
     let opened = try store.openExport(scope, at: now)
-    defer { store.closeExport(opened.id) }
+    defer { try? store.closeExport(opened.id) }
     var batches: [ExportBatch] = []
     while case .batch(let batch) = try store.readExport(opened.id, at: now) {
       batches.append(batch)

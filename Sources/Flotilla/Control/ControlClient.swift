@@ -22,6 +22,10 @@ struct ControlClient: Sendable {
     } catch {
       throw FlotillaError(.node, "the running node does not answer: \(error)")
     }
+    guard !data.isEmpty else {
+      throw FlotillaError(
+        .node, "the running node ended before it answered", remedy: "Try again.")
+    }
     guard let reply = try? JSONDecoder().decode(ControlReply<Body>.self, from: data) else {
       throw FlotillaError(
         .node, "the running node gave an answer that this version does not understand",

@@ -7,10 +7,21 @@ actor ControlServer {
   /// A request is at most this long.
   static let longestRequest = 64 << 10
 
+  /// A client that has not asked by then is sent away.
+  static let slowest: Duration = .seconds(5)
+  /// Clients at a time, at most.
+  static let mostClients = 64
+
+  private struct Client {
+    let channel: SocketChannel
+    var hasAsked = false
+    var task: Task<Void, Never>?
+  }
+
   private let listener: LocalListener
   private let handle: @Sendable (ControlRequest) async -> Data
   private var loop: Task<Void, Never>?
-  private var clients: [Int: Task<Void, Never>] = [:]
+  private var clients: [Int: Client] = [:]
   private var nextClient = 0
 
   init(
@@ -23,7 +34,8 @@ actor ControlServer {
   func start() {
     loop = Task {
       while !Task.isCancelled, let client = try? await listener.accept() {
-        guard client.userID == getuid() || client.userID == 0 else {
+        guard client.userID == getuid() || client.userID == 0, clients.count < Self.mostClients
+        else {
           client.channel.close()
           continue
         }
@@ -36,16 +48,33 @@ actor ControlServer {
   func stop() async {
     listener.close()
     loop?.cancel()
-    for client in clients.values { await client.value }
     await loop?.value
+    for client in clients.values where !client.hasAsked { client.channel.close() }
+    let channels = clients.values.map(\.channel)
+    // Somebody who asks and then does not read must not hold the node.
+    let limit = Task {
+      guard (try? await Task.sleep(for: .seconds(2))) != nil else { return }
+      for channel in channels { channel.close() }
+    }
+    for client in clients.values { await client.task?.value }
+    limit.cancel()
   }
 
   private func serve(_ channel: SocketChannel) {
     let number = nextClient
     nextClient += 1
-    clients[number] = Task {
-      if let request = await Self.request(from: channel) {
+    clients[number] = Client(channel: channel)
+    clients[number]?.task = Task {
+      let alarm = Task {
+        guard (try? await Task.sleep(for: Self.slowest)) != nil else { return }
+        channel.close()
+      }
+      let request = await Self.request(from: channel)
+      alarm.cancel()
+      if let request {
+        self.clients[number]?.hasAsked = true
         let reply = await handle(request)
+        // A client that is gone does not want to know.
         try? await channel.write([UInt8](reply))
         channel.finishWriting()
       }

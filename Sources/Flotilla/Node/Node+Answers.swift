@@ -46,7 +46,8 @@ extension Node {
         guard yields else {
           throw FlotillaError(
             .node, "a node runs already for \(path)",
-            remedy: "See: flotilla status \(path); stop it with: flotilla stop \(path)")
+            remedy: "See: flotilla status \(shellWord(path)); stop it with: flotilla stop "
+              + shellWord(path))
         }
         requestStop()
         return Done()

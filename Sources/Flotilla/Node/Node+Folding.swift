@@ -14,7 +14,7 @@ extension Node {
         Task {
           await withTaskCancellationHandler {
             for await _ in watch.changes {
-              self.sign()
+              await self.lookAfterSign()
               if Task.isCancelled { break }
             }
           } onCancel: {
@@ -32,50 +32,45 @@ extension Node {
       })
   }
 
-  /// Something wrote to the file, perhaps this node itself: looks follow, soon ones first.
-  ///
-  /// A sign starts the series anew, also while it is in a long pause: a commit that comes just
-  /// after a false sign must not wait for it.
-  private func sign() {
-    notice.step = 0
-    pause?.cancel()
-    guard looker == nil else { return }
-    looker = Task {
-      await self.look()
-      self.looker = nil
-    }
-  }
-
-  /// Goes on looking after a commit was found: the sign may have been that of the next one.
-  private func look() async {
-    while let pause = notice.next(), !isStopping {
-      if pause > .zero {
-        let sleep = Task { _ = try? await Task.sleep(for: pause) }
-        self.pause = sleep
-        await sleep.value
+  /// Looks at once after a sign of writing, and then a few times more, until a commit shows or it
+  /// was nothing; the next sign begins anew.
+  private func lookAfterSign() async {
+    notice.signs += 1
+    let sign = notice.signs
+    if await foldIfWritten() { return }
+    looks = Task {
+      for pause in WriteNotice.pauses {
+        let isOver = (try? await Task.sleep(for: .microseconds(Int(pause * 1_000)))) == nil
+        guard !isOver, sign == self.notice.signs else { return }
+        if await self.foldIfWritten() { return }
       }
-      _ = await foldIfWritten()
     }
   }
 
-  /// Folds if another connection has changed the file; true if it had.
+  /// Folds if another connection has changed the file; true if it had, or if looking failed.
+  @discardableResult
   func foldIfWritten() async -> Bool {
     let sinceFold = Uptime.now - notice.lastFold
     if sinceFold < WriteNotice.distance {
+      // Cancelled: the node stops.
       try? await Task.sleep(for: .milliseconds(WriteNotice.distance - sinceFold))
     }
+    guard !isStopping else { return true }
     do {
       let version = try await store.run { (store) throws(StoreError) in
         try store.dataVersion()
       }
       guard version != notice.dataVersion else { return false }
-      notice.dataVersion = version
       try await foldAll()
-      return true
+      // Only now: what could not be folded is looked at again.
+      notice.dataVersion = version
+      notice.trouble = nil
     } catch {
-      log("could not take in what was written: \(FlotillaError(error, path: path).message)")
-      return false
+      let trouble = FlotillaError(error, path: path).message
+      if notice.trouble != trouble { log("could not take in what was written: \(trouble)") }
+      notice.trouble = trouble
     }
+    return true
   }
 
   /// Folds until nothing waits.
@@ -104,29 +99,47 @@ extension Node {
       log("\(outcome.shelved) rows from \(sender) cannot stand in their tables yet; see status")
     }
     await folded(outcome.fold, position)
-    if outcome.fold.hasMore { try? await foldAll() }
+    guard outcome.fold.hasMore, folding == nil else { return }
+    // Beside the session: it must go on reading, else the link is taken for dead.
+    folding = Task {
+      do throws(StoreError) {
+        try await self.foldAll()
+      } catch {
+        self.log("could not take in what was written: \(error.message)")
+      }
+      self.folding = nil
+    }
   }
 
   func couldNotMerge(_ error: StoreError, from peer: String) {
-    log("could not merge rows from \(peer): \(FlotillaError(error, path: path).message)")
+    let error = FlotillaError(error, path: path)
+    mergeFailure = error
+    log("could not merge rows from \(peer): \(error.message)")
+  }
+
+  /// Silent links are noticed and addresses tried at once, not when their timers find out.
+  private func wake(after seconds: Int64) async {
+    log("this machine was asleep for \(seconds) s")
+    for session in sessions.values { await session.feed(.tick) }
+    await perform(mesh.receive(.woke, at: .now))
   }
 
   /// Every few seconds: the file is where it was, in WAL mode, and nothing was overlooked.
   private func patrol() async {
     guard !isStopping else { return }
     let gap = Uptime.now - Uptime.awake
-    if gap - lastAwakeGap > 1_000 {
-      log("this machine was asleep for \((gap - lastAwakeGap) / 1_000) s")
-      await perform(mesh.receive(.woke, at: .now))
-    }
+    if gap - lastAwakeGap > 1_000 { await wake(after: (gap - lastAwakeGap) / 1_000) }
     lastAwakeGap = gap
     guard FileIdentity(path: sidecar.database) == fileIdentity else {
-      log("\(path) was moved, removed or replaced: this node stops")
-      Task { await self.stop() }
-      return
+      failure = FlotillaError(
+        .notADatabase, "\(path) was moved, removed or replaced while its node ran",
+        remedy: "Put it back, with its folder \(sidecar.folder), and start the node again.")
+      stopRequest = Bye(.stopping, "the database of \(identity.name) is gone")
+      return requestStop()
     }
-    _ = await foldIfWritten()
+    await foldIfWritten()
     await pullNext()
+    await advertise()
     do {
       let changed = try await store.run { (store) throws(StoreError) in
         try store.ensureWAL()

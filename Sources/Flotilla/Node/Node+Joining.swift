@@ -17,14 +17,6 @@ extension Node {
       }
     }
     await advertise()
-    // Its hint leaves the air when it has expired.
-    if mode == .lasting {
-      loops.append(
-        Task {
-          guard (try? await Task.sleep(for: timeToLive)) != nil else { return }
-          await self.advertise()
-        })
-    }
     return InviteReport(
       code: code.description, expires: Self.text(expires), role: role,
       served: mode == .lasting)
@@ -47,8 +39,11 @@ extension Node {
       return await refuse(session, .invitationUnknown, "the code is mistyped")
     }
     do {
-      let names = Set(peers.values.map(\.name) + [identity.name])
+      let names = namesGiven.union(peers.values.map(\.name)).union([identity.name])
       let site = identity
+      // Given away before anybody else asks, though the code may turn out to be no good.
+      let name = JoinVerdict.free(join.name, beside: names)
+      namesGiven.insert(name)
       let verdict = try await store.run { (store) throws(StoreError) -> JoinVerdict in
         guard let invitation = try store.invitation(code.fingerprint) else { return .unknown }
         if invitation.isUsed { return .used }
@@ -56,10 +51,11 @@ extension Node {
         let objects = try store.schemaObjects()
         let admit = Admit(
           site: site.site, siteName: site.siteName,
-          nodeName: JoinVerdict.free(join.name, beside: names),
+          nodeName: name,
           rows: UInt64(try store.liveRowCount()), objects: UInt64(objects.count))
         return .admitted(admit, objects)
       }
+      if case .admitted = verdict {} else { namesGiven.remove(name) }
       await advertise()
       switch verdict {
       case .unknown:

@@ -4,6 +4,9 @@ import Store
 
 /// Finding peers and dialling them.
 extension Node {
+  /// So many members are remembered, at most.
+  static let mostMembers = 4_096
+
   /// Carries out what the mesh says.
   func perform(_ directives: [Mesh.Directive]) async {
     for directive in directives {
@@ -69,6 +72,8 @@ extension Node {
     let hints = await openInvitationHints()
     if let hint = hints.first { text["j"] = hint }
     if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
+    guard text != advertised else { return }
+    advertised = text
     do {
       try discovery.advertise(name: serviceName, port: port, txt: text)
     } catch {
@@ -104,8 +109,9 @@ extension Node {
   }
 
   func hear(_ members: [Member]) async {
-    for member in members where member.node != identity.node {
+    for member in members where member.node != identity.node && !gone.contains(member.node) {
       if peers[member.node] == nil {
+        guard peers.count < Self.mostMembers else { continue }
         peers[member.node] = PeerRecord(
           .init(
             node: member.node, name: member.name, address: member.addresses.first, seen: nil,

@@ -9,13 +9,14 @@ extension Node {
 
   /// Takes a new stream; `dialled` is the address if this side dialled.
   func begin(_ channel: any ByteChannel, dialled: String?) async {
+    let hello = await hello()
+    // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
     guard !isStopping, dialled != nil || sessions.count < Self.greetings + peers.count + 16 else {
       channel.close()
       return
     }
     let id = nextConnection
     nextConnection += 1
-    let hello = await hello()
     let session = PeerSession(
       id: id, channel: channel, dialled: dialled, store: store, owner: self,
       configuration: Session.Configuration(
@@ -28,7 +29,8 @@ extension Node {
   }
 
   private func hello() async -> Hello {
-    let schema = await store.schemaHash()
+    // Without it the peer has one hint less.
+    let schema = (try? await store.run { (store) throws(StoreError) in store.schemaHash }) ?? 0
     return Hello(
       version: Session.versions.upperBound, purpose: .member, site: identity.site,
       node: identity.node, name: identity.name, run: run, clock: Uptime.wall,
@@ -44,6 +46,7 @@ extension Node {
     case .catchingUp(let rows, let total):
       receivedRows = rows
       expectedRows = total
+      if pulling?.session == session.id { pulling?.since = Uptime.now }
       update(session) {
         $0.isReceiving = true
         $0.expected = total > rows ? total - rows : 0
@@ -58,6 +61,7 @@ extension Node {
   private func opened(_ session: PeerSession, _ hello: Hello) async {
     guard hello.purpose == .member else { return }
     let before = peers[hello.node]
+    gone.remove(hello.node)
     var record =
       before
       ?? PeerRecord(
@@ -72,6 +76,7 @@ extension Node {
     if !isDropped {
       record.name = hello.name
       record.session = session
+      record.hasSpoken = false
       record.seen = Uptime.wall
       peers[hello.node] = record
     }
@@ -113,15 +118,16 @@ extension Node {
   }
 
   private func hears(_ session: PeerSession, holds frontier: Frontier) async {
-    update(session) { $0.holds = frontier }
+    update(session) {
+      $0.holds = frontier
+      $0.hasSpoken = true
+    }
     noteEqual(session)
     if position.frontier.covers(frontier) { await settle(session) }
   }
 
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
-    if let peer = peer(of: session) {
-      syncs[peer.node]?.exchanged(sent: sent, rows: Int(rows))
-    }
+    update(session) { $0.traffic.count(sent: sent, rows: Int(clamping: rows)) }
     if !sent {
       receivedRows = max(receivedRows, rows)
       update(session) {
@@ -141,14 +147,17 @@ extension Node {
       peers[peer.node]?.session = nil
       peers[peer.node]?.isReceiving = false
       peers[peer.node]?.seen = Uptime.wall
-      syncs[peer.node]?.error = bye.reason
+      for round in syncs.keys where !isDone(peer.node, in: round) {
+        syncs[round]?.parts[peer.node]?.error = bye.reason
+      }
       if bye.code != .duplicate {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
+      if bye.code == .leaving, byPeer { await forget(peer.node) }
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {
-      log("a connection\(session.dialled.map { " to \($0)" } ?? "") ended: \(bye.reason)")
+      tellOnce(session, bye.reason)
     }
     if !isMember, let address = session.dialled {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))
@@ -156,6 +165,28 @@ extension Node {
     await perform(mesh.receive(.closed(session.id), at: .now))
     if pulling?.session == session.id { pulling = nil }
     await pullNext()
+  }
+
+  /// An address that is dialled again and again gets its line when something about it is new.
+  private func tellOnce(_ session: PeerSession, _ reason: String) {
+    let end = session.dialled.map { "to \($0)" } ?? "from \(session.channel.remote.host)"
+    guard lastReasons[end] != reason else { return }
+    if lastReasons.count >= 256 { lastReasons = [:] }
+    lastReasons[end] = reason
+    log("a connection \(end) ended: \(reason)")
+  }
+
+  /// A member has left the site: nobody waits for it any more.
+  private func forget(_ node: Identity) async {
+    gone.insert(node)
+    peers[node] = nil
+    await perform(mesh.receive(.left(node), at: .now))
+    await perform(mesh.receive(.configured(options.peers), at: .now))
+    do {
+      try await store.run { (store) throws(StoreError) in try store.forget(node) }
+    } catch {
+      log("could not forget a member that left: \(error.message)")
+    }
   }
 
   func peer(of session: PeerSession) -> PeerRecord? {

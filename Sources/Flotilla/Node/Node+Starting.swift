@@ -15,7 +15,7 @@ extension Node {
     if mode == .lasting { startWatching() }
     startDiscovery()
     await advertise()
-    loops.append(Task { _ = await self.foldIfWritten() })
+    loops.append(Task { await self.foldIfWritten() })
     await startMesh()
   }
 
@@ -27,7 +27,9 @@ extension Node {
     do {
       if let text = options.listen {
         let wanted = try ListenAddress(text)
-        listener = try await Listener(host: wanted.host, port: wanted.port)
+        listener = try await Listener(
+          host: wanted.host, port: wanted.port,
+          tryNext: options.triesNextPorts ? Self.portsTried : 0)
       } else {
         let wanted = mode == .brief ? 0 : record.port ?? Endpoint.defaultPort
         listener = try await Listener(host: nil, port: wanted, tryNext: Self.portsTried)

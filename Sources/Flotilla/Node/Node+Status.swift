@@ -51,7 +51,8 @@ extension Node {
     if peer.session == nil {
       state = mesh.isDialling(peer.node) ? .connecting : .away
     } else {
-      state = lacks == 0 && ahead == 0 && !peer.isReceiving ? .inSync : .catchingUp
+      let isEqual = peer.hasSpoken && lacks == 0 && ahead == 0
+      state = isEqual && !peer.isReceiving ? .inSync : .catchingUp
     }
     let behind = max(lacks, max(ahead, peer.expected))
     let since = peer.equalAt.map { Double(Uptime.now - $0) / 1_000 } ?? 0

@@ -9,36 +9,76 @@ extension Node {
   func sync(with name: String?, timeout: Duration) async throws(FlotillaError) -> SyncReport {
     let start = Uptime.now
     let deadline = start + timeout.milliseconds
+    // What a node that was started for this very sync has exchanged is part of it.
+    let before = mode == .brief ? [:] : peers.mapValues(\.traffic)
     try await foldNow()
     let wanted = try await targets(name, deadline: deadline)
-    for node in wanted {
-      syncs[node] = SyncProgress()
-      if let session = peers[node]?.session {
-        await session.feed(.ask)
-      } else {
-        syncs[node]?.error = "not in reach"
-      }
-    }
-    _ = await until(deadline) { wanted.allSatisfy { syncs[$0]?.isDone ?? true } }
-    var reports: [SyncReport.Peer] = []
-    for node in wanted {
-      let progress = syncs.removeValue(forKey: node) ?? SyncProgress()
-      reports.append(
+    if let name, wanted.isEmpty {
+      return SyncReport(peers: [
         SyncReport.Peer(
-          node: peers[node]?.name ?? "?", sent_rows: progress.sentRows,
-          received_rows: progress.receivedRows,
-          seconds: Double(Uptime.now - start) / 1_000,
-          error: progress.error ?? (progress.isDone ? nil : "no answer in time")))
+          node: name, sent_rows: 0, received_rows: 0, seconds: Self.seconds(since: start),
+          error: "no member of this site answers there")
+      ])
     }
-    return SyncReport(peers: reports.sorted { $0.node < $1.node })
+    let round = nextSync
+    nextSync += 1
+    syncs[round] = SyncRound(mark: position.frontier)
+    defer { syncs[round] = nil }
+    for node in wanted {
+      let isOpen = peers[node]?.session != nil
+      syncs[round]?.parts[node] = SyncRound.Part(
+        before: before[node] ?? PeerRecord.Traffic(), error: isOpen ? nil : "not in reach")
+      // A peer that is asked while rows are on their way would send them again.
+      _ = await until(deadline) { isLevel(with: node) }
+      await peers[node]?.session?.feed(.ask)
+    }
+    _ = await until(deadline) { wanted.allSatisfy { isDone($0, in: round) } }
+    return SyncReport(
+      peers: wanted.compactMap { report($0, in: round, since: start) }
+        .sorted { $0.node < $1.node })
   }
 
-  /// The members to sync with; a brief node first waits for those that it knows.
+  /// Whether all that a peer has told of is here; also if it is not connected.
+  private func isLevel(with node: Identity) -> Bool {
+    guard let peer = peers[node], peer.session != nil else { return true }
+    return peer.hasSpoken && !peer.isReceiving && position.frontier.covers(peer.holds)
+  }
+
+  /// Whether nothing more is to be waited for; also if the member has left meanwhile.
+  func isDone(_ node: Identity, in round: UInt64) -> Bool {
+    guard let peer = peers[node], let round = syncs[round] else { return true }
+    return round.isDone(peer, here: position.frontier)
+  }
+
+  private func report(
+    _ node: Identity, in round: UInt64, since start: Int64
+  ) -> SyncReport.Peer? {
+    guard let peer = peers[node], let part = syncs[round]?.parts[node] else { return nil }
+    return SyncReport.Peer(
+      node: peer.name, sent_rows: peer.traffic.sentRows - part.before.sentRows,
+      received_rows: peer.traffic.receivedRows - part.before.receivedRows,
+      seconds: Self.seconds(since: start),
+      error: part.error ?? (isDone(node, in: round) ? nil : "no answer in time"))
+  }
+
+  private static func seconds(since start: Int64) -> Double {
+    Double(Uptime.now - start) / 1_000
+  }
+
+  /// Waits until every known member is connected, or the time is over.
+  func untilConnected(within limit: Duration) async {
+    _ = await until(Uptime.now + limit.milliseconds) {
+      peers.values.allSatisfy { $0.session != nil }
+    }
+  }
+
+  /// The members to sync with; a brief node first waits for those that it knows. None if nobody
+  /// answers at the address given.
   private func targets(
     _ name: String?, deadline: Int64
   ) async throws(FlotillaError) -> [Identity] {
     if let name, peers.values.allSatisfy({ $0.name != name }) {
-      return [try await dialled(name, deadline: deadline)]
+      return try await dialled(name, deadline: deadline).map { [$0] } ?? []
     }
     let wanted = peers.values.filter { name == nil || $0.name == name }.map(\.node)
     if mode == .brief {
@@ -50,8 +90,10 @@ extension Node {
     return wanted
   }
 
-  /// Dials HOST:PORT and gives the member that answers there.
-  private func dialled(_ address: String, deadline: Int64) async throws(FlotillaError) -> Identity {
+  /// Dials HOST:PORT and gives the member that answers there, if one does.
+  private func dialled(
+    _ address: String, deadline: Int64
+  ) async throws(FlotillaError) -> Identity? {
     let endpoint: Endpoint
     do {
       guard address.contains(":") || address.contains(".") else {
@@ -63,7 +105,8 @@ extension Node {
       throw FlotillaError(
         .peer, "\(address) is no member that this node knows, and no address",
         remedy: known.isEmpty
-          ? "Nobody has joined this site yet: flotilla invite \(path)" : "Known: \(known)")
+          ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))"
+          : "Known: \(known)")
     }
     let text = endpoint.description
     await perform(mesh.receive(.configured([text]), at: .now))
@@ -72,12 +115,7 @@ extension Node {
       found = mesh.node(at: text)
       return found.map { peers[$0]?.session != nil } ?? false
     }
-    guard let found, peers[found]?.session != nil else {
-      throw FlotillaError(
-        .peer, "no member of this site answers at \(text)",
-        remedy: "Check the address, and that a node runs there: flotilla status DB")
-    }
-    return found
+    return found.flatMap { peers[$0]?.session == nil ? nil : $0 }
   }
 
   /// Waits until what was committed here before the call is there.
@@ -101,7 +139,7 @@ extension Node {
     case .all: wanted = Array(peers.keys)
     }
     _ = await until(deadline) {
-      wanted.allSatisfy { (peers[$0]?.holds[own] ?? 0) >= mark }
+      wanted.allSatisfy { peers[$0].map { $0.holds[own] >= mark } ?? true }
     }
     var report = WaitReport(reached: [], missing: [])
     for node in wanted {

@@ -9,12 +9,19 @@ extension Node {
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
     let path = path
-    let report = try await reporting(path) { () async throws(StoreError) in
+    var report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store).track(selection, rule: rule)
       }
     }
+    // The rows that are there become versions slice by slice, beside the applications.
     try await foldNow()
+    let tables = report.tables
+    report.rows = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try TableChoice(store: store).rows(of: tables)
+      }
+    }
     await announce()
     return report
   }
@@ -42,7 +49,9 @@ extension Node {
 
   /// Tells the sessions that this replica has moved on.
   func announce() async {
-    let position = await store.position()
+    guard
+      let position = try? await store.run({ (store) throws(StoreError) in store.position })
+    else { return }
     await folded(FoldResult(versions: 0, push: nil, hasMore: false), position)
   }
 

@@ -33,27 +33,41 @@ actor Node {
   var position: Position
   var listener: Listener?
   var discovery: Discovery?
+  /// What is on the air.
+  var advertised: [String: String] = [:]
   var control: ControlServer?
   var notice = WriteNotice()
+  /// The looks that follow a sign of writing.
+  var looks: Task<Void, Never>?
+  /// What a merge has left to be folded.
+  var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
   var loops: [Task<Void, Never>] = []
   var sessionTasks: [Mesh.ConnectionID: Task<Void, Never>] = [:]
   var dials: [String: Task<Void, Never>] = [:]
-  /// The series of looks after a sign of writing, and its present pause.
-  var looker: Task<Void, Never>?
-  var pause: Task<Void, Never>?
   var meshTimer: Task<Void, Never>?
-  /// Syncs under way, by peer.
-  var syncs: [Identity: SyncProgress] = [:]
-  var isStopping = false
+  /// Syncs under way.
+  var syncs: [UInt64: SyncRound] = [:]
+  var nextSync: UInt64 = 1
+  /// The end of this node, once it is wanted.
+  private var ending: Task<Void, Never>?
+  var isStopping: Bool { ending != nil }
+  /// Why connections that never were a member's ended, by their other end: told once.
+  var lastReasons: [String: String] = [:]
   var wantsStop = false
   var stopRequest: Bye?
+  /// Why the last rows from a peer could not be merged.
+  var mergeFailure: FlotillaError?
+  /// Why this node cannot go on, if it cannot.
+  var failure: FlotillaError?
   var stopWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  /// The name of the last node that was let in.
+  /// The name of the last node that was let in, and all names that were given away.
   var admitted: String?
-  var stopped: [CheckedContinuation<Void, Never>] = []
+  var namesGiven: Set<String> = []
+  /// Members that have left the site: hearsay does not bring them back.
+  var gone: Set<Identity> = []
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
   var lastAwakeGap = Uptime.now - Uptime.awake
@@ -62,24 +76,17 @@ actor Node {
   var receivedRows: UInt64 = 0
   var expectedRows: UInt64 = 0
 
-  /// Opens the replica and takes its lock.
+  /// Opens the replica and takes its lock, unless the caller has it already.
   init(
-    path: String, mode: Mode, options: RunOptions, log: @escaping @Sendable (String) -> Void
+    path: String, mode: Mode, options: RunOptions, lock: FileLock? = nil,
+    log: @escaping @Sendable (String) -> Void
   ) async throws(FlotillaError) {
     let sidecar = Sidecar(database: path)
-    let checked = try OpeningCheck(path: path, sidecar: sidecar).check()
-    guard let lock = try sidecar.lock() else {
-      throw FlotillaError(
-        .node, "another Flotilla process works on \(path)",
-        remedy: "See: flotilla status \(path); stop a running node with: flotilla stop \(path)")
+    let (store, lock) = try await offPool {
+      () throws(FlotillaError) -> (StoreActor, FileLock) in
+      try Self.open(path, sidecar, lock)
     }
-    let store: StoreActor
-    do {
-      store = try StoreActor(path: checked)
-    } catch {
-      throw FlotillaError(error, path: path)
-    }
-    self.fileIdentity = FileIdentity(path: checked)
+    self.fileIdentity = FileIdentity(path: sidecar.database)
     self.path = path
     self.sidecar = sidecar
     self.lock = lock
@@ -98,41 +105,52 @@ actor Node {
     for peer in known { peers[peer.node] = PeerRecord(peer) }
   }
 
-  /// Ends everything; returns when it has ended.
-  func stop(_ bye: Bye = Bye(.stopping, "the node was stopped")) async {
-    if isStopping {
-      await withCheckedContinuation { stopped.append($0) }
-      return
+  private static func open(
+    _ path: String, _ sidecar: Sidecar, _ lock: FileLock?
+  ) throws(FlotillaError) -> (StoreActor, FileLock) {
+    let checked = try OpeningCheck(path: path, sidecar: sidecar).check()
+    let taken = if let lock { lock } else { try sidecar.lock() }
+    guard let taken else {
+      throw FlotillaError(
+        .node, "another Flotilla process works on \(path)",
+        remedy: "See: flotilla status \(shellWord(path)); stop a running node with: flotilla "
+          + "stop \(shellWord(path))")
     }
-    isStopping = true
-    for loop in loops { loop.cancel() }
+    let store = try reporting(path) { () throws(StoreError) in try StoreActor(path: checked) }
+    return (store, taken)
+  }
+
+  /// Ends everything; returns when it has ended, the file is closed and the lock is free.
+  func stop(_ bye: Bye = Bye(.stopping, "the node was stopped")) async {
+    if let ending { return await ending.value }
+    let ending = Task { await self.end(bye) }
+    self.ending = ending
+    await ending.value
+  }
+
+  private func end(_ bye: Bye) async {
+    for task in loops + Array(dials.values) { task.cancel() }
     meshTimer?.cancel()
-    looker?.cancel()
-    pause?.cancel()
+    looks?.cancel()
     listener?.close()
     for session in sessions.values { await session.feed(.close(bye)) }
+    // Each ends when its peer has hung up, or a second later.
+    for task in Array(sessionTasks.values) + Array(dials.values) { await task.value }
     await discovery?.stop()
-    await waitForSessions()
-    for task in Array(sessionTasks.values) + Array(dials.values) { task.cancel() }
+    await looks?.value
+    await folding?.value
     for loop in loops { await loop.value }
     if mode != .offline { await savePeers() }
     await control?.stop()
-    for continuation in stopped { continuation.resume() }
-    stopped = []
-  }
-
-  private func waitForSessions() async {
-    for _ in 0..<150 where !sessions.isEmpty {
-      try? await Task.sleep(for: .milliseconds(10))
-    }
+    await store.close()
+    lock.release()
+    requestStop()
   }
 
   func savePeers() async {
     let known = peers.values.map(\.known)
     do {
-      try await store.run { (store) throws(StoreError) in
-        for peer in known { try store.save(peer) }
-      }
+      try await store.run { (store) throws(StoreError) in try store.save(known) }
     } catch {
       log("could not remember the peers: \(error.message)")
     }

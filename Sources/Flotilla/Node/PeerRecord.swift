@@ -8,6 +8,10 @@ struct PeerRecord: Sendable {
   var address: String?
   /// The open session with it, if there is one.
   var session: PeerSession?
+  /// Whether it has told in this session what it holds; `holds` is of earlier days until then.
+  var hasSpoken = false
+  /// Rows that went each way since this node started.
+  var traffic = Traffic()
   /// True while rows come from it.
   var isReceiving = false
   /// What it said that it holds.
@@ -19,6 +23,24 @@ struct PeerRecord: Sendable {
   var seen: Int64?
   /// When it last held all that we hold, by uptime.
   var equalAt: Int64?
+
+  /// Completed exchanges, and the rows in them.
+  struct Traffic: Sendable, Equatable {
+    var exchangesSent = 0
+    var exchangesReceived = 0
+    var sentRows = 0
+    var receivedRows = 0
+
+    mutating func count(sent: Bool, rows: Int) {
+      if sent {
+        exchangesSent += 1
+        sentRows += rows
+      } else {
+        exchangesReceived += 1
+        receivedRows += rows
+      }
+    }
+  }
 
   init(_ known: KnownPeer) {
     self.node = known.node

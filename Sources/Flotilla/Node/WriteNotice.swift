@@ -3,24 +3,16 @@
 /// The watch of the folder tells of a write to the WAL before the commit is visible: an fsync may
 /// lie in between. So looks follow one another after each sign, ever more slowly.
 struct WriteNotice: Sendable {
-  /// Pauses before each look after a sign, in µs; 0 looks at once.
-  static let pauses = [
-    0, 300, 500, 1_000, 1_000, 2_000, 2_000, 4_000, 4_000, 8_000, 16_000, 32_000, 64_000,
-    128_000, 256_000, 512_000,
-  ]
+  /// Pauses between the looks that follow the one at the sign itself, in ms.
+  static let pauses: [Double] = [0.3, 0.5, 1, 1, 2, 2, 4, 4, 8, 16, 32, 64, 128, 256, 512]
   /// Under steady writing folds follow one another at this distance, in ms.
   static let distance: Int64 = 20
 
   /// `PRAGMA data_version` at the last look.
   var dataVersion: Int64 = -1
+  /// Signs so far: a new one ends the looks that followed the one before.
+  var signs: UInt64 = 0
+  /// What went wrong at the last look, so that it is said once.
+  var trouble: String?
   var lastFold: Int64 = 0
-  /// The look that comes next.
-  var step = 0
-
-  /// The pause before the next look; nil at the end of the series.
-  mutating func next() -> Duration? {
-    guard step < Self.pauses.count else { return nil }
-    defer { step += 1 }
-    return .microseconds(Self.pauses[step])
-  }
 }

@@ -20,6 +20,8 @@ public struct RunOptions: Sendable, Equatable {
   public var peers: [String] = []
   /// Whether to find peers through Avahi.
   public var discovery = true
+  /// Set for all but the first of several replicas, which cannot share one port.
+  var triesNextPorts = false
 
   public init() {}
 }

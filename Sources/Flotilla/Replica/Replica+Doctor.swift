@@ -14,6 +14,7 @@ extension Replica {
       examination.add("file", .error, error.message, error.remedy)
       return examination.report
     }
+    if repair { chmod(sidecar.folder, 0o700) }
     examination.checkPermissions(sidecar)
     try examination.checkInside(sidecar, repair: repair)
     await examination.checkDiscovery()
@@ -28,7 +29,7 @@ extension Replica {
       guard let status: StatusReport = try await client.ask(.status(all: true)) else {
         examination.add(
           "node", .warning, "no node runs for this database",
-          "Start it with: flotilla run \(path) --background")
+          "Start it with: flotilla run \(shellWord(path)) --background")
         return
       }
       let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
@@ -71,7 +72,7 @@ private struct Examination {
     if status.st_mode & 0o077 != 0 {
       add(
         "permissions", .error, "\(sidecar.folder) can be read by others",
-        "chmod 700 \(sidecar.folder)")
+        "chmod 700 \(shellWord(sidecar.folder))")
     } else {
       add("permissions", .ok, "\(sidecar.folder) is for its owner alone")
     }
@@ -83,16 +84,18 @@ private struct Examination {
     if repair, lock == nil {
       throw FlotillaError(
         .node, "a node runs for \(path), so it cannot be repaired now",
-        remedy: "flotilla stop \(path), then doctor --repair, then run again.")
+        remedy: "flotilla stop \(shellWord(path)), then doctor --repair, then run again.")
     }
     do throws(StoreError) {
       let store = try Store(path: sidecar.database, inspects: false)
-      let health = try store.health()
+      var health = try store.health()
+      if repair, !health.hasJournal || !health.uncaptured.isEmpty {
+        try store.repair()
+        while try store.fold(at: .now).hasMore {}
+        add("repair", .ok, "triggers and journal were made anew; tables were compared")
+        health = try store.health()
+      }
       judge(health)
-      guard repair, !health.hasJournal || !health.uncaptured.isEmpty else { return }
-      try store.repair()
-      while try store.fold(at: .now).hasMore {}
-      add("repair", .ok, "triggers and journal were made anew; tables were compared")
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)
@@ -105,18 +108,18 @@ private struct Examination {
     } else {
       add(
         "file", .error, "the file is damaged: \(health.quickCheck)",
-        "sqlite3 \(path) '.recover', or leave and join again.")
+        "sqlite3 \(shellWord(path)) '.recover', or leave and join again.")
     }
     if !health.hasJournal {
       add(
         "journal", .error,
         "the table _flotilla_journal is missing, so programs cannot write to tracked tables",
-        "flotilla doctor \(path) --repair")
+        "flotilla doctor \(shellWord(path)) --repair")
     }
     for table in health.uncaptured {
       add(
         "schema", .error, "the triggers of \(table) are missing or changed",
-        "flotilla doctor \(path) --repair, or start the node: it renews them.")
+        "flotilla doctor \(shellWord(path)) --repair, or start the node: it renews them.")
     }
     if health.hasJournal, health.uncaptured.isEmpty {
       add("schema", .ok, "every tracked table is captured")

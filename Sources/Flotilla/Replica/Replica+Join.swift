@@ -15,14 +15,22 @@ extension Replica {
     let start = Uptime.now
     let identity = RandomNumbers.identity()
     let name = try Self.checkedName(node ?? Self.machineName)
-    let pairing = Pairing(code: invite, node: identity, name: name)
-    let paired = try await pairing.pair(at: address)
-    let admit = paired.admit
-    progress(.found(site: admit.siteName, node: paired.inviter.name, address: paired.address))
-    try create(
-      Store.Identities(
-        site: admit.site, siteName: admit.siteName, node: identity, nodeName: admit.nodeName,
-        origin: RandomNumbers.origin()))
+    let isNew = try prepare()
+    let paired: Pairing.Result
+    let admit: Admit
+    do {
+      paired = try await Pairing(code: invite, node: identity, name: name).pair(at: address)
+      admit = paired.admit
+      progress(.found(site: admit.siteName, node: paired.inviter.name, address: paired.address))
+      if !isNew { try refuseOtherKeys(paired.objects) }
+      try create(
+        Store.Identities(
+          site: admit.site, siteName: admit.siteName, node: identity, nodeName: admit.nodeName,
+          origin: RandomNumbers.origin()))
+    } catch {
+      if isNew { removeEmpty() }
+      throw error
+    }
     var options = RunOptions()
     options.peers = [paired.address]
     options.discovery = false
@@ -37,6 +45,17 @@ extension Replica {
       site: admit.siteName, node: admit.nodeName, from: paired.inviter.name,
       address: paired.address, rows: copied.0.rows, bytes: copied.0.bytes,
       seconds: Double(Uptime.now - start) / 1_000, warnings: copied.1)
+  }
+
+  /// Refuses a file with a table whose rows have another identity than the site's.
+  private func refuseOtherKeys(_ objects: [SchemaObject]) throws(FlotillaError) {
+    let different = try reporting(path) { () throws(StoreError) in
+      try Store.differentKeys(in: sidecar.database, from: objects)
+    }
+    guard let table = different.first else { return }
+    throw FlotillaError(
+      .table, "table \(table) has another primary key here than at the site; nothing was changed",
+      remedy: "Rename or drop it in \(path), then join with a new code.")
   }
 
   private static func parse(_ code: String) throws(FlotillaError) -> InviteCode {
@@ -97,11 +116,17 @@ extension Node {
         }
         return Copied(rows: count, bytes: receivedBytes)
       }
+      if let failure = mergeFailure {
+        throw FlotillaError(
+          failure.code, "the first copy stopped: \(failure.message)",
+          remedy: "Put that right; this node is a member now and goes on where it stopped with: "
+            + "flotilla run \(shellWord(path))")
+      }
       guard Uptime.now - lastAdvance < 30_000 else {
         throw FlotillaError(
           .peer, "the first copy from \(inviter.name) stopped after \(receivedRows) rows",
           remedy: "This node is a member now; it goes on where it stopped with: "
-            + "flotilla run \(path)")
+            + "flotilla run \(shellWord(path))")
       }
       try? await Task.sleep(for: .milliseconds(20))
     }

@@ -13,6 +13,8 @@ extension Replica {
     do {
       for replica in replicas {
         let prefix = replicas.count > 1 ? "\(replica.path): " : ""
+        var options = options
+        options.triesNextPorts = !nodes.isEmpty
         let node = try await replica.begin(options: options) { log(prefix + $0) }
         nodes.append(node)
         let port = await node.port ?? 0
@@ -38,17 +40,23 @@ extension Replica {
       }
     }
     log("stopped")
+    for node in nodes {
+      if let failure = await node.failure { throw failure }
+    }
   }
 
   /// Starts a lasting node; a process that only serves an invitation makes room.
   private func begin(
     options: RunOptions, log: @escaping @Sendable (String) -> Void
   ) async throws(FlotillaError) -> Node {
-    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
-    let client = try ControlClient(database: sidecar.database)
-    let yielded: Done? = try await client.ask(.yield)
-    if yielded != nil { try await untilLockIsFree() }
-    let node = try await Node(path: path, mode: .lasting, options: options, log: log)
+    try await check()
+    let lock: FileLock
+    switch try await reach(.yield, as: Done.self) {
+    case .answer: lock = try await freedLock()
+    case .lock(let free): lock = free
+    }
+    let node = try await Node(
+      path: path, mode: .lasting, options: options, lock: lock, log: log)
     do {
       try await node.rememberPath()
       try await node.start()
@@ -61,27 +69,27 @@ extension Replica {
 
   /// Stops the running node.
   public func stop() async throws(FlotillaError) {
-    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
-    guard try await stop(isLeaving: false) else {
+    try await check()
+    guard let freed = try await stop(isLeaving: false) else {
       throw FlotillaError(
-        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(path)")
+        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
     }
+    freed.release()
   }
 
-  /// True if a node ran.
-  func stop(isLeaving: Bool) async throws(FlotillaError) -> Bool {
+  /// Stops the running node and gives the lock that it held; nil if none ran.
+  func stop(isLeaving: Bool) async throws(FlotillaError) -> FileLock? {
     let client = try ControlClient(database: sidecar.database)
     let done: Done? = try await client.ask(.stop(isLeaving: isLeaving))
-    guard done != nil else { return false }
-    try await untilLockIsFree()
-    return true
+    guard done != nil else { return nil }
+    return try await freedLock()
   }
 
   /// Waits until the other process has let go of the database.
-  private func untilLockIsFree() async throws(FlotillaError) {
+  private func freedLock() async throws(FlotillaError) -> FileLock {
     for _ in 0..<600 {
-      if try sidecar.lock() != nil { return }
-      try? await Task.sleep(for: .milliseconds(50))
+      if let lock = try sidecar.lock() { return lock }
+      guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { break }
     }
     throw FlotillaError(
       .timedOut, "the running node did not end within 30 s",
@@ -104,7 +112,15 @@ extension Replica {
   public func serveInvitation(
     _ invitation: InviteReport, remark: @Sendable (String) -> Void
   ) async throws(FlotillaError) -> String? {
-    let node = try await Node(path: path, mode: .lasting, options: RunOptions(), log: { _ in })
+    let lock: FileLock
+    switch try await reach(.status(all: false), as: StatusReport.self) {
+    case .answer:
+      remark("a node runs by now and serves the invitation")
+      return nil
+    case .lock(let free): lock = free
+    }
+    let node = try await Node(
+      path: path, mode: .lasting, options: RunOptions(), lock: lock, log: { _ in })
     await node.serveInvitationOnly()
     do {
       try await node.start()

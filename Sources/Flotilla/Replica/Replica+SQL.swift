@@ -8,7 +8,14 @@ extension Replica {
 
   /// Runs a statement here, as any program would, and gives the rows that it returned or touched.
   public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
-    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
+    let replica = self
+    return try await offPool { () throws(FlotillaError) in
+      _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
+      return try replica.run(statement)
+    }
+  }
+
+  private func run(_ statement: String) throws(FlotillaError) -> SQLReport {
     do {
       let connection = try Connection(path: sidecar.database)
       connection.setBusyTimeout(milliseconds: 10_000)

@@ -13,14 +13,14 @@ extension Replica {
     try Node.check(rule: rule)
     let name = try Self.checkedName(node ?? Self.machineName)
     let siteName = try Self.checkedName(site ?? Self.defaultSiteName(path))
-    let wasThere = access(path, F_OK) == 0
     try refuseReplica()
     try checkTables(tables)
+    let isNew = try prepare()
     let identities = Store.Identities(
       site: RandomNumbers.identity(), siteName: siteName, node: RandomNumbers.identity(),
       nodeName: name, origin: RandomNumbers.origin())
-    try create(identities)
     do {
+      try create(identities)
       let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in
         try await node.track(tables, rule: rule)
       }
@@ -28,12 +28,25 @@ extension Replica {
         site: siteName, node: name, tables: report.tables, rows: report.rows,
         warnings: report.warnings)
     } catch {
-      // Half a set-up helps nobody: everything that this call made is taken back.
-      try? Store.remove(path: sidecar.database)
-      sidecar.remove()
-      if !wasThere { unlink(path) }
+      try takeBack(isNew: isNew, after: error)
       throw error
     }
+  }
+
+  /// Half a set-up helps nobody: everything that this call made is taken back.
+  private func takeBack(isNew: Bool, after cause: FlotillaError) throws(FlotillaError) {
+    do {
+      if try isNew || isReplica() { try Store.remove(path: sidecar.database) }
+    } catch {
+      // On a full disk there may be no room even for that.
+      if !isNew {
+        throw FlotillaError(
+          cause.code, "\(cause.message); the set-up is half done",
+          remedy: "Make room, then: flotilla leave \(shellWord(path)) --force, and init again.")
+      }
+    }
+    sidecar.remove()
+    if isNew { removeEmpty() }
   }
 
   /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent.
@@ -47,43 +60,83 @@ extension Replica {
       report.node = unsent.node
       report.unsent_rows = unsent.rows
       guard force || unsent.rows == 0 else { return report }
-      _ = try await stop(isLeaving: true)
+      let lock =
+        if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
+      try await takeOut()
+      lock.release()
     } catch {
       // A set-up that cannot be opened any more can still be removed, if that is wanted.
       guard force, error.code == .movedWithoutFolder || error.code == .notInitialised,
         try isReplica()
       else { throw error }
+      if let store = try? Store(path: sidecar.database, inspects: false) {
+        report.site = store.siteName
+        report.node = store.nodeName
+      }
+      try await takeOut()
     }
-    try takeOut()
     report.left = true
     return report
   }
 
-  private func takeOut() throws(FlotillaError) {
-    let database = sidecar.database
-    if sidecar.exists, let store = try? Store(path: database) {
-      try reporting(path) { () throws(StoreError) in try store.leave() }
-    } else {
-      try reporting(path) { () throws(StoreError) in try Store.remove(path: database) }
+  /// Tells the members in reach that this node leaves, if no node runs that could; gives the lock.
+  private func sayGoodbye() async throws(FlotillaError) -> FileLock {
+    let bye = Bye(.leaving, "this node has left the site")
+    let sidecar = sidecar
+    try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
+      await node.untilConnected(within: .seconds(2))
     }
-    sidecar.remove()
+    guard let lock = try sidecar.lock() else {
+      throw FlotillaError(
+        .node, "another Flotilla process works on \(path)", remedy: "Try again when it has ended.")
+    }
+    return lock
+  }
+
+  private func takeOut() async throws(FlotillaError) {
+    let (path, sidecar) = (path, sidecar)
+    try await offPool { () throws(FlotillaError) in
+      try reporting(path) { () throws(StoreError) in
+        if sidecar.exists, let store = try? Store(path: sidecar.database) {
+          try store.leave()
+        } else {
+          try Store.remove(path: sidecar.database)
+        }
+      }
+      sidecar.remove()
+    }
+  }
+
+  /// Sees to it that the file can become a replica, and makes it if absent: then this is true.
+  /// What cannot be written to, is locked or damaged is refused with the file as it was.
+  func prepare() throws(FlotillaError) -> Bool {
+    let check = OpeningCheck(path: path, sidecar: sidecar)
+    let isNew = access(path, F_OK) != 0
+    try isNew ? check.checkFolder() : check.checkKind()
+    do {
+      let connection = try Connection(path: sidecar.database, mode: .create)
+      connection.setBusyTimeout(milliseconds: 5_000)
+      try connection.transaction { () throws(SQLiteError) in
+        guard !isNew, let finding = try connection.scalar("PRAGMA quick_check(1)").string,
+          finding != "ok"
+        else { return }
+        throw SQLiteError.corrupt(finding)
+      }
+    } catch {
+      if isNew { removeEmpty() }
+      throw FlotillaError(error, path: path)
+    }
+    return isNew
+  }
+
+  /// Takes away the file that `prepare` made.
+  func removeEmpty() {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(sidecar.database + suffix) }
   }
 
   /// Makes the file a replica: Flotilla's tables in it, the folder beside it.
   func create(_ identities: Store.Identities) throws(FlotillaError) {
     let database = sidecar.database
-    do {
-      let connection = try Connection(path: database, mode: .create)
-      connection.setBusyTimeout(milliseconds: 5_000)
-      // The first write makes an empty file a database, or tells why it cannot be written.
-      try connection.transaction { () throws(SQLiteError) in
-        try connection.execute("PRAGMA main.user_version")
-        let version = try connection.scalar("PRAGMA main.user_version").integer ?? 0
-        try connection.execute("PRAGMA main.user_version = \(version)")
-      }
-    } catch {
-      throw FlotillaError(error, path: path)
-    }
     try sidecar.create(node: identities.node.description)
     do {
       try Store.initialise(path: database, as: identities)
@@ -96,11 +149,13 @@ extension Replica {
   /// A second `init` or `join` changes nothing: it prints the site and the node.
   func refuseReplica() throws(FlotillaError) {
     guard access(path, F_OK) == 0, try isReplica() else { return }
-    let opened = try? Store(path: sidecar.database)
+    let opened = try? Store(path: sidecar.database, inspects: false)
     let who = opened.map { ": node \($0.nodeName) of the site \"\($0.siteName)\"" } ?? ""
     throw FlotillaError(
       .alreadyInitialised, "\(path) is a replica already\(who)",
-      remedy: "flotilla track \(path) TABLE… chooses more tables; flotilla leave \(path) takes "
+      remedy:
+        "flotilla track \(shellWord(path)) TABLE… chooses more tables; flotilla leave "
+        + "\(shellWord(path)) takes "
         + "Flotilla out of the file.")
   }
 
@@ -139,7 +194,7 @@ extension Replica {
       !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else {
       throw FlotillaError(
-        .usage, "a name must have 1 to 128 bytes and no control characters")
+        .usage, "the name \"\(name)\" must have 1 to 128 bytes and no control characters")
     }
     return name
   }
@@ -149,6 +204,8 @@ extension Replica {
   }
 
   private static func defaultSiteName(_ path: String) -> String {
-    URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+    var name = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+    while name.utf8.count > 128 { name.removeLast() }
+    return name
   }
 }

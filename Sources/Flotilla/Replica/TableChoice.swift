@@ -28,11 +28,14 @@ struct TableChoice {
       }
     }
     if !accepted.isEmpty { try store.track(accepted, rule: rule, at: .now) }
-    while try store.fold(at: .now).hasMore {}
-    let rows = try store.figures().tables.filter { figures in
-      accepted.contains { isSameName($0, figures.name) }
+    return TrackReport(tables: accepted, rows: 0, warnings: warnings)
+  }
+
+  /// How many rows these tables have.
+  func rows(of tables: [String]) throws(StoreError) -> Int {
+    try store.figures().tables.filter { figures in
+      tables.contains { isSameName($0, figures.name) }
     }.reduce(0) { $0 + $1.rows }
-    return TrackReport(tables: accepted, rows: rows, warnings: warnings)
   }
 
   func untrack(_ names: [String]) throws(StoreError) -> TrackReport {

@@ -18,6 +18,8 @@ actor PeerSession {
   private var timer: Task<Void, Never>?
   private var timerDeadline = Int64.max
   private var isClosed = false
+  /// Closes the channel if the peer does not hang up after the last words.
+  private var hangUp: Task<Void, Never>?
   private var frames = FrameBuffer()
 
   init(
@@ -33,16 +35,18 @@ actor PeerSession {
     self.outbox = Outbox(channel: channel)
   }
 
-  /// Talks until the session is over.
+  /// Talks until the session is over and the channel is closed.
   func run() async {
     await feed(.connected)
-    while !isClosed {
+    while true {
       do {
         let bytes = try await channel.read(upTo: 64 << 10)
         guard !bytes.isEmpty else {
           await feed(.disconnected("the peer closed the connection"))
           break
         }
+        // Our last words are on their way: only waits for the peer to hang up.
+        if isClosed { continue }
         await feed(.heard)
         frames.append(bytes)
         while !isClosed, let frame = try frames.next() {
@@ -50,12 +54,18 @@ actor PeerSession {
           if machine.state == .open { frames.limit = Limits.frame }
         }
       } catch let error as WireError {
-        await feed(.close(Bye(.badMessage, error.description)))
+        await feed(.close(Bye(.badMessage, reason(error))))
       } catch {
         await feed(.disconnected("\(error)"))
+        break
       }
     }
     await finish()
+  }
+
+  /// Why bytes were refused; before the Hello another program may be at the other end.
+  private func reason(_ error: WireError) -> String {
+    machine.peer == nil ? "the peer is no Flotilla node (\(error))" : error.description
   }
 
   /// The address at which a peer that dialled us listens; nil if we dialled it, or it does not.
@@ -81,7 +91,7 @@ actor PeerSession {
       case .readExport: startExport { await $0.readExport() }
       case .closeExport: await closeExport()
       case .closed(let bye, let byPeer):
-        isClosed = true
+        close(byPeer: byPeer)
         await owner?.closed(self, bye, byPeer: byPeer)
       default: await owner?.session(self, did: directive)
       }
@@ -134,6 +144,10 @@ actor PeerSession {
   private func openExport(_ scope: Session.ExportScope) async {
     guard !isClosed else { return }
     do {
+      // A backlog is folded in slices that leave the applications their share of the lock.
+      while let (fold, position) = try await store.foldBacklog() {
+        await owner?.folded(fold, position)
+      }
       let (opened, position) = try await store.run { (store) throws(StoreError) in
         (try store.openExport(scope, at: .now), store.position)
       }
@@ -166,8 +180,11 @@ actor PeerSession {
   private func closeExport() async {
     guard let export else { return }
     self.export = nil
-    // Closing cannot fail: the snapshot is only let go.
-    try? await store.run { (store) throws(StoreError) in store.closeExport(export) }
+    do {
+      try await store.run { (store) throws(StoreError) in try store.closeExport(export) }
+    } catch {
+      await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
+    }
   }
 
   /// Sees to it that the machine gets its tick in time.
@@ -190,18 +207,25 @@ actor PeerSession {
     await feed(.tick)
   }
 
-  /// Gives the last words a moment to leave, then lets go of everything.
-  private func finish() async {
+  /// Ends the reading: at once if the peer said so, else when it has hung up after our last words.
+  ///
+  /// A socket that is closed with unread bytes in it resets the connection, and a reset can
+  /// overtake the last words. So they get a moment, and what still comes is read and dropped.
+  private func close(byPeer: Bool) {
     isClosed = true
     timer?.cancel()
-    let writer = outbox.task
-    let watch = Task { [channel] in
-      try? await Task.sleep(for: .seconds(1))
+    if byPeer { return channel.close() }
+    hangUp = Task { [channel] in
+      guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
       channel.close()
     }
-    await writer?.value
-    watch.cancel()
+  }
+
+  /// Lets go of everything.
+  private func finish() async {
+    hangUp?.cancel()
     channel.close()
+    await outbox.task?.value
     await exportTask?.value
     await closeExport()
   }

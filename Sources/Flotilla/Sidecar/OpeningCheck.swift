@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import Store
 
@@ -18,16 +19,62 @@ struct OpeningCheck {
     guard let meta else {
       throw FlotillaError(
         .notInitialised, "\(path) is not a replica yet",
-        remedy: "flotilla init \(path) makes a new site; flotilla join \(path) CODE joins one.")
+        remedy:
+          "flotilla init \(shellWord(path)) makes a new site; flotilla join \(shellWord(path)) "
+          + "CODE joins one."
+      )
     }
+    try checkAccess()
     guard sidecar.exists else { throw moved(from: meta.path) }
     guard try sidecar.record().node == meta.node else {
       throw FlotillaError(
         .movedWithoutFolder, "\(sidecar.folder) belongs to another copy of this database",
         remedy: "Put the right folder beside \(sidecar.database), or start over with: "
-          + "flotilla leave \(path) --force")
+          + "flotilla leave \(shellWord(path)) --force")
     }
+    try refuseCopy(of: meta.path, node: meta.node)
     return sidecar.database
+  }
+
+  /// Refuses what is no file: SQLite would only say that the disk has an error.
+  func checkKind() throws(FlotillaError) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+    let kind = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
+    throw FlotillaError(
+      .notADatabase, "\(path) is \(kind)", remedy: "Give the path of an SQLite database file.")
+  }
+
+  /// Refuses a file that cannot be made, because there is nothing to make it in.
+  func checkFolder() throws(FlotillaError) {
+    let folder = Sidecar.folder(of: sidecar.database)
+    guard access(folder, F_OK) != 0 else { return }
+    throw FlotillaError(
+      .notADatabase, "there is no folder \(folder): \(String(cString: strerror(errno)))",
+      remedy: "Make it first: mkdir -p \(shellWord(folder))")
+  }
+
+  /// The folder of another user looks as if it were not there.
+  private func checkAccess() throws(FlotillaError) {
+    guard access(sidecar.folder, F_OK) == 0, access(sidecar.folder, R_OK | X_OK) != 0 else {
+      return
+    }
+    throw FlotillaError(
+      .readOnly, "\(sidecar.folder) belongs to another user",
+      remedy: "Run as the owner of the database.")
+  }
+
+  /// Two copies that write as one node would give the same numbers to different edits.
+  private func refuseCopy(of old: String?, node: String?) throws(FlotillaError) {
+    guard let old, old != sidecar.database else { return }
+    let other = FileIdentity(path: old)
+    guard other != FileIdentity(path: ""), other != FileIdentity(path: sidecar.database),
+      let record = try? Sidecar(database: old).record(), record.node == node
+    else { return }
+    throw FlotillaError(
+      .movedWithoutFolder, "\(path) is a copy of \(old), and both would be the same node",
+      remedy: "Remove one of them, or make this one a node of its own: flotilla leave "
+        + "\(shellWord(path)) --force, then join again.")
   }
 
   /// Opens the file to look at it; nothing is changed.
@@ -35,8 +82,9 @@ struct OpeningCheck {
     guard FileIdentity(path: path) != FileIdentity(path: "") else {
       throw FlotillaError(
         .notADatabase, "there is no file \(path)",
-        remedy: "Check the name; flotilla init \(path) makes a new database.")
+        remedy: "Check the name; flotilla init \(shellWord(path)) makes a new database.")
     }
+    try checkKind()
     do {
       let connection = try Connection(path: sidecar.database)
       connection.setBusyTimeout(milliseconds: 5_000)
@@ -63,13 +111,15 @@ struct OpeningCheck {
       return FlotillaError(
         .movedWithoutFolder, "the folder \(sidecar.folder) is missing",
         remedy: "Put it back beside the database, or start over with: "
-          + "flotilla leave \(path) --force")
+          + "flotilla leave \(shellWord(path)) --force")
     }
     return FlotillaError(
       .movedWithoutFolder,
       "this database was set up at \(before), and its folder is not beside it at "
         + sidecar.database,
-      remedy: "mv \(old)-flotilla \(sidecar.folder)   (for a copy: flotilla leave \(path) "
+      remedy:
+        "mv \(shellWord(old + "-flotilla")) \(shellWord(sidecar.folder))   (for a copy: "
+        + "flotilla leave \(shellWord(path)) "
         + "--force, then join again)")
   }
 }

@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Synchronization
 
 /// The folder `DB-flotilla/` beside the database: what belongs to this copy on this machine.
 struct Sidecar: Sendable {
@@ -34,6 +35,12 @@ struct Sidecar: Sendable {
     defer { free(folder) }
     let base = String(cString: folder)
     return (base == "/" ? "" : base) + "/" + url.lastPathComponent
+  }
+
+  /// The folder in which a file is, by its absolute path.
+  static func folder(of file: String) -> String {
+    let folder = file.prefix(upTo: file.lastIndex(of: "/") ?? file.startIndex)
+    return folder.isEmpty ? "/" : String(folder)
   }
 
   var exists: Bool { FileManager.default.fileExists(atPath: recordPath) }
@@ -108,11 +115,18 @@ struct Sidecar: Sendable {
   }
 }
 
-/// Held while this process is the one that writes Flotilla's tables; released with the object.
+/// Held while this process is the one that writes Flotilla's tables; at the latest released with
+/// the object.
 final class FileLock: Sendable {
-  private let descriptor: Int32
+  /// Negative once it is released.
+  private let descriptor: Atomic<Int32>
 
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  init(_ descriptor: Int32) { self.descriptor = Atomic(descriptor) }
 
-  deinit { close(descriptor) }
+  func release() {
+    let held = descriptor.exchange(-1, ordering: .relaxed)
+    if held >= 0 { close(held) }
+  }
+
+  deinit { release() }
 }

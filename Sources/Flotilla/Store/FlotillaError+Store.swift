@@ -29,7 +29,8 @@ extension FlotillaError {
     } else if error.isCorrupt {
       self.init(
         .notADatabase, "\(path) is damaged: \(error.message)",
-        remedy: "Run: sqlite3 \(path) '.recover', or restore a copy; nothing was changed.")
+        remedy: "Run: sqlite3 \(shellWord(path)) '.recover', or restore a copy; nothing was "
+          + "changed.")
     } else if error.isReadOnly {
       self.init(
         .readOnly, "\(path) or its folder cannot be written",
@@ -37,7 +38,7 @@ extension FlotillaError {
     } else if error.isFull {
       self.init(
         .diskFull, "the disk that holds \(path) is full",
-        remedy: "Make room; nothing was lost, and the work goes on by itself.")
+        remedy: "Make room and try again; nothing was lost, and a running node goes on by itself.")
     } else if error.isBusy {
       self.init(
         .locked, "\(path) was locked by another program for too long",

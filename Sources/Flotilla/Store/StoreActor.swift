@@ -4,7 +4,7 @@ import Store
 /// The one owner of an open replica; all work on the file happens on its queue.
 actor StoreActor {
   private let executor: QueueExecutor
-  fileprivate let store: Store
+  private var store: Store?
   private var courtesy = Courtesy()
   fileprivate var isShared = true
 
@@ -19,14 +19,24 @@ actor StoreActor {
   func run<Result: Sendable>(
     _ body: @Sendable (Store) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try body(store)
+    try body(opened())
+  }
+
+  /// Closes the file; whatever comes later fails.
+  func close() { store = nil }
+
+  private func opened() throws(StoreError) -> Store {
+    guard let store else { throw StoreError(.closed, "the replica was closed") }
+    return store
   }
 
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
   func merge(_ merge: Merge) async throws(StoreError) -> (MergeOutcome, Position) {
+    while try await foldBacklog() != nil {}
     let isBulk = isShared && (merge.end == nil || merge.rowsBefore > 0)
     if isBulk { await wait(until: courtesy.nextHold) }
     let start = Uptime.now
+    let store = try opened()
     let outcome = try store.merge(merge, at: .now)
     if isBulk { courtesy.held(from: start, to: Uptime.now) }
     return (outcome, store.position)
@@ -36,12 +46,17 @@ actor StoreActor {
   func fold() async throws(StoreError) -> (FoldResult, Position) {
     await wait(until: courtesy.nextHold)
     let start = Uptime.now
+    let store = try opened()
     let result = try store.fold(at: .now)
     if result.hasMore { courtesy.held(from: start, to: Uptime.now) }
     return (result, store.position)
   }
 
-  func position() -> Position { store.position }
+  /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
+  func foldBacklog() async throws(StoreError) -> (FoldResult, Position)? {
+    guard try opened().hasBacklog() else { return nil }
+    return try await fold()
+  }
 
   private func wait(until moment: Int64) async {
     let pause = moment - Uptime.now
@@ -49,10 +64,6 @@ actor StoreActor {
     // Cancelled: the caller finds out by itself.
     try? await Task.sleep(for: .milliseconds(pause))
   }
-}
-
-extension StoreActor {
-  func schemaHash() -> UInt64 { store.schemaHash }
 }
 
 extension StoreActor {

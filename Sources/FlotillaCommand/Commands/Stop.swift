@@ -6,8 +6,8 @@ enum Stop {
     name: "stop",
     summary: "stops the running node",
     discussion: """
-      Returns when the node has stopped. A node that serves several databases stops
-      for all of them.
+      Returns when the node has stopped. A process that serves several databases goes
+      on with the others and ends with the last one.
       """,
     parameters: [.database],
     body: run)

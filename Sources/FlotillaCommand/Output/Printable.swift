@@ -1,3 +1,5 @@
+import Flotilla
+
 /// Makes text safe to show: what a peer or a row brings must not steer the terminal.
 ///
 /// Control characters and the marks that turn the direction of writing are shown as escapes.
@@ -20,14 +22,5 @@ private func isSteering(_ scalar: Unicode.Scalar) -> Bool {
   }
 }
 
-/// Writes a path or name so that a POSIX shell takes it as one word.
-func shellWord(_ text: String) -> String {
-  let harmless = "0123456789/._-+=:,@%".unicodeScalars
-  let plain = text.unicodeScalars.allSatisfy {
-    $0.properties.isAlphabetic || harmless.contains($0)
-  }
-  if plain, !text.isEmpty { return text }
-  return "'"
-    + printable(text).split(separator: "'", omittingEmptySubsequences: false)
-    .joined(separator: "'\\''") + "'"
-}
+/// A path or name as one word of a shell, safe to show.
+func shellWord(_ text: String) -> String { printable(Flotilla.shellWord(text)) }

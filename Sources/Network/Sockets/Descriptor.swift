@@ -1,3 +1,6 @@
+// For `pollfd` alone: in a build of the whole module the compiler takes it for Avahi's, whose
+// headers include the system's.
+import CAvahi
 import CLinux
 import Glibc
 

@@ -1,3 +1,6 @@
+// For `timeval` alone: in a build of the whole module the compiler takes it for Avahi's, whose
+// headers include the system's.
+import CAvahi
 import CLinux
 import Dispatch
 import Glibc

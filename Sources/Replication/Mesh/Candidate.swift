@@ -7,6 +7,9 @@ struct Candidate: Sendable {
   /// An address that keeps failing is tried this often, in ms; more seldom with many of them.
   static let slowest: Int64 = 2_500
 
+  /// A connection that ends sooner than this, in ms, is dialled again more and more slowly.
+  static let shortStay: Int64 = 5_000
+
   /// The node that answered there last, if any.
   var node: Identity?
   /// Its random name on the air, if discovery named it.
@@ -16,6 +19,8 @@ struct Candidate: Sendable {
   var isSelf = false
   var isDialling = false
   var failures = 0
+  /// Connections in a row that ended as soon as they were up.
+  var shortStays = 0
   var nextTry: Int64
 
   init(nextTry: Int64) { self.nextTry = nextTry }

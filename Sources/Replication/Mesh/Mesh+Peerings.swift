@@ -1,7 +1,8 @@
 extension Mesh {
   /// A session is up: learns who is where, and keeps one of two connections to one node.
   mutating func open(
-    _ id: ConnectionID, _ hello: Hello, dialled: String?, _ directives: inout [Directive]
+    _ id: ConnectionID, _ hello: Hello, dialled: String?, _ now: Instant,
+    _ directives: inout [Directive]
   ) {
     if let dialled {
       candidates[dialled]?.node = hello.node
@@ -13,7 +14,8 @@ extension Mesh {
       }
     }
     let fresh = Peering(
-      id: id, node: hello.node, run: hello.run, weDialled: dialled != nil, address: dialled)
+      id: id, node: hello.node, run: hello.run, weDialled: dialled != nil, address: dialled,
+      since: now.uptime)
     for old in peerings.values.sorted(by: { $0.id < $1.id }) where old.node == hello.node {
       guard let loser = loser(of: old, and: fresh) else { continue }
       directives.append(.drop(loser.id, Bye(.duplicate, "connected already")))

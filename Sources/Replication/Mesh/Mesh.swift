@@ -18,6 +18,8 @@ package struct Mesh: Sendable {
     /// A session is up; `dialled` is the address if this side dialled.
     case opened(ConnectionID, Hello, dialled: String?)
     case closed(ConnectionID)
+    /// A member has left the site.
+    case left(Identity)
     /// The peer turned out to be this node itself.
     case isSelf(address: String)
     case tick
@@ -38,6 +40,8 @@ package struct Mesh: Sendable {
     var run: UInt64
     var weDialled: Bool
     var address: String?
+    /// The uptime at which it was opened.
+    var since: Int64
   }
 
   package let node: Identity
@@ -51,7 +55,11 @@ package struct Mesh: Sendable {
     switch input {
     case .discovered(let service, let address):
       guard candidates[address] != nil || candidates.count < Candidate.limit else { break }
-      update(address, now) { $0.service = service }
+      update(address, now) {
+        // An address that was ours may be another's today.
+        if $0.service != service { $0.isSelf = false }
+        $0.service = service
+      }
     case .lost(let service):
       for (address, candidate) in candidates where candidate.service == service {
         candidates[address]?.service = nil
@@ -69,9 +77,13 @@ package struct Mesh: Sendable {
         candidates[address] = nil
       }
     case .opened(let id, let hello, let dialled):
-      open(id, hello, dialled: dialled, &directives)
+      open(id, hello, dialled: dialled, now, &directives)
     case .closed(let id):
       if let peering = peerings.removeValue(forKey: id) { release(peering, now) }
+    case .left(let node):
+      for (address, candidate) in candidates where candidate.node == node {
+        candidates[address] = nil
+      }
     case .isSelf(let address):
       candidates[address]?.isDialling = false
       candidates[address]?.isSelf = true
@@ -95,6 +107,7 @@ package struct Mesh: Sendable {
     // The lower node id dials, the other after a while; hearing it again is no reason to wait.
     let waits = node < self.node && known?.node != node
     update(address, now) {
+      if $0.node != node { $0.isSelf = false }
       if waits, $0.failures == 0 {
         $0.nextTry = max($0.nextTry, now.uptime + 1_500)
       }
@@ -129,8 +142,11 @@ package struct Mesh: Sendable {
     let isLower = node < peering.node
     for (address, candidate) in candidates where candidate.node == peering.node {
       if candidate.isDialling, address != peering.address { continue }
+      let stays = now.uptime - peering.since < Candidate.shortStay ? candidate.shortStays + 1 : 0
+      let pause = Int64(isLower ? 200 : 700) << Int64(max(0, min(stays, 10) - 1))
       candidates[address]?.isDialling = false
-      candidates[address]?.retry(at: now.uptime + (isLower ? 200 : 700))
+      candidates[address]?.shortStays = stays
+      candidates[address]?.retry(at: now.uptime + min(pause, Candidate.slowest))
     }
   }
 }

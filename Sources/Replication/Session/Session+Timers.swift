@@ -5,6 +5,10 @@ extension Session {
     static let quiet: Int64 = 3_000
     /// A silent link is dead after this long.
     static let silence: Int64 = 10_000
+    /// Who has not said Hello by then is let go, however busy the stream is.
+    static let greeting: Int64 = 10_000
+    /// So long may a joiner take in all.
+    static let pairing: Int64 = 60_000
     /// Clocks are compared this often.
     static let clockCheck: Int64 = 60_000
     /// Digests are compared bucket by bucket at most this often.
@@ -12,7 +16,7 @@ extension Session {
     /// How long changes of the frontier are gathered before the peer is told.
     static let gathering: Int64 = 20
 
-    private let start: Int64
+    let start: Int64
     private(set) var lastHeard: Int64
     private(set) var lastSent: Int64
     var lastClockCheck: Int64
@@ -43,7 +47,8 @@ extension Session {
     let silence = incoming.isMerging ? .max : timers.silenceDue
     switch state {
     case .closed: return .max
-    case .greeting, .pairing: return silence
+    case .greeting: return min(silence, timers.start + Timers.greeting)
+    case .pairing: return min(silence, timers.start + Timers.pairing)
     case .open:
       return min(silence, timers.pingDue, timers.haveDue ?? .max, timers.relayDue ?? .max)
     }
@@ -55,7 +60,12 @@ extension Session {
       let seconds = Timers.silence / 1000
       return fail(Bye(.silent, "no word for \(seconds) seconds"), &directives)
     }
-    guard state == .open else { return }
+    guard state == .open else {
+      // Strangers must not hold a place by a byte now and then.
+      let limit = state == .greeting ? Timers.greeting : Timers.pairing
+      guard now.uptime - timers.start >= limit else { return }
+      return fail(Bye(.silent, "no introduction within \(limit / 1000) seconds"), &directives)
+    }
     if let due = timers.haveDue, due <= now.uptime { sendHave(asks: false, &directives, now) }
     if let due = timers.relayDue, due <= now.uptime { considerExport(&directives, now) }
     if timers.pingDue <= now.uptime { sendPing(&directives, now) }

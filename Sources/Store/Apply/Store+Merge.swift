@@ -18,22 +18,37 @@ extension Store {
   package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
     let rows = try decode(merge)
     try foldBacklog(at: now)
-    // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is.
-    let isSlice = merge.end == nil
+    // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
+    // and with it all that came before. Edits of our own always are: they may be exported next.
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
-    if isSlice && isQuiet { try setSynchronous("NORMAL") }
-    defer { if isSlice && isQuiet { try? setSynchronous("FULL") } }
-    return try transaction {
+    do {
+      return try apply(rows, of: merge, isDurable: merge.end != nil || !isQuiet, at: now)
+    } catch {
+      guard error.code == .backlog else { throw error }
+      return try apply(rows, of: merge, isDurable: true, at: now)
+    }
+  }
+
+  /// Throws `.backlog` if the commit need not be durable and something was written meanwhile.
+  private func apply(
+    _ rows: [ShapedRow], of merge: Merge, isDurable: Bool, at now: Instant
+  ) throws(StoreError) -> MergeOutcome {
+    try transaction(isDurable: isDurable) {
       var edits = Edits(from: origins.frontier[own])
+      if !isDurable, try !Journal.isEmpty(on: connection) {
+        throw StoreError(.backlog, "an application has written meanwhile")
+      }
       try foldRest(&edits, at: now)
       try finish(&edits)
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
+      // A table that became the site's just now is still to be compared.
+      let more = try comparing() != nil
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: FoldResult(versions: edits.count, push: edits.push(own), hasMore: false),
+        fold: FoldResult(versions: edits.count, push: more ? nil : edits.push(own), hasMore: more),
         shelved: shelved)
     }
   }
@@ -44,20 +59,17 @@ extension Store {
     var row: WireRow
   }
 
-  private func setSynchronous(_ level: String) throws(StoreError) {
-    try reporting { () throws(SQLiteError) in
-      try connection.execute("PRAGMA synchronous = \(level)")
-    }
-  }
-
   /// Folds what waits until it fits into one slice.
   private func foldBacklog(at now: Instant) throws(StoreError) {
+    while try hasBacklog() { _ = try fold(at: now) }
+  }
+
+  /// Whether what waits to be folded is more than one slice.
+  package func hasBacklog() throws(StoreError) -> Bool {
     try inspectSchema()
-    while true {
-      let count = try reporting { () throws(SQLiteError) in try Journal.count(on: connection) }
-      let isComparing = try reporting { () throws(SQLiteError) in try comparing() != nil }
-      guard count >= pace.journalEntries || isComparing else { return }
-      _ = try fold(at: now)
+    return try reporting { () throws(SQLiteError) in
+      if try Journal.holds(pace.journalEntries, on: connection) { return true }
+      return try comparing() != nil
     }
   }
 

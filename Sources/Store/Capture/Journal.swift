@@ -85,6 +85,12 @@ package enum Journal {
     Int(try connection.scalar("SELECT count(*) FROM main.\(table)").integer ?? 0)
   }
 
+  /// Whether there are at least `count` entries, without counting them all.
+  static func holds(_ count: Int, on connection: Connection) throws(SQLiteError) -> Bool {
+    let sql = "SELECT 1 FROM main.\(table) LIMIT 1 OFFSET ?"
+    return try connection.row(sql, [.integer(Int64(count - 1))]) != nil
+  }
+
   /// Forgets the entries from `id` on, which must have been folded in this transaction.
   package static func deleteFrom(_ id: Int64, on connection: Connection) throws(SQLiteError) {
     try connection.run("DELETE FROM main.\(table) WHERE id >= ?", [.integer(id)])

@@ -27,6 +27,8 @@ final class Export {
   var last: Dot?
   /// A row that was read but did not fit into the last batch.
   var waiting: Item?
+  /// Tables in which a row was missing though its version is live.
+  var suspects: Set<Int64> = []
   /// Only rows of these digest buckets, if set.
   let buckets: Set<Int>?
 

@@ -44,8 +44,12 @@ extension Store {
     return OpenedExport(id: id, covers: export.covers, rows: export.rows, fold: folded)
   }
 
-  package func closeExport(_ id: Int64) {
-    exports[id] = nil
+  /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
+  package func closeExport(_ id: Int64) throws(StoreError) {
+    guard let export = exports.removeValue(forKey: id), !export.suspects.isEmpty else { return }
+    try transaction {
+      for table in export.suspects { try compare(table) }
+    }
   }
 
   private func openReader() throws(StoreError) -> Connection {

@@ -5,7 +5,8 @@ import SQLite
 package struct FoldResult: Sendable {
   /// New versions of this replica.
   package var versions: Int
-  /// The same, encoded for a push, if they are few.
+  /// The same, encoded for a push, if they are few and nothing else waits: a slice may end in the
+  /// middle of a transaction.
   package var push: Push?
   /// True if the journal holds more, or a table is still being compared.
   package var hasMore: Bool
@@ -29,7 +30,8 @@ extension Store {
       var edits = Edits(from: origins.frontier[own])
       let more = try foldSlice(&edits, at: now)
       try finish(&edits)
-      return FoldResult(versions: edits.count, push: edits.push(own), hasMore: more)
+      return FoldResult(
+        versions: edits.count, push: more ? nil : edits.push(own), hasMore: more)
     }
   }
 

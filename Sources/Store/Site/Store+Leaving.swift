@@ -11,7 +11,12 @@ extension Store {
 
   /// The same for a file whose set-up cannot be read any more.
   package static func remove(path: String) throws(StoreError) {
-    try remove(from: try connect(path), journalMode: nil)
+    let connection = try connect(path)
+    // Gives back the room of the log, if there is any.
+    _ = try? connection.scalar("PRAGMA wal_checkpoint(TRUNCATE)")
+    // An older or damaged set-up may not tell; then the file stays in WAL mode, which is safe.
+    let mode = try? Meta(connection: connection).text(.journalMode)
+    try remove(from: connection, journalMode: mode)
   }
 
   private static func remove(

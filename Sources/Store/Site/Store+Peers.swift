@@ -41,20 +41,35 @@ extension Store {
     }
   }
 
-  package func save(_ peer: KnownPeer) throws(StoreError) {
+  /// Remembers members, all in one commit.
+  package func save(_ peers: [KnownPeer]) throws(StoreError) {
+    guard !peers.isEmpty else { return }
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        for peer in peers { try save(peer) }
+      }
+    }
+  }
+
+  /// Forgets a member that has left the site.
+  package func forget(_ node: Identity) throws(StoreError) {
+    _ = try reporting { () throws(SQLiteError) in
+      try connection.run("DELETE FROM _flotilla_peer WHERE node = ?", [.string(node.description)])
+    }
+  }
+
+  private func save(_ peer: KnownPeer) throws(SQLiteError) {
     var writer = ByteWriter()
     writer.frontier(peer.frontier)
     let frontier = writer.bytes
-    _ = try reporting { () throws(SQLiteError) in
-      try connection.run(
-        """
-        INSERT OR REPLACE INTO _flotilla_peer(node, name, address, seen, offset, frontier)
-        VALUES (?, ?, ?, ?, ?, ?)
-        """,
-        [
-          .string(peer.node.description), .string(peer.name), .string(peer.address),
-          peer.seen.map { .integer($0) } ?? .null, .integer(peer.clockOffset), .blob(frontier),
-        ])
-    }
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO _flotilla_peer(node, name, address, seen, offset, frontier)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .string(peer.node.description), .string(peer.name), .string(peer.address),
+        peer.seen.map { .integer($0) } ?? .null, .integer(peer.clockOffset), .blob(frontier),
+      ])
   }
 }

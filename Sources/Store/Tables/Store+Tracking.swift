@@ -158,6 +158,8 @@ extension Store {
   }
 
   /// Notices a changed schema: renews triggers, reads the columns again, unpacks the shelf.
+  ///
+  /// When a replica is opened there is mostly nothing to do, and to look needs no write lock.
   func inspectSchema() throws(StoreError) {
     let current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     guard current != schemaVersion else { return }

@@ -64,6 +64,26 @@ import Testing
     #expect(it.feed(.heard(node: Self.middle, address: "m:1")).isEmpty)
   }
 
+  @Test func `an address that was our own is dialled once it is said to be another's`() {
+    var it = Clocked()
+    #expect(it.feed(.discovered(service: "s", address: "a:1")) == [.dial(address: "a:1")])
+    it.feed(.isSelf(address: "a:1"))
+    #expect(it.feed(.discovered(service: "s", address: "a:1")).isEmpty)
+    #expect(it.wait(60_000).isEmpty)
+    #expect(it.feed(.discovered(service: "t", address: "a:1")) == [.dial(address: "a:1")])
+    it.feed(.isSelf(address: "a:1"))
+    #expect(it.feed(.heard(node: Self.high, address: "a:1")) == [.dial(address: "a:1")])
+  }
+
+  @Test func `the addresses of a member that left are forgotten`() {
+    var it = Clocked()
+    it.feed(.heard(node: Self.high, address: "h:1"))
+    it.open(1, Self.high, dialled: "h:1")
+    it.feed(.left(Self.high))
+    #expect(it.feed(.closed(1)).isEmpty)
+    #expect(it.wait(60_000).isEmpty && it.mesh.deadline == nil)
+  }
+
   @Test func `who is connected is not dialled, and is dialled again when the session ends`() {
     for (peer, pause) in [(Self.high, 200), (Self.low, 700)] as [(Identity, Int64)] {
       var it = Clocked()
@@ -132,6 +152,21 @@ import Testing
     it.feed(.discovered(service: "t", address: "a"))
     it.feed(.dialFailed(address: "a"))
     #expect(it.mesh.deadline == it.now.uptime + 500)
+  }
+
+  @Test func `a peer whose connections end at once is dialled more and more slowly`() {
+    var it = Clocked()
+    var pauses: [Int64] = []
+    for id in 1...6 as ClosedRange<Mesh.ConnectionID> {
+      it.open(id, Self.high, dialled: "h")
+      it.feed(.closed(id))
+      pauses.append((it.mesh.deadline ?? 0) - it.now.uptime)
+    }
+    #expect(pauses == [200, 400, 800, 1_600, 2_500, 2_500])
+    it.open(7, Self.high, dialled: "h")
+    it.now.uptime += 6_000
+    it.feed(.closed(7))
+    #expect((it.mesh.deadline ?? 0) - it.now.uptime == 200)
   }
 
   @Test func `waking tries everything at once`() {

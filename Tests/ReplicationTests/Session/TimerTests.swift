@@ -50,6 +50,22 @@ import Testing
     #expect(it.wait(1).bye == .silent)
   }
 
+  @Test func `a stranger does not keep its place by a byte now and then`() {
+    var greeting = Conversation()
+    greeting.feed(.connected)
+    greeting.wait(6_000)
+    greeting.feed(.heard)
+    #expect(greeting.wait(3_999).isEmpty && greeting.wait(1).bye == .silent)
+    var pairing = Conversation()
+    pairing.feed(.connected)
+    pairing.hear(.hello(pairing.peerHello(purpose: .join, site: .none)))
+    for _ in 0..<9 {
+      #expect(pairing.wait(6_000).isEmpty)
+      pairing.feed(.heard)
+    }
+    #expect(pairing.wait(5_999).isEmpty && pairing.wait(1).bye == .silent)
+  }
+
   @Test func `who does not say Hello, or joins and says nothing, is let go`() {
     var greeting = Conversation()
     greeting.feed(.connected)

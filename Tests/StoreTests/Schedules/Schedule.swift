@@ -136,7 +136,7 @@ struct Schedule {
     guard let link = links.removeValue(forKey: pair) else { return }
     tell("cut \(pair)")
     for side in link.sides {
-      if let id = side.export?.id { nodes[side.node].replica.store.closeExport(id) }
+      if let id = side.export?.id { try? nodes[side.node].replica.store.closeExport(id) }
       // A merge that was under way may still be committed, or not.
       if let merge = side.merge, random.chance(50) { try commit(merge, at: side.node) }
     }
@@ -179,7 +179,7 @@ struct Schedule {
 
   private mutating func closeExport(_ pair: [Int], _ side: Int) {
     if let id = links[pair]?.sides[side].export?.id {
-      nodes[pair[side]].replica.store.closeExport(id)
+      try? nodes[pair[side]].replica.store.closeExport(id)
     }
     links[pair]?.sides[side].export = nil
   }

@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import Network
+
+/// Carries the bytes of connections on loopback to and fro and counts them.
+final class CountingProxy: Sendable {
+  private struct State: Sendable {
+    var sockets: [Int32] = []
+    var bytes = 0
+    var isClosed = false
+  }
+
+  let address: String
+  private let target: String
+  private let listener: Int32
+  private let state = Locked(State())
+
+  init(to target: String) throws {
+    let port = try freePort(on: "127.0.0.1")
+    self.address = "127.0.0.1:\(port)"
+    self.target = target
+    self.listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var own = loopback("127.0.0.1", port: port)
+    let code = withUnsafePointer(to: &own) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard code == 0, listen(listener, 8) == 0 else { throw BenchError("the proxy cannot listen") }
+    Thread.detachNewThread { self.accept() }
+  }
+
+  /// Bytes of both ways since the last cut.
+  var bytes: Int { state.withLock { $0.bytes } }
+  var isConnected: Bool { state.withLock { !$0.sockets.isEmpty } }
+
+  /// Breaks all connections and counts from zero.
+  func cut() {
+    state.withLock { state in
+      for raw in state.sockets { shutdown(raw, Int32(SHUT_RDWR)) }
+      state.sockets = []
+      state.bytes = 0
+    }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    shutdown(listener, Int32(SHUT_RDWR))
+    cut()
+  }
+
+  private func accept() {
+    while true {
+      let client = Glibc.accept(listener, nil, nil)
+      guard client >= 0, !state.withLock({ $0.isClosed }) else { break }
+      guard let server = dial(target) else {
+        Glibc.close(client)
+        continue
+      }
+      state.withLock { $0.sockets += [client, server] }
+      let ways = Locked(2)
+      Thread.detachNewThread { self.carry(client, server, ways) }
+      Thread.detachNewThread { self.carry(server, client, ways) }
+    }
+    Glibc.close(listener)
+  }
+
+  private func carry(_ source: Int32, _ target: Int32, _ ways: Locked<Int>) {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = read(source, &buffer, buffer.count)
+      guard count > 0 else { break }
+      state.withLock { if $0.sockets.contains(source) { $0.bytes += count } }
+      var sent = 0
+      while sent < count {
+        let step = buffer[sent..<count].withUnsafeBytes {
+          send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard step > 0 else { break }
+        sent += step
+      }
+      guard sent == count else { break }
+    }
+    shutdown(target, Int32(SHUT_RDWR))
+    state.withLock { $0.sockets.removeAll { $0 == source } }
+    let isLast = ways.withLock { count in
+      count -= 1
+      return count == 0
+    }
+    if isLast {
+      Glibc.close(source)
+      Glibc.close(target)
+    }
+  }
+}

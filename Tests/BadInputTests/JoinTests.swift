@@ -1,0 +1,155 @@
+import Foundation
+import Glibc
+import Testing
+
+extension BadInputTests {
+  /// Codes that do not fit, and files that have something in them already.
+  @Suite struct JoinTests {
+    @Test func `what is wrong with a code is told, and nothing is left behind`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let good = try await desk.succeed("invite", "a.db")
+        let short = try await desk.succeed("invite", "a.db", "--ttl", "1s")
+        try await Task.sleep(for: .seconds(1.1))
+        let reachable = ["--at", node.address]
+        for (code, place, why) in [
+          ("K7QF", reachable, "it has 4 characters, not 22"),
+          ("K7QF-M2XD-9TRA-PZ4C-HJ3V-9U", reachable, "\"U\" does not occur in codes"),
+          ("K7QF-M2XD-9TRA-PZ4C-HJ3V-9S", reachable, "its last group does not fit"),
+          ("K7QF-M2XD-9TRA-PZ4C-HJ3V-9R", reachable, "knows no such code"),
+          (short, reachable, "the code has expired"),
+          (good, ["--at", "127.0.0.1:9"], "no node answers at 127.0.0.1:9"),
+          (good, ["--at", "nowhere.invalid:7391"], "no node answers at nowhere.invalid"),
+          (good, [], "no inviting node was found"),
+        ] {
+          let outcome = try await desk.run(["flotilla", "join", "j.db", code] + place, within: 30)
+          #expect(outcome.status == 1, "\(why)")
+          #expect(outcome.error.contains(why), "\(why): \(outcome)")
+          #expect(try desk.names("j.db").isEmpty, "\(why)")
+        }
+        #expect(try await desk.flotilla("join", "j.db", good, "--at", "").status == 2)
+      }
+    }
+
+    @Test func `of two joiners with one code one gets in, the other keeps nothing`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let code = try await desk.succeed("invite", "a.db")
+        async let one = desk.flotilla("join", "one.db", code, "--at", node.address)
+        async let two = desk.flotilla("join", "two.db", code, "--at", node.address)
+        let outcomes = try await [one, two]
+        #expect(outcomes.map(\.status).sorted() == [0, 1])
+        let loser = outcomes[0].status == 1 ? 0 : 1
+        #expect(outcomes[loser].error.contains("the code was used already"))
+        #expect(try desk.names(["one.db", "two.db"][loser]).isEmpty)
+        let late = try await desk.flotilla("join", "three.db", code, "--at", node.address)
+        #expect(late.error.contains("the code was used already"))
+      }
+    }
+
+    @Test func `rows that were there rank below the site's, and none is lost`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 20)
+        try await desk.make("c.db", rows: 25)
+        try await desk.sql(
+          "c.db",
+          """
+          UPDATE t SET v = 'mine' WHERE id IN ('k1', 'k2');
+          CREATE TABLE other(x TEXT PRIMARY KEY); INSERT INTO other VALUES('o');
+          """)
+        let code = try await desk.succeed("invite", "a.db")
+        try await desk.succeed("join", "c.db", code, "--at", node.address)
+        _ = try await desk.start("c.db", "--peer", node.address)
+        let equal = try await eventually(within: .seconds(20)) {
+          try await desk.sql("a.db", "SELECT count(*) FROM t") == "25"
+        }
+        #expect(equal)
+        for name in ["a.db", "c.db"] {
+          #expect(try await desk.sql(name, "SELECT count(*) FROM t WHERE v = 'mine'") == "0")
+          #expect(try await desk.sql(name, "SELECT count(*) FROM t") == "25")
+        }
+        #expect(try await desk.sql("c.db", "SELECT x FROM other") == "o")
+        // The two rows that differed are kept whole; the eighteen that were equal are not.
+        #expect(try await desk.sql("c.db", "SELECT count(*) FROM _flotilla_conflict") == "2")
+        let kept = try await desk.sql("c.db", "SELECT hex(row) FROM _flotilla_conflict")
+        #expect(kept.matches(of: /6D696E65/).count == 2)
+      }
+    }
+
+    @Test func `other columns are no obstacle, another key is`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 5)
+        try await desk.sql(
+          "c.db",
+          "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, w); INSERT INTO t VALUES('k1',1),('z',2)")
+        let code = try await desk.succeed("invite", "a.db")
+        try await desk.succeed("join", "c.db", code, "--at", node.address)
+        #expect(try await desk.sql("c.db", "SELECT count(*), sum(w) FROM t") == "6|3")
+
+        try await desk.sql("d.db", "CREATE TABLE t(id INTEGER, v TEXT PRIMARY KEY)")
+        let before = try desk.bytes("d.db")
+        let second = try await desk.succeed("invite", "a.db")
+        let outcome = try await desk.flotilla("join", "d.db", second, "--at", node.address)
+        #expect(outcome.status == 1)
+        #expect(outcome.error.contains("table t has another primary key here"))
+        #expect(try desk.bytes("d.db") == before)
+        #expect(try desk.names("d.db") == ["d.db"])
+      }
+    }
+
+    @Test func `a join that was killed goes on as a node`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 40_000)
+        let code = try await desk.succeed("invite", "a.db")
+        let script = "flotilla join j.db \(code) --at \(node.address) & sleep 0.4; kill -9 $!"
+        _ = try await desk.run("sh", "-c", script)
+        guard try !desk.names("j.db-flotilla").isEmpty else { return }
+        _ = try await desk.start("j.db", "--peer", node.address)
+        let isWhole = try await eventually(within: .seconds(40)) {
+          try await desk.sql("j.db", "SELECT count(*) FROM t") == "40000"
+        }
+        #expect(isWhole)
+        #expect(try await desk.sql("j.db", "PRAGMA integrity_check") == "ok")
+      }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can mount"))
+    func `a full disk is told, and work goes on when there is room`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 20_000)
+        let code = try await desk.succeed("invite", "a.db")
+        mkdir(desk.path("small"), 0o755)
+        let look = "SELECT count(*) FROM t WHERE v = 'new'"
+        let script = """
+          mount -t tmpfs -o size=700k tmpfs small || exit 77
+          cd small; fill() { dd if=/dev/zero of=fill bs=1k 2>/dev/null; }
+          until_is() { for i in $(seq 150); do
+            [ "$(sqlite3 -cmd '.timeout 5000' j.db "$1")" = "$2" ] && return; sleep 0.2; done
+            echo "no: $1"; }
+          fill; flotilla init new.db 2>&1; ls; rm fill
+          sqlite3 x.db "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+            INSERT INTO t SELECT 'a longer key than usual ' || i FROM n" || exit 78
+          flotilla init x.db --all 2>&1; mount -o remount,size=9m .
+          flotilla leave x.db --force >/dev/null; sqlite3 x.db 'SELECT count(*) FROM t'; rm x.db*
+          mount -o remount,size=2m .; flotilla join j.db \(code) --at \(node.address) 2>&1
+          mount -o remount,size=60m .; flotilla run j.db --background --no-discovery 2>/dev/null
+          until_is 'SELECT count(*) FROM t' 20000
+          fill; sqlite3 -cmd '.timeout 5000' ../a.db "UPDATE t SET v = 'new'"; sleep 4
+          flotilla status j.db >/dev/null; echo status $?; rm fill
+          until_is "\(look)" 20000; flotilla stop j.db 2>/dev/null
+          sqlite3 j.db 'PRAGMA integrity_check'
+          """
+        let outcome = try await desk.run("unshare", "-m", "sh", "-c", script, within: 120)
+        guard outcome.status != 77 else { return }
+        let lines = outcome.output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "flotilla: the disk that holds new.db is full", "\(outcome)")
+        #expect(lines.dropFirst(2).first == "fill", "\(outcome)")
+        #expect(lines.contains { $0.contains("that holds x.db is full") }, "\(outcome)")
+        #expect(lines.contains("6000"), "\(outcome)")
+        #expect(lines.contains { $0.contains("the first copy stopped: the disk") }, "\(outcome)")
+        #expect(lines.suffix(2) == ["status 3", "ok"], "\(outcome)")
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import Testing
+
+extension BadInputTests {
+  /// Peers that are broken, foreign or no peers at all.
+  @Suite struct PeerTests {
+    @Test func `nonsense of every kind ends the connection, and the node goes on`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let site = try await desk.sql("a.db", "SELECT value FROM _flotilla_meta WHERE name='site'")
+        let before = try await desk.sql("a.db", "SELECT count(*), sum(length(v)) FROM t")
+        let files = node.openFiles
+        let fake = "\(Desk.fixtures)/fake-peer.py"
+        _ = try await desk.run("python3", fake, "\(node.port)", "all", site, within: 120)
+        let memory = node.memory
+        let told = try await desk.run("python3", fake, "\(node.port)", "all", site, within: 120)
+        let answers = Dictionary(
+          uniqueKeysWithValues: told.output.split(separator: "\n").map { line in
+            let words = line.split(separator: " ").map(String.init)
+            return (words[0], words[1])
+          })
+        let other = ["version-99": "2", "version-0": "2", "other-site": "3", "joiner-guesses": "7"]
+        let broken = ["half-hello", "cut-frame"]
+        #expect(answers.count == 28)
+        for (story, answer) in answers {
+          // A Bye may be lost when the node closes on unread bytes: then it is just closed.
+          let wanted = other[story] ?? (story == "silence" ? "6" : "4")
+          #expect(
+            answer == wanted || answer == "closed" && (broken.contains(story) || wanted == "4"),
+            "\(story)")
+        }
+        for line in [
+          "is too long", "of length 0", "unknown message type 99", "speaks protocol 99",
+          "belongs to another site", "the peer is no Flotilla node", "no word for 10 seconds",
+        ] { #expect(node.logText.contains(line), "\(line)") }
+
+        let isLetGo = try await eventually(within: .seconds(20)) { node.openFiles <= files + 3 }
+        #expect(isLetGo, "\(files) open files before, \(node.openFiles) after")
+        #expect(node.memory < memory + 40_000, "\(memory) kB, then \(node.memory) kB")
+        #expect(try await desk.sql("a.db", "SELECT count(*), sum(length(v)) FROM t") == before)
+        #expect(try await desk.sql("a.db", "PRAGMA integrity_check") == "ok")
+        #expect(try await desk.flotilla("sync", "b.db", node.address).status == 0)
+      }
+    }
+
+    @Test func `another program and another site are named in the log`() async throws {
+      try await Desk.with { desk in
+        let port = 20_000 + Int.random(in: 0..<9_000)
+        let other = try await desk.pair("other.db", "unused.db")
+        _ = try await desk.run(
+          "sh", "-c", "python3 -m http.server \(port) --bind 127.0.0.1 >web 2>&1 & echo $! >pid")
+        defer {
+          let text = try? String(contentsOfFile: desk.path("pid"), encoding: .utf8)
+          if let pid = text.flatMap({ pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }) {
+            kill(pid, SIGKILL)
+          }
+        }
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let node = try await desk.start(
+          "a.db", "--listen", "127.0.0.1:0", "--peer", "127.0.0.1:\(port)", "--peer",
+          other.address)
+        let isTold = try await eventually(within: .seconds(20)) {
+          node.logText.contains("127.0.0.1:\(port) ended")
+            && node.logText.contains("belongs to another site")
+        }
+        #expect(isTold, "\(node.logText)")
+        #expect(node.logText.matches(of: /belongs to another site/).count == 1)
+        #expect(try await desk.sql("a.db", "SELECT count(*) FROM _flotilla_peer") == "0")
+        let sync = try await desk.flotilla("sync", "a.db", other.address, "--timeout", "2s")
+        #expect(sync.status == 3)
+        #expect(sync.error.contains("no member of this site answers at \(other.address)"))
+        #expect(try await desk.flotilla("sync", "a.db", "nobody").status == 1)
+        let web = try await desk.run("curl", "-sm", "3", "http://\(node.address)/")
+        #expect(web.status != 0)
+        #expect(try await desk.flotilla("status", "a.db").status == 0)
+      }
+    }
+
+    @Test func `a port in use is an error if it was asked for`() async throws {
+      try await Desk.with { desk in
+        let first = try await desk.pair("a.db", "b.db")
+        let outcome = try await desk.flotilla("run", "b.db", "--listen", first.address)
+        #expect(outcome.status == 1)
+        #expect(outcome.error.contains("cannot listen on \(first.address)"))
+        // Without --listen the next free port is taken, remembered and taken again.
+        let node = try await desk.start("b.db")
+        #expect(node.port > 0)
+        try await desk.succeed("stop", "b.db")
+        #expect(try await desk.start("b.db").port == node.port)
+      }
+    }
+
+    @Test func `one node at a time, however the file is called`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        symlink("a.db", desk.path("link.db"))
+        for name in ["a.db", "./a.db", desk.path("a.db"), "link.db", "run/../a.db"] {
+          let outcome = try await desk.flotilla("run", name)
+          #expect(outcome.status == 1)
+          #expect(outcome.error.contains("a node runs already"))
+          #expect(try await desk.flotilla("rule", name).status == 0)
+        }
+        #expect(try desk.names("link").count == 1)
+        #expect(node.isRunning)
+        #expect(try await desk.flotilla("run", "b.db", "b.db").status == 2)
+      }
+    }
+
+    @Test func `without Avahi one line says so`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let script = "flotilla run a.db --listen 127.0.0.1:0 & sleep 3; flotilla stop a.db; wait"
+        let outcome = try await desk.run("sh", "-c", script)
+        let lines = outcome.error.split(separator: "\n").filter { $0.contains("no discovery") }
+        #expect(lines.count == 1, "\(outcome.error)")
+        #expect(outcome.error.contains("stopped"))
+      }
+    }
+  }
+}

@@ -1,0 +1,1 @@
+../LANTests/Program.swift

@@ -1,0 +1,154 @@
+import Flotilla
+import Foundation
+import Testing
+
+@testable import FlotillaCommand
+
+/// The keys of `--json`, through the built program, with two nodes at work.
+@Suite struct ContractTests {
+  /// Every object of a report by its place, with all its keys: those of the contract, then those
+  /// that were added to it.
+  static let keys: [String: Set<String>] = [
+    "init": ["site", "node", "tables", "rows", "warnings"],
+    "track": ["tables", "rows", "warnings"],
+    "rule": ["rules"],
+    "rule.rules": ["table", "rule", "acting_rule"],
+    "invite": ["code", "expires", "role", "served"],
+    "join": [
+      "site", "node", "from", "address", "rows", "bytes", "seconds", "warnings",
+    ],
+    "status": [
+      "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
+      "in_sync", "running", "remarks",
+    ],
+    "status.tables": ["name", "rule", "acting_rule", "rows"],
+    "status.peers": Self.peer,
+    "peers": ["peers"],
+    "peers.peers": Self.peer,
+    "sync": ["peers"],
+    "sync.peers": ["node", "sent_rows", "received_rows", "seconds", "error"],
+    "wait": ["reached", "missing"],
+    "sql": ["columns", "rows", "changes", "touched"],
+    "sql.touched": ["table", "key", "row"],
+    "sql.rows": ["id", "amount", "data", "void"],
+    "doctor": ["findings"],
+    "doctor.findings": ["check", "level", "text", "remedy"],
+    "leave": ["site", "node", "unsent_rows", "left"],
+  ]
+
+  private static let peer: Set<String> = [
+    "node", "id", "state", "behind_rows", "behind_seconds", "last_seen", "clock_offset_ms",
+    "address",
+  ]
+
+  @Test func `every report has the keys of the contract and no others`() async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(component: "flotilla-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let program = ReportingProgram(folder: folder)
+
+    _ = try await program.report("init", ["a.db", "--site", "S", "--name", "a"])
+    _ = try await Replica(path: "\(folder.path)/a.db").sql(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, amount, data, void)")
+    _ = try await program.report("track", ["a.db", "t", "--rule", "server-wins"])
+    let first = RunningNode(folder.appending(component: "a.db"))
+    let port = try #require(await first.port)
+    _ = try await program.report("rule", ["a.db"])
+    let invitation = try await program.report("invite", ["a.db"])
+    let code = try #require(invitation["code"] as? String)
+    _ = try await program.report(
+      "join", ["b.db", code, "--name", "b", "--at", "127.0.0.1:\(port)"])
+    let second = RunningNode(folder.appending(component: "b.db"))
+    _ = try #require(await second.port)
+
+    let wait = try await program.report("wait", ["a.db", "--for", "b"])
+    #expect(wait["reached"] as? [String] == ["b"])
+    let sync = try await program.report("sync", ["a.db"])
+    let peer = try #require((sync["peers"] as? [[String: Any]])?.first)
+    #expect(peer["error"] is NSNull)
+    let status = try await program.report("status", ["a.db"], allowing: [0, 3])
+    #expect(status["anchor"] is NSNull)
+    #expect(status["role"] as? String == "admin")
+    _ = try await program.report("peers", ["a.db"])
+    let sql = try await program.report(
+      "sql",
+      [
+        "a.db",
+        """
+        INSERT INTO t VALUES (9007199254740993, 0.5, x'00ff', NULL)
+        RETURNING id, amount, data, void
+        """,
+      ])
+    let row = try #require((sql["rows"] as? [[String: Any]])?.first)
+    #expect(row["id"] as? String == "9007199254740993")
+    #expect(row["amount"] as? Double == 0.5)
+    #expect(row["data"] as? [String: String] == ["base64": "AP8="])
+    #expect(row["void"] is NSNull)
+    _ = try await program.report("doctor", ["a.db"])
+
+    await second.stop()
+    let away = try await program.report("peers", ["a.db"])
+    let gone = try #require((away["peers"] as? [[String: Any]])?.first)
+    #expect(["away", "connecting"].contains(gone["state"] as? String))
+    _ = try await program.report("leave", ["b.db", "--force"])
+    await first.stop()
+  }
+}
+
+/// Calls the built program with `--json` and looks at the keys of what it prints.
+private struct ReportingProgram {
+  let folder: URL
+
+  func report(
+    _ command: String, _ words: [String], allowing statuses: Set<Int32> = [0]
+  ) async throws -> [String: Any] {
+    let ending = try await flotilla([command] + words + ["--json"], in: folder)
+    #expect(statuses.contains(ending.status), "\(command): \(ending.remarks)")
+    #expect(ending.results.split(separator: "\n").count == 1, "\(command)")
+    let value = try JSONSerialization.jsonObject(with: Data(ending.results.utf8))
+    let report = try #require(value as? [String: Any], "\(command)")
+    expectKeys(report, command)
+    return report
+  }
+
+  private func expectKeys(_ object: [String: Any], _ place: String) {
+    #expect(Set(object.keys) == ContractTests.keys[place], "\(place)")
+    for (key, value) in object {
+      for part in value as? [[String: Any]] ?? [] { expectKeys(part, "\(place).\(key)") }
+    }
+  }
+}
+
+/// A node of this process, which the program asks.
+private final class RunningNode: Sendable {
+  private let task: Task<Void, any Error>
+  private let log: AsyncStream<String>
+
+  init(_ path: URL) {
+    var options = RunOptions()
+    options.listen = "127.0.0.1:0"
+    options.discovery = false
+    let (log, continuation) = AsyncStream<String>.makeStream()
+    self.log = log
+    task = Task { [options] in
+      try await Replica.run(
+        [Replica(path: path.path)], options: options, log: { continuation.yield($0) }, ready: {})
+    }
+  }
+
+  /// The port, once it is known.
+  var port: String? {
+    get async {
+      for await line in log where line.contains("listens on port") {
+        return line.split(separator: " ").last.map(String.init)
+      }
+      return nil
+    }
+  }
+
+  func stop() async {
+    task.cancel()
+    _ = await task.result
+  }
+}

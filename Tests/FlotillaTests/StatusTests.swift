@@ -1,0 +1,133 @@
+import Foundation
+import Network
+import Replication
+import Testing
+
+@testable import Flotilla
+
+extension NodeTests {
+  /// What `status` claims.
+  @Suite struct `The status` {
+    @Test func `of a site of one node is in sync`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        try a.write("INSERT INTO item VALUES ('x', '1')")
+        let offline = try await a.library.status(all: false)
+        #expect(!offline.running)
+        // The edit waits for a node to take it in.
+        #expect(!offline.in_sync)
+        _ = try await site.run(a)
+        #expect(try await eventually { try await a.library.status(all: false).in_sync })
+        let status = try await a.library.status(all: true)
+        #expect(status.running)
+        #expect(status.peers == [])
+        #expect(status.anchor == nil)
+        #expect(status.tables.map(\.name) == ["item", "line"])
+        #expect(status.tables.map(\.rows) == [1, 0])
+      }
+    }
+
+    @Test func `is not in sync while every other member is away`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await first.isInSync })
+        await second.stop()
+        #expect(try await eventually { await first.connectedCount == 0 })
+        let status = try await a.library.status(all: false)
+        #expect(!status.in_sync)
+        #expect(status.peers.map(\.node) == ["b"])
+        let peer = try #require(status.peers.first)
+        #expect([.away, .connecting].contains(peer.state))
+        #expect(peer.last_seen != nil)
+        #expect(peer.address == "127.0.0.1:\(try #require(await second.port))")
+      }
+    }
+
+    @Test func `counts members that are away only with all`() async throws {
+      try await TestSite.with { site in
+        let (a, b, c) = (
+          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
+        )
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        let third = try await site.run(c, to: [first, second])
+        #expect(try await eventually { try await first.status(all: true).peers.count == 2 })
+        #expect(try await eventually { try await first.isInSync })
+        await third.stop()
+        #expect(try await eventually { await first.connectedCount == 1 })
+        #expect(try await a.library.status(all: false).in_sync)
+        #expect(try await !a.library.status(all: true).in_sync)
+      }
+    }
+
+    @Test func `does not take a peer for equal before it has spoken`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await first.isInSync })
+        await second.stop()
+        #expect(try await eventually { await first.connectedCount == 0 })
+        // Somebody who says Hello as b, and nothing else.
+        let peer = try #require(await first.peers.values.first)
+        let link = MessageLink(
+          channel: try await SocketChannel.connect(to: Endpoint(parsing: first.address)))
+        let hello = Hello(
+          version: 1, purpose: .member, site: await first.identity.site, node: peer.node, name: "b",
+          run: 1, clock: Uptime.wall, port: 0, schema: 0)
+        try await link.send(.hello(hello))
+        #expect(try await eventually { await first.connectedCount == 1 })
+        let status = try await first.status(all: false)
+        #expect(status.peers.map(\.state) == [.catchingUp])
+        #expect(!status.in_sync)
+        link.close()
+      }
+    }
+
+    @Test func `shows rules that wait for an anchor beside the one that acts`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        let set = try await a.library.rule(table: "ITEM", rule: "server-wins")
+        let entry = RuleReport.Entry(
+          table: "item", rule: "server-wins", acting_rule: "newest-wins")
+        #expect(set.rules == [entry])
+        #expect(
+          try await eventually {
+            try await b.library.rule(table: nil, rule: nil).rules.contains(entry)
+          })
+        let table = try #require(await second.status(all: false).tables.first)
+        #expect(table.rule == "server-wins")
+        #expect(table.acting_rule == "newest-wins")
+        await #expect(throws: FlotillaError.self) {
+          try await a.library.rule(table: "item", rule: "loudest-wins")
+        }
+        await #expect(throws: FlotillaError.self) {
+          try await a.library.rule(table: "nothing", rule: "server-wins")
+        }
+      }
+    }
+
+    @Test func `follows when a table is tracked or not any more`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        func names() async throws -> [String] {
+          try await second.status(all: false).tables.map(\.name)
+        }
+        #expect(try await eventually { try await names() == ["item", "line"] })
+        _ = try await a.library.untrack(["line"])
+        #expect(try await eventually { try await names() == ["item"] })
+        try a.write("INSERT INTO line VALUES ('x', 1, 'stays here')")
+        let report = try await b.library.track(.named(["line"]), rule: nil)
+        #expect(report.tables == ["line"])
+        #expect(try await eventually { try b.count("line") == 1 })
+        #expect(try await eventually { try await first.isInSync })
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Network
+import Synchronization
+
+/// A cable between two nodes: passes bytes on, counts them, and can be cut.
+actor TestProxy {
+  private let listener: Listener
+  private let target: Endpoint
+  private var accepting: Task<Void, Never>?
+  private var pairs: [(SocketChannel, SocketChannel)] = []
+  private var pipes: [Task<Void, Never>] = []
+  /// Bytes that came back from the target, over all connections.
+  private(set) var bytesBack = 0
+  /// The connection is cut once so many bytes came back.
+  private var cutAfter: Int?
+
+  init(to address: String, cutAfter: Int? = nil) async throws {
+    listener = try await Listener(host: "127.0.0.1", port: 0)
+    target = try Endpoint(parsing: address)
+    self.cutAfter = cutAfter
+  }
+
+  nonisolated var address: String { "127.0.0.1:\(listener.port)" }
+
+  func start() {
+    accepting = Task {
+      while let channel = try? await listener.accept() { await self.connect(channel) }
+    }
+  }
+
+  private func connect(_ near: SocketChannel) async {
+    guard let far = try? await SocketChannel.connect(to: target) else { return near.close() }
+    pairs.append((near, far))
+    pipes.append(Task { await self.pass(from: near, to: far, isBack: false) })
+    pipes.append(Task { await self.pass(from: far, to: near, isBack: true) })
+  }
+
+  private func pass(from: SocketChannel, to: SocketChannel, isBack: Bool) async {
+    while let bytes = try? await from.read(upTo: 16 << 10), !bytes.isEmpty {
+      if isBack {
+        bytesBack += bytes.count
+        if let limit = cutAfter, bytesBack >= limit {
+          cutAfter = nil
+          cut()
+        }
+      }
+      guard (try? await to.write(bytes)) != nil else { break }
+    }
+    from.close()
+    to.close()
+  }
+
+  /// Cuts every connection; new ones are let through.
+  func cut() {
+    for (near, far) in pairs {
+      near.close()
+      far.close()
+    }
+    pairs = []
+  }
+
+  func stop() async {
+    listener.close()
+    await accepting?.value
+    cut()
+    for pipe in pipes { await pipe.value }
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Network
+import Replication
+import SQLite
+import Store
+import Testing
+
+@testable import Flotilla
+
+/// A site in a folder of its own: replicas with nodes in this process, on loopback.
+actor TestSite {
+  static let schema = """
+    CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, text TEXT);
+    CREATE TABLE line(item TEXT NOT NULL, number INTEGER NOT NULL, text TEXT,
+      PRIMARY KEY(item, number));
+    """
+
+  let folder: String
+  private let site = RandomNumbers.identity()
+  private var nodes: [Node] = []
+  private var hasTracked = false
+
+  private init() throws {
+    folder = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  /// Makes a site, lets `body` work with it, and ends all its nodes whatever happens.
+  static func with(_ body: (TestSite) async throws -> Void) async throws {
+    let site = try TestSite()
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await body(site))
+    } catch {
+      result = .failure(error)
+    }
+    await site.end()
+    try result.get()
+  }
+
+  private func end() async {
+    for node in nodes { await node.stop() }
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// A file with the schema that is a replica of this site; the first one tracks all tables.
+  func replica(_ name: String, schema: String = TestSite.schema) async throws -> TestReplica {
+    let replica = TestReplica(name: name, path: "\(folder)/\(name).db")
+    let application = try Connection(path: replica.path, mode: .create)
+    try application.execute(schema)
+    try Replica(path: replica.path).create(
+      Store.Identities(
+        site: site, siteName: "Test", node: RandomNumbers.identity(), nodeName: name,
+        origin: RandomNumbers.origin()))
+    if !hasTracked {
+      hasTracked = true
+      _ = try await replica.library.track(.all, rule: nil)
+    }
+    return replica
+  }
+
+  /// Starts the node of a replica that knows these addresses.
+  func run(
+    _ replica: TestReplica, to peers: [String] = [], listen: String = "127.0.0.1:0",
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws -> Node {
+    var options = RunOptions()
+    options.listen = listen
+    options.peers = peers
+    options.discovery = false
+    let node = try await Node(
+      path: replica.path, mode: .lasting, options: options, log: log)
+    nodes.append(node)
+    try await node.start()
+    return node
+  }
+
+  /// Starts the node of a replica that dials these nodes.
+  func run(
+    _ replica: TestReplica, to others: [Node], listen: String = "127.0.0.1:0"
+  ) async throws -> Node {
+    var addresses: [String] = []
+    for other in others { addresses.append(try await other.address) }
+    return try await run(replica, to: addresses, listen: listen)
+  }
+}
+
+/// One replica, and the application that uses its file.
+struct TestReplica: Sendable {
+  let name: String
+  let path: String
+
+  var library: Replica { Replica(path: path) }
+
+  func write(_ sql: String) throws {
+    let connection = try Connection(path: path)
+    connection.setBusyTimeout(milliseconds: 5_000)
+    try connection.execute(sql)
+  }
+
+  /// The rows of a query, values joined by `|`.
+  func rows(_ sql: String) throws -> [String] {
+    let connection = try Connection(path: path)
+    connection.setBusyTimeout(milliseconds: 5_000)
+    return try connection.rows(sql).map { row in
+      row.map(Self.text).joined(separator: "|")
+    }
+  }
+
+  func count(_ table: String = "item") throws -> Int {
+    Int(try rows("SELECT count(*) FROM \(table)")[0]) ?? -1
+  }
+
+  private static func text(_ value: SQLite.Value) -> String {
+    switch value {
+    case .null: "NULL"
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+    case .blob(let bytes): "\(bytes)"
+    }
+  }
+}
+
+extension Node {
+  /// Where this node listens.
+  var address: String {
+    get throws { "127.0.0.1:\(try #require(port))" }
+  }
+
+  var connectedCount: Int { peers.values.count { $0.session != nil } }
+
+  /// Rows sent to all peers so far.
+  var sentRows: Int { peers.values.reduce(0) { $0 + $1.traffic.sentRows } }
+
+  /// In sync with all members that it knows, of which there are some.
+  var isInSync: Bool {
+    get async throws {
+      let status = try await status(all: true)
+      return status.in_sync && !status.peers.isEmpty
+    }
+  }
+}
+
+/// Asks again and again until the answer is yes or the time is over; gives the last answer.
+func eventually(
+  within limit: Duration = .seconds(10), _ condition: () async throws -> Bool
+) async throws -> Bool {
+  let end = ContinuousClock.now + limit
+  while true {
+    if try await condition() { return true }
+    guard ContinuousClock.now < end else { return false }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}

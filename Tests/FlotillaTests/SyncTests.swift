@@ -1,0 +1,170 @@
+import Foundation
+import Replication
+import Testing
+
+@testable import Flotilla
+
+extension NodeTests {
+  /// `sync` and `wait`, with and without running nodes.
+  @Suite struct `A sync` {
+    @Test func `of two files whose nodes both run goes both ways`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        try a.write("INSERT INTO item VALUES ('a', '1'), ('b', '2')")
+        let report = try await a.library.sync(with: nil, timeout: .seconds(10))
+        #expect(report.peers.map(\.node) == ["b"])
+        #expect(report.peers.map(\.error) == [nil])
+        // Done means arrived.
+        #expect(try b.count() == 2)
+        try b.write("INSERT INTO item VALUES ('c', '3')")
+        let back = try await b.library.sync(with: "a", timeout: .seconds(10))
+        #expect(back.peers.map(\.error) == [nil])
+        #expect(try a.count() == 3)
+      }
+    }
+
+    @Test func `counts the rows that it sends and receives`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        await second.stop()
+        #expect(try await eventually { await first.connectedCount == 0 })
+        try a.write("INSERT INTO item VALUES ('a', '1'), ('b', '2')")
+        try b.write("INSERT INTO item VALUES ('c', '3')")
+        let report = try await b.library.sync(with: nil, timeout: .seconds(10))
+        #expect(report.peers.map(\.error) == [nil])
+        #expect(report.peers.map(\.sent_rows) == [1])
+        #expect(report.peers.map(\.received_rows) == [2])
+        #expect(try a.count() == 3)
+        #expect(try b.count() == 3)
+      }
+    }
+
+    @Test func `with a node that is away says so`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        await second.stop()
+        #expect(try await eventually { await first.connectedCount == 0 })
+        let report = try await a.library.sync(with: nil, timeout: .seconds(5))
+        #expect(report.peers.map(\.error) == ["not in reach"])
+      }
+    }
+
+    @Test func `with an address where nobody answers is a report, not a failure`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        _ = try await site.run(a)
+        let report = try await a.library.sync(with: "127.0.0.1:9", timeout: .milliseconds(300))
+        #expect(report.peers.map(\.node) == ["127.0.0.1:9"])
+        #expect(report.peers.first?.error != nil)
+        await #expect(throws: FlotillaError.self) {
+          try await a.library.sync(with: "nobody", timeout: .milliseconds(300))
+        }
+      }
+    }
+
+    @Test func `with an address finds a node that was not known`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        try a.write("INSERT INTO item VALUES ('a', '1')")
+        let first = try await site.run(a)
+        let address = try await first.address
+        let report = try await b.library.sync(with: address, timeout: .seconds(10))
+        #expect(report.peers.map(\.node) == ["a"])
+        #expect(report.peers.map(\.error) == [nil])
+        #expect(try b.count() == 1)
+      }
+    }
+
+    @Test func `beside another one ends for both`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        try await withThrowingTaskGroup(of: SyncReport.self) { group in
+          for _ in 0..<4 {
+            group.addTask { try await a.library.sync(with: nil, timeout: .seconds(10)) }
+          }
+          for try await report in group {
+            #expect(report.peers.map(\.error) == [nil])
+            #expect(report.peers.allSatisfy { $0.seconds < 5 })
+          }
+        }
+      }
+    }
+  }
+
+  /// `wait`.
+  @Suite struct `A wait` {
+    @Test func `ends when the named node holds what was committed before`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        for number in 0..<20 {
+          try a.write("INSERT INTO item VALUES ('\(number)', 'x')")
+          let report = try await a.library.wait(for: .node("b"), timeout: .seconds(10))
+          #expect(report == WaitReport(reached: ["b"], missing: []))
+          #expect(try b.count() == number + 1)
+        }
+      }
+    }
+
+    @Test func `for all names those that lack it when the time is over`() async throws {
+      try await TestSite.with { site in
+        let (a, b, c) = (
+          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
+        )
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        let third = try await site.run(c, to: [first])
+        #expect(try await eventually { try await first.status(all: true).peers.count == 2 })
+        #expect(try await eventually { try await third.isInSync })
+        #expect(try await eventually { try await second.isInSync })
+        await third.stop()
+        try a.write("INSERT INTO item VALUES ('x', '1')")
+        let report = try await a.library.wait(for: .all, timeout: .milliseconds(500))
+        #expect(report == WaitReport(reached: ["b"], missing: ["c"]))
+      }
+    }
+
+    @Test func `without a running node reaches the peers by itself`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        await second.stop()
+        try b.write("INSERT INTO item VALUES ('x', '1')")
+        let report = try await b.library.wait(for: .all, timeout: .seconds(10))
+        #expect(report == WaitReport(reached: ["a"], missing: []))
+        #expect(try a.count() == 1)
+      }
+    }
+
+    @Test func `for the anchor or a stranger fails at once`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        _ = try await site.run(a)
+        await #expect(throws: FlotillaError.self) {
+          try await a.library.wait(for: .anchor, timeout: .seconds(10))
+        }
+        await #expect(throws: FlotillaError.self) {
+          try await a.library.wait(for: .node("stranger"), timeout: .seconds(10))
+        }
+        let alone = try await a.library.wait(for: .all, timeout: .seconds(10))
+        #expect(alone == WaitReport(reached: [], missing: []))
+      }
+    }
+  }
+}
