@@ -91,7 +91,7 @@ import Testing
     var pauses = 0
     while true {
       let opened = try r[0].store.openExport(.above(progress), at: r[0].now)
-      defer { r[0].store.closeExport(opened.id) }
+      defer { try? r[0].store.closeExport(opened.id) }
       var batches: [ExportBatch] = []
       var isPaused = false
       reading: while true {
@@ -133,7 +133,7 @@ import Testing
       return
     }
     #expect(progress == Frontier([r[0].origin: 2]))
-    r[0].store.closeExport(opened.id)
+    try r[0].store.closeExport(opened.id)
   }
 
   @Test func `what is edited after the fold travels under a dot of its own`() throws {
@@ -144,7 +144,7 @@ import Testing
     while case .batch(let batch) = try r[0].store.readExport(opened.id, at: r[0].now) {
       batches.append(batch)
     }
-    r[0].store.closeExport(opened.id)
+    try r[0].store.closeExport(opened.id)
     try r[1].merge(batches, .full(covers: opened.covers), from: r[0])
     #expect(try r[1].content("t").count == 3)
     #expect(try r[1].value("SELECT v FROM t WHERE id = 1") == .string("v1"))
@@ -179,7 +179,7 @@ import Testing
     #expect(try r[0].store.fold(at: r[0].now).hasMore)
     let opened = try r[0].store.openExport(.above(r[1].store.position.frontier), at: r[0].now)
     #expect(opened.rows == 30)
-    r[0].store.closeExport(opened.id)
+    try r[0].store.closeExport(opened.id)
     try r[1].write("UPDATE t SET v = 'c' || id")
     #expect(try r[1].store.fold(at: r[1].now).hasMore)
     try r[1].pull(from: r[0])
