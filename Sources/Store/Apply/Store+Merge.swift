@@ -29,16 +29,16 @@ extension Store {
     }
   }
 
-  /// Throws `.backlog` if the commit need not be durable and something was written meanwhile.
+  /// Throws `.backlog` if the commit need not be durable, but holds edits of our own.
   private func apply(
     _ rows: [ShapedRow], of merge: Merge, isDurable: Bool, at now: Instant
   ) throws(StoreError) -> MergeOutcome {
     try transaction(isDurable: isDurable) {
       var edits = Edits(from: origins.frontier[own])
-      if !isDurable, try !Journal.isEmpty(on: connection) {
+      try foldRest(&edits, at: now)
+      guard isDurable || edits.count == 0 else {
         throw StoreError(.backlog, "an application has written meanwhile")
       }
-      try foldRest(&edits, at: now)
       try finish(&edits)
       try checkGap(merge)
       let shelved = try apply(rows, at: now)

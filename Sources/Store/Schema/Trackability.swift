@@ -24,6 +24,23 @@ package enum Trackability: Sendable, Equatable {
     return .accepted(warnings: warnings(schema))
   }
 
+  /// The table's schema if it can hold rows of the site, whatever rows are in it now.
+  ///
+  /// The site's settings come from peers: one that names a table of Flotilla's or a part of a
+  /// virtual table must not open it to them.
+  static func schema(
+    of name: String, on connection: Connection
+  ) throws(StoreError) -> TableSchema? {
+    if name != Tables.settings, try refusalByKind(name, connection) != nil { return nil }
+    do {
+      guard let schema = try TableSchema.read(name, on: connection) else { return nil }
+      return refusalByKey(schema) == nil ? schema : nil
+    } catch {
+      guard error.code == .schema else { throw error }
+      return nil
+    }
+  }
+
   /// Refuses what is no table of the application's own.
   private static func refusalByKind(
     _ name: String, _ connection: Connection

@@ -30,20 +30,12 @@ final class Tables {
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
       let isTracked = name == Self.settings || tracked.contains { isSameName($0, name) }
-      let schema = isTracked ? try readable(name) : nil
+      let schema = isTracked ? try Trackability.schema(of: name, on: connection) : nil
       add(
         ReplicaTable(
           id: id, name: name, schema: schema, isTracked: isTracked,
           isBaseline: row[2].integer != 0))
     }
-  }
-
-  /// The schema of a table, or nil if it cannot hold rows of the site at present.
-  private func readable(_ name: String) throws(StoreError) -> TableSchema? {
-    guard let schema = try TableSchema.read(name, on: connection), !schema.key.isEmpty else {
-      return nil
-    }
-    return schema
   }
 
   /// The names that the site tracks.
