@@ -70,7 +70,7 @@ extension BadInputTests {
         #expect(try await desk.sql("a.db", "SELECT count(*) FROM _flotilla_peer") == "0")
         let sync = try await desk.flotilla("sync", "a.db", other.address, "--timeout", "2s")
         #expect(sync.status == 3)
-        #expect(sync.error.contains("no member of this site answers at \(other.address)"))
+        #expect((sync.output + sync.error).contains("no member of this site answers"))
         #expect(try await desk.flotilla("sync", "a.db", "nobody").status == 1)
         let web = try await desk.run("curl", "-sm", "3", "http://\(node.address)/")
         #expect(web.status != 0)

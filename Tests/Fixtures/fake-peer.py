@@ -88,6 +88,16 @@ STORIES = {
 }
 
 
+def answer(data):
+    """The code of the Bye among the frames, if it is there."""
+    while len(data) >= 5:
+        length, kind = struct.unpack(">IB", data[:5])
+        if kind == BYE and len(data) > 5:
+            return str(data[5])
+        data = data[4 + length:]
+    return None
+
+
 def tell(port, story, site, patience=15):
     with socket.create_connection(("127.0.0.1", port), timeout=patience) as peer:
         data = b""
@@ -97,18 +107,17 @@ def tell(port, story, site, patience=15):
                     peer.shutdown(socket.SHUT_WR)
                 else:
                     peer.sendall(piece)
-            while more := peer.recv(65536):
+            # Who says nothing does not hang up either: the node must.
+            while story == "silence" or not answer(data):
+                more = peer.recv(65536)
+                if not more:
+                    break
                 data += more
         except TimeoutError:
             return "silent"
         except OSError:
             pass
-        while len(data) >= 5:
-            length, kind = struct.unpack(">IB", data[:5])
-            if kind == BYE:
-                return str(data[5])
-            data = data[4 + length:]
-        return "closed"
+        return answer(data) or "closed"
 
 
 if __name__ == "__main__":

@@ -157,6 +157,7 @@ import Testing
   @Test func `a peer whose connections end at once is dialled more and more slowly`() {
     var it = Clocked()
     var pauses: [Int64] = []
+    it.feed(.configured(["h"]))
     for id in 1...6 as ClosedRange<Mesh.ConnectionID> {
       it.open(id, Self.high, dialled: "h")
       it.feed(.closed(id))
