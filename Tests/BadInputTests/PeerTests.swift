@@ -37,7 +37,8 @@ extension BadInputTests {
 
         let isLetGo = try await eventually(within: .seconds(20)) { node.openFiles <= files + 3 }
         #expect(isLetGo, "\(files) open files before, \(node.openFiles) after")
-        #expect(node.memory < memory + 40_000, "\(memory) kB, then \(node.memory) kB")
+        // What the allocator keeps varies by some tens of MB; lengths that a peer claims do not.
+        #expect(node.memory < memory + 150_000, "\(memory) kB, then \(node.memory) kB")
         #expect(try await desk.sql("a.db", "SELECT count(*), sum(length(v)) FROM t") == before)
         #expect(try await desk.sql("a.db", "PRAGMA integrity_check") == "ok")
         #expect(try await desk.flotilla("sync", "b.db", node.address).status == 0)
