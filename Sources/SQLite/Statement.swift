@@ -5,13 +5,21 @@ package final class Statement {
   let handle: OpaquePointer
   private let connection: OpaquePointer
   package let sql: String
+  /// What stands after the first statement of the text; it is not run.
+  package let tail: String
   /// True between the first step and the reset, so that the cache gives it to one user at a time.
   var isInUse = false
 
   init(_ sql: String, on connection: OpaquePointer, persistent: Bool) throws(SQLiteError) {
     var prepared: OpaquePointer?
     let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-    let code = sqlite3_prepare_v3(connection, sql, -1, flags, &prepared, nil)
+    var tail = ""
+    let code = sql.withCString { text in
+      var rest: UnsafePointer<CChar>?
+      let code = sqlite3_prepare_v3(connection, text, -1, flags, &prepared, &rest)
+      tail = rest.map { String(cString: $0) } ?? ""
+      return code
+    }
     guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
     guard let prepared else {
       throw SQLiteError(code: SQLITE_MISUSE, message: "the statement is empty", sql: sql)
@@ -19,6 +27,7 @@ package final class Statement {
     self.handle = prepared
     self.connection = connection
     self.sql = sql
+    self.tail = tail
   }
 
   deinit { sqlite3_finalize(handle) }

@@ -37,6 +37,12 @@ import Testing
     #expect(connection.isAutocommit)
   }
 
+  @Test func `what stands after the first statement is told`() throws {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    #expect(try connection.prepare("SELECT 1; SELECT 2").tail == " SELECT 2")
+    #expect(try connection.prepare("SELECT 1;").tail == "")
+  }
+
   @Test func `a cached statement may be used inside itself`() throws {
     let connection = try Connection(path: ":memory:", mode: .create)
     try connection.execute("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)")

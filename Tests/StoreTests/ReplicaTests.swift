@@ -178,3 +178,17 @@ extension ReplicaTests {
     #expect(try third.store.figures().parked == 0)
   }
 }
+
+extension ReplicaTests {
+  @Test func `edits of a table under another name count when it has its own again`() throws {
+    let (first, second) = try pair()
+    try first.write("ALTER TABLE item RENAME TO other")
+    try first.foldAll()
+    try first.write("INSERT INTO other(id) VALUES ('c'); DELETE FROM other WHERE id = 'a'")
+    try first.foldAll()
+    try first.write("ALTER TABLE other RENAME TO item")
+    try first.exchange(with: second)
+    try expectEqual(first, second)
+    #expect(try second.value("SELECT group_concat(id) FROM item") == .string("b,c"))
+  }
+}

@@ -27,7 +27,8 @@ extension Node {
     for table in figures.tables {
       if !table.isPresent {
         remarks.append(
-          "table \(table.name) is tracked but does not exist here; its rows wait until it does")
+          "table \(table.name) is tracked but does not exist here; its rows wait until it is "
+            + "created (if it was renamed: track the new name, untrack this one)")
       }
       if table.rowsWithoutKey > 0 {
         remarks.append(

@@ -21,6 +21,7 @@ extension Replica {
       connection.setBusyTimeout(milliseconds: 10_000)
       try connection.execute("PRAGMA foreign_keys = ON")
       let prepared = try connection.prepare(statement)
+      try checkAlone(prepared)
       guard !prepared.isReadOnly else { return try run(prepared, on: connection) }
       // One transaction around it, so that what the triggers note can be read back; what cannot
       // run inside one (VACUUM, some PRAGMAs) runs alone.
@@ -35,6 +36,15 @@ extension Replica {
       guard error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
       else { throw FlotillaError(error, path: path) }
       throw FlotillaError(.sql, "\(path): \(error.message)")
+    }
+  }
+
+  /// Refuses a text of several statements: only the first would run.
+  private func checkAlone(_ statement: Statement) throws(SQLiteError) {
+    let rest = statement.tail.drop { $0.isWhitespace || $0 == ";" }
+    guard rest.isEmpty || rest.hasPrefix("--") || rest.hasPrefix("/*") else {
+      throw SQLiteError(
+        code: 21, message: "one statement at a time, please; nothing was run")
     }
   }
 

@@ -58,13 +58,20 @@ extension Store {
     let entries = try Journal.readNewest(limit: pace.journalEntries, on: connection)
     guard let first = entries.first else { return false }
     var touches: [Touch: JournalEntry] = [:]
+    var absent: Set<Int64> = []
     for entry in entries {
-      guard let table = tables.byID[entry.table], let schema = table.schema else { continue }
+      guard let table = tables.byID[entry.table] else { continue }
+      guard let schema = table.schema else {
+        absent.insert(entry.table)
+        continue
+      }
       let values = entry.key.prefix(schema.key.count).map(Replication.Value.init)
       // A row with NULL in its key has no identity and stays where it is.
       guard let key = table.key(values) else { continue }
       touches[Touch(table: entry.table, key: key)] = entry
     }
+    // Its triggers followed a table that was renamed: it is compared when it has its name again.
+    for table in absent { try compare(table) }
     for (touch, entry) in touches.sorted(by: { $0.value.id < $1.value.id }) {
       guard let table = tables.byID[touch.table], let schema = table.schema else { continue }
       let key = Array(entry.key.prefix(schema.key.count))
