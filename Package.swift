@@ -36,7 +36,9 @@ let package = Package(
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "SQLite", "Replication"], swiftSettings: strict),
-    .testTarget(name: "NetworkTests", dependencies: ["Network"], swiftSettings: strict),
+    .target(name: "PrivateBus", path: "Tests/PrivateBus"),
+    .testTarget(
+      name: "NetworkTests", dependencies: ["Network", "PrivateBus"], swiftSettings: strict),
     .testTarget(
       name: "FlotillaTests",
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],

@@ -1,4 +1,5 @@
 import Foundation
+import PrivateBus
 import Testing
 
 @testable import Network
@@ -10,13 +11,7 @@ import Testing
 /// interface. The shell is process 1 of a namespace and ends when its input ends, also when this
 /// process is killed; all others end with it.
 final class AvahiLab {
-  /// libdbus reads the address once in the life of a process, so all labs have the same.
-  private static let folder = "/tmp/flotilla-avahi-\(getpid())"
-
-  /// Makes sure that no test, whichever comes first, talks to the bus of this machine.
-  static let turnFromRealBus: Void = {
-    setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(folder)/near", 1)
-  }()
+  private static let folder = String(cString: private_bus_folder())
 
   /// Whether this environment can make namespaces and has the daemons.
   static let isPossible: Bool = {
@@ -45,7 +40,6 @@ final class AvahiLab {
     for (name, text) in [("functions", Self.functions), ("lab", Self.script)] {
       try "\(text)\n".write(toFile: "\(Self.folder)/\(name)", atomically: true, encoding: .utf8)
     }
-    Self.turnFromRealBus
     process = try Self.start(
       "cd \(Self.folder); exec unshare --net --mount --pid --fork --kill-child sh ./lab",
       input, output)

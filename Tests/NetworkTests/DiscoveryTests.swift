@@ -104,8 +104,6 @@ struct `Discovery with a daemon of its own` {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct `Discovery anywhere` {
-  init() { AvahiLab.turnFromRealBus }
-
   @Test func `stops many times, and its events end`() async {
     let discovery = Discovery(serviceType: "_flotilla-test._tcp")
     await withTaskGroup { group in
