@@ -25,9 +25,11 @@ extension Store {
   static let busyTimeout = 5_000
 
   /// Opens the connection that folds and applies.
-  static func connect(_ path: String) throws(StoreError) -> Connection {
+  static func connect(
+    _ path: String, vfs: String? = nil
+  ) throws(StoreError) -> Connection {
     try reporting { () throws(SQLiteError) in
-      let connection = try Connection(path: path)
+      let connection = try Connection(path: path, vfs: vfs)
       connection.setBusyTimeout(milliseconds: busyTimeout)
       // What the application's triggers did at the author's replica arrives as rows of its own,
       // and our own triggers must not note what we apply.
@@ -50,8 +52,10 @@ extension Store {
   }
 
   /// Makes the file a replica; the file must exist and must not be one.
-  package static func initialise(path: String, as who: Identities) throws(StoreError) {
-    let connection = try connect(path)
+  package static func initialise(
+    path: String, as who: Identities, vfs: String? = nil
+  ) throws(StoreError) {
+    let connection = try connect(path, vfs: vfs)
     try reporting { () throws(SQLiteError) in
       let journalMode = try connection.scalar("PRAGMA journal_mode").string ?? "delete"
       let mode = try connection.scalar("PRAGMA journal_mode = WAL").string
