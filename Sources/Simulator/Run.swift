@@ -23,6 +23,7 @@ package struct Run: Sendable {
     }
   }
 
+  package let plan: Plan
   package let faults: [String]
   package let story: [String]
   package let steps: Int
@@ -30,6 +31,7 @@ package struct Run: Sendable {
 
   /// Runs a schedule to its end; `templates` are kept from one to the next.
   package init(_ plan: Plan, _ templates: Templates, isTold: Bool = false) {
+    self.plan = plan
     var random = Seeded(plan.seed)
     var faults = Faults(&random)
     for kind in plan.without { faults[kind] = 0 }

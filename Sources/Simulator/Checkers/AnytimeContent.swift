@@ -13,8 +13,8 @@ enum AnytimeContent {
       if made.row != row || made.version.rank != version.rank {
         history.blame("\(version.dot) is row \(row) at \(node), and row \(made.row) elsewhere")
       }
-      let shown = after.rows[row]?.common
-      if shown != made.content {
+      guard made.isSeen, !after.shelved.contains(row) else { continue }
+      if after.rows[row]?.common != made.content {
         history.blame("\(version.dot) of row \(row) has other content at \(node)")
       }
     }

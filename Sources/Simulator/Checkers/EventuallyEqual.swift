@@ -4,6 +4,9 @@ import Replication
 enum EventuallyEqual {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
     guard let first = all.first else { return }
+    for (name, shown) in all where !shown.shelved.isEmpty {
+      history.blame("\(name) still has \(shown.shelved.sorted()) on its shelf")
+    }
     for (name, shown) in all.dropFirst() {
       for row in Set(shown.rows.keys).union(first.shown.rows.keys).sorted()
       where shown.rows[row] != first.shown.rows[row] {

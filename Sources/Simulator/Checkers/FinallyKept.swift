@@ -8,7 +8,12 @@ enum FinallyKept {
   static func check(
     _ edits: Edits, _ now: Observation, own: Origin, _ history: inout History, at node: String
   ) {
-    for (row, edit) in edits where now.rows[row] != edit.content {
+    for (row, edit) in edits {
+      // A column that was added may be filled with what was kept beside the row.
+      let stands =
+        edit.moment > 0
+        ? now.rows[row] == edit.content : now.rows[row]?.common == edit.content?.common
+      guard !stands else { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }

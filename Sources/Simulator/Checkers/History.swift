@@ -7,6 +7,8 @@ struct History {
     var version: Version
     /// The content of the row when the version was new; nil if it is deleted.
     var content: UInt64?
+    /// False if the application had changed the row again before anybody looked.
+    var isSeen = true
   }
 
   /// By origin and seq; nil where a version was replaced before anybody saw it.

@@ -18,4 +18,6 @@ struct Observation {
   var versions: [RowNumber: Version] = [:]
   /// The rows of the tracked tables; deleted ones are absent.
   var rows: [RowNumber: Content] = [:]
+  /// Rows whose content is kept beside the table, as long as it cannot be placed.
+  var shelved: Set<RowNumber> = []
 }

@@ -13,12 +13,19 @@ struct Witness {
 
   private var seen = Observation()
   private var pending: [RowNumber: Edit] = [:]
+  /// Rows that the application has changed since the last check.
+  private var touched: Set<RowNumber> = []
+  private var lastRead: [RowNumber: Observation.Content] = [:]
 
   /// What the replica shows at first.
   mutating func begin(_ now: Observation) { seen = now }
 
   /// The application has committed; `rows` is what it reads now.
   mutating func written(_ rows: [RowNumber: Observation.Content], at moment: Int64) {
+    for row in Set(lastRead.keys).union(rows.keys) where lastRead[row] != rows[row] {
+      touched.insert(row)
+    }
+    lastRead = rows
     for row in Set(seen.rows.keys).union(rows.keys).union(pending.keys) {
       let isAsBefore = pending[row].map { $0.content == rows[row] } ?? (seen.rows[row] == rows[row])
       if isAsBefore, pending[row] == nil { continue }
@@ -47,23 +54,27 @@ struct Witness {
     _ now: Observation, own: Origin, isFolded: Bool, at node: String, wall: Int64,
     _ history: inout History
   ) {
+    let waiting = isFolded ? [] : touched.union(pending.keys)
     AnytimeForward.check(seen, now, &history, at: node)
     for (row, version) in now.versions
     where version.dot.origin == own && seen.versions[row] != version && history[version.dot] == nil
     {
       history.add(
-        History.Made(row: row, version: version, content: now.rows[row]?.common))
+        History.Made(
+          row: row, version: version, content: now.rows[row]?.common,
+          isSeen: !waiting.contains(row)))
     }
-    let waiting = isFolded ? [] : Set(pending.keys)
     AnytimeContent.check(seen, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node)
+    touched = []
+    lastRead = now.rows
     if isFolded {
       FinallyKept.check(pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,
         &history, at: node)
       pending = [:]
       seen = now
     } else {
-      for row in waiting {
+      for row in pending.keys {
         if let edit = pending[row], edit.moment > wall { pending[row]?.moment = wall }
       }
       // Rows that the application has changed are compared with what they were.
@@ -72,6 +83,9 @@ struct Witness {
       for row in pending.keys { seen.rows[row] = rows[row] }
     }
   }
+
+  /// The replica does not have all tables yet: what it shows is looked at when it has.
+  mutating func wait() { seen = Observation() }
 
   /// Power was cut: rows of an exchange that has not ended may be gone, but nothing that the
   /// frontier covers, nor anything that the application has committed.

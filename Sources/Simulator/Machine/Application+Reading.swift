@@ -53,6 +53,14 @@ extension Application {
     return versions
   }
 
+  /// Rows that are kept beside their table.
+  func shelved() throws -> Set<RowNumber> {
+    let rows = try connection.rows(
+      "SELECT l.name, s.key FROM _flotilla_shelf AS s JOIN _flotilla_local AS l ON l.id = s.tbl")
+    return Set(
+      rows.map { names.number(of: Key(bytes: $0[1].blob ?? []), in: $0[0].string ?? "") })
+  }
+
   /// What the replica claims to hold.
   func frontier() throws -> Frontier {
     let rows = try connection.rows("SELECT origin, seq FROM _flotilla_origin WHERE seq > 0")

@@ -112,6 +112,23 @@ final class StoreReplica: SimulatedReplica {
     witness.reshaped(try application.rows(of: tables))
   }
 
+  var additions: Set<String> {
+    Set(application.extra.flatMap { table, added in added.map { "\(table) \($0)" } })
+  }
+
+  func catchUp(
+    with additions: Set<String>, at now: Instant, _ story: inout Story
+  ) throws {
+    application.setClock(now.wall)
+    for table in tables {
+      for addition in ApplicationTable.additions
+      where additions.contains("\(table.name) \(addition)") {
+        try application.add(addition, to: table, &story)
+      }
+    }
+    witness.reshaped(try application.rows(of: tables))
+  }
+
   /// A call of the store is about to touch the disk.
   private func fate(of call: DiskProcess.Call) -> DiskProcess.Fate {
     if call == .lock, mischief.interleaves() {
@@ -126,12 +143,15 @@ final class StoreReplica: SimulatedReplica {
   func observe() throws -> Observation {
     Observation(
       frontier: try application.frontier(), versions: try application.versions(of: tables),
-      rows: try application.rows(of: tables))
+      rows: try application.rows(of: tables), shelved: try application.shelved())
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
     let now = now.wall
     knownSchema = try application.schemaVersion()
+    guard try tables.allSatisfy({ try application.isCaptured($0.name) }) else {
+      return witness.wait()
+    }
     witness.check(
       try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now, &history)
     if isWhole { try AnytimeWhole.check(application, &history, at: name) }

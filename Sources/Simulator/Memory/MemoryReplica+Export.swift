@@ -52,6 +52,9 @@ extension MemoryReplica {
   mutating func spoilDisk(_ random: inout Seeded) {}
   mutating func healDisk() {}
 
+  var additions: Set<String> { [] }
+  mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}
+
   mutating func kill() { exports = [:] }
 
   mutating func cutPower(_ random: inout Seeded) {

@@ -16,6 +16,10 @@ protocol SimulatedReplica {
   /// A change of the schema, where there is one.
   mutating func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
 
+  /// What migrations have added here; in the end everybody has it.
+  var additions: Set<String> { get }
+  mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) throws
+
   mutating func fold(at now: Instant) throws -> FoldResult
   mutating func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep

@@ -101,7 +101,15 @@ extension World {
       nodes[node].replica.healDisk()
       if nodes[node].startsAt != nil { start(node) }
     }
-    for node in nodes.indices where !nodes[node].isDead { fold(node) }
+    let alive = nodes.indices.filter { !nodes[$0].isDead }
+    let additions = alive.reduce(into: Set()) { $0.formUnion(nodes[$1].replica.additions) }
+    for node in alive {
+      let now = now(node)
+      attempt(node, nil, 0) { world in
+        try world.nodes[node].replica.catchUp(with: additions, at: now, &world.story)
+      }
+      fold(node)
+    }
     for link in links.indices {
       links[link].isParted = false
       let isBroken =
