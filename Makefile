@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check demo bench install clean help
+.PHONY: setup build test check demo bench simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -25,6 +25,23 @@ demo: build ## three hosts with real discovery on this machine, in a minute
 bench: setup ## measure, with the release build
 	$(SWIFT) build $(RELEASE) --product flotilla
 	$(SWIFT) run $(RELEASE) FlotillaBench
+
+SIMULATOR = $$($(SWIFT) build -c release --show-bin-path)/FlotillaSimulator
+JOBS ?= $$(nproc)
+
+simulate: setup ## random schedules from seeds, as many as `make test` runs
+	$(SWIFT) build -c release --product FlotillaSimulator
+	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
+	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
+
+nightly: setup ## what takes hours: 2 million pure and 100,000 full schedules
+	$(SWIFT) build -c release --product FlotillaSimulator
+	@$(SIMULATOR) laws --seeds 500 --jobs $(JOBS)
+	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
+	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
+
+mutate: setup ## break the product on purpose: does the simulator notice?
+	@scripts/mutate.py
 
 install: setup ## build the release and install it to $(DESTDIR)$(PREFIX)/bin
 	$(SWIFT) build $(RELEASE) --product flotilla

@@ -7,7 +7,7 @@ struct Request {
   }
 
   static let usage = """
-    usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N]
+    usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N] [--stop]
            flotilla-simulator pure|full --seed N [--steps N] [--without KIND,…] [--tell] [--shrink]
            flotilla-simulator laws [--seeds N] [--first N] [--jobs N]
 
@@ -28,6 +28,8 @@ struct Request {
   var without: [Faults.Kind] = []
   var isTold = false
   var shrinks = false
+  /// End at the first schedule that fails.
+  var stops = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
@@ -43,6 +45,7 @@ struct Request {
       switch option {
       case "--tell": isTold = true
       case "--shrink": shrinks = true
+      case "--stop": stops = true
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
       }
