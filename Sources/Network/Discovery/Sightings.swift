@@ -16,9 +16,28 @@ struct Sightings {
   private var current: [Sighting: DiscoveredService?] = [:]
   /// The names that were told as found and not yet as lost, over restarts of the daemon too.
   private var told: Set<String> = []
+  /// Names under which this process announces itself, or has done so, the newest last.
+  private var ownNames: [String] = []
+  /// The most names of its own that are remembered.
+  static let ownLimit = 16
+
+  /// Notes a name under which this process announces itself from now on.
+  ///
+  /// It stays its own after the withdrawal. Avahi hears of what it announces by multicast like
+  /// everybody, and looks up whose it is only then: what comes late, when the group is emptied,
+  /// has neither AVAHI_LOOKUP_RESULT_OUR_OWN nor _LOCAL.
+  mutating func announces(_ name: String) {
+    ownNames.removeAll { $0 == name }
+    ownNames.append(name)
+    if ownNames.count > Self.ownLimit { ownNames.removeFirst() }
+  }
+
+  /// Notes that a name of this process turned out to be another's.
+  mutating func yields(_ name: String) { ownNames.removeAll { $0 == name } }
 
   /// Notes a new announcement and returns whether it is to be resolved.
   mutating func appeared(_ sighting: Sighting) -> Bool {
+    guard !ownNames.contains(sighting.name) else { return false }
     guard current[sighting] == nil, current.count < Self.limit else { return false }
     current[sighting] = .some(nil)
     return true
