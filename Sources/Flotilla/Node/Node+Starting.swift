@@ -15,7 +15,7 @@ extension Node {
     if mode == .lasting { startWatching() }
     startDiscovery()
     await advertise()
-    loops.append(Task { await self.foldIfWritten() })
+    loops.append(Task { await self.notice(.patrol) })
     await startMesh()
   }
 

@@ -37,8 +37,10 @@ actor Node {
   var advertised: [String: String] = [:]
   var control: ControlServer?
   var notice = WriteNotice()
-  /// The looks that follow a sign of writing.
-  var looks: Task<Void, Never>?
+  /// The wait for the next look at what was written.
+  var noticeTimer: Task<Void, Never>?
+  /// What went wrong at the last look, so that it is said once.
+  var foldTrouble: String?
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
@@ -131,13 +133,13 @@ actor Node {
   private func end(_ bye: Bye) async {
     for task in loops + Array(dials.values) { task.cancel() }
     meshTimer?.cancel()
-    looks?.cancel()
+    noticeTimer?.cancel()
     listener?.close()
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
     for task in Array(sessionTasks.values) + Array(dials.values) { await task.value }
     await discovery?.stop()
-    await looks?.value
+    await noticeTimer?.value
     await folding?.value
     for loop in loops { await loop.value }
     if mode != .offline { await savePeers() }
