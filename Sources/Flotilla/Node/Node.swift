@@ -23,14 +23,15 @@ actor Node {
   let log: @Sendable (String) -> Void
   private let lock: FileLock
 
-  var mesh: Mesh
-  var peers: [Identity: PeerRecord] = [:]
+  // What `until` asks about tells of its changes.
+  var mesh: Mesh { didSet { changed() } }
+  var peers: [Identity: PeerRecord] = [:] { didSet { changed() } }
   var sessions: [Mesh.ConnectionID: PeerSession] = [:]
   /// Peers whose turn to be asked has not come yet, and the one that is being asked.
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
   var nextConnection: Mesh.ConnectionID = 1
-  var position: Position
+  var position: Position { didSet { changed() } }
   var listener: Listener?
   var discovery: Discovery?
   /// What is on the air.
@@ -49,10 +50,10 @@ actor Node {
   var dials: [String: Task<Void, Never>] = [:]
   var meshTimer: Task<Void, Never>?
   /// Syncs under way.
-  var syncs: [UInt64: SyncRound] = [:]
+  var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
   var nextSync: UInt64 = 1
   /// The end of this node, once it is wanted.
-  private var ending: Task<Void, Never>?
+  private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }
   /// Why connections that never were a member's ended, by their other end: told once.
   var lastReasons: [String: String] = [:]
@@ -63,6 +64,7 @@ actor Node {
   /// Why this node cannot go on, if it cannot.
   var failure: FlotillaError?
   var stopWaiters: [CheckedContinuation<Void, Never>] = []
+  var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
   /// The name of the last node that was let in, and all names that were given away.
