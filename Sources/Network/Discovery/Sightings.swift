@@ -23,9 +23,9 @@ struct Sightings {
 
   /// Notes a name under which this process announces itself from now on.
   ///
-  /// It stays its own after the withdrawal. Avahi hears of what it announces by multicast like
-  /// everybody, and looks up whose it is only then: what comes late, when the group is emptied,
-  /// has neither AVAHI_LOOKUP_RESULT_OUR_OWN nor _LOCAL.
+  /// It stays its own after the withdrawal: Avahi looks for the owner of a service among the groups
+  /// of the client only when it tells of it, so word that comes late, when the group is emptied,
+  /// lacks AVAHI_LOOKUP_RESULT_OUR_OWN (avahi-daemon, dbus-service-browser.c).
   mutating func announces(_ name: String) {
     ownNames.removeAll { $0 == name }
     ownNames.append(name)
