@@ -45,6 +45,19 @@ extension World {
       links[link].isSpoilt = true
       links[link].sides[side].queue.swapAt(count - 1, random.below(count - 1))
     }
+    minds(link, side)
+  }
+
+  /// The shell tells a session when its peer is slow, and when there is room again.
+  private mutating func minds(_ link: Int, _ side: Int) {
+    let count = links[link].sides[side].queue.count
+    if count > 12, !links[link].sides[side].isCrowded {
+      links[link].sides[side].isCrowded = true
+      feed(link, side, .crowded)
+    } else if count < 4, links[link].sides[side].isCrowded {
+      links[link].sides[side].isCrowded = false
+      feed(link, side, .drained)
+    }
   }
 
   /// The next frame from this side arrives; or the end of the connection.
@@ -54,6 +67,7 @@ extension World {
       return feed(link, 1 - side, .disconnected("the peer has hung up"))
     }
     let frame = links[link].sides[side].queue.removeFirst()
+    defer { minds(link, side) }
     guard links[link].sides[1 - side].session != nil else { return }
     var buffer = FrameBuffer(limit: Limits.frame)
     buffer.append(frame)

@@ -75,7 +75,7 @@ extension World {
       switch try world.nodes[node].replica.readExport(id, at: now) {
       case .batch(let bytes, let rows, let check):
         world.feed(link, side, .exported(batch: bytes, rows: rows, check: check))
-        world.feed(link, side, .drained)
+        if !world.links[link].sides[side].isCrowded { world.feed(link, side, .drained) }
       case .paused(let progress):
         world.tell("the export of \(Words.node(node)) pauses")
         world.feed(link, side, .exportPaused(progress: progress))
