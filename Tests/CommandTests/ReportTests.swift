@@ -103,6 +103,11 @@ private let clinic = """
     let moment = try #require(morning())
     let text = "good until 10:29, for one machine; type there:\n  flotilla join a.db K7QF"
     #expect(Invite.instructions(invitation, path: "/srv/a.db", at: moment) == text)
+    invitation.port = 7391
+    #expect(
+      Invite.instructions(invitation, path: "a.db", at: moment)
+        == text + "\n  with --at HOST:7391 if it does not find this machine (HOST) by itself")
+    invitation.port = nil
     invitation.served = false
     let more = Invite.instructions(invitation, path: "/srv/a.db", at: moment).dropFirst(text.count)
     #expect(more.contains("no node runs for /srv/a.db"))

@@ -9,6 +9,9 @@ actor ControlServer {
 
   /// A client that has not asked by then is sent away.
   static let slowest: Duration = .seconds(5)
+  /// Sent again and again until the answer is ready: a client tells work from a node that hangs.
+  static let blank = UInt8(ascii: " ")
+  static let pulse: Duration = .seconds(1)
   /// Clients at a time, at most.
   static let mostClients = 64
 
@@ -73,7 +76,14 @@ actor ControlServer {
       alarm.cancel()
       if let request {
         self.clients[number]?.hasAsked = true
+        let pulse = Task {
+          while (try? await Task.sleep(for: Self.pulse)) != nil {
+            try? await channel.write([Self.blank])
+          }
+        }
         let reply = await handle(request)
+        pulse.cancel()
+        await pulse.value
         // A client that is gone does not want to know.
         try? await channel.write([UInt8](reply))
         channel.finishWriting()

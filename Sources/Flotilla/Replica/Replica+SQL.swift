@@ -33,7 +33,8 @@ extension Replica {
         return report
       }
     } catch {
-      guard error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
+      guard error.missingOwnTable == nil,
+        error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
       else { throw FlotillaError(error, path: path) }
       throw FlotillaError(.sql, "\(path): \(error.message)")
     }

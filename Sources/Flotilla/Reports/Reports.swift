@@ -33,6 +33,8 @@ public struct InviteReport: Codable, Sendable, Equatable {
   public var role: String
   /// False if no node runs, so that the caller must serve the invitation itself.
   public var served: Bool
+  /// The port of the node that serves it; nil if none runs.
+  public var port: Int?
 }
 
 /// What `join` copied.
