@@ -74,8 +74,9 @@ extension BadInputTests {
         try await desk.succeed("sync", "b.db", node.address)
         let report = try await desk.succeed("doctor", "b.db")
         for words in [
-          "1 row of t parked: a constraint", "of t with values for columns that are not here",
-          "extra is not here, and 2 rows of it wait", "1 row of t that the site had not seen",
+          "1 row of t parked: not allowed by a constraint",
+          "of t with values for columns that are not here",
+          "extra is not here, and 1 row of it waits", "1 row of t that the site had not seen",
         ] {
           #expect(report.contains(words), "\(words): \(report)")
         }
@@ -100,6 +101,21 @@ extension BadInputTests {
         #expect(other.error.contains("flotilla track \(desk.folder)/clinic.db t"), "\(other)")
         let untracked = try await desk.succeed("untrack", "clinic.db", "patient")
         #expect(untracked == "no longer replicating patient; the rows stay where they are")
+      }
+    }
+
+    @Test func `what many tables share is warned of once`() async throws {
+      try await Desk.with { desk in
+        let tables = (1...6).map { "CREATE TABLE t\($0)(id INTEGER PRIMARY KEY AUTOINCREMENT);" }
+        try await desk.sql("x.db", tables.joined() + "CREATE TABLE u(id TEXT PRIMARY KEY)")
+        let outcome = try await desk.flotilla("init", "x.db", "--all")
+        let lines = outcome.error.split(separator: "\n")
+        #expect(lines.count == 3, "\(outcome)")
+        #expect(lines[0].hasPrefix(#"warning: "t1", "t2", "t3", "t4" and 2 more have an integer"#))
+        #expect(lines[1].contains("and 2 more use AUTOINCREMENT"))
+        #expect(lines[2].contains(#"rows of "u" with NULL in the key column "id""#))
+        let one = try await desk.flotilla("sql", "x.db", " create table v(a)")
+        #expect(one.error.contains("the schema is not replicated"))
       }
     }
 

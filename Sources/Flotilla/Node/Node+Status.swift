@@ -32,7 +32,9 @@ extension Node {
       }
       if table.rowsWithoutKey > 0 {
         remarks.append(
-          "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
+          table.rowsWithoutKey == 1
+            ? "1 row of \(table.name) has NULL in its key and stays here"
+            : "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
       }
     }
     if let trouble = figures.derivedTrouble {
@@ -40,7 +42,10 @@ extension Node {
         "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
     }
     if figures.unfolded > 0, mode == .offline {
-      remarks.append("\(figures.unfolded) edits wait for the node to run")
+      remarks.append(
+        figures.unfolded == 1
+          ? "1 edit waits for the node to run"
+          : "\(figures.unfolded) edits wait for the node to run")
     }
     return remarks
   }

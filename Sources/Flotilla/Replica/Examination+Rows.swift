@@ -59,7 +59,7 @@ extension Examination {
     default:
       add(
         "parked", .warning,
-        "\(rows(count)) of \(table) parked: a constraint forbids them beside what stands here",
+        "\(rows(count)) of \(table) parked: not allowed by a constraint beside what stands here",
         "Look for values that must be unique and occur at two nodes, and change one of them; "
           + "parked rows are tried again by themselves.")
     }

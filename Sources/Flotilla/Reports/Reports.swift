@@ -22,6 +22,12 @@ public struct RuleReport: Codable, Sendable, Equatable {
     public var table: String
     public var rule: String
     public var acting_rule: String
+
+    public init(table: String, rule: String, acting_rule: String) {
+      self.table = table
+      self.rule = rule
+      self.acting_rule = acting_rule
+    }
   }
   public var rules: [Entry]
 }

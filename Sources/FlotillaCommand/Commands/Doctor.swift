@@ -10,8 +10,8 @@ enum Doctor {
       sound, every tracked table is captured and the journal is there; at rows that
       are parked or were replaced (conflicts); whether Avahi answers; and, if the
       node runs, at its peers and at clocks that differ by more than ten minutes. It
-      does not try the port from outside. Exit status 1 if something is broken; warnings
-      alone leave it at 0.
+      does not try the port from outside. Exit status 1 if something is broken;
+      warnings alone leave it at 0.
 
       --repair makes triggers and journal anew and compares the tables; no node may
       run meanwhile.

@@ -38,10 +38,18 @@ enum SQL {
       call.output.result(text(report, colour: call.output.colour))
     }
     for line in touched(report, colour: call.output.colour) { call.output.result(line) }
-    if !report.returnedRows || report.changes > 0 {
+    if changesSchema(call.arguments.text("STATEMENT") ?? "") {
+      call.output.remark("done here; the schema is not replicated: do the same at every node")
+    } else if !report.returnedRows || report.changes > 0 {
       call.output.remark("\(counted(report.changes, "row")) changed")
     }
     return .done
+  }
+
+  /// Whether a statement makes, alters or drops a part of the schema.
+  static func changesSchema(_ statement: String) -> Bool {
+    let word = statement.drop(while: \.isWhitespace).prefix(while: \.isLetter).uppercased()
+    return ["CREATE", "ALTER", "DROP"].contains(word)
   }
 
   /// The touched rows, a table for each table; a row that is gone shows its key.
