@@ -50,12 +50,19 @@ extension Node {
     return remarks
   }
 
+  /// So long after the start it is not known yet whether a member is away.
+  private static let firstLook: Int64 = 2_000
+
+  private func isStillStarting(_ peer: PeerRecord) -> Bool {
+    mode == .lasting && peer.address != nil && Uptime.now - born < Self.firstLook
+  }
+
   private func report(_ peer: PeerRecord) -> PeerReport {
     let lacks = position.frontier.distance(above: peer.holds)
     let ahead = peer.holds.distance(above: position.frontier)
     let state: PeerReport.State
     if peer.session == nil {
-      state = mesh.isDialling(peer.node) ? .connecting : .away
+      state = mesh.isDialling(peer.node) || isStillStarting(peer) ? .connecting : .away
     } else {
       let isEqual = peer.hasSpoken && lacks == 0 && ahead == 0
       state = isEqual && !peer.isReceiving ? .inSync : .catchingUp

@@ -81,8 +81,9 @@ extension Replica {
 
   /// Stops the running node.
   public func stop() async throws(FlotillaError) {
-    try await check()
+    // A node that runs can be stopped, whatever has become of its file.
     guard let freed = try await stop(isLeaving: false) else {
+      try await check()
       throw FlotillaError(
         .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
     }
