@@ -46,6 +46,9 @@ extension Replica {
         + "--at HOST:\(port)")
     await node.serve(beside: older, remark)
     let joined = await node.admitted
+    if await node.wantsStop, await node.stopRequest == nil {
+      remark("a node starts and serves the invitation from now on")
+    }
     await node.stop()
     return joined
   }
