@@ -7,6 +7,9 @@ actor ControlServer {
   /// A request is at most this long.
   static let longestRequest = 64 << 10
 
+  /// Sent again and again until the answer is ready: a client tells work from a node that hangs.
+  static let blank = UInt8(ascii: " ")
+  static let pulse: Duration = .seconds(1)
   /// Clients at a time, at most.
   static let mostClients = 64
 
@@ -77,7 +80,14 @@ actor ControlServer {
       alarm.cancel()
       if let request {
         self.clients[number]?.hasAsked = true
+        let pulse = Task {
+          while (try? await Task.sleep(for: Self.pulse)) != nil {
+            try? await channel.write([Self.blank])
+          }
+        }
         let reply = await handle(request)
+        pulse.cancel()
+        await pulse.value
         // A client that is gone does not want to know.
         try? await channel.write([UInt8](reply))
         channel.finishWriting()

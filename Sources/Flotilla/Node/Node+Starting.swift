@@ -37,7 +37,7 @@ extension Node {
     } catch {
       throw FlotillaError(
         .system, "cannot listen\(options.listen.map { " on \($0)" } ?? ""): \(error)",
-        remedy: "Choose another port with --listen HOST:PORT.")
+        remedy: "Choose an address of this machine and a free port: --listen HOST:PORT.")
     }
     if mode == .lasting, options.listen == nil, let port = listener?.port, port != record.port {
       record.port = port

@@ -74,6 +74,8 @@ actor Node {
   var gone: Set<Identity> = []
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
+  /// When this node was made, by uptime.
+  let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
   let fileIdentity: FileIdentity
   /// Rows and bytes received so far, for the progress of a first copy.
