@@ -37,6 +37,7 @@ extension Session {
     }
     incoming = Incoming()
     incoming.phase = .receiving(begin)
+    incoming.check = begin.kind.check
     if case .push(let origin, let from, let to) = begin.kind {
       let held = max(position.frontier[origin], merged[origin])
       if held < from || held >= to { incoming.phase = .skipping(isGap: held < from) }

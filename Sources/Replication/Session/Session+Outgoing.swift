@@ -72,7 +72,7 @@ extension Session {
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
     send(.begin(Begin(kind, rows: push.rows)), &directives, now)
     send(.rows(push.batch), &directives, now)
-    send(.end(End(rows: push.rows, check: push.check)), &directives, now)
+    send(.end(End(rows: push.rows, check: kind.check &+ push.check)), &directives, now)
     outgoing.peerFrontier.raise(push.origin, to: push.to)
     outgoing.told.raise(push.origin, to: push.to)
     directives.append(.exchanged(sent: true, rows: push.rows))
@@ -119,6 +119,7 @@ extension Session {
     outgoing.phase = .sending(covers: covers)
     let kind: Begin.Kind =
       if case .buckets = outgoing.scope { .repair } else { .full(covers: covers) }
+    outgoing.check = kind.check
     send(.begin(Begin(kind, rows: rows)), &directives, now)
     directives.append(.readExport)
   }

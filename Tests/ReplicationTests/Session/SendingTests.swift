@@ -26,7 +26,8 @@ import Testing
     #expect(it.feed(.exported(batch: [2], rows: 1, check: .max)) == [.send(.rows([2]))])
     #expect(
       it.feed(.exportDone) == [
-        .send(.end(End(rows: 3, check: 4))), .closeExport, .exchanged(sent: true, rows: 3),
+        .send(.end(End(rows: 3, check: 4 &+ held.hash))), .closeExport,
+        .exchanged(sent: true, rows: 3),
       ])
     #expect(it.session.isIdle)
   }
@@ -65,7 +66,7 @@ import Testing
       #expect(
         it.feed(.folded(Self.push(seq, seq + 1))) == [
           .send(.begin(Begin(kind, rows: 1))), .send(.rows([7, 7])),
-          .send(.end(End(rows: 1, check: 5))), .exchanged(sent: true, rows: 1),
+          .send(.end(End(rows: 1, check: 5 &+ kind.check))), .exchanged(sent: true, rows: 1),
         ])
       #expect(it.advance(Frontier([Self.own: seq + 1])).isEmpty)
     }
@@ -148,7 +149,7 @@ import Testing
     let directives = it.hear(.have(it.have(held, asks: true)))
     #expect(directives.contains(.openExport(.above(held))))
     it.feed(.exportOpened(covers: held, rows: 0))
-    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: 0))])
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: held.hash))])
     #expect(it.hear(.have(it.have(Frontier()))).allSatisfy { !$0.isExport })
   }
 
@@ -167,10 +168,11 @@ import Testing
     let progress = Frontier([Self.own: 4])
     #expect(
       it.feed(.exportPaused(progress: progress)) == [
-        .send(.pause(End(rows: 4, check: 3))), .closeExport, .openExport(.above(progress)),
+        .send(.pause(End(rows: 4, check: 3 &+ held.hash))), .closeExport,
+        .openExport(.above(progress)),
       ])
     it.feed(.exportOpened(covers: held, rows: 5))
-    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: 0))])
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: held.hash))])
   }
 
   @Test func `changes of the frontier are gathered before the peer is told`() {

@@ -64,7 +64,7 @@ import Testing
       ),
       ("begin", .begin(Begin(.full(covers: held), rows: 2))),
       ("rows", .rows(batch.bytes)),
-      ("end", .end(End(rows: UInt64(batch.rowCount), check: batch.check))),
+      ("end", .end(End(rows: UInt64(batch.rowCount), check: held.hash &+ batch.check))),
       (
         "have-after",
         .have(Have(frontier: held, frontierHash: held.hash, rootDigest: digest.root))
