@@ -39,6 +39,7 @@ extension Session {
       outgoing.peerFrontier = have.frontier
       outgoing.confirmed = have.frontier
       outgoing.resume = have.resume
+      outgoing.offered = Frontier()
     }
     outgoing.isPeerKnown = true
     if have.asks { outgoing.isAsked = true }

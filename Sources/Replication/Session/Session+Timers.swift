@@ -23,6 +23,7 @@ extension Session {
     var haveDue: Int64?
     var relayDue: Int64?
     var lastRepair: Int64?
+    var lastRegain: Int64?
 
     init(start: Int64) {
       self.start = start

@@ -140,7 +140,11 @@ extension Store {
   ) throws {
     var byTable: [Int64: [(key: Key, row: ShapedRow)]] = [:]
     for row in rows {
-      let table = try tables.tableOrNew(row.shape.name)
+      var table = try tables.tableOrNew(row.shape.name)
+      if table.schema == nil, !tables.isRemembered(table.name, row.shape.collations) {
+        try tables.remember(table.name, row.shape.collations)
+        table = try tables.tableOrNew(table.name)
+      }
       let key = try key(of: row, in: table)
       byTable[table.id, default: []].append((key, row))
     }

@@ -68,7 +68,8 @@ extension Store {
         continue
       }
       let shape = TableShape(
-        name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name))
+        name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
+        collations: table.keyCollations)
       let values = entry.values.map(\.value)
       // A key that was written before the table's collations were known gets its canonical form.
       let canonical = table.key(Array(values.prefix(entry.keyCount))) ?? key

@@ -13,6 +13,17 @@ extension Store {
       case versions = 1
       /// Rows of a table that had no version at all: nothing can have been deleted.
       case firstRows = 2
+      /// Rows from before an end of tracking that have gone since: they become deletes, so that
+      /// they go where nobody has heard of that end, too.
+      case ended = 3
+
+      var next: Phase? {
+        switch self {
+        case .rows: .versions
+        case .versions, .firstRows: .ended
+        case .ended: nil
+        }
+      }
     }
 
     var table: Int64
@@ -71,11 +82,12 @@ extension Store {
       switch comparison.phase {
       case .rows, .firstRows: try compareRows(table, &comparison, &edits, at: now)
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
+      case .ended: try compareEnded(table, &comparison, &edits, at: now)
       }
     if !isPhaseDone {
       try save(comparison)
-    } else if comparison.phase == .rows {
-      try save(Comparison(table: table.id, phase: .versions, after: nil))
+    } else if let next = comparison.phase.next {
+      try save(Comparison(table: table.id, phase: next, after: nil))
     } else {
       try connection.run(
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
@@ -83,6 +95,29 @@ extension Store {
       try tables.reload()
       return try comparing() != nil
     }
+    return true
+  }
+
+  /// Only who tracks a table again says what was deleted meanwhile; at the others rows that were
+  /// there before rank lowest.
+  private func compareEnded(
+    _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
+  ) throws -> Bool {
+    guard let statements = table.statements else { return true }
+    let found =
+      table.isBaseline
+      ? [] : try lost.ended(table, after: comparison.after, limit: pace.comparedRows)
+    for (key, old) in found {
+      comparison.after = key
+      guard try versions.version(table: table.id, key: key) == nil else { continue }
+      let values = (key.values ?? []).map(\.sqlite)
+      guard try connection.row(statements.existsByKey, values) == nil else { continue }
+      let deleted = make(over: old, hash: 0, isDeleted: true, madeAt: now.wall, table, &edits)
+      try keep(deleted, table, key, old: nil)
+      edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
+    }
+    guard found.count < pace.comparedRows else { return false }
+    try lost.forget(table.name, .ended)
     return true
   }
 

@@ -25,7 +25,8 @@ struct RowStatements {
     let others = schema.shippedColumns.filter { !schema.key.contains($0) }
     let columns = (schema.key + others).map { schema.columns[$0] }
     self.shape = TableShape(
-      name: schema.name, keyCount: schema.key.count, columns: columns.map(\.name))
+      name: schema.name, keyCount: schema.key.count, columns: columns.map(\.name),
+      collations: schema.collations)
     self.columnHashes = columns.map { ContentHash.column($0.name) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
     self.table = "main." + quoted(schema.name)

@@ -11,6 +11,7 @@ final class Tables {
   private let connection: Connection
   private(set) var byID: [Int64: ReplicaTable] = [:]
   private var idByName: [String: Int64] = [:]
+  private var remembered: [String: [KeyCollation]] = [:]
 
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
@@ -19,12 +20,13 @@ final class Tables {
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {
-    let (rows, tracked) = try reporting { () throws(SQLiteError) in
+    let (rows, tracked, collations) = try reporting { () throws(SQLiteError) in
       (
         try connection.rows("SELECT id, name, baseline FROM _flotilla_local"),
-        try trackedNames()
+        try trackedNames(), try rememberedCollations()
       )
     }
+    remembered = collations
     byID = [:]
     idByName = [:]
     for row in rows {
@@ -34,7 +36,7 @@ final class Tables {
       add(
         ReplicaTable(
           id: id, name: name, schema: schema, isTracked: isTracked,
-          isBaseline: row[2].integer != 0))
+          isBaseline: row[2].integer != 0, collations: remembered[folded(name)] ?? []))
     }
   }
 
@@ -62,9 +64,43 @@ final class Tables {
       try connection.run("INSERT INTO _flotilla_local(name) VALUES (?)", [.string(name)])
       return connection.lastInsertRowID
     }
-    let table = ReplicaTable(id: id, name: name, schema: nil, isTracked: false, isBaseline: false)
+    let table = ReplicaTable(
+      id: id, name: name, schema: nil, isTracked: false, isBaseline: false,
+      collations: remembered[folded(name)] ?? [])
     add(table)
     return table
+  }
+
+  /// Whether it is remembered how the key of the table compares text.
+  func isRemembered(_ name: String, _ collations: [KeyCollation]) -> Bool {
+    remembered[folded(name)] == collations
+  }
+
+  /// Remembers how the key of a table compares text: its versions outlast it, and while it is not
+  /// here, its keys must be those of the other nodes.
+  func remember(_ name: String, _ collations: [KeyCollation]) throws(SQLiteError) {
+    guard !isRemembered(name, collations) else { return }
+    try connection.run(
+      "INSERT OR REPLACE INTO _flotilla_key(name, collations) VALUES (?, ?)",
+      [.string(name), .blob(collations.map(\.rawValue))])
+    remembered[folded(name)] = collations
+    guard let table = table(name), table.schema == nil else { return }
+    add(
+      ReplicaTable(
+        id: table.id, name: table.name, schema: nil, isTracked: table.isTracked,
+        isBaseline: table.isBaseline, collations: collations))
+  }
+
+  private func rememberedCollations() throws(SQLiteError) -> [String: [KeyCollation]] {
+    let exists = try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_key'")
+    guard exists != nil else { return [:] }
+    var collations: [String: [KeyCollation]] = [:]
+    for row in try connection.rows("SELECT name, collations FROM _flotilla_key") {
+      collations[folded(row[0].string ?? "")] =
+        (row[1].blob ?? []).map { KeyCollation(rawValue: $0) ?? .binary }
+    }
+    return collations
   }
 
   /// A hash over the names and columns of all tracked tables, to compare two nodes' schemas.
