@@ -115,10 +115,11 @@ extension Store {
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
     let waiting = statements.unknown(in: entry)
-    guard !waiting.isEmpty else { return }
+    guard !waiting.isEmpty || entry.rest != 0 else { return }
     try shelf.put(
-      Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount), table: table.id,
-      key: key)
+      Shelf.Entry(
+        why: .columns, values: waiting, keyCount: entry.keyCount, rest: entry.rest),
+      table: table.id, key: key)
   }
 
   /// Keeps the content of a row that ranked lowest because it was here before the site's rows.

@@ -16,9 +16,12 @@ extension Store {
       /// Rows from before an end of tracking that have gone since: they become deletes, so that
       /// they go where nobody has heard of that end, too.
       case ended = 3
+      /// Rows that lack columns which they had: what these count is kept beside the row.
+      case columns = 4
 
       var next: Phase? {
         switch self {
+        case .columns: .rows
         case .rows: .versions
         case .versions, .firstRows: .ended
         case .ended: nil
@@ -66,6 +69,11 @@ extension Store {
     try save(Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil))
   }
 
+  /// Asks for the same of a table from which an application has dropped columns.
+  func compareColumns(_ table: Int64) throws(SQLiteError) {
+    try save(Comparison(table: table, phase: .columns, after: nil))
+  }
+
   private func save(_ comparison: Comparison) throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_local SET comparing = ? WHERE id = ?",
@@ -80,7 +88,14 @@ extension Store {
     defer { edits.isComparing = false }
     let isPhaseDone =
       switch comparison.phase {
-      case .rows, .firstRows: try compareRows(table, &comparison, &edits, at: now)
+      case .columns:
+        try compareRows(table, &comparison) { key, values in
+          try keepRest(of: values, table, key)
+        }
+      case .rows, .firstRows:
+        try compareRows(table, &comparison) { key, values in
+          try fold(table, key, values: values, madeAt: now.wall, &edits)
+        }
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
       case .ended: try compareEnded(table, &comparison, &edits, at: now)
       }
@@ -122,7 +137,8 @@ extension Store {
   }
 
   private func compareRows(
-    _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
+    _ table: ReplicaTable, _ comparison: inout Comparison,
+    _ look: (Key, [Replication.Value]) throws -> Void
   ) throws -> Bool {
     guard let statements = table.statements else { return true }
     var arguments = comparison.after?.values?.map(\.sqlite) ?? []
@@ -136,10 +152,28 @@ extension Store {
     }
     for values in rows {
       guard let key = table.key(Array(values.prefix(statements.shape.keyCount))) else { continue }
-      try fold(table, key, values: values, madeAt: now.wall, &edits)
+      try look(key, values)
       comparison.after = key
     }
     return rows.count < pace.comparedRows
+  }
+
+  /// A row lost columns, not its content: what they count stays beside it, so that its version is
+  /// still the same one, and an edit of the other columns does not empty them elsewhere.
+  private func keepRest(of values: [Replication.Value], _ table: ReplicaTable, _ key: Key) throws {
+    guard let statements = table.statements,
+      let version = try versions.version(table: table.id, key: key), !version.isDeleted
+    else { return }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    guard shelved?.why.isWhole != true else { return }
+    let extras = statements.unknown(in: shelved)
+    let rest = statements.rest(of: values, extras: extras, to: version.hash)
+    guard rest != statements.rest(in: shelved) else { return }
+    if rest == 0, extras.isEmpty { return try shelf.remove(table: table.id, key: key) }
+    let keyCount = statements.shape.keyCount
+    try shelf.put(
+      Shelf.Entry(why: .columns, values: extras, keyCount: keyCount, rest: rest),
+      table: table.id, key: key)
   }
 
   private func compareVersions(

@@ -121,7 +121,8 @@ extension Store {
       return
     }
     let extras = statements.unknown(in: shelved)
-    let hash = statements.contentHash(values, extras: extras)
+    let hash = statements.contentHash(
+      values, extras: extras, rest: statements.rest(in: shelved))
     if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }

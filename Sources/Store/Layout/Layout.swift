@@ -16,7 +16,8 @@ enum Layout {
   /// - `digest`: 256 sums over `version`.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
   /// - `conflict`: rows that were replaced without their author having seen it.
-  /// - `key`: how the key columns of each table compare text, for a table that is not here.
+  /// - `key`: how the key columns of each table compare text, for a table that is not here, and
+  ///   the columns that it had here, to see when one is dropped.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
@@ -67,7 +68,7 @@ enum Layout {
       corigin INTEGER, cseq INTEGER, PRIMARY KEY(name, key)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_key(
-      name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL
+      name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
     ) WITHOUT ROWID;
     """
 

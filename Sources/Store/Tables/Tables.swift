@@ -81,14 +81,44 @@ final class Tables {
   func remember(_ name: String, _ collations: [KeyCollation]) throws(SQLiteError) {
     guard !isRemembered(name, collations) else { return }
     try connection.run(
-      "INSERT OR REPLACE INTO _flotilla_key(name, collations) VALUES (?, ?)",
-      [.string(name), .blob(collations.map(\.rawValue))])
+      """
+      INSERT INTO _flotilla_key(name, collations) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET collations = excluded.collations
+      """, [.string(name), .blob(collations.map(\.rawValue))])
     remembered[folded(name)] = collations
     guard let table = table(name), table.schema == nil else { return }
     add(
       ReplicaTable(
         id: table.id, name: table.name, schema: nil, isTracked: table.isTracked,
         isBaseline: table.isBaseline, collations: collations))
+  }
+
+  /// The hashes of the columns that a table had here; empty if that is not known.
+  private func rememberedColumns(_ name: String) throws(SQLiteError) -> [UInt64] {
+    let bytes =
+      try connection.scalar("SELECT columns FROM _flotilla_key WHERE name = ?", [.string(name)])
+      .blob ?? []
+    return stride(from: 0, to: bytes.count - bytes.count % 8, by: 8).map { start in
+      bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  /// Whether the columns of a table are those that are remembered.
+  func hasColumnsAsRemembered(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    try rememberedColumns(table.name) == (table.statements?.columnHashes ?? []).sorted()
+  }
+
+  /// Remembers the columns of a table; true if one that it had is gone.
+  func rememberColumns(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    let columns = (table.statements?.columnHashes ?? []).sorted()
+    let before = try rememberedColumns(table.name)
+    guard before != columns else { return false }
+    let bytes = columns.flatMap { column in
+      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: column >> UInt64($0)) }
+    }
+    try connection.run(
+      "UPDATE _flotilla_key SET columns = ? WHERE name = ?", [.blob(bytes), .string(table.name)])
+    return !Set(before).isSubset(of: columns)
   }
 
   private func rememberedCollations() throws(SQLiteError) -> [String: [KeyCollation]] {

@@ -34,6 +34,20 @@ import Testing
     #expect(it.hear(Self.have(1)).sent == [Self.buckets])
   }
 
+  @Test func `what no repair can mend is compared less and less often`() {
+    var it = Self.known()
+    var minutes: [Int] = []
+    for minute in 0..<240 {
+      if !it.hear(Self.have(1)).sent.isEmpty { minutes.append(minute) }
+      for _ in 0..<10 {
+        it.feed(.heard)
+        it.wait(6_000)
+      }
+    }
+    #expect(minutes == [0, 1, 3, 7, 15, 31, 63, 123, 183])
+    #expect(it.hear(Self.have(2)).sent == [Self.buckets])
+  }
+
   @Test func `different frontiers are no reason to compare`() {
     var it = Self.known()
     let more = Frontier([Conversation.own: 1, Conversation.peerOrigin: 1])
