@@ -77,6 +77,7 @@ extension Store {
   ) throws(SQLiteError) {
     try connection.transaction { () throws(SQLiteError) in
       try connection.execute(Layout.statements)
+      try connection.execute(Layout.additions)
       try Journal.create(on: connection)
       let raw = Int64(bitPattern: who.origin.rawValue)
       try connection.run(

@@ -175,6 +175,29 @@ import Testing
     #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: held.hash))])
   }
 
+  @Test func `what does not count for the peer is sent once, until more can be given`() {
+    let held = Frontier([Self.own: 9])
+    let covered = Frontier([Self.own: 4])
+    var it = Conversation.known(holding: held)
+    it.feed(.exportOpened(covers: covered, rows: 9))
+    it.feed(.exported(batch: [1], rows: 2, check: 3))
+    let progress = Frontier([Self.own: 6])
+    #expect(
+      it.feed(.exportPaused(progress: progress)).last
+        == .openExport(.unsent(above: progress, holds: covered)))
+    it.feed(.exportOpened(covers: covered, rows: 7))
+    #expect(!it.feed(.exportDone).contains { $0.isExport })
+    #expect(it.session.isIdle)
+    let more = Frontier([Self.own: 10])
+    #expect(
+      it.advance(more, lost: 2).last == .openExport(.unsent(above: held, holds: covered)))
+    it.feed(.exportOpened(covers: covered, rows: 1))
+    #expect(!it.feed(.exportDone).contains { $0.isExport })
+    #expect(it.advance(more, lost: 0).last == .openExport(.above(covered)))
+    it.feed(.exportOpened(covers: more, rows: 10))
+    #expect(!it.feed(.exportDone).contains { $0.isExport })
+  }
+
   @Test func `changes of the frontier are gathered before the peer is told`() {
     var it = Self.warm()
     _ = it.advance(Frontier([Self.own: 1, Self.other: 1]))
