@@ -39,6 +39,8 @@ extension Session {
     var isCrowded = false
     var rows: UInt64 = 0
     var check: UInt64 = 0
+    /// Exchanges begun so far, pushes included.
+    var exchanges: UInt64 = 0
     /// What we have told the peer of our own frontier.
     var told = Frontier()
     var hasTold = false
@@ -80,7 +82,8 @@ extension Session {
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
     send(.begin(Begin(kind, rows: push.rows)), &directives, now)
     send(.rows(push.batch), &directives, now)
-    send(.end(End(rows: push.rows, check: kind.check &+ push.check)), &directives, now)
+    let check = nextCheck(kind) &+ push.check
+    send(.end(End(rows: push.rows, check: check)), &directives, now)
     outgoing.peerFrontier.raise(push.origin, to: push.to)
     outgoing.told.raise(push.origin, to: push.to)
     directives.append(.exchanged(sent: true, rows: push.rows))
@@ -133,7 +136,7 @@ extension Session {
       case .above, .unsent: .full(covers: covers)
       case .buckets, .bucket: .repair
       }
-    outgoing.check = kind.check
+    outgoing.check = nextCheck(kind)
     send(.begin(Begin(kind, rows: rows)), &directives, now)
     directives.append(.readExport)
   }
@@ -165,6 +168,12 @@ extension Session {
     guard outgoing.isCrowded else { return }
     outgoing.isCrowded = false
     considerExport(&directives, now)
+  }
+
+  /// What the check of the next exchange begins with.
+  private mutating func nextCheck(_ kind: Begin.Kind) -> UInt64 {
+    outgoing.exchanges += 1
+    return kind.check(number: outgoing.exchanges)
   }
 
   mutating func endSending(_ directives: inout [Directive], _ now: Instant) {

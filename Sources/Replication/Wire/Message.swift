@@ -92,13 +92,15 @@ package struct Begin: Sendable, Equatable {
     case repair
 
     /// What the check of the exchange begins with: End cannot close an exchange that claims
-    /// something else.
-    package var check: UInt64 {
-      switch self {
-      case .full(let covers): covers.hash
-      case .push(let origin, let from, let to): mix(mix(origin.rawValue) ^ mix(from)) &+ mix(to)
-      case .repair: 0
-      }
+    /// something else, nor another one of the connection that claims the same.
+    package func check(number: UInt64) -> UInt64 {
+      let claim: UInt64 =
+        switch self {
+        case .full(let covers): covers.hash
+        case .push(let origin, let from, let to): mix(mix(origin.rawValue) ^ mix(from)) &+ mix(to)
+        case .repair: 0
+        }
+      return mix(number) &+ claim
     }
   }
 
