@@ -36,14 +36,19 @@ class Mutation:
         if not self.edits:
             raise SystemExit(f"{path}: nothing to change")
 
+    def complaints(self, tree):
+        """Texts that are not there, or not once: the product has changed since."""
+        for file, old, _ in self.edits:
+            count = (tree / file).read_text(encoding="utf-8").count(old)
+            if count != 1:
+                yield f"{self.name}: {file} holds {count} times: {old.splitlines()[0].strip()}"
+
     def apply(self, tree):
         """Changes the tree; gives what the files held before."""
         before = {}
         for file, old, new in self.edits:
             path = tree / file
             text = path.read_text(encoding="utf-8")
-            if text.count(old) != 1:
-                raise SystemExit(f"{self.name}: {file} holds its text {text.count(old)} times")
             before.setdefault(path, text)
             path.write_text(text.replace(old, new), encoding="utf-8")
         return before
@@ -77,6 +82,9 @@ def main():
         names = names[2:]
     files = sorted((TOP / "Tests/Mutations").glob("*.txt"))
     mutations = [Mutation(path) for path in files if not names or path.stem in names]
+    stale = [line for mutation in mutations for line in mutation.complaints(TOP)]
+    if stale:
+        raise SystemExit("\n".join(stale))
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder) / "flotilla"
         tree.mkdir()

@@ -108,8 +108,18 @@ final class StoreReplica: SimulatedReplica {
 
   func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
+    if random.chance(200) { return try trackAll(at: now) }
     try application.migrate(&random, &story)
     witness.reshaped(try application.rows(of: tables))
+  }
+
+  /// Tracks the tables that are not tracked yet; only a node that has the site's settings may.
+  private func trackAll(at now: Instant) throws {
+    guard try application.isCaptured(Ledger.name) else { return }
+    let missing = try tables.map(\.name).filter { try !application.isCaptured($0) }
+    guard !missing.isEmpty else { return }
+    mischief.begin()
+    try store().track(missing, rule: nil, at: now)
   }
 
   var additions: Set<String> {
@@ -120,6 +130,7 @@ final class StoreReplica: SimulatedReplica {
     with additions: Set<String>, at now: Instant, _ story: inout Story
   ) throws {
     application.setClock(now.wall)
+    try trackAll(at: now)
     for table in tables {
       for addition in ApplicationTable.additions
       where additions.contains("\(table.name) \(addition)") {

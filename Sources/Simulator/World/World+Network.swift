@@ -28,7 +28,9 @@ extension World {
   mutating func send(_ message: Message, _ link: Int, _ side: Int) {
     switch message {
     case .ping, .pong: break
-    default: lastMessage = time
+    default:
+      lastMessage = time
+      messages += 1
     }
     if happens(.loss) {
       links[link].isSpoilt = true

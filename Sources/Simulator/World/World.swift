@@ -26,8 +26,9 @@ struct World<Replica: SimulatedReplica> {
   var time: Int64 = 1_000_000
   /// Nothing fails any more.
   var isCalm = false
-  /// When something other than a Ping was last said.
+  /// When something other than a Ping was last said, and how often something was.
   var lastMessage: Int64 = 0
+  var messages = 0
   var history = History()
   var story: Story
 

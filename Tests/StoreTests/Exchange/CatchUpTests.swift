@@ -30,7 +30,7 @@ import Testing
   }
 
   func expectEqual(_ replicas: [TestReplica]) throws {
-    #expect(try Verdict(replicas, [ScheduleTable.plain]).faults == [])
+    #expect(try Verdict(replicas, [TestTable.plain]).faults == [])
   }
 
   @Test func `a catch-up that was cut resumes where it was`() throws {
@@ -198,16 +198,16 @@ import Testing
       "UPDATE t SET v = 'b' WHERE id = 1; UPDATE _flotilla_journal SET at = 1820000000000 "
         + "WHERE at <> 1810000000000")
     try r[0].foldAll()
-    let times = try Witness.versions(r[0], [.plain]).filter { $0.key.table == "t" }
+    let times = try Outside.versions(r[0], [.plain]).filter { $0.key.table == "t" }
       .values.map(\.stamp.millisecondsSince1970)
     #expect(times.filter { $0 == 1_820_000_000_000 }.count == 1)
     #expect(times.filter { $0 == 1_810_000_000_000 }.count == 9)
   }
 }
 
-extension ScheduleTable {
+extension TestTable {
   /// The table of the directed tests.
-  static let plain = ScheduleTable(
+  static let plain = TestTable(
     name: "t", sql: "(id INTEGER PRIMARY KEY, v TEXT)", key: [("id", ["1"])],
     collations: [.binary], columns: ["v"])
 }

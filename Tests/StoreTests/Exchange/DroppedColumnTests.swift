@@ -7,7 +7,7 @@ import Testing
 /// A column that is dropped or renamed at one node changes no row, neither here nor elsewhere.
 @Suite struct DroppedColumnTests {
   static let notes = [
-    ScheduleTable(
+    TestTable(
       name: "note", sql: "(id TEXT PRIMARY KEY NOT NULL, n INTEGER, c TEXT)",
       key: [("id", ["'a'"])], collations: [.binary], columns: ["n", "c"])
   ]

@@ -6,7 +6,7 @@ import Testing
 
 /// Tables and columns that a replica does not have yet, or no longer.
 @Suite struct LateSchemaTests {
-  static let word = ScheduleTable.all.filter { $0.name == "word" }
+  static let word = [TestTable.word]
   static let schema = "CREATE TABLE word\(word[0].sql);"
 
   /// The middle one of three lacks the table.
@@ -77,7 +77,7 @@ import Testing
   }
 
   static let notes = [
-    ScheduleTable(
+    TestTable(
       name: "note", sql: "(id TEXT PRIMARY KEY NOT NULL, n INTEGER DEFAULT 5)",
       key: [("id", ["'a'"])], collations: [.binary], columns: ["n"])
   ]

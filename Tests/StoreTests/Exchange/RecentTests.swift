@@ -83,7 +83,7 @@ import Testing
             ? entry.dot : nil
         })
       let wanted = Set(
-        try Witness.versions(replica, []).values.map(\.dot)
+        try Outside.versions(replica, []).values.map(\.dot)
           .filter { !frontier.covers($0) && held.covers($0) })
       #expect(
         given.isSuperset(of: wanted), "FLOTILLA_SEED=\(seed): the list lacks \(wanted)")

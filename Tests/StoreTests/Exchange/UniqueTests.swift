@@ -7,7 +7,7 @@ import Testing
 /// Replicas that claim the same unique values: which row stands is not decided alike yet, but
 /// nothing may be lost and nobody may stop.
 @Suite struct UniqueTests {
-  static let table = ScheduleTable(
+  static let table = TestTable(
     name: "t", sql: "(id TEXT PRIMARY KEY NOT NULL, u TEXT UNIQUE, v INTEGER CHECK(v < 90))",
     key: [("id", ["'a'", "'b'", "'c'", "'d'", "'e'"])], collations: [.binary],
     columns: ["u", "v"])
@@ -63,8 +63,8 @@ import Testing
     let table = try #require(replica.store.tables.table("t"))
     let statements = try #require(table.statements)
     var faults: [String] = []
-    let rows = try Witness.rows(replica, [Self.table])
-    for (name, version) in try Witness.versions(replica, [Self.table])
+    let rows = try Outside.rows(replica, [Self.table])
+    for (name, version) in try Outside.versions(replica, [Self.table])
     where name.table == "t" && !version.isDeleted {
       let entry = try replica.store.shelf.entry(table: table.id, key: name.key)
       let content =

@@ -7,9 +7,9 @@ import SQLite
 struct Verdict {
   private(set) var faults: [String] = []
   let replicas: [TestReplica]
-  let tables: [ScheduleTable]
+  let tables: [TestTable]
 
-  init(_ replicas: [TestReplica], _ tables: [ScheduleTable], shelves: Bool = false) throws {
+  init(_ replicas: [TestReplica], _ tables: [TestTable], shelves: Bool = false) throws {
     self.replicas = replicas
     self.tables = tables
     if !shelves { for table in tables { try compareRows(table) } }
@@ -17,7 +17,7 @@ struct Verdict {
     for replica in replicas { try examine(replica, shelves: shelves) }
   }
 
-  private mutating func compareRows(_ table: ScheduleTable) throws {
+  private mutating func compareRows(_ table: TestTable) throws {
     let expected = try replicas[0].content(table.name)
     for (number, replica) in replicas.enumerated().dropFirst() {
       let content = try replica.content(table.name)
@@ -37,7 +37,7 @@ struct Verdict {
       let root = replica.store.position.digest.root
       if root != replicas[0].store.position.digest.root { faults.append("digest of \(number)") }
       var digest = Digest()
-      for (name, version) in try Witness.versions(replica, tables) {
+      for (name, version) in try Outside.versions(replica, tables) {
         digest.replace(table: tableSeed(name.table), key: name.key, old: nil, new: version)
       }
       if digest.root != root { faults.append("digest of \(number) is not that of its versions") }
@@ -54,8 +54,8 @@ struct Verdict {
     let shelf = try replica.application.prepareRows(
       "SELECT tbl || ' ' || hex(key) || ' ' || why FROM _flotilla_shelf")
     if !shelf.isEmpty, !shelves { faults.append("shelf of \(replica.store.nodeName): \(shelf)") }
-    let rows = try Witness.rows(replica, tables)
-    let versions = try Witness.versions(replica, tables)
+    let rows = try Outside.rows(replica, tables)
+    let versions = try Outside.versions(replica, tables)
     for name in rows.keys where versions[name].map(\.isDeleted) ?? true {
       faults.append("\(name) at \(replica.store.nodeName) has no version")
     }
