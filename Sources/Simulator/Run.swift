@@ -71,7 +71,7 @@ package struct Run: Sendable {
     let tables = random.pick(ApplicationTable.groups)
     let names = RowNames()
     // One table may become the site's later, by any node; the ledger, which comes last, never.
-    let late = tables.count > 2 && faults[.migration] > 0 && random.chance(500) ? 1 : 0
+    let late = tables.count > 3 && faults[.migration] > 0 && random.chance(500) ? 1 : 0
     var replicas: [StoreReplica] = []
     for number in 0..<count {
       replicas.append(

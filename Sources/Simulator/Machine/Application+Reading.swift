@@ -82,6 +82,9 @@ extension Application {
       """) == nil
   }
 
+  /// Changes when another connection has committed.
+  func dataVersion() throws -> Int64 { try connection.dataVersion() }
+
   /// Whether writes to a table are noted for Flotilla.
   func isCaptured(_ table: String) throws -> Bool {
     try connection.row(

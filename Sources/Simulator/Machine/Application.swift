@@ -40,7 +40,7 @@ final class Application {
   /// A transaction of a few random statements on tracked tables; false if somebody else is
   /// writing, or there is nothing to write to.
   func write(_ random: inout Seeded, _ story: inout Story) throws -> Bool {
-    let tables = try tables.filter { try $0.name != Ledger.name && isCaptured($0.name) }
+    let tables = try tables.filter { try $0.isWrittenByAll && isCaptured($0.name) }
     guard !tables.isEmpty else { return false }
     var statements: [String] = []
     for _ in 0..<(random.chance(200) ? 5 : 1 + random.below(2)) {
@@ -51,6 +51,11 @@ final class Application {
     }
     if random.chance(300), try isCaptured(Ledger.name) {
       statements += Ledger.statements(node: number, value: random.below(1_000))
+    }
+    if random.chance(200), try isCaptured(Badges.name) {
+      for _ in 0...random.below(3) {
+        statements.append(Badges.statement(node: number, &random))
+      }
     }
     return try commit(statements, &story)
   }
@@ -86,5 +91,21 @@ enum Ledger {
   static func statements(node: Int, value: Int) -> [String] {
     let rows = (0..<slots).map { "(\(node), \($0), \(value))" }.joined(separator: ", ")
     return ["INSERT OR REPLACE INTO ledger VALUES \(rows)"]
+  }
+}
+
+/// A table whose rows displace each other through a UNIQUE column; each node writes rows and values
+/// of its own, for which row keeps a value that two nodes claim is not what is looked at here.
+enum Badges {
+  static let name = "badge"
+  static let columns = "(id INTEGER PRIMARY KEY, code INTEGER UNIQUE, note TEXT)"
+
+  static func statement(node: Int, _ random: inout Seeded) -> String {
+    let (id, code) = (node * 10 + random.below(4), node * 10 + random.below(4))
+    return switch random.below(4) {
+    case 0: "UPDATE OR REPLACE badge SET code = \(code) WHERE id = \(id)"
+    case 1: "DELETE FROM badge WHERE id = \(id)"
+    default: "INSERT OR REPLACE INTO badge VALUES (\(id), \(code), 'n\(random.below(3))')"
+    }
   }
 }

@@ -59,7 +59,7 @@ struct ApplicationTable {
       columns: ["y", "z"]),
   ]
 
-  /// Which tables a schedule has: always the ledger, and a few others.
+  /// Which tables a schedule has: always the badges and the ledger, and a few others.
   static let groups: [[ApplicationTable]] = [
     named("note"), named("item"), named("line"), named("pair"), named("word"), named("trimmed"),
     named("tag"), named("calc"), named("measure"), named("note", "item"),
@@ -67,13 +67,21 @@ struct ApplicationTable {
   ]
 
   private static func named(_ names: String...) -> [ApplicationTable] {
-    all.filter { names.contains($0.name) } + [ledger]
+    all.filter { names.contains($0.name) } + [badges, ledger]
   }
 
   /// One group of rows per node, which only that node writes.
   private static let ledger = ApplicationTable(
     name: Ledger.name, sql: Ledger.columns, key: [("node", []), ("slot", [])],
     collations: [.binary, .binary], columns: ["value"])
+
+  /// Rows that displace each other.
+  private static let badges = ApplicationTable(
+    name: Badges.name, sql: Badges.columns, key: [("id", [])], collations: [.binary],
+    columns: ["code", "note"])
+
+  /// False for tables of which each node writes rows of its own.
+  var isWrittenByAll: Bool { name != Ledger.name && name != Badges.name }
 
   /// Columns that migrations add, at different times on different replicas.
   static let additions = [

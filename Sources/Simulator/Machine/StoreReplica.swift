@@ -22,6 +22,9 @@ final class StoreReplica: SimulatedReplica {
   private var witness = Witness()
   let mischief: Mischief
   private var random: Seeded
+  /// Whether the application has written since the last look, and what others had by then.
+  private var hasWritten = true
+  private var lastVersion: Int64 = -1
   /// The schema that the store has last seen: what comes with a later one was perhaps not noted.
   private var knownSchema: Int64 = -1
 
@@ -90,6 +93,7 @@ final class StoreReplica: SimulatedReplica {
     mischief.begin()
     if !hadPower {
       application = try application.restart(on: disk, random: random.fork())
+      hasWritten = true
       witness.setBack(to: try observe(), &history, at: name)
     }
     process = DiskProcess(on: disk, random: random.fork())
@@ -103,6 +107,7 @@ final class StoreReplica: SimulatedReplica {
     application.setClock(now.wall)
     let isKnown = try application.schemaVersion() == knownSchema
     guard try application.write(&random, &story) else { return }
+    hasWritten = true
     witness.written(try application.rows(of: tables), at: isKnown ? now.wall : 0)
   }
 
@@ -110,6 +115,7 @@ final class StoreReplica: SimulatedReplica {
     application.setClock(now.wall)
     if random.chance(200) { return try trackAll(at: now) }
     try application.migrate(&random, &story)
+    hasWritten = true
     witness.reshaped(try application.rows(of: tables))
   }
 
@@ -137,6 +143,7 @@ final class StoreReplica: SimulatedReplica {
         try application.add(addition, to: table, &story)
       }
     }
+    hasWritten = true
     witness.reshaped(try application.rows(of: tables))
   }
 
@@ -159,6 +166,10 @@ final class StoreReplica: SimulatedReplica {
 
   func inspect(at now: Instant, _ history: inout History) throws {
     let now = now.wall
+    // Nothing that anybody has committed since the last look: nothing new to see.
+    let version = try application.dataVersion()
+    guard hasWritten || version != lastVersion else { return }
+    (hasWritten, lastVersion) = (false, version)
     knownSchema = try application.schemaVersion()
     guard try tables.allSatisfy({ try application.isCaptured($0.name) }) else {
       return witness.wait()
