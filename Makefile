@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check demo bench install clean help
+.PHONY: setup build test check crash nightly demo bench install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -18,6 +18,12 @@ check: setup ## what must hold before a commit: format, warnings, tests, three h
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	$(SWIFT) build --build-tests
 	@scripts/test.sh
+
+crash: setup ## kill processes at 6,000 calls, or repeat one: make crash POINT=…
+	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5000) \
+	  --commands $(or $(COMMANDS),1000)) $(if $(SEED),--seed $(SEED))
+
+nightly: crash ## what takes too long for every change
 
 demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh

@@ -26,7 +26,9 @@ struct Run {
     seed = Clock.day
     var words = arguments
     func number(_ word: String?) throws -> Int {
-      guard let number = word.flatMap({ Int($0) }), number >= 0 else { throw CrashFailure(Self.usage) }
+      guard let number = word.flatMap({ Int($0) }), number >= 0 else {
+        throw CrashFailure(Self.usage)
+      }
       return number
     }
     while let word = words.popFirst() {

@@ -93,7 +93,9 @@ final class Errand {
     try editBoth()
     try awaitEqual()
     let (one, two) = (try desk.content("a.db"), try desk.content("b.db"))
-    if let difference = one.difference(from: two) { throw CrashFailure("after a join: \(difference)") }
+    if let difference = one.difference(from: two) {
+      throw CrashFailure("after a join: \(difference)")
+    }
   }
 
   // MARK: Applications
@@ -175,7 +177,8 @@ final class Errand {
     let connection = try Connection(path: desk.path(name))
     connection.setBusyTimeout(milliseconds: 5_000)
     return try connection.row(
-      "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", [.string(table)]) != nil
+      "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", [.string(table)])
+      != nil
   }
 
   private func isEqual() throws -> Bool {
@@ -199,10 +202,10 @@ final class Errand {
         throw CrashFailure("\(name): integrity_check: \(row[0].string ?? "")")
       }
       let wanted = ledger.map { "id='\($0.key)' v=\($0.value)" }.sorted()
-      guard let rows = try desk.content(name).rows["t"]?.map({ $0.replacing("'id'", with: "id") }),
-        rows == wanted
-      else {
-        throw CrashFailure("\(name): t holds \(try desk.content(name).rows["t"] ?? []), not \(wanted)")
+      let rows = try desk.content(name).rows["t"] ?? []
+      guard rows == wanted else {
+        let (lost, made) = (Set(wanted).subtracting(rows), Set(rows).subtracting(wanted))
+        throw CrashFailure("\(name): lost \(lost.sorted()), made up \(made.sorted())")
       }
       try Settlement.checkBooks(Store(path: desk.path(name)), name)
     }

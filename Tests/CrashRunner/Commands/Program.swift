@@ -13,6 +13,8 @@ final class Program {
     within seconds: UInt32 = 90
   ) throws {
     self.said = said
+    // What an earlier program said there is not to be read as the words of this one.
+    unlink(said)
     process = crash_fork()
     guard process >= 0 else { throw CrashFailure("no process") }
     guard process == 0 else { return }

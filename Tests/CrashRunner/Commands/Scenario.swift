@@ -29,7 +29,9 @@ struct Scenario: Sendable {
     prepare: { _ in ["init", "a.db", "--all", "--name", "a"] },
     recover: { errand in
       let words = try errand.desk.flotilla("init", "a.db", "--all", "--name", "a", good: [0, 1])
-      if words.contains("is a replica already") { try errand.desk.flotilla("track", "a.db", "--all") }
+      if words.contains("is a replica already") {
+        try errand.desk.flotilla("track", "a.db", "--all")
+      }
       try errand.joinSecond()
     })
 

@@ -85,16 +85,18 @@ final class Life {
     try application.transaction { () throws(SQLiteError) in try application.execute(sql) }
   }
 
-  private func initialise(_ side: Side, _ number: UInt64) throws {
+  private func initialise(
+    _ side: Side, _ number: UInt64, creating objects: [SchemaObject] = []
+  ) throws {
     _ = try application(side)
-    try Store.initialise(path: path(side), as: Self.identities(number))
+    try Store.initialise(path: path(side), as: Self.identities(number), creating: objects)
     _ = try store(side)
   }
 
   private func join(_ number: UInt64) throws {
-    let objects = try store(.a).schemaObjects()
-    if try !isReplica(.b) { try initialise(.b, number) }
-    _ = try store(.b).create(objects)
+    if try !isReplica(.b) {
+      try initialise(.b, number, creating: store(.a).schemaObjects())
+    }
     try exchange()
   }
 

@@ -9,12 +9,14 @@ enum Script {
 
   private static let schema = """
     CREATE TABLE item(
-      id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, n INTEGER CHECK(n >= 0), price REAL, data BLOB);
+      id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, n INTEGER CHECK(n >= 0),
+      price REAL, data BLOB);
     CREATE INDEX item_n ON item(n);
     CREATE UNIQUE INDEX item_price ON item(price) WHERE price > 100;
     CREATE TABLE line(
       item TEXT NOT NULL REFERENCES item(id) ON DELETE CASCADE ON UPDATE CASCADE,
-      pos INTEGER NOT NULL, note TEXT COLLATE NOCASE NOT NULL, PRIMARY KEY(item, pos)) WITHOUT ROWID;
+      pos INTEGER NOT NULL, note TEXT COLLATE NOCASE NOT NULL,
+      PRIMARY KEY(item, pos)) WITHOUT ROWID;
     CREATE TABLE person(
       id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE, age INTEGER NOT NULL DEFAULT 1);
     CREATE TABLE piece(k BLOB PRIMARY KEY NOT NULL, v);
@@ -62,7 +64,9 @@ enum Script {
         INSERT INTO piece(k, v) VALUES (x'0\(r)', 'blob key'), (x'ff0\(r)', 1.5);
         """),
       .exchange,
-      .write(.a, "INSERT INTO item VALUES ('u', 'U', 0, 1, NULL) ON CONFLICT(id) DO UPDATE SET n = n + 1"),
+      .write(
+        .a,
+        "INSERT INTO item VALUES ('u', 'U', 0, 1, NULL) ON CONFLICT(id) DO UPDATE SET n = n + 1"),
       .write(.b, "REPLACE INTO piece(k, v) VALUES (x'0\(r)', 'replaced \(r)')"),
       .fold(.a), .exchange,
     ]
@@ -111,7 +115,8 @@ enum Script {
           """
           CREATE TABLE new_piece(k BLOB PRIMARY KEY NOT NULL, v, w\(r) INTEGER);
           INSERT INTO new_piece(k, v) SELECT k, v FROM piece; DROP TABLE piece;
-          ALTER TABLE new_piece RENAME TO piece; REPLACE INTO piece(k, v) VALUES (x'aa0\(r)', 'made anew');
+          ALTER TABLE new_piece RENAME TO piece;
+          REPLACE INTO piece(k, v) VALUES (x'aa0\(r)', 'made anew');
           """),
         .fold(.a), .write(.b, "ALTER TABLE piece ADD COLUMN w\(r) INTEGER"), .exchange,
       ]
@@ -161,7 +166,7 @@ enum Script {
         """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1150)
         INSERT INTO piece(k, v) SELECT CAST('long' || i AS BLOB), i FROM n
-        """),
+        """)
     ],
     [.exchange],
     [

@@ -31,7 +31,8 @@ struct Trial {
     let struck = record.pointee.struck != 0
     let done = lines.count { $0 == "done" }
     if ending == .killed(SIGKILL) ? !struck : ending != .ended(0) {
-      return Verdict(struck: struck, fault: "the process ended badly (\(ending)): \(lines.suffix(3))")
+      let fault = "the process ended badly (\(ending)): \(lines.suffix(3))"
+      return Verdict(struck: struck, fault: fault)
     }
     if let unclear = lines.first(where: { $0.hasPrefix("unclear") }) {
       return Verdict(struck: struck, fault: unclear)
