@@ -34,6 +34,11 @@ let package = Package(
       name: "FlotillaBench",
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
       swiftSettings: strict),
+    .target(
+      name: "Simulator", dependencies: ["CSQLite", "Store", "SQLite", "Replication"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "FlotillaSimulator", dependencies: ["Simulator"], swiftSettings: strict),
     .testTarget(name: "ReplicationTests", dependencies: ["Replication"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(

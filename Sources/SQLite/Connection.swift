@@ -13,7 +13,10 @@ package final class Connection {
   private var statements: [String: Statement] = [:]
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
-  package init(path: String, mode: Mode = .readWrite) throws(SQLiteError) {
+  /// `vfs` names another file system than the machine's, as `sqlite3_vfs_register` knows it.
+  package init(
+    path: String, mode: Mode = .readWrite, vfs: String? = nil
+  ) throws(SQLiteError) {
     var opened: OpaquePointer?
     // NOMUTEX: the owner's isolation serialises every call.
     let flags =
@@ -25,7 +28,7 @@ package final class Connection {
         case .readOnly: SQLITE_OPEN_READONLY
         }
       }()
-    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    let code = sqlite3_open_v2(path, &opened, flags, vfs)
     guard code == SQLITE_OK, let opened else {
       let error = SQLiteError(code, on: opened)
       sqlite3_close_v2(opened)

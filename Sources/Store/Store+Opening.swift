@@ -25,9 +25,11 @@ extension Store {
   static let busyTimeout = 5_000
 
   /// Opens the connection that folds and applies.
-  static func connect(_ path: String) throws(StoreError) -> Connection {
+  static func connect(
+    _ path: String, vfs: String? = nil
+  ) throws(StoreError) -> Connection {
     try reporting { () throws(SQLiteError) in
-      let connection = try Connection(path: path)
+      let connection = try Connection(path: path, vfs: vfs)
       connection.setBusyTimeout(milliseconds: busyTimeout)
       // What the application's triggers did at the author's replica arrives as rows of its own,
       // and our own triggers must not note what we apply.
@@ -55,9 +57,9 @@ extension Store {
   /// has the tables that its rows are for. Gives a remark for each that cannot be made.
   @discardableResult
   package static func initialise(
-    path: String, as who: Identities, creating objects: [SchemaObject] = []
+    path: String, as who: Identities, creating objects: [SchemaObject] = [], vfs: String? = nil
   ) throws(StoreError) -> [String] {
-    let connection = try connect(path)
+    let connection = try connect(path, vfs: vfs)
     return try reporting { () throws(SQLiteError) in
       let journalMode = try connection.scalar("PRAGMA journal_mode").string ?? "delete"
       let mode = try connection.scalar("PRAGMA journal_mode = WAL").string

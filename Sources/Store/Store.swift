@@ -7,6 +7,8 @@ import SQLite
 /// process at a time writes Flotilla's tables.
 package final class Store {
   package let path: String
+  /// Another file system than the machine's, by SQLite's name for it.
+  let vfs: String?
   let pace: Pace
   /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
   let connection: Connection
@@ -38,9 +40,9 @@ package final class Store {
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
   package init(
-    path: String, inspects: Bool = true, pace: Pace = Pace()
+    path: String, inspects: Bool = true, pace: Pace = Pace(), vfs: String? = nil
   ) throws(StoreError) {
-    let connection = try Self.connect(path)
+    let connection = try Self.connect(path, vfs: vfs)
     let meta = Meta(connection: connection)
     do throws(SQLiteError) {
       guard try Self.isInitialised(connection) else { throw SQLiteError(code: 0, message: "") }
@@ -52,6 +54,7 @@ package final class Store {
     }
     let identity = try Self.identity(meta, path: path)
     self.path = path
+    self.vfs = vfs
     self.pace = pace
     self.connection = connection
     self.meta = meta

@@ -7,9 +7,14 @@ struct Folder {
   /// A new folder in memory if there is any, for only processes are killed here, not the machine.
   init() throws {
     let base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-    var name = Array("\(base)/crash-XXXXXX".utf8CString)
-    guard mkdtemp(&name) != nil else { throw CrashFailure("cannot make a folder in \(base)") }
-    path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    // What a runner that was ended has left.
+    for name in Self.names(base) where name.hasPrefix("flotilla-crash-") {
+      if let process = pid_t(name.dropFirst(15)), kill(process, 0) != 0, errno == ESRCH {
+        Self.remove("\(base)/\(name)")
+      }
+    }
+    path = "\(base)/flotilla-crash-\(getpid())"
+    guard mkdir(path, 0o700) == 0 else { throw CrashFailure("cannot make \(path)") }
   }
 
   func snapshot(_ index: Int) -> String { "\(path)/s\(index)" }

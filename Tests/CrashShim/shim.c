@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -281,7 +282,12 @@ void crash_arm(const char *place, long at, int deed, struct crash_record *shared
   is_armed = 1;
 }
 
-pid_t crash_fork(void) { return fork(); }
+pid_t crash_fork(void) {
+  pid_t child = fork();
+  // Nobody waits for the children of a runner that was ended.
+  if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return child;
+}
 
 // Orders for a program that this was preloaded into: FOLDER AT DEED RECORD, the last a file that
 // is long enough.

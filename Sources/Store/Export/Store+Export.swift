@@ -54,7 +54,7 @@ extension Store {
 
   private func openReader() throws(StoreError) -> Connection {
     try reporting { () throws(SQLiteError) in
-      let reader = try Connection(path: path, mode: .readWrite)
+      let reader = try Connection(path: path, mode: .readWrite, vfs: vfs)
       reader.setBusyTimeout(milliseconds: Self.busyTimeout)
       try reader.execute("PRAGMA temp_store = FILE")
       return reader

@@ -1,0 +1,72 @@
+import Simulator
+
+/// What the command line asks for.
+struct Request {
+  struct Complaint: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static let usage = """
+    usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N]
+           flotilla-simulator pure|full --seed N [--steps N] [--without KIND,…] [--tell] [--shrink]
+    """
+
+  var depth = Run.Depth.pure
+  var first: UInt64 = 1
+  var count: UInt64 = 1_000
+  var jobs = 1
+  var steps: Int?
+  var without: [Faults.Kind] = []
+  var isTold = false
+  var shrinks = false
+
+  init(_ arguments: [String]) throws(Complaint) {
+    var rest = arguments[...]
+    guard let depth = rest.popFirst().flatMap(Run.Depth.init) else {
+      throw Complaint(description: "say pure or full first")
+    }
+    self.depth = depth
+    while let option = rest.popFirst() {
+      switch option {
+      case "--tell": isTold = true
+      case "--shrink": shrinks = true
+      case "--without": without = try Self.kinds(rest.popFirst() ?? "")
+      default: try take(option, rest.popFirst())
+      }
+    }
+  }
+
+  private mutating func take(_ option: String, _ value: String?) throws(Complaint) {
+    guard let number = value.flatMap({ UInt64($0) }) else {
+      throw Complaint(description: "\(option) needs a number")
+    }
+    switch option {
+    case "--seed": (first, count) = (number, 1)
+    case "--first": first = number
+    case "--seeds": count = number
+    case "--steps": steps = Int(clamping: number)
+    case "--jobs": jobs = max(1, Int(clamping: number))
+    default: throw Complaint(description: "there is no option \(option)")
+    }
+  }
+
+  private static func kinds(_ text: String) throws(Complaint) -> [Faults.Kind] {
+    var kinds: [Faults.Kind] = []
+    for name in text.split(separator: ",") {
+      guard let kind = Faults.Kind.allCases.first(where: { "\($0)" == name }) else {
+        let known = Faults.Kind.allCases.map { "\($0)" }.joined(separator: ", ")
+        throw Complaint(description: "no fault is called \(name); there are \(known)")
+      }
+      kinds.append(kind)
+    }
+    return kinds
+  }
+
+  /// The plan of one seed.
+  func plan(_ seed: UInt64) -> Run.Plan {
+    var plan = Run.Plan(depth, seed: seed)
+    plan.steps = steps
+    plan.without = without
+    return plan
+  }
+}

@@ -1,0 +1,17 @@
+import Glibc
+import Simulator
+
+// Swift seeds its hashing anew in each process; schedules must run the same in all.
+if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
+  setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+  execv("/proc/self/exe", CommandLine.unsafeArgv)
+}
+
+let request: Request
+do {
+  request = try Request(Array(CommandLine.arguments.dropFirst()))
+} catch {
+  print("\(error)\n\(Request.usage)")
+  exit(2)
+}
+exit(request.jobs > 1 ? Parallel.run(request) : Serial.run(request))

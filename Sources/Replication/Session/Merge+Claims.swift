@@ -1,0 +1,53 @@
+/// What a step of an exchange claims, and whether it may: the same for every kind of replica.
+extension Merge {
+  /// What the frontier is raised to in the commit of this step: nothing before End.
+  package var claim: Frontier {
+    guard movesFrontier else { return Frontier() }
+    switch kind {
+    case .full(let covers): return covers
+    case .push(let origin, _, let to): return Frontier([origin: to])
+    case .repair: return Frontier()
+    }
+  }
+
+  /// False for a push that would leave a gap above what is held.
+  package func follows(_ frontier: Frontier) -> Bool {
+    guard case .push(let origin, let from, _) = kind, end != nil else { return true }
+    return frontier[origin] >= from
+  }
+
+  /// How far the sender's rows were worked through with this step, whose last row is `last`; nil
+  /// if that is not to be remembered.
+  package func progress(after last: Dot?) -> Frontier? {
+    guard !movesFrontier, case .full(let covers) = kind, let last else { return nil }
+    return covers.reached(at: last)
+  }
+
+  /// Decodes everything and checks it against End, before anything is changed.
+  package func decoded() throws(WireError) -> [RowBatch] {
+    var decoded: [RowBatch] = []
+    var (rows, check) = (rowsBefore, checkBefore)
+    for bytes in batches {
+      let batch = try RowBatch(bytes: bytes)
+      rows &+= UInt64(batch.rows.count)
+      check &+= batch.check
+      decoded.append(batch)
+    }
+    if let end, end.rows != rows || end.check != check {
+      throw WireError(.malformed, "the exchange that does not match its End")
+    }
+    return decoded
+  }
+}
+
+extension Frontier {
+  /// How far an exchange that covers this has come with the row of this dot.
+  ///
+  /// Rows come in the order of (origin, seq): every origin before the last row's is done. A sender
+  /// that is itself catching up ships rows beyond what it covers: they prove nothing.
+  package func reached(at last: Dot) -> Frontier {
+    var reached = entries.filter { $0.key < last.origin }
+    reached[last.origin] = min(last.seq, self[last.origin])
+    return Frontier(reached)
+  }
+}

@@ -1,0 +1,25 @@
+import Replication
+
+/// A frontier never claims what the replica lacks: of every version that it covers, the replica
+/// holds that one or a higher one of the same row.
+enum AnytimeFrontier {
+  /// Looks at what the frontier covers since the last look.
+  static func check(
+    _ before: Observation, _ after: Observation, _ history: inout History, at node: String
+  ) {
+    guard before.frontier != after.frontier else { return }
+    for (origin, seq) in after.frontier.entries {
+      let from = before.frontier[origin]
+      guard seq > from, let made = history.made[origin] else { continue }
+      for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {
+        guard let made = made[index] else { continue }
+        let held = after.versions[made.row]
+        if held.map({ $0.rank < made.version.rank }) ?? true {
+          history.blame(
+            "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "
+              + "\(held.map { "\($0.dot)" } ?? "nothing"), not \(made.version.dot)")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import Replication
+
+/// Once everything has healed, all replicas show the same rows and know the same versions.
+enum EventuallyEqual {
+  static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
+    guard let first = all.first else { return }
+    for (name, shown) in all where !shown.shelved.isEmpty {
+      history.blame("\(name) still has \(shown.shelved.sorted()) on its shelf")
+    }
+    for (name, shown) in all.dropFirst() {
+      for row in Set(shown.rows.keys).union(first.shown.rows.keys).sorted()
+      where shown.rows[row] != first.shown.rows[row] {
+        history.blame("row \(row) at \(name) is not as at \(first.name)")
+      }
+      for row in Set(shown.versions.keys).union(first.shown.versions.keys).sorted()
+      where shown.versions[row] != first.shown.versions[row] {
+        history.blame(
+          "row \(row) at \(name) is \(dot(shown, row)), at \(first.name) \(dot(first.shown, row))")
+      }
+      if shown.frontier != first.shown.frontier {
+        history.blame("\(name)'s frontier is not \(first.name)'s")
+      }
+    }
+  }
+
+  private static func dot(_ shown: Observation, _ row: RowNumber) -> String {
+    shown.versions[row].map { "\($0.dot)" } ?? "nothing"
+  }
+}

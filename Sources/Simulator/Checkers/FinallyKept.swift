@@ -1,0 +1,23 @@
+import Replication
+
+/// Every edit that an application has committed becomes a version, or something newer of another
+/// origin stands in its place.
+enum FinallyKept {
+  typealias Edits = [RowNumber: (content: Observation.Content?, moment: Int64)]
+
+  static func check(
+    _ edits: Edits, _ now: Observation, own: Origin, _ history: inout History, at node: String
+  ) {
+    for (row, edit) in edits {
+      // A column that was added may be filled with what was kept beside the row.
+      let stands =
+        edit.moment > 0
+        ? now.rows[row] == edit.content : now.rows[row]?.common == edit.content?.common
+      guard !stands else { continue }
+      let isOutranked = now.versions[row].map { version in
+        version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
+      }
+      if isOutranked != true { history.blame("an edit of row \(row) at \(node) is lost") }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Replication
+
+/// In the end each row is the newest version that anybody ever made of it, and shows its content.
+///
+/// Only what a node that was lost for good had told nobody is lost with it.
+enum FinallyNewest {
+  static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
+    let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
+    let newest = newest(history, known)
+    for (name, shown) in all {
+      for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
+        let held = shown.versions[row]
+        if held.map({ $0.rank < made.version.rank }) ?? true {
+          let dot = held.map { "\($0.dot)" } ?? "nothing"
+          history.blame("\(name) ends with \(dot) of row \(row), not \(made.version.dot)")
+        } else if held?.dot == made.version.dot, made.isSeen,
+          shown.rows[row]?.common != made.content {
+          history.blame("\(name) shows other content of row \(row) than \(made.version.dot) had")
+        }
+      }
+    }
+  }
+
+  private static func newest(_ history: History, _ known: Frontier) -> [RowNumber: History.Made] {
+    var newest: [RowNumber: History.Made] = [:]
+    for made in history.made.values.joined() {
+      guard let made, known.covers(made.version.dot) else { continue }
+      if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
+      newest[made.row] = made
+    }
+    return newest
+  }
+}

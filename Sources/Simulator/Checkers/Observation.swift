@@ -1,0 +1,23 @@
+import Replication
+
+/// A row of the world, by a number: the same on every node.
+package typealias RowNumber = Int
+
+/// What a replica shows at one moment, read from outside.
+struct Observation {
+  /// What an application reads.
+  struct Content: Equatable {
+    /// Over every column that this replica has.
+    var whole: UInt64
+    /// Over the columns that every replica has from the start.
+    var common: UInt64
+  }
+
+  /// What the replica claims to hold.
+  var frontier = Frontier()
+  var versions: [RowNumber: Version] = [:]
+  /// The rows of the tracked tables; deleted ones are absent.
+  var rows: [RowNumber: Content] = [:]
+  /// Rows whose content is kept beside the table, as long as it cannot be placed.
+  var shelved: Set<RowNumber> = []
+}

@@ -1,0 +1,93 @@
+import Replication
+
+/// The disk of one machine, in memory: files, what of them is safe from a power cut, and the
+/// memory that processes share.
+///
+/// Writes are in the file at once, for every process that reads it, and on the platter after a
+/// sync; a power cut keeps any part of the others, by whole sectors.
+final class Disk {
+  /// SQLite relies on no smaller unit ("powersafe overwrite", sqlite.org/psow.html).
+  static let sector = 512
+
+  /// One file.
+  final class File {
+    /// What a process reads.
+    var bytes: [UInt8] = []
+    /// What a power cut leaves at least; nil if not even the name is safe.
+    var platter: [UInt8]?
+    /// Writes since then.
+    var unsynced: [(offset: Int, bytes: [UInt8])] = []
+    var locks = FileLocks()
+    var shared: SharedMemory?
+
+    func write(_ new: UnsafeRawBufferPointer, at offset: Int, keeps: Bool) {
+      let end = offset + new.count
+      if bytes.count < end { bytes.append(contentsOf: repeatElement(0, count: end - bytes.count)) }
+      bytes.withUnsafeMutableBytes { $0[offset..<end].copyBytes(from: new) }
+      if keeps { unsynced.append((offset, Array(new))) }
+    }
+
+    func sync() {
+      platter = bytes
+      unsynced = []
+    }
+  }
+
+  private(set) var files: [String: File] = [:]
+  /// Whether it is remembered what a power cut may take.
+  let canLosePower: Bool
+
+  init(canLosePower: Bool) { self.canLosePower = canLosePower }
+
+  func file(_ name: String) -> File? { files[name] }
+
+  func create(_ name: String) -> File {
+    let file = File()
+    files[name] = file
+    return file
+  }
+
+  func remove(_ name: String) { files[name] = nil }
+
+  /// Puts a finished file there, as from a copy.
+  func install(_ bytes: [UInt8], as name: String) {
+    let file = create(name)
+    file.bytes = bytes
+    file.platter = bytes
+  }
+
+  /// Power is gone: every file is what was synced, and any part of what was not.
+  func cutPower(_ random: inout Seeded) {
+    for (name, file) in files.sorted(by: { $0.key < $1.key }) {
+      file.locks = FileLocks()
+      file.shared = nil
+      guard var platter = file.platter ?? (random.chance(500) ? [] : nil) else {
+        files[name] = nil
+        continue
+      }
+      let share = random.pick([0, 0, 500, 900, 1_000])
+      for write in file.unsynced { Self.keep(share, of: write, in: &platter, &random) }
+      file.bytes = platter
+      file.sync()
+    }
+  }
+
+  /// Some sectors of a write have reached the platter.
+  private static func keep(
+    _ share: Int, of write: (offset: Int, bytes: [UInt8]), in platter: inout [UInt8],
+    _ random: inout Seeded
+  ) {
+    var start = 0
+    while start < write.bytes.count {
+      let end = min(write.bytes.count, start + sector)
+      if random.chance(share) {
+        let top = write.offset + end
+        if platter.count < top {
+          platter.append(contentsOf: repeatElement(0, count: top - platter.count))
+        }
+        platter.replaceSubrange(write.offset + start..<top, with: write.bytes[start..<end])
+      }
+      start = end
+    }
+  }
+}

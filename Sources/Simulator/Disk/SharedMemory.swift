@@ -1,0 +1,56 @@
+import CSQLite
+
+/// The memory that the users of one WAL share, with its eight locks (sqlite.org/walformat.html).
+final class SharedMemory {
+  private var regions: [UnsafeMutableRawPointer] = []
+  private var users: Set<Int> = []
+  private var sharers: [Set<Int>] = Array(repeating: [], count: Int(SQLITE_SHM_NLOCK))
+  private var owner: [Int?] = Array(repeating: nil, count: Int(SQLITE_SHM_NLOCK))
+
+  deinit { for region in regions { region.deallocate() } }
+
+  var isUnused: Bool { users.isEmpty }
+
+  /// A region, made if `extends`; nil if it is not there.
+  func region(
+    _ number: Int, size: Int, extends: Bool, for user: Int
+  ) -> UnsafeMutableRawPointer? {
+    users.insert(user)
+    guard extends || number < regions.count else { return nil }
+    while regions.count <= number {
+      let region = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+      region.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+      regions.append(region)
+    }
+    return regions[number]
+  }
+
+  /// Takes or gives back locks; false if another is in the way.
+  func lock(_ range: Range<Int>, flags: Int32, by user: Int) -> Bool {
+    let isShared = flags & SQLITE_SHM_SHARED != 0
+    if flags & SQLITE_SHM_UNLOCK != 0 {
+      for slot in range {
+        sharers[slot].remove(user)
+        if owner[slot] == user { owner[slot] = nil }
+      }
+      return true
+    }
+    for slot in range {
+      if let owner = owner[slot], owner != user { return false }
+      if !isShared, !sharers[slot].subtracting([user]).isEmpty { return false }
+    }
+    for slot in range {
+      if isShared { sharers[slot].insert(user) } else { owner[slot] = user }
+    }
+    return true
+  }
+
+  /// A user closes the file, or its process is gone.
+  func leave(_ user: Int) {
+    users.remove(user)
+    for slot in sharers.indices {
+      sharers[slot].remove(user)
+      if owner[slot] == user { owner[slot] = nil }
+    }
+  }
+}

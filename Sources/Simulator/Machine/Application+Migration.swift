@@ -1,0 +1,47 @@
+import SQLite
+
+/// Migrations, as applications make them.
+extension Application {
+  /// One migration of one tracked table.
+  func migrate(_ random: inout Seeded, _ story: inout Story) throws {
+    let table = random.pick(tables)
+    guard table.name != Ledger.name, try isCaptured(table.name) else { return }
+    switch random.below(6) {
+    case 0...2: try add(random.pick(ApplicationTable.additions), to: table, &story)
+    case 3: try copy(table, where: "true", &story)
+    case 4:
+      let column = table.key[0]
+      try copy(table, where: "\(column.column) <> \(random.pick(column.values))", &story)
+    default: try copy(table, where: random.chance(200) ? "false" : "true", &story)
+    }
+  }
+
+  func add(_ addition: String, to table: ApplicationTable, _ story: inout Story) throws {
+    guard extra[table.name]?.contains(addition) != true else { return }
+    // A table without columns of its own stays one, as it tests that case.
+    guard !table.columns.isEmpty else { return }
+    story.tell("node-\(number) alters \(table.name): adds \(addition)")
+    try connection.execute("ALTER TABLE \(table.name) ADD COLUMN \(addition)")
+    extra[table.name, default: []].append(addition)
+  }
+
+  /// Copies the rows into a new table that takes the name of the old one.
+  private func copy(
+    _ table: ApplicationTable, where condition: String, _ story: inout Story
+  ) throws {
+    let sql = "SELECT sql FROM sqlite_schema WHERE name = '\(table.name)'"
+    let definition = (try connection.scalar(sql).string ?? "").drop { $0 != "(" }
+    let added = (extra[table.name] ?? []).map { String($0.prefix { $0 != " " }) }
+    let columns = (table.key.map(\.column) + table.columns + added).joined(separator: ", ")
+    story.tell("node-\(number) copies \(table.name) where \(condition)")
+    try connection.execute(
+      """
+      BEGIN IMMEDIATE;
+      CREATE TABLE fresh\(definition);
+      INSERT INTO fresh(\(columns)) SELECT \(columns) FROM \(table.name) WHERE \(condition);
+      DROP TABLE \(table.name);
+      ALTER TABLE fresh RENAME TO \(table.name);
+      COMMIT
+      """)
+  }
+}

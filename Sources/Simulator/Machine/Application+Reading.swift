@@ -1,0 +1,119 @@
+import Replication
+import SQLite
+import Store
+
+/// What the program sees, read with SQL of the simulator's own.
+extension Application {
+  /// Every row of the tables, by its number.
+  func rows(of tables: [ApplicationTable]) throws -> [RowNumber: Observation.Content] {
+    var rows: [RowNumber: Observation.Content] = [:]
+    for table in tables {
+      let key = table.key.map(\.column)
+      let common = table.columns + table.generated
+      let added = (extra[table.name] ?? []).map { String($0.prefix { $0 != " " }) }
+      let columns = key + common + added
+      try connection.with("SELECT \(columns.joined(separator: ", ")) FROM \(table.name)") {
+        (statement) throws(SQLiteError) in
+        while try statement.step() {
+          var content: UInt64 = 1
+          var atCommon: UInt64 = 1
+          for index in columns.indices {
+            content = mix(content ^ statement.fingerprint(index))
+            if index == key.count + common.count - 1 { atCommon = content }
+          }
+          let values = key.indices.map { Replication.Value(statement.value($0)) }
+          guard let key = Key(values, collations: table.collations) else { continue }
+          rows[names.number(of: key, in: table.name)] = Observation.Content(
+            whole: content, common: atCommon)
+        }
+      }
+    }
+    return rows
+  }
+
+  /// Every version of the tables, as the file has them.
+  func versions(of tables: [ApplicationTable]) throws -> [RowNumber: Version] {
+    var versions: [RowNumber: Version] = [:]
+    let wanted = Set(tables.map(\.name))
+    try connection.with(
+      """
+      SELECT l.name, v.key, o.origin, v.seq, v.stamp, v.hash FROM _flotilla_version AS v
+      JOIN _flotilla_local AS l ON l.id = v.tbl JOIN _flotilla_origin AS o ON o.id = v.origin
+      """
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        guard let table = statement.string(0), wanted.contains(table) else { continue }
+        let dot = Dot(
+          Origin(rawValue: UInt64(bitPattern: statement.integer(2))), UInt64(statement.integer(3)))
+        versions[names.number(of: Key(bytes: statement.bytes(1)), in: table)] = Version(
+          dot: dot, created: dot, stamp: Stamp(rawValue: statement.integer(4)),
+          hash: UInt64(bitPattern: statement.integer(5)), isDeleted: statement.isNull(5))
+      }
+    }
+    return versions
+  }
+
+  /// Rows that are kept beside their table.
+  func shelved() throws -> Set<RowNumber> {
+    let rows = try connection.rows(
+      "SELECT l.name, s.key FROM _flotilla_shelf AS s JOIN _flotilla_local AS l ON l.id = s.tbl")
+    return Set(
+      rows.map { names.number(of: Key(bytes: $0[1].blob ?? []), in: $0[0].string ?? "") })
+  }
+
+  /// What the replica claims to hold.
+  func frontier() throws -> Frontier {
+    let rows = try connection.rows("SELECT origin, seq FROM _flotilla_origin WHERE seq > 0")
+    return Frontier(
+      Dictionary(
+        uniqueKeysWithValues: rows.map { row in
+          let raw = UInt64(bitPattern: row[0].integer ?? 0)
+          return (Origin(rawValue: raw), UInt64(row[1].integer ?? 0))
+        }))
+  }
+
+  /// True if nothing that was committed waits for Flotilla: neither in the journal nor in a table
+  /// that is still to be compared.
+  func isFolded() throws -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM _flotilla_journal UNION ALL
+      SELECT 1 FROM _flotilla_local WHERE comparing IS NOT NULL LIMIT 1
+      """) == nil
+  }
+
+  /// Whether writes to a table are noted for Flotilla.
+  func isCaptured(_ table: String) throws -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?
+      AND name LIKE '!_flotilla%' ESCAPE '!'
+      """, [.string(table)]) != nil
+  }
+
+  /// Whether the triggers are those of the tables that are there: a migration may have taken them
+  /// along.
+  func schemaVersion() throws -> Int64 {
+    try connection.scalar("PRAGMA schema_version").integer ?? 0
+  }
+
+  /// What one value out of the file looks like.
+  func texts(_ sql: String) throws -> [String] {
+    try connection.rows(sql).map { row in
+      row.map { $0.string ?? "\($0)" }.joined(separator: " ")
+    }
+  }
+}
+
+extension Statement {
+  /// A number for a value and its class, to the last bit.
+  fileprivate func fingerprint(_ index: Int) -> UInt64 {
+    switch value(index) {
+    case .null: 0
+    case .integer(let number): mix(UInt64(bitPattern: number) ^ 1)
+    case .real(let number): mix(number.bitPattern ^ 2)
+    case .text(let bytes): hash64(bytes, seed: 3)
+    case .blob(let bytes): hash64(bytes, seed: 4)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Replication
+import SQLite
+
+/// The program that uses a replica with plain SQL and knows nothing of Flotilla.
+final class Application {
+  let connection: Connection
+  // After the connection: it is let go in this order.
+  private let process: DiskProcess
+  let tables: [ApplicationTable]
+  let number: Int
+  private let count: Int
+  let names: RowNames
+  /// Columns that migrations have added here, per table.
+  var extra: [String: [String]] = [:]
+
+  init(
+    on disk: Disk, tables: [ApplicationTable], number: Int, of count: Int, names: RowNames,
+    random: Seeded
+  ) throws {
+    self.process = DiskProcess(on: disk, random: random)
+    self.connection = try Connection(path: StoreReplica.path, vfs: process.name)
+    self.tables = tables
+    self.number = number
+    self.count = count
+    self.names = names
+  }
+
+  func setClock(_ wall: Int64) { process.wall = wall }
+
+  /// The machine has lost power: the program starts anew.
+  func restart(on disk: Disk, random: Seeded) throws -> Application {
+    let next = try Application(
+      on: disk, tables: tables, number: number, of: count, names: names, random: random)
+    next.extra = extra
+    return next
+  }
+
+  func die() { process.die() }
+
+  /// A transaction of a few random statements on tracked tables; false if somebody else is
+  /// writing, or there is nothing to write to.
+  func write(_ random: inout Seeded, _ story: inout Story) throws -> Bool {
+    let tables = try tables.filter { try $0.name != Ledger.name && isCaptured($0.name) }
+    guard !tables.isEmpty else { return false }
+    var statements: [String] = []
+    for _ in 0..<(random.chance(200) ? 5 : 1 + random.below(2)) {
+      let table = random.pick(tables)
+      let extra = (extra[table.name] ?? []).map { String($0.prefix { $0 != " " }) }
+      statements.append(
+        table.statement(replica: number, of: count, extra: extra, &random))
+    }
+    if random.chance(300), try isCaptured(Ledger.name) {
+      statements += Ledger.statements(node: number, value: random.below(1_000))
+    }
+    return try commit(statements, &story)
+  }
+
+  /// Commits statements; what a constraint forbids has no effect.
+  private func commit(_ statements: [String], _ story: inout Story) throws -> Bool {
+    do {
+      try connection.execute("BEGIN IMMEDIATE")
+    } catch {
+      guard error.isBusy else { throw error }
+      return false
+    }
+    for sql in statements {
+      do {
+        try connection.execute(sql)
+      } catch {
+        // Or a value of another type than the table's column may hold (SQLITE_MISMATCH).
+        guard error.isConstraint || error.primary == 20 else { throw error }
+      }
+    }
+    try connection.execute("COMMIT")
+    story.tell("node-\(number) writes: \(statements.joined(separator: "; "))")
+    return true
+  }
+}
+
+/// A table with one group of rows per node, which only that node writes, all in one transaction.
+enum Ledger {
+  static let name = "ledger"
+  static let slots = 3
+  static let columns = "(node INTEGER, slot INTEGER, value INTEGER, PRIMARY KEY(node, slot))"
+
+  static func statements(node: Int, value: Int) -> [String] {
+    let rows = (0..<slots).map { "(\(node), \($0), \(value))" }.joined(separator: ", ")
+    return ["INSERT OR REPLACE INTO ledger VALUES \(rows)"]
+  }
+}

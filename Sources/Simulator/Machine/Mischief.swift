@@ -1,0 +1,48 @@
+/// What happens to the calls of one process on its disk.
+final class Mischief {
+  private let crash: Int
+  private let interleaving: Int
+  private let kinds: [DiskProcess.Fate]
+  var random: Seeded
+  /// Calls that fail from now on, and how.
+  private var failing = 0
+  private var failure = DiskProcess.Fate.failed
+  private var isWriting = false
+  var isCalm = false
+  /// A call has failed in what the store does now.
+  private var hasFailed = false
+
+  init(_ faults: Faults, _ random: Seeded) {
+    // A piece of work makes some ten calls.
+    crash = (faults[.crash] + faults[.powerCut] + 9) / 10
+    interleaving = faults[.interleaving]
+    kinds = [DiskProcess.Fate.full, .failed].filter {
+      faults[$0 == .full ? .diskFull : .ioError] > 0
+    }
+    self.random = random
+  }
+
+  var hasTrouble: Bool { hasFailed || failing > 0 && !isCalm }
+
+  /// A new piece of work begins.
+  func begin() { hasFailed = false }
+
+  func spoil(_ random: inout Seeded) {
+    guard !kinds.isEmpty, !isCalm else { return }
+    failure = random.pick(kinds)
+    failing = 1 + random.below(60)
+  }
+
+  func interleaves() -> Bool { !isCalm && random.chance(interleaving) }
+
+  func fate(of call: DiskProcess.Call) -> DiskProcess.Fate {
+    guard !isCalm else { return .done }
+    if failing > 0 {
+      failing -= 1
+      hasFailed = true
+      return failure
+    }
+    if random.chance(crash) { return random.chance(500) ? .deadBefore : .deadAfter }
+    return .done
+  }
+}

@@ -1,0 +1,41 @@
+import Replication
+import Store
+
+/// What the store does for sessions.
+extension StoreReplica {
+  private func begin(_ now: Instant) throws -> Store {
+    process.wall = now.wall
+    application.setClock(now.wall)
+    mischief.begin()
+    return try store()
+  }
+
+  func fold(at now: Instant) throws -> FoldResult { try begin(now).fold(at: now) }
+
+  func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource {
+    let opened = try begin(now).openExport(scope, at: now)
+    return OpenedSource(
+      id: opened.id, covers: opened.covers, rows: opened.rows, fold: opened.fold)
+  }
+
+  func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
+    switch try begin(now).readExport(id, at: now) {
+    case .batch(let batch): .batch(bytes: batch.bytes, rows: batch.rows, check: batch.check)
+    case .paused(let progress): .paused(progress: progress)
+    case .done: .done
+    }
+  }
+
+  func closeExport(_ id: Int64) {
+    mischief.begin()
+    // What fails here is found by the comparison of digests.
+    try? store().closeExport(id)
+  }
+
+  func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult) {
+    let outcome = try begin(now).merge(merge, at: now)
+    return (outcome.result, outcome.fold)
+  }
+
+  func progress(of sender: Identity) throws -> Frontier { try store().progress(of: sender) }
+}

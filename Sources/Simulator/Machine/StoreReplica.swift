@@ -1,0 +1,160 @@
+import Replication
+import SQLite
+import Store
+
+/// A real store on a simulated disk, and the application that uses the same file.
+final class StoreReplica: SimulatedReplica {
+  static let path = "/replica.db"
+
+  let site = Templates.site
+  let id: Identity
+  let name: String
+  private let origin: Origin
+  private let tables: [ApplicationTable]
+  private let pace: Pace
+  /// Long exchanges are merged in slices, which show.
+  private let isWhole: Bool
+  let disk: Disk
+  private var open: Store?
+  // After the store: it is let go in this order.
+  var process: DiskProcess
+  private(set) var application: Application
+  private var witness = Witness()
+  let mischief: Mischief
+  private var random: Seeded
+  /// The schema that the store has last seen: what comes with a later one was perhaps not noted.
+  private var knownSchema: Int64 = -1
+
+  init(
+    number: Int, of count: Int, tables: [ApplicationTable], tracking: [String],
+    templates: Templates, names: RowNames, faults: Faults, _ random: inout Seeded
+  ) throws {
+    id = Identity(high: 0, low: UInt64(number + 1))
+    name = "node-\(number)"
+    origin = Templates.origin(of: number)
+    self.tables = tables
+    pace = Self.pace(faults, &random)
+    isWhole = faults[.slices] == 0
+    disk = Disk(canLosePower: faults[.powerCut] > 0)
+    disk.install(
+      try templates.image(tables, tracking: tracking, number: number), as: Self.path)
+    process = DiskProcess(on: disk, random: random.fork())
+    application = try Application(
+      on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
+    mischief = Mischief(faults, random.fork())
+    self.random = random.fork()
+    open = try Store(path: Self.path, pace: pace, vfs: process.name)
+    witness.begin(try observe())
+    process.fate = { [unowned self] in self.fate(of: $0) }
+  }
+
+  /// Small slices and batches, so that a few rows do what a million would.
+  private static func pace(_ faults: Faults, _ random: inout Seeded) -> Pace {
+    var pace = Pace()
+    pace.journalEntries = random.pick([3, 10, 1_000])
+    pace.comparedRows = random.pick([2, 5, 500])
+    pace.batchRows = random.pick([1, 3, 500])
+    pace.recentRows = random.pick([4, 12, 60, 20_000])
+    if faults[.slices] > 0 { pace.snapshotTime = random.pick([0, 40, 30_000]) }
+    return pace
+  }
+
+  /// The store, unless its process is gone.
+  func store() throws -> Store {
+    guard let open else { throw StoreError(.closed, "the process is gone") }
+    return open
+  }
+
+  var schemaHash: UInt64 { open?.schemaHash ?? 0 }
+  var position: Position {
+    open?.position ?? Position(frontier: Frontier(), digest: Digest(), own: origin)
+  }
+  var isGone: Bool { process.isDead }
+  var hasTrouble: Bool { mischief.hasTrouble }
+  func healDisk() { mischief.isCalm = true }
+  func spoilDisk(_ random: inout Seeded) { mischief.spoil(&random) }
+
+  func kill() {
+    process.die()
+    open = nil
+  }
+
+  func cutPower(_ random: inout Seeded) {
+    kill()
+    application.die()
+    disk.cutPower(&random)
+  }
+
+  func restart(at now: Instant, hadPower: Bool, _ history: inout History) throws {
+    open = nil
+    mischief.begin()
+    if !hadPower {
+      application = try application.restart(on: disk, random: random.fork())
+      witness.setBack(to: try observe(), &history, at: name)
+    }
+    process = DiskProcess(on: disk, random: random.fork())
+    process.wall = now.wall
+    process.fate = { [unowned self] in self.fate(of: $0) }
+    open = try Store(path: Self.path, pace: pace, vfs: process.name)
+    try inspect(at: now, &history)
+  }
+
+  func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
+    application.setClock(now.wall)
+    let isKnown = try application.schemaVersion() == knownSchema
+    guard try application.write(&random, &story) else { return }
+    witness.written(try application.rows(of: tables), at: isKnown ? now.wall : 0)
+  }
+
+  func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
+    application.setClock(now.wall)
+    try application.migrate(&random, &story)
+    witness.reshaped(try application.rows(of: tables))
+  }
+
+  var additions: Set<String> {
+    Set(application.extra.flatMap { table, added in added.map { "\(table) \($0)" } })
+  }
+
+  func catchUp(
+    with additions: Set<String>, at now: Instant, _ story: inout Story
+  ) throws {
+    application.setClock(now.wall)
+    for table in tables {
+      for addition in ApplicationTable.additions
+      where additions.contains("\(table.name) \(addition)") {
+        try application.add(addition, to: table, &story)
+      }
+    }
+    witness.reshaped(try application.rows(of: tables))
+  }
+
+  /// A call of the store is about to touch the disk.
+  private func fate(of call: DiskProcess.Call) -> DiskProcess.Fate {
+    if call == .lock, mischief.interleaves() {
+      var story = Story(isTold: false)
+      let now = Instant(uptime: 0, wall: process.wall)
+      // Whoever cannot write now, because the store does, writes another time.
+      try? write(&mischief.random, at: now, &story)
+    }
+    return mischief.fate(of: call)
+  }
+
+  func observe() throws -> Observation {
+    Observation(
+      frontier: try application.frontier(), versions: try application.versions(of: tables),
+      rows: try application.rows(of: tables), shelved: try application.shelved())
+  }
+
+  func inspect(at now: Instant, _ history: inout History) throws {
+    let now = now.wall
+    knownSchema = try application.schemaVersion()
+    guard try tables.allSatisfy({ try application.isCaptured($0.name) }) else {
+      return witness.wait()
+    }
+    witness.check(
+      try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now, &history)
+    if isWhole { try AnytimeWhole.check(application, &history, at: name) }
+    if random.chance(20) { try AnytimeConstraints.check(application, &history, at: name) }
+  }
+}

@@ -1,0 +1,82 @@
+import Replication
+import Store
+
+/// A snapshot of a replica in memory that is being read, a few rows at a time.
+struct MemoryExport {
+  let covers: Frontier
+  let rows: [(row: RowNumber, version: Version)]
+  let pausable: Bool
+  var next = 0
+
+  var progress: Frontier { next == 0 ? Frontier() : covers.reached(at: rows[next - 1].version.dot) }
+}
+
+extension MemoryReplica {
+  /// A snapshot: every version above the peer's frontier, even beyond what it covers.
+  mutating func openExport(
+    _ scope: Session.ExportScope, at now: Instant
+  ) throws -> OpenedSource {
+    let fold = fold(at: now)
+    let wanted = file.versions.filter { row, version in
+      switch scope {
+      case .above(let frontier): !frontier.covers(version.dot)
+      case .buckets(let buckets):
+        buckets.contains(Digest.bucket(table: Self.table, key: Self.encoded[row]))
+      }
+    }
+    let rows = wanted.sorted { $0.value.dot < $1.value.dot }.map { (row: $0, version: $1) }
+    let isPausable = if case .above = scope { true } else { false }
+    let id = register(
+      MemoryExport(covers: file.frontier, rows: rows, pausable: isPausable))
+    return OpenedSource(id: id, covers: file.frontier, rows: UInt64(rows.count), fold: fold)
+  }
+
+  mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
+    guard var export = exports[id] else { throw StoreError(.sqlite, "the export is closed") }
+    guard export.next < export.rows.count else { return .done }
+    if export.pausable, export.next > 0, pausesNow() { return .paused(progress: export.progress) }
+    var writer = RowBatchWriter()
+    for (row, version) in export.rows[export.next...].prefix(batchRows) {
+      writer.add(Self.shape, version, Self.content(version, row))
+      export.next += 1
+    }
+    exports[id] = export
+    return .batch(bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check)
+  }
+
+  mutating func closeExport(_ id: Int64) { exports[id] = nil }
+
+  // There is no disk that could fail.
+  var isGone: Bool { false }
+  var hasTrouble: Bool { false }
+  mutating func spoilDisk(_ random: inout Seeded) {}
+  mutating func healDisk() {}
+
+  var additions: Set<String> { [] }
+  mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}
+
+  mutating func kill() { exports = [:] }
+
+  mutating func cutPower(_ random: inout Seeded) {
+    kill()
+    // What was not synced may be there all the same.
+    if random.chance(500) { file = durable }
+  }
+
+  mutating func restart(at now: Instant, hadPower: Bool, _ history: inout History) {
+    if !hadPower { witness.setBack(to: observation, &history, at: name) }
+  }
+
+  func observe() -> Observation { observation }
+
+  var observation: Observation {
+    Observation(
+      frontier: file.frontier, versions: file.versions,
+      rows: file.rows.mapValues { Observation.Content(whole: $0, common: $0) })
+  }
+
+  mutating func inspect(at now: Instant, _ history: inout History) {
+    witness.check(
+      observation, own: origin, isFolded: isFolded, at: name, wall: now.wall, &history)
+  }
+}

@@ -1,0 +1,103 @@
+import Replication
+
+/// One schedule: what it was, what went wrong, and how it went.
+package struct Run: Sendable {
+  /// The speed: versions and machines only, or with real stores on a simulated disk.
+  package enum Depth: String, Sendable, CaseIterable {
+    case pure
+    case full
+  }
+
+  /// What a schedule is made from; equal plans run equally.
+  package struct Plan: Sendable {
+    package var depth: Depth
+    package var seed: UInt64
+    /// Steps of random life; nil for as many as the seed says.
+    package var steps: Int?
+    /// Kinds of faults that do not happen though the seed says so.
+    package var without: [Faults.Kind] = []
+
+    package init(_ depth: Depth, seed: UInt64) {
+      self.depth = depth
+      self.seed = seed
+    }
+  }
+
+  package let plan: Plan
+  package let faults: [String]
+  package let story: [String]
+  package let steps: Int
+  package let kinds: [Faults.Kind]
+
+  /// Runs a schedule to its end; `templates` are kept from one to the next.
+  package init(_ plan: Plan, _ templates: Templates, isTold: Bool = false) {
+    self.plan = plan
+    var random = Seeded(plan.seed)
+    var faults = Faults(&random)
+    for kind in plan.without { faults[kind] = 0 }
+    let drawn = 40 + random.below(80)
+    steps = plan.steps ?? drawn
+    kinds = faults.kinds
+    let story = Story(isTold: isTold)
+    switch plan.depth {
+    case .pure:
+      (self.faults, self.story) = Self.pure(&random, faults, story, steps: steps)
+    case .full:
+      do {
+        (self.faults, self.story) = try Self.full(&random, faults, story, templates, steps: steps)
+      } catch {
+        (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
+      }
+    }
+  }
+
+  private static func pure(
+    _ random: inout Seeded, _ faults: Faults, _ story: Story, steps: Int
+  ) -> ([String], [String]) {
+    let count = 2 + random.below(3)
+    let isLine = random.chance(250)
+    let replicas = (0..<count).map { MemoryReplica(number: $0, faults: faults, &random) }
+    var world = World(
+      replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    world.run(steps: steps)
+    return (world.history.faults, world.story.lines)
+  }
+
+  private static func full(
+    _ random: inout Seeded, _ faults: Faults, _ story: Story, _ templates: Templates, steps: Int
+  ) throws -> ([String], [String]) {
+    let count = 2 + random.below(3)
+    let isLine = random.chance(250)
+    let tables = random.pick(ApplicationTable.groups)
+    let names = RowNames()
+    var replicas: [StoreReplica] = []
+    for number in 0..<count {
+      replicas.append(
+        try StoreReplica(
+          number: number, of: count, tables: tables, tracking: tables.map(\.name),
+          templates: templates, names: names, faults: faults, &random))
+    }
+    var world = World(
+      replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    world.run(steps: steps)
+    return (world.history.faults, world.story.lines)
+  }
+}
+
+extension World {
+  /// Lives, heals, and looks at what must hold in the end.
+  mutating func run(steps: Int) {
+    live(steps: steps)
+    if !settle() { history.blame("they never fall silent") }
+    do {
+      var shown: [(name: String, shown: Observation)] = []
+      for node in nodes where !node.isDead {
+        shown.append((node.replica.name, try node.replica.observe()))
+      }
+      EventuallyEqual.check(shown, &history)
+      FinallyNewest.check(shown, &history)
+    } catch {
+      history.blame("a replica cannot be read in the end: \(error)")
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/// What goes wrong in a schedule, and how often: chances in a thousand, per step of the kind that
+/// they spoil.
+package struct Faults: Sendable, Equatable {
+  /// The kinds, by the names that a command line switches them off with.
+  package enum Kind: Int, CaseIterable, Sendable {
+    /// A frame never arrives.
+    case loss
+    /// A frame arrives twice.
+    case duplication
+    /// Two frames change places.
+    case reordering
+    /// A connection ends, perhaps in the middle of a frame, perhaps noticed by one side only.
+    case interruption
+    /// Two groups of nodes cannot reach each other.
+    case partition
+    /// Frames pass in one direction only.
+    case oneWay
+    /// Frames of one direction take long.
+    case slowness
+    /// The process is killed, before, in or after a commit, and starts again.
+    case crash
+    /// The machine loses power: what was not synced is lost, in part or whole.
+    case powerCut
+    /// The disk has no room for a while.
+    case diskFull
+    /// A call to the disk fails.
+    case ioError
+    /// The wall clock is set to another time.
+    case clockStep
+    /// Clocks run at their own speed.
+    case clockDrift
+    /// A reboot sets the wall clock to 1970.
+    case noClock
+    /// A node is off for days.
+    case absence
+    /// A node leaves for good, with what only it had.
+    case death
+    /// Long exchanges pause, and are merged in slices.
+    case slices
+    /// The application changes its schema.
+    case migration
+    /// Applications write in the middle of what Flotilla does.
+    case interleaving
+  }
+
+  private var chances: [Int]
+
+  /// Nothing goes wrong.
+  package init() { chances = Array(repeating: 0, count: Kind.allCases.count) }
+
+  /// About a third of the kinds, each more or less often.
+  package init(_ random: inout Seeded) {
+    self.init()
+    for kind in Kind.allCases where random.chance(350) { self[kind] = kind.rate(&random) }
+  }
+
+  package subscript(kind: Kind) -> Int {
+    get { chances[kind.rawValue] }
+    set { chances[kind.rawValue] = newValue }
+  }
+
+  /// The kinds that can happen.
+  package var kinds: [Kind] { Kind.allCases.filter { self[$0] > 0 } }
+}
+
+extension Faults.Kind {
+  /// A chance for this kind: rare where it takes much away, frequent where it only delays.
+  func rate(_ random: inout Seeded) -> Int {
+    switch self {
+    case .loss, .duplication, .reordering: 1 + random.below(60)
+    case .interruption: 5 + random.below(80)
+    case .partition, .oneWay: 2 + random.below(20)
+    case .slowness: 300 + random.below(650)
+    case .crash, .powerCut: 2 + random.below(30)
+    case .diskFull, .ioError: 1 + random.below(20)
+    case .clockStep, .noClock: 2 + random.below(20)
+    case .clockDrift: 1_000
+    case .absence: 1 + random.below(5)
+    case .death: 1 + random.below(3)
+    case .slices: 100 + random.below(500)
+    case .migration: 5 + random.below(30)
+    case .interleaving: 5 + random.below(100)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Replication
+
+/// The cable between two nodes, and the connection over it while there is one.
+struct Link {
+  /// One end of the connection.
+  struct Side {
+    /// Nil if this end has no connection.
+    var session: Session?
+    /// Frames on their way from here to the other end.
+    var queue: [[UInt8]] = []
+    /// This end has hung up: the other one notices when the queue is empty.
+    var hasHungUp = false
+    /// Nothing that this end sends arrives.
+    var isBlocked = false
+    /// How often a frame of this end is not delivered yet, in a thousand.
+    var slowness = 0
+    var merge: Merge?
+    var export: Export?
+    var mayPull = false
+  }
+
+  /// What a session has asked its store for.
+  struct Export {
+    let scope: Session.ExportScope
+    var id: Int64?
+    var isWanted = false
+  }
+
+  /// The node at each end.
+  let nodes: [Int]
+  var sides = [Side(), Side()]
+  /// No connection can be made.
+  var isParted = false
+  /// Frames were lost, doubled or swapped: such a connection proves nothing any more.
+  var isSpoilt = false
+
+  var isDown: Bool { sides[0].session == nil && sides[1].session == nil }
+}

@@ -1,0 +1,64 @@
+import Replication
+import Store
+
+/// What the world needs of a replica, in memory or in a file.
+///
+/// Errors are those of the storage: the world does with them what the shell does.
+protocol SimulatedReplica {
+  var site: Identity { get }
+  var id: Identity { get }
+  var name: String { get }
+  var schemaHash: UInt64 { get }
+  var position: Position { get }
+
+  /// What an application does: one transaction of its own.
+  mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
+  /// A change of the schema, where there is one.
+  mutating func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
+
+  /// What migrations have added here; in the end everybody has it.
+  var additions: Set<String> { get }
+  mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) throws
+
+  mutating func fold(at now: Instant) throws -> FoldResult
+  mutating func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource
+  mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep
+  mutating func closeExport(_ id: Int64)
+  mutating func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult)
+  func progress(of sender: Identity) throws -> Frontier
+
+  /// True if the process died in the last call.
+  var isGone: Bool { get }
+  /// True if the disk fails, or did in the last call.
+  var hasTrouble: Bool { get }
+  /// The disk begins to fail, for a while.
+  mutating func spoilDisk(_ random: inout Seeded)
+  mutating func healDisk()
+
+  /// The process is gone, without another word.
+  mutating func kill()
+  /// The machine loses power.
+  mutating func cutPower(_ random: inout Seeded)
+  /// The process starts again, perhaps after a power cut.
+  mutating func restart(at now: Instant, hadPower: Bool, _ history: inout History) throws
+
+  /// Runs what must hold at any time, after this replica has worked.
+  mutating func inspect(at now: Instant, _ history: inout History) throws
+  /// What the replica shows now.
+  func observe() throws -> Observation
+}
+
+/// An export that was opened.
+struct OpenedSource {
+  var id: Int64
+  var covers: Frontier
+  var rows: UInt64
+  var fold: FoldResult
+}
+
+/// What reading from an export gives.
+enum SourceStep {
+  case batch(bytes: [UInt8], rows: UInt64, check: UInt64)
+  case paused(progress: Frontier)
+  case done
+}

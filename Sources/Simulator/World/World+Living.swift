@@ -1,0 +1,134 @@
+import Replication
+
+/// A schedule: random life, then everything heals.
+extension World {
+  mutating func live(steps count: Int) {
+    for _ in 0..<count {
+      let node = random.below(nodes.count)
+      switch random.below(100) {
+      case 0..<9: write(node)
+      case 9..<14: if nodes[node].isUp { fold(node) }
+      case 14..<20: connect(random.below(links.count))
+      case 20..<26: pass(Int64(random.below(40)))
+      case 26: pass(Int64(random.below(6_000)))
+      case 27: if nodes[node].isUp { feed(node: node, .ask) }
+      case 28..<34: misfortune(node)
+      default:
+        // Some ends have nothing to do.
+        for _ in 0..<4 where step(random.below(links.count), random.below(2)) { break }
+      }
+    }
+  }
+
+  /// The application needs no running node.
+  mutating func write(_ node: Int) {
+    guard !nodes[node].isDead else { return }
+    let now = now(node)
+    attempt(node, nil, 0) { world in
+      try world.nodes[node].replica.write(&world.random, at: now, &world.story)
+    }
+  }
+
+  /// Perhaps something goes wrong.
+  private mutating func misfortune(_ node: Int) {
+    if happens(.interruption) { cut(random.below(links.count)) }
+    if happens(.partition) { part() }
+    if random.chance(100) { for link in links.indices { links[link].isParted = false } }
+    if happens(.clockStep) { stepClock(node) }
+    if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
+    guard nodes[node].isUp else { return }
+    if happens(.migration) {
+      let now = now(node)
+      attempt(node, nil, 0) { world in
+        try world.nodes[node].replica.migrate(&world.random, at: now, &world.story)
+      }
+    }
+    let pause = Int64(random.chance(500) ? 0 : random.below(20_000))
+    if happens(.crash) {
+      tell("kill \(Self.name(node))")
+      kill(node, startsAfter: pause)
+    } else if happens(.powerCut) {
+      tell("\(Self.name(node)) loses power")
+      cutPower(node, startsAfter: pause)
+    } else if happens(.absence) {
+      let days = Int64(1 + random.below(300))
+      tell("\(Self.name(node)) is away for \(days) days")
+      kill(node, startsAfter: days * 86_400_000)
+    } else if happens(.death), canLose {
+      tell("\(Self.name(node)) is lost for good")
+      kill(node, startsAfter: .max / 2)
+      nodes[node].isDead = true
+    }
+  }
+
+  /// Whether those who are left still reach each other without one more.
+  private var canLose: Bool {
+    let isMesh = links.count == nodes.count * (nodes.count - 1) / 2
+    return isMesh && nodes.count(where: { !$0.isDead }) > 2
+  }
+
+  /// Everything heals; true once nothing but pings is said for ten seconds.
+  mutating func settle() -> Bool {
+    isCalm = true
+    heal()
+    lastMessage = time
+    let start = time
+    while time - lastMessage < 10_000 {
+      guard time - start < 900_000 else { return false }
+      for _ in 0..<2_000 {
+        var isBusy = false
+        let first = random.below(links.count)
+        for offset in links.indices {
+          let link = (first + offset) % links.count
+          let side = random.below(2)
+          if step(link, side) { isBusy = true }
+          if step(link, 1 - side) { isBusy = true }
+        }
+        guard isBusy else { break }
+      }
+      pass(min(5_000, max(1, (nextDeadline ?? 0))))
+      for link in links.indices { connect(link) }
+    }
+    return true
+  }
+
+  private mutating func heal() {
+    if let latest = nodes.filter({ !$0.isDead }).compactMap(\.startsAt).max(), latest > time {
+      tell("everybody comes back")
+      time = latest
+    }
+    for node in nodes.indices where !nodes[node].isDead {
+      nodes[node].replica.healDisk()
+      if nodes[node].startsAt != nil { start(node) }
+    }
+    let alive = nodes.indices.filter { !nodes[$0].isDead }
+    let additions = alive.reduce(into: Set()) { $0.formUnion(nodes[$1].replica.additions) }
+    for node in alive {
+      let now = now(node)
+      attempt(node, nil, 0) { world in
+        try world.nodes[node].replica.catchUp(with: additions, at: now, &world.story)
+      }
+      fold(node)
+    }
+    for link in links.indices {
+      links[link].isParted = false
+      let isBroken =
+        links[link].isSpoilt || links[link].sides.contains { $0.isBlocked || $0.session == nil }
+      if isBroken { for side in 0...1 { drop(link, side) } }
+      connect(link)
+    }
+  }
+
+  /// In how many ms the next session wants its tick.
+  private var nextDeadline: Int64? {
+    var next: Int64?
+    for link in links {
+      for side in 0...1 {
+        guard let session = link.sides[side].session else { continue }
+        let left = session.deadline - now(link.nodes[side]).uptime
+        next = min(next ?? left, left)
+      }
+    }
+    return next
+  }
+}

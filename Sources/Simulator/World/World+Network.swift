@@ -1,0 +1,109 @@
+import Replication
+
+/// Connections, and what happens to the frames on them.
+extension World {
+  mutating func connect(_ link: Int) {
+    let ends = links[link].nodes
+    guard !links[link].isParted, ends.allSatisfy({ nodes[$0].isUp }) else { return }
+    guard links[link].sides.contains(where: { $0.session == nil }) else { return }
+    // One end may not have noticed yet that the last connection is gone.
+    for side in 0...1 { drop(link, side) }
+    tell("connect \(Self.name(ends[0])) and \(Self.name(ends[1]))")
+    links[link].isSpoilt = false
+    for side in 0...1 {
+      let (node, replica) = (ends[side], nodes[ends[side]].replica)
+      let now = now(node)
+      let hello = Hello(
+        version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
+        run: random.next(), clock: now.wall, port: 0, schema: replica.schemaHash)
+      let configuration = Session.Configuration(
+        hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
+      links[link].sides[side] = Link.Side(session: Session(configuration, at: now))
+      links[link].sides[side].isBlocked = happens(.oneWay)
+      if !isCalm { links[link].sides[side].slowness = random.below(faults[.slowness] + 1) }
+    }
+    for side in 0...1 { feed(link, side, .connected) }
+  }
+
+  mutating func send(_ message: Message, _ link: Int, _ side: Int) {
+    switch message {
+    case .ping, .pong: break
+    default: lastMessage = time
+    }
+    if happens(.loss) {
+      links[link].isSpoilt = true
+      return tell("a frame of \(link).\(side) is lost")
+    }
+    links[link].sides[side].queue.append(message.frame)
+    if happens(.duplication) {
+      links[link].isSpoilt = true
+      links[link].sides[side].queue.append(message.frame)
+    }
+    let count = links[link].sides[side].queue.count
+    if count > 1, happens(.reordering) {
+      links[link].isSpoilt = true
+      links[link].sides[side].queue.swapAt(count - 1, random.below(count - 1))
+    }
+  }
+
+  /// The next frame from this side arrives; or the end of the connection.
+  mutating func deliver(_ link: Int, from side: Int) {
+    guard !links[link].sides[side].queue.isEmpty else {
+      links[link].sides[side].hasHungUp = false
+      return feed(link, 1 - side, .disconnected("the peer has hung up"))
+    }
+    let frame = links[link].sides[side].queue.removeFirst()
+    guard links[link].sides[1 - side].session != nil else { return }
+    var buffer = FrameBuffer(limit: Limits.frame)
+    buffer.append(frame)
+    guard let body = try? buffer.next(), let message = try? Message(frame: body) else {
+      preconditionFailure("a frame that was sent cannot be read")
+    }
+    feed(link, 1 - side, .received(message))
+  }
+
+  /// The connection breaks, for both ends or for one that does not notice; frames under way are
+  /// lost, the first perhaps after some of its bytes arrived.
+  mutating func cut(_ link: Int) {
+    guard !links[link].isDown else { return }
+    tell("cut \(link)")
+    let deaf = random.chance(300) ? random.below(2) : nil
+    for side in 0...1 {
+      if !links[link].sides[1 - side].queue.isEmpty, random.chance(500) { feed(link, side, .heard) }
+      if side == deaf {
+        links[link].sides[side].isBlocked = true
+      } else {
+        drop(link, side)
+      }
+    }
+    for side in 0...1 { links[link].sides[side].queue = [] }
+  }
+
+  /// This end of the connection is gone.
+  mutating func drop(_ link: Int, _ side: Int) {
+    feed(link, side, .disconnected("the connection broke"))
+    end(link, side)
+    links[link].sides[side] = Link.Side()
+  }
+
+  /// The session at this end is over; what it has sent still arrives.
+  mutating func end(_ link: Int, _ side: Int) {
+    guard links[link].sides[side].session != nil else { return }
+    closeExport(link, side)
+    // The shell hands a merge over; it may be done although the session is gone.
+    let merge = links[link].sides[side].merge
+    links[link].sides[side].session = nil
+    links[link].sides[side].merge = nil
+    links[link].sides[side].mayPull = false
+    links[link].sides[side].hasHungUp = true
+    let node = links[link].nodes[side]
+    if let merge, nodes[node].isUp, random.chance(500) { commit(merge, at: node, link, side) }
+  }
+
+  mutating func closeExport(_ link: Int, _ side: Int) {
+    if let id = links[link].sides[side].export?.id {
+      nodes[links[link].nodes[side]].replica.closeExport(id)
+    }
+    links[link].sides[side].export = nil
+  }
+}

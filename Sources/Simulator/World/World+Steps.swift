@@ -1,0 +1,116 @@
+import Replication
+import Store
+
+/// What can happen next by itself.
+extension World {
+  /// Does one thing that can be done at this end, trying from a random kind on; false if nothing
+  /// can.
+  mutating func step(_ link: Int, _ side: Int) -> Bool {
+    let first = random.below(5)
+    for offset in 0..<5 {
+      switch (first + offset) % 5 {
+      case 0: if canDeliver(link, side) { deliver(link, from: side); return true }
+      case 1:
+        if let merge = links[link].sides[side].merge {
+          commit(merge, at: links[link].nodes[side], link, side)
+          return true
+        }
+      case 2:
+        if links[link].sides[side].mayPull { pull(link, side); return true }
+      case 3:
+        if let export = links[link].sides[side].export, export.id == nil {
+          open(export.scope, link, side)
+          return true
+        }
+      default:
+        if let export = links[link].sides[side].export, export.isWanted, let id = export.id {
+          read(id, link, side)
+          return true
+        }
+      }
+    }
+    return false
+  }
+
+  /// Whether something from this side may arrive now: what comes during a merge waits.
+  private mutating func canDeliver(_ link: Int, _ side: Int) -> Bool {
+    let it = links[link].sides[side]
+    guard !it.queue.isEmpty || it.hasHungUp, links[link].sides[1 - side].merge == nil else {
+      return false
+    }
+    return isCalm || !it.isBlocked && !random.chance(it.slowness)
+  }
+
+  private mutating func pull(_ link: Int, _ side: Int) {
+    links[link].sides[side].mayPull = false
+    let ends = links[link].nodes
+    let sender = nodes[ends[1 - side]].replica.id
+    attempt(ends[side], link, side) { world in
+      let progress = try world.nodes[ends[side]].replica.progress(of: sender)
+      world.feed(link, side, .mayPull(resume: progress))
+    }
+  }
+
+  private mutating func open(_ scope: Session.ExportScope, _ link: Int, _ side: Int) {
+    let node = links[link].nodes[side]
+    attempt(node, link, side) { world in
+      let opened = try world.use(node) { try $0.openExport(scope, at: $1) }
+      world.tell("export \(link) from \(node): \(opened.rows) rows, \(scope), \(opened.covers)")
+      world.links[link].sides[side].export?.id = opened.id
+      world.folded(node, opened.fold)
+      // An estimate beyond a thousand makes the receiver merge in slices.
+      let isLong = world.random.chance(world.faults[.slices])
+      let rows = opened.rows + (isLong ? 2_000 : 0)
+      world.feed(link, side, .exportOpened(covers: opened.covers, rows: rows))
+    }
+  }
+
+  private mutating func read(_ id: Int64, _ link: Int, _ side: Int) {
+    links[link].sides[side].export?.isWanted = false
+    let node = links[link].nodes[side]
+    attempt(node, link, side) { world in
+      let now = world.now(node)
+      switch try world.nodes[node].replica.readExport(id, at: now) {
+      case .batch(let bytes, let rows, let check):
+        world.feed(link, side, .exported(batch: bytes, rows: rows, check: check))
+        world.feed(link, side, .drained)
+      case .paused(let progress):
+        world.tell("the export \(link) from \(node) pauses")
+        world.feed(link, side, .exportPaused(progress: progress))
+      case .done: world.feed(link, side, .exportDone)
+      }
+    }
+  }
+
+  /// Merges, and tells the sessions in one order or the other.
+  mutating func commit(_ merge: Merge, at node: Int, _ link: Int, _ side: Int) {
+    let isStillThere = links[link].sides[side].merge != nil
+    links[link].sides[side].merge = nil
+    attempt(node, link, side) { world in
+      let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
+      world.tell(
+        "merge \(merge.kind) at \(node), \(merge.end == nil ? "a slice" : "to its End"): "
+          + "\(result.rows) rows")
+      let isFirst = world.random.chance(500)
+      for step in 0...1 {
+        if (step == 0) == isFirst {
+          if isStillThere { world.feed(link, side, .merged(result)) }
+        } else {
+          world.folded(node, fold)
+        }
+      }
+    }
+  }
+
+  /// Folds until nothing waits.
+  mutating func fold(_ node: Int) {
+    attempt(node, nil, 0) { world in
+      while true {
+        let fold = try world.use(node) { try $0.fold(at: $1) }
+        if fold.versions > 0 { world.tell("fold at \(node): \(fold.versions) versions") }
+        world.folded(node, fold)
+        guard fold.hasMore else { return }
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Replication
+import Store
+
+/// Nodes with replicas, and real sessions between them over queues of frames.
+///
+/// One thread, one seed: everything that happens is drawn from it. The world does what the shell
+/// does, feeds the machines and carries out their directives; it decides nothing of theirs.
+struct World<Replica: SimulatedReplica> {
+  struct Node {
+    var replica: Replica
+    var clock: SimulatedClock
+    /// When it starts again; nil while it runs.
+    var startsAt: Int64?
+    var hadPower = true
+    /// It left for good.
+    var isDead = false
+
+    var isUp: Bool { startsAt == nil && !isDead }
+  }
+
+  var random: Seeded
+  let faults: Faults
+  var nodes: [Node]
+  var links: [Link]
+  /// The world's own clock, in ms.
+  var time: Int64 = 1_000_000
+  /// Nothing fails any more.
+  var isCalm = false
+  /// When something other than a Ping was last said.
+  var lastMessage: Int64 = 0
+  var history = History()
+  var story: Story
+
+  init(replicas: [Replica], isLine: Bool, faults: Faults, random: Seeded, story: Story) {
+    self.random = random
+    self.faults = faults
+    self.story = story
+    let count = replicas.count
+    links = (0..<count - 1).flatMap { low in
+      (low + 1..<(isLine ? low + 2 : count)).map { Link(nodes: [low, $0]) }
+    }
+    nodes = []
+    for replica in replicas {
+      let drift = faults[.clockDrift] > 0 ? Int64(self.random.below(401)) - 200 : 0
+      let isOff = self.random.chance(150)
+      let offset = Int64(self.random.below(isOff ? 7_200_000 : 80))
+      nodes.append(
+        Node(replica: replica, clock: SimulatedClock(offset: offset, drift: drift)))
+    }
+  }
+
+  /// What a node is called.
+  static func name(_ node: Int) -> String { "node-\(node)" }
+
+  func now(_ node: Int) -> Instant { nodes[node].clock.now(time) }
+
+  /// True this often in a thousand, while things may fail.
+  mutating func happens(_ kind: Faults.Kind) -> Bool { !isCalm && random.chance(faults[kind]) }
+
+  mutating func tell(_ line: @autoclosure () -> String) {
+    story.moment = time - 1_000_000
+    story.tell(line())
+  }
+
+  /// Uses the replica of a node and looks at what it did. An error ends what was under way, and
+  /// perhaps the process: then nil.
+  mutating func use<Result>(
+    _ node: Int, _ body: (inout Replica, Instant) throws -> Result
+  ) throws -> Result {
+    let now = now(node)
+    let result = try body(&nodes[node].replica, now)
+    try nodes[node].replica.inspect(at: now, &history)
+    return result
+  }
+
+  /// Feeds an input to every session of a node.
+  mutating func feed(node: Int, _ input: Session.Input) {
+    for link in links.indices {
+      for side in 0...1 where links[link].nodes[side] == node { feed(link, side, input) }
+    }
+  }
+
+  mutating func feed(_ link: Int, _ side: Int, _ input: Session.Input) {
+    let now = now(links[link].nodes[side])
+    guard let directives = links[link].sides[side].session?.receive(input, at: now) else { return }
+    for directive in directives { carryOut(directive, link, side) }
+  }
+
+  private mutating func carryOut(_ directive: Session.Directive, _ link: Int, _ side: Int) {
+    switch directive {
+    case .send(let message): send(message, link, side)
+    case .opened: links[link].sides[side].mayPull = true
+    case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
+    case .readExport: links[link].sides[side].export?.isWanted = true
+    case .closeExport: closeExport(link, side)
+    case .merge(let merge): links[link].sides[side].merge = merge
+    case .closed(let bye, let byPeer):
+      tell("session \(link).\(side) ends\(byPeer ? " by its peer" : ""): \(bye)")
+      notice(bye, link)
+      end(link, side)
+    default: break
+    }
+  }
+
+  /// Peers that keep to the protocol, over a connection that keeps its bytes, never quarrel.
+  private mutating func notice(_ bye: Bye, _ link: Int) {
+    guard bye.code == .badMessage, !links[link].isSpoilt else { return }
+    history.blame("a session ended with: \(bye)")
+  }
+
+  /// A fold's news for every session of its node.
+  mutating func folded(_ node: Int, _ fold: FoldResult) {
+    if let push = fold.push { feed(node: node, .folded(push)) }
+    feed(node: node, .advanced(nodes[node].replica.position))
+  }
+}
