@@ -18,7 +18,7 @@ struct CommandCrew {
   static func points(_ names: [[String]]) -> [CommandPoint] {
     names.enumerated().flatMap { scenario, calls in
       calls.enumerated().flatMap { call, name in
-        Deed.allCases.filter { $0.applies(to: name) }
+        Deed.allCases.filter { $0 != .twice && $0.applies(to: name) }
           .map { CommandPoint($0, scenario: scenario, call: call + 1) }
       }
     }

@@ -10,18 +10,25 @@ struct Oracle {
   let done: Int
   /// Whether the next step was begun.
   let isDoubtful: Bool
+  /// Whether another process was at work since: then rows of the other side may be there already.
+  var isMended = false
 
   private var next: Step? { isDoubtful ? reference.steps[done] : nil }
 
   func judge() throws {
     try checkFiles()
-    try checkWhole()
+    if !isMended { try checkWhole() }
     let life = Life(place, pace: Pace())
-    if let next, next.isRepeated { try again(next, life) }
-    try Settlement(life).settle()
+    try mend(life)
     try checkOutcome(life)
     try Settlement(life).probe()
     try Settlement(life).checkBooks()
+  }
+
+  /// What a person and the nodes do after a kill.
+  func mend(_ life: Life) throws {
+    if let next, next.isRepeated { try again(next, life) }
+    try Settlement(life).settle()
   }
 
   private func checkFiles() throws {

@@ -5,6 +5,8 @@ enum Deed: String, CaseIterable {
   case before = "kill-before"
   case after = "kill-after"
   case half = "kill-half"
+  /// The process that puts things right after a kill is killed, too.
+  case twice = "kill-twice"
   case errorOnce = "eio-once"
   case errors = "eio"
   case fullOnce = "full-once"
@@ -13,7 +15,7 @@ enum Deed: String, CaseIterable {
   var code: Int32 {
     let code: crash_deed =
       switch self {
-      case .before: CRASH_KILL_BEFORE
+      case .before, .twice: CRASH_KILL_BEFORE
       case .after: CRASH_KILL_AFTER
       case .half: CRASH_KILL_HALF
       case .errorOnce: CRASH_EIO_ONCE
@@ -24,7 +26,7 @@ enum Deed: String, CaseIterable {
     return Int32(code.rawValue)
   }
 
-  var isKill: Bool { self == .before || self == .after || self == .half }
+  var isKill: Bool { [.before, .after, .half, .twice].contains(self) }
 
   /// Whether it means anything at a call of this name.
   func applies(to call: String) -> Bool {

@@ -41,9 +41,13 @@ struct Trial {
     if !isRefused, done < life.steps.count, !point.deed.isKill {
       return Verdict(struck: struck, fault: "only \(done) steps were done: \(lines.suffix(3))")
     }
-    let oracle = Oracle(
+    var oracle = Oracle(
       reference: reference, place: place, done: life.first + done,
       isDoubtful: done < life.steps.count)
+    if point.deed == .twice, struck {
+      oracle.isMended = true
+      try cutMending(oracle, record)
+    }
     let judge = try Child(within: 60) { line in
       do {
         try oracle.judge()
@@ -57,6 +61,22 @@ struct Trial {
     let words = judge.lines().last ?? "\(judge.ending())"
     if words == "good", judge.ending() == .ended(0) { return Verdict(struck: struck, fault: nil) }
     return Verdict(struck: struck, fault: words)
+  }
+
+  /// Kills the process that puts things right, at one of its first calls.
+  private func cutMending(
+    _ oracle: Oracle, _ record: UnsafeMutablePointer<crash_record>
+  ) throws {
+    let call = 1 + (31 * point.call + 7 * point.life) % 60
+    let child = try Child(within: 60) { _ in
+      crash_arm(place, call, Deed.before.code, record)
+      return (try? oracle.mend(Life(place))) == nil ? 1 : 0
+    }
+    let ending = child.ending()
+    guard ending == .ended(0) || ending == .killed(SIGKILL) else {
+      throw CrashFailure("what was to put things right ended with \(ending)")
+    }
+    record.pointee.struck = 1
   }
 
   /// The process under test.
