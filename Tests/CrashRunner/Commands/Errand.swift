@@ -67,7 +67,7 @@ final class Errand {
   }
 
   func startSecond() throws {
-    if second == nil {
+    if second?.hasEnded() != false {
       second = try desk.startNode("b.db", port: ports.second, peer: ports.first)
     }
   }
@@ -127,6 +127,18 @@ final class Errand {
     sql += "REPLACE INTO u(a, b, w) VALUES (\(edits % 5), 'x', 'edit \(edits)');"
     try desk.write(name, sql)
     ledger = after
+  }
+
+  /// A second file with rows of its own before it joins: those with the site's keys give way.
+  func giveSecondRows() throws {
+    try desk.write("b.db", Self.schema)
+    try desk.write(
+      "b.db",
+      """
+      UPDATE t SET v = v + 100; DELETE FROM t WHERE v > 110;
+      INSERT INTO t VALUES ('own1', 501), ('own2', 502);
+      """)
+    (ledger["own1"], ledger["own2"]) = (501, 502)
   }
 
   /// Edits at both files while the victim works, until it is dead or they are done.

@@ -21,7 +21,8 @@ struct Scenario: Sendable {
   let recover: @Sendable (Errand) throws -> Void
 
   static let all: [Scenario] = [
-    initialise, track, untrack, join, inviter, sync, leave, running, server, migration,
+    initialise, track, untrack, join, joinWithRows, inviter, sync, leave, leaveRunning, running,
+    server, migration,
   ]
 
   static let initialise = Scenario(
@@ -62,6 +63,14 @@ struct Scenario: Sendable {
       try errand.desk.flotilla("track", "a.db", "--all")
       try errand.startFirst()
       return ["join", "b.db", try errand.invite(), "--at", errand.firstAddress, "--name", "b"]
+    },
+    recover: { errand in try errand.joinSecond() })
+
+  static let joinWithRows = Scenario(
+    name: "join-with-rows", base: .single,
+    prepare: { errand in
+      try errand.giveSecondRows()
+      return try join.prepare(errand)
     },
     recover: { errand in try errand.joinSecond() })
 
@@ -118,6 +127,16 @@ struct Scenario: Sendable {
       }
       try errand.joinSecond()
     })
+
+  static let leaveRunning = Scenario(
+    name: "leave-running", base: .pair,
+    prepare: { errand in
+      try errand.startBoth()
+      try errand.editBoth()
+      try errand.awaitEqual()
+      return ["leave", "b.db", "--force"]
+    },
+    recover: leave.recover)
 
   static let running = Scenario(
     name: "run", base: .pair,
