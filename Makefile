@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash nightly demo bench install clean help
+.PHONY: setup build test check crash demo bench simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -23,14 +23,29 @@ crash: setup ## kill processes at 6,000 calls, or repeat one: make crash POINT=â
 	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5000) \
 	  --commands $(or $(COMMANDS),1000)) $(if $(SEED),--seed $(SEED))
 
-nightly: crash ## what takes too long for every change
-
 demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh
 
 bench: setup ## measure, with the release build
 	$(SWIFT) build $(RELEASE) --product flotilla
 	$(SWIFT) run $(RELEASE) FlotillaBench
+
+SIMULATOR = $$($(SWIFT) build -c release --show-bin-path)/FlotillaSimulator
+JOBS ?= $$(nproc)
+
+simulate: setup ## random schedules from seeds, as many as `make test` runs
+	$(SWIFT) build -c release --product FlotillaSimulator
+	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
+	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
+
+nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills
+	$(SWIFT) build -c release --product FlotillaSimulator
+	@$(SIMULATOR) laws --seeds 500 --jobs $(JOBS)
+	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
+	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
+
+mutate: setup ## break the product on purpose: does the simulator notice?
+	@scripts/mutate.py
 
 install: setup ## build the release and install it to $(DESTDIR)$(PREFIX)/bin
 	$(SWIFT) build $(RELEASE) --product flotilla

@@ -51,6 +51,9 @@ let package = Package(
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
       swiftSettings: strict),
     .testTarget(
+      name: "SimulatorTests", dependencies: ["Simulator", "SQLite", "Replication"],
+      swiftSettings: strict),
+    .testTarget(
       name: "CommandTests", dependencies: ["FlotillaCommand", "FlotillaBench", "SQLite"],
       swiftSettings: strict),
     .testTarget(

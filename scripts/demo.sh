@@ -98,8 +98,8 @@ on 1 flotilla run clinic.db --background
 for k in 2 3; do
   step "${names[k]} has nothing but a code"
   printf '  %sward-1    $ flotilla invite clinic.db%s\n' "$dim" "$plain"
-  code=$(lan_exec 1 flotilla invite clinic.db) || fail "no invitation"
-  echo "    $code"
+  code=$(lan_exec 1 flotilla invite clinic.db 2>"$FLOTILLA_LAB/said") || fail "no invitation"
+  sed 's/^/    /' <(echo "$code") "$FLOTILLA_LAB/said"
   on "$k" flotilla join clinic.db "$code" --name "${names[k]}"
   on "$k" flotilla run clinic.db --background
 done

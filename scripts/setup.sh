@@ -6,8 +6,15 @@ PATH=$PATH:/usr/sbin:/sbin
 
 swift_wanted=6.2
 
-# Package, and a command or file (with shell pattern) that shows that it is there.
+# Package, and a command or file (with shell pattern) that shows that it is there. The first are
+# what Swift itself does not bring: a linker, the C and C++ libraries, those of its own programs.
 needs='
+g++                 g++
+libc6-dev           /usr/include/stdio.h
+libncurses6         /lib/*/libncurses.so.6
+libxml2             /usr/lib/*/libxml2.so.2
+libcurl4            /usr/lib/*/libcurl.so.4
+tzdata              /usr/share/zoneinfo/UTC
 libsqlite3-dev      /usr/include/sqlite3.h
 libavahi-client-dev /usr/include/avahi-client/client.h
 libssl-dev          /usr/include/openssl/ssl.h
@@ -17,6 +24,7 @@ dbus                dbus-daemon
 iproute2            ip
 sqlite3             sqlite3
 python3             python3
+curl                curl
 libfaketime         /usr/lib/*/faketime/libfaketime.so.1
 util-linux          nsenter
 '
@@ -46,6 +54,7 @@ install_packages() {
     "${become[@]}" true || return 1
   fi
   become+=(env DEBIAN_FRONTEND=noninteractive)
+  echo "setup: installing $*"
   "${become[@]}" apt-get -qq update
   "${become[@]}" apt-get -qq -o Dpkg::Use-Pty=0 install --no-install-recommends -y "$@" >/dev/null
 }
@@ -54,20 +63,23 @@ check_packages() {
   local missing
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]} > 0)) || return 0
-  echo "setup: installing ${missing[*]}"
   install_packages "${missing[@]}"
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]} > 0)) || return 0
-  echo "setup: missing: ${missing[*]}" >&2
-  echo "setup: install them, as root: apt-get install ${missing[*]}" >&2
+  echo "setup: these Debian packages are missing, and could not be installed from here;" >&2
+  echo "setup: as root: apt-get install ${missing[*]}" >&2
   return 1
 }
 
 check_swift() {
-  local found
-  found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p')
-  if [[ -z $found ]]; then
+  local said found
+  said=$(swift --version 2>&1)
+  found=$(sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' <<<"$said")
+  if ! command -v swift >/dev/null; then
     echo "setup: there is no Swift here; version $swift_wanted or newer is needed" >&2
+  elif [[ -z $found ]]; then
+    echo "setup: $(command -v swift) does not start: ${said%%$'\n'*}" >&2
+    return 1
   elif [[ $(printf '%s\n%s\n' "$swift_wanted" "$found" | sort -V | head -n 1) != "$swift_wanted" ]]
   then
     echo "setup: this is Swift $found; version $swift_wanted or newer is needed" >&2

@@ -18,6 +18,8 @@ public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible
     public static let notInitialised = Code("not-initialised")
     /// The database is a replica already.
     public static let alreadyInitialised = Code("already-initialised")
+    /// One of Flotilla's own tables in the file is missing or damaged.
+    public static let damagedSetUp = Code("damaged-set-up")
     /// The folder beside the database is missing or belongs to another copy.
     public static let movedWithoutFolder = Code("moved-without-folder")
     /// A table cannot be tracked, or is not known.

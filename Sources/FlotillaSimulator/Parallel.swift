@@ -11,7 +11,7 @@ enum Parallel {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       process.arguments = [
-        request.depth.rawValue, "--first", "\(request.first + job * share)",
+        request.name, "--first", "\(request.first + job * share)",
         "--seeds", "\(min(share, request.count - job * share))",
       ]
       do {

@@ -7,11 +7,20 @@ struct Request {
   }
 
   static let usage = """
-    usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N]
+    usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N] [--stop]
            flotilla-simulator pure|full --seed N [--steps N] [--without KIND,…] [--tell] [--shrink]
+           flotilla-simulator laws [--seeds N] [--first N] [--jobs N]
+
+    For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
 
-  var depth = Run.Depth.pure
+  /// What is to be run.
+  enum Task: Equatable {
+    case schedules(Run.Depth)
+    case laws
+  }
+
+  var task = Task.laws
   var first: UInt64 = 1
   var count: UInt64 = 1_000
   var jobs = 1
@@ -19,17 +28,24 @@ struct Request {
   var without: [Faults.Kind] = []
   var isTold = false
   var shrinks = false
+  /// End at the first schedule that fails.
+  var stops = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
-    guard let depth = rest.popFirst().flatMap(Run.Depth.init) else {
-      throw Complaint(description: "say pure or full first")
+    switch rest.popFirst() {
+    case "laws": task = .laws
+    case let name:
+      guard let depth = name.flatMap(Run.Depth.init) else {
+        throw Complaint(description: "say pure, full or laws first")
+      }
+      task = .schedules(depth)
     }
-    self.depth = depth
     while let option = rest.popFirst() {
       switch option {
       case "--tell": isTold = true
       case "--shrink": shrinks = true
+      case "--stop": stops = true
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
       }
@@ -62,8 +78,16 @@ struct Request {
     return kinds
   }
 
+  /// The first word of the command line.
+  var name: String {
+    switch task {
+    case .schedules(let depth): depth.rawValue
+    case .laws: "laws"
+    }
+  }
+
   /// The plan of one seed.
-  func plan(_ seed: UInt64) -> Run.Plan {
+  func plan(_ depth: Run.Depth, _ seed: UInt64) -> Run.Plan {
     var plan = Run.Plan(depth, seed: seed)
     plan.steps = steps
     plan.without = without

@@ -14,4 +14,5 @@ do {
   print("\(error)\n\(Request.usage)")
   exit(2)
 }
-exit(request.jobs > 1 ? Parallel.run(request) : Serial.run(request))
+if request.jobs > 1 { exit(Parallel.run(request)) }
+exit(request.task == .laws ? Laws.run(request) : Serial.run(request))

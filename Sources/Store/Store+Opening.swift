@@ -62,17 +62,14 @@ extension Store {
     let connection = try connect(path, vfs: vfs)
     return try reporting { () throws(SQLiteError) in
       let journalMode = try connection.scalar("PRAGMA journal_mode").string ?? "delete"
-      let mode = try connection.scalar("PRAGMA journal_mode = WAL").string
-      guard mode == "wal" else {
-        throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
-      }
+      try switchToWAL(connection)
       do throws(SQLiteError) {
         return try connection.transaction { () throws(SQLiteError) in
           try lay(who, journalMode: journalMode, path: path, on: connection)
           return try create(objects, on: connection)
         }
       } catch {
-        _ = try? connection.scalar("PRAGMA journal_mode = \(journalMode)")
+        _ = try? connection.rows("PRAGMA journal_mode = \(journalMode)")
         throw error
       }
     }

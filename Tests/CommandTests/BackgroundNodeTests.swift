@@ -57,11 +57,11 @@ import Testing
 
   @Test func `is started again with the same arguments but in the foreground`() throws {
     let words = [
-      "run", "--listen", ":4700", "a.db", "--background", "--peer=x:1", "--", "-b.db",
+      "run", "--listen", ":7391", "a.db", "--background", "--peer=x:1", "--", "-b.db",
     ]
     guard case .call(_, let arguments) = try Program.flotilla.request(from: words) else { return }
     let again = Run.words(from: arguments)
-    #expect(again == ["run", "--listen=:4700", "--peer=x:1", "--", "a.db", "-b.db"])
+    #expect(again == ["run", "--listen=:7391", "--peer=x:1", "--", "a.db", "-b.db"])
     guard case .call(_, let read) = try Program.flotilla.request(from: again) else { return }
     #expect(Run.options(from: read) == Run.options(from: arguments))
     #expect(read.texts("DB") == arguments.texts("DB"))

@@ -13,7 +13,7 @@ import Testing
     "track": ["tables", "rows", "warnings"],
     "rule": ["rules"],
     "rule.rules": ["table", "rule", "acting_rule"],
-    "invite": ["code", "expires", "role", "served"],
+    "invite": ["code", "expires", "role", "served", "port"],
     "join": [
       "site", "node", "from", "address", "rows", "bytes", "seconds", "warnings",
     ],

@@ -29,7 +29,7 @@ import Testing
           track    replicates tables, on every node of the site
           untrack  stops replicating tables, on every node of the site
           rule     shows or sets the merge rule of a table
-          doctor   checks file, keys, network and clocks, each finding with a remedy
+          doctor   checks file, rows, discovery and node, each finding with a remedy
           leave    takes Flotilla out of this file; the data stays
 
         Options:

@@ -93,6 +93,6 @@ private func flotillaBlocking(_ words: [String], in folder: URL? = nil) throws -
     let folder = FileManager.default.temporaryDirectory
     let ending = try flotillaBlocking(words, in: folder)
     #expect(ending.status == 1)
-    #expect(ending.remarks.hasPrefix("flotilla: no such.db: No such file or directory\n  "))
+    #expect(ending.remarks.hasPrefix("flotilla: there is no file no such.db\n  "))
   }
 }

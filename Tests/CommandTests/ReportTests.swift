@@ -16,7 +16,7 @@ private let clinic = """
   {"name":"visit","rule":"newest-wins","acting_rule":"newest-wins","rows":112}],
   "peers":[
   {"node":"ward-2","id":"a","state":"in-sync","behind_rows":0,"behind_seconds":0,
-  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":20,"address":"10.0.0.2:4700"},
+  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":20,"address":"10.0.0.2:7391"},
   {"node":"pharmacy","id":"b","state":"catching-up","behind_rows":1204,"behind_seconds":3,
   "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":-3720000,"address":null},
   {"node":"field-bag","id":"c","state":"away","behind_rows":7,"behind_seconds":7200,
@@ -103,6 +103,11 @@ private let clinic = """
     let moment = try #require(morning())
     let text = "good until 10:29, for one machine; type there:\n  flotilla join a.db K7QF"
     #expect(Invite.instructions(invitation, path: "/srv/a.db", at: moment) == text)
+    invitation.port = 7391
+    #expect(
+      Invite.instructions(invitation, path: "a.db", at: moment)
+        == text + "\n  with --at HOST:7391 if it does not find this machine (HOST) by itself")
+    invitation.port = nil
     invitation.served = false
     let more = Invite.instructions(invitation, path: "/srv/a.db", at: moment).dropFirst(text.count)
     #expect(more.contains("no node runs for /srv/a.db"))
@@ -142,6 +147,17 @@ private let clinic = """
         patient  client-wins
         patient: client-wins acts as newest-wins until an anchor is appointed
         """)
+  }
+
+  @Test func `of rules that wait names a few tables of each`() throws {
+    let entries = ["a", "b", "c", "d", "e"].map {
+      RuleReport.Entry(table: $0, rule: "server-wins", acting_rule: "newest-wins")
+    }
+    let end = ": server-wins acts as newest-wins until an anchor is appointed"
+    #expect(Rule.waitingRules(entries) == ["a, b, c and 2 more" + end])
+    #expect(Rule.waitingRules(Array(entries.prefix(4))) == ["a, b, c, d" + end])
+    let acting = RuleReport.Entry(table: "f", rule: "newest-wins", acting_rule: "newest-wins")
+    #expect(Rule.waitingRules([acting]).isEmpty)
   }
 
   @Test func `of the doctor has a remedy below each finding`() throws {

@@ -26,21 +26,21 @@ import Testing
     #expect(kind.objection(to: "1s") == nil)
   }
 
-  @Test(arguments: ["ward-1:4700", "192.168.4.17:1", "[fe80::1%eth0]:65535"])
+  @Test(arguments: ["ward-1:7391", "192.168.4.17:1", "[fe80::1%eth0]:65535"])
   func `is an address with host and port`(text: String) {
     #expect(ValueKind.address(listening: false).objection(to: text) == nil)
     #expect(ValueKind.address(listening: true).objection(to: text) == nil)
     #expect(ValueKind.nodeOrAddress.objection(to: text) == nil)
   }
 
-  @Test(arguments: [":4700", "ward-1:0"])
+  @Test(arguments: [":7391", "ward-1:0"])
   func `is an address only to listen on`(text: String) {
     #expect(ValueKind.address(listening: false).objection(to: text) != nil)
     #expect(ValueKind.address(listening: true).objection(to: text) == nil)
   }
 
   @Test(arguments: [
-    "a:", "a:b", "a:65536", "a:-1", "a:+1", "a:99999999999999999999", "fe80::1:4700", "[]:1",
+    "a:", "a:b", "a:65536", "a:-1", "a:+1", "a:99999999999999999999", "fe80::1:7391", "[]:1",
     "a b:1",
   ])
   func `is no address otherwise`(text: String) {

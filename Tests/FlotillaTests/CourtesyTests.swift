@@ -37,13 +37,3 @@ import Testing
     #expect(courtesy.nextHold == 100_020)
   }
 }
-
-/// When the file is looked at after a sign.
-@Suite struct NoticeTests {
-  @Test func `is looked for often at first, and for about a second`() {
-    let pauses = WriteNotice.pauses
-    #expect(pauses == pauses.sorted())
-    #expect(pauses.prefix(4).reduce(0, +) < 5)
-    #expect(900...1_200 ~= pauses.reduce(0, +))
-  }
-}

@@ -107,22 +107,20 @@ extension NodeTests {
       }
     }
 
-    @Test func `are noticed at once, however long ago the last one was`() async throws {
+    @Test func `are noticed by the watch, however long ago the last one was`() async throws {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))
         let first = try await site.run(a)
         let second = try await site.run(b, to: [first])
         #expect(try await eventually { try await second.isInSync })
-        var times: [Duration] = []
-        for (number, pause) in [300, 450, 620, 800, 950].enumerated() {
+        for (number, pause) in [300, 450, 950].enumerated() {
           try await Task.sleep(for: .milliseconds(pause))
+          let signs = await first.notice.signs
           try a.write("INSERT INTO item VALUES ('\(number)', 'x')")
-          let start = ContinuousClock.now
+          // The patrol, which looks every 2 s, gives no sign.
+          #expect(try await eventually { await first.notice.signs > signs })
           #expect(try await eventually { try b.count() == number + 1 })
-          times.append(ContinuousClock.now - start)
         }
-        // The middle one, for other tests run beside this one.
-        #expect(times.sorted()[2] < .milliseconds(100), "\(times)")
       }
     }
 
@@ -135,14 +133,16 @@ extension NodeTests {
           INSERT INTO item SELECT 'k' || i, hex(randomblob(100)) FROM n
           """)
         let first = try await site.run(a)
-        let proxy = try await TestProxy(to: first.address, cutAfter: 1_200_000)
+        let proxy = try await TestProxy(to: first.address, stopAfter: 1_200_000)
         await proxy.start()
         let second = try await site.run(b, to: [proxy.address])
+        #expect(try await eventually(within: .seconds(60)) { try b.count() > 3_000 })
+        await proxy.cut()
         #expect(try await eventually(within: .seconds(60)) { try b.count() == 10_000 })
         #expect(try await eventually { try await second.isInSync })
         let rows = await second.peers.values.first?.traffic.receivedRows ?? 0
         // The exchange that was completed had only the rest.
-        #expect(1..<9_000 ~= rows, "\(rows) rows came after the cut")
+        #expect(1..<7_000 ~= rows, "\(rows) rows came after the cut")
         let bytes = await proxy.bytesBack
         #expect(bytes < 3_200_000, "\(bytes) bytes for about 2.3 million")
         await proxy.stop()

@@ -53,25 +53,20 @@ extension NodeTests {
         let node = try await site.run(try await site.replica("a"))
         let silent = try await SocketChannel.connect(to: Endpoint(parsing: node.address))
         #expect(try await eventually { await !node.sessions.isEmpty })
-        let start = ContinuousClock.now
+        // The peer hangs up only afterwards: a node that waits for it does not get there.
         await node.stop()
-        #expect(ContinuousClock.now - start < .seconds(4))
         silent.close()
       }
     }
 
     @Test func `does not wait for a client that says nothing`() async throws {
-      try await TestSite.with { site in
-        let a = try await site.replica("a")
-        let node = try await site.run(a)
-        let path = try ControlSocket.path(database: a.library.sidecar.database)
-        let silent = try await SocketChannel.connect(toLocal: path)
-        try await Task.sleep(for: .milliseconds(50))
-        let start = ContinuousClock.now
-        await node.stop()
-        #expect(ContinuousClock.now - start < .seconds(3))
-        silent.close()
-      }
+      let path = try ControlSocket.path(database: "/\(UUID().uuidString).db")
+      let server = try await ControlServer(path: path, patience: .seconds(86_400)) { _ in Data() }
+      await server.start()
+      let silent = try await SocketChannel.connect(toLocal: path)
+      #expect(try await eventually { await server.clientCount == 1 })
+      await server.stop()
+      silent.close()
     }
 
     @Test func `ends the run when its file was moved away`() async throws {

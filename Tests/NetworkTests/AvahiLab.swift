@@ -107,7 +107,7 @@ final class AvahiLab {
         until_true ip addr add 10.78.0.2/24 dev far0 && ip link set far0 up
         start_bus far && start_daemon far
         avahi-publish --no-fail -s "$@" & echo $! >publisher; wait' \
-          sh "$1" _flotilla._tcp "$2" "$3" &
+          sh "$1" _flotilla-lab._tcp "$2" "$3" &
         far=$!
       until_true far_has_left
     }

@@ -30,8 +30,10 @@ import Testing
   }
 
   @Test func `can take its port again at once`() async throws {
-    let listener = try await Listener(host: "127.0.0.1", port: 0)
-    let endpoint = try Endpoint(host: "127.0.0.1", port: listener.port)
+    // An address that no other test dials or listens on, lest one takes the port meanwhile.
+    let host = "127.0.78.1"
+    let listener = try await Listener(host: host, port: 0)
+    let endpoint = try Endpoint(host: host, port: listener.port)
     async let accepted = listener.accept()
     let channel = try await SocketChannel.connect(to: endpoint)
     let peer = try await accepted
@@ -41,7 +43,7 @@ import Testing
     channel.close()
     listener.close()
     _ = await Result { () async throws(NetworkError) in try await listener.accept() }
-    let again = try await Listener(host: "127.0.0.1", port: listener.port)
+    let again = try await Listener(host: host, port: listener.port)
     again.close()
   }
 

@@ -18,6 +18,31 @@ import Testing
     #expect(told == [.found(service), nil, .found(moved), nil, nil, .lost("a"), nil])
   }
 
+  @Test func `is never what this process announces, also when word of it comes late`() {
+    var sightings = Sightings()
+    sightings.announces("a")
+    sightings.announces("b")
+    sightings.restart()
+    let isNew = ["a", "b", "c"].map { sightings.appeared(sighting($0)) }
+    #expect(isNew == [false, false, true])
+  }
+
+  @Test func `may have a name that this process gave up to it`() {
+    var sightings = Sightings()
+    sightings.announces("a")
+    sightings.yields("a")
+    sightings.announces("mine")
+    let isNew = ["a", "mine"].map { sightings.appeared(sighting($0)) }
+    #expect(isNew == [true, false])
+  }
+
+  @Test func `is compared with the latest names of this process alone`() {
+    var sightings = Sightings()
+    for number in 0...Sightings.ownLimit { sightings.announces("\(number)") }
+    let isNew = [0, 1, Sightings.ownLimit].map { sightings.appeared(sighting("\($0)")) }
+    #expect(isNew == [true, false, false])
+  }
+
   @Test func `is not lost if it was never told`() {
     var sightings = Sightings()
     _ = sightings.appeared(sighting("a"))

@@ -65,6 +65,20 @@ import Testing
         == ["item", "line"])
   }
 
+  @Test func `a file that a program took out of WAL mode is put back when it is opened`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
+    defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    let file = try Connection(path: path, mode: .create)
+    try Store.initialise(
+      path: path,
+      as: Store.Identities(
+        site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
+        nodeName: "node-3", origin: Origin(rawValue: 3)))
+    #expect(try file.rows("PRAGMA journal_mode = DELETE") == [[.string("delete")]])
+    _ = try Store(path: path)
+    #expect(try file.scalar("PRAGMA journal_mode").string == "wal")
+  }
+
   @Test func `inserts, edits and deletes travel both ways`() throws {
     let (first, second) = try pair()
     try first.write("UPDATE item SET n = 7 WHERE id = 'a'; INSERT INTO item(id) VALUES ('c')")

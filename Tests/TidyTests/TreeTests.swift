@@ -14,6 +14,8 @@ import Testing
       "Synchronization",
     ],
     "FlotillaCommand": ["Flotilla", "Foundation", "Glibc", "Dispatch", "Synchronization"],
+    "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
+    "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch"],
     "FlotillaBench": [
       "Flotilla", "Store", "SQLite", "Replication", "Network", "Foundation", "Glibc", "Dispatch",
     ],

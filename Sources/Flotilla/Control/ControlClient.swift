@@ -3,9 +3,14 @@ import Network
 
 /// Asks the running node of a database.
 struct ControlClient: Sendable {
+  /// A node that works on an answer says so every second; one that says nothing for so long hangs.
+  static let patience: Duration = .seconds(10)
+
   let path: String
+  private let sidecar: Sidecar
 
   init(database: String) throws(FlotillaError) {
+    self.sidecar = Sidecar(database: database)
     self.path = try ControlSocket.path(database: database)
   }
 
@@ -16,12 +21,16 @@ struct ControlClient: Sendable {
     guard let channel = try? await SocketChannel.connect(toLocal: path) else { return nil }
     defer { channel.close() }
     let data: Data
+    let alarm = Alarm(after: Self.patience) { channel.close() }
+    defer { alarm.cancel() }
     do {
       try await channel.write([UInt8](JSONEncoder().encode(request)) + [0x0A])
-      data = try await Self.readAll(channel)
+      data = try await Self.readAll(channel, alarm)
     } catch {
+      if alarm.hasRung { throw silence }
       throw FlotillaError(.node, "the running node does not answer: \(error)")
     }
+    if alarm.hasRung { throw silence }
     guard !data.isEmpty else {
       throw FlotillaError(
         .node, "the running node ended before it answered", remedy: "Try again.")
@@ -41,12 +50,24 @@ struct ControlClient: Sendable {
     return body
   }
 
-  private static func readAll(_ channel: SocketChannel) async throws -> Data {
+  /// Blanks before the answer only say that it is still being worked on.
+  private static func readAll(_ channel: SocketChannel, _ alarm: Alarm) async throws -> Data {
     var data = Data()
     while true {
       let bytes = try await channel.read(upTo: 64 << 10)
       guard !bytes.isEmpty else { return data }
-      data.append(contentsOf: bytes)
+      alarm.putOff()
+      data.append(contentsOf: data.isEmpty ? bytes.drop { $0 == ControlServer.blank } : bytes[...])
     }
+  }
+
+  private var silence: FlotillaError {
+    let process = sidecar.holder.map(String.init)
+    let who = process.map { "the running node (process \($0))" } ?? "the running node"
+    let word = process ?? "PROCESS"
+    return FlotillaError(
+      .node, "\(who) has not answered for \(Self.patience.components.seconds) s",
+      remedy: "It hangs or was halted: kill -CONT \(word) lets it go on; or end it with kill -KILL "
+        + "\(word) and run it again, no data is lost.")
   }
 }

@@ -7,8 +7,9 @@ actor ControlServer {
   /// A request is at most this long.
   static let longestRequest = 64 << 10
 
-  /// A client that has not asked by then is sent away.
-  static let slowest: Duration = .seconds(5)
+  /// Sent again and again until the answer is ready: a client tells work from a node that hangs.
+  static let blank = UInt8(ascii: " ")
+  static let pulse: Duration = .seconds(1)
   /// Clients at a time, at most.
   static let mostClients = 64
 
@@ -19,17 +20,23 @@ actor ControlServer {
   }
 
   private let listener: LocalListener
+  private let patience: Duration
   private let handle: @Sendable (ControlRequest) async -> Data
   private var loop: Task<Void, Never>?
   private var clients: [Int: Client] = [:]
   private var nextClient = 0
 
+  /// A client that has not asked when `patience` is over is sent away.
   init(
-    path: String, handle: @escaping @Sendable (ControlRequest) async -> Data
+    path: String, patience: Duration = .seconds(5),
+    handle: @escaping @Sendable (ControlRequest) async -> Data
   ) async throws(NetworkError) {
     self.listener = try await LocalListener(path: path)
+    self.patience = patience
     self.handle = handle
   }
+
+  var clientCount: Int { clients.count }
 
   func start() {
     loop = Task {
@@ -65,15 +72,22 @@ actor ControlServer {
     nextClient += 1
     clients[number] = Client(channel: channel)
     clients[number]?.task = Task {
-      let alarm = Task {
-        guard (try? await Task.sleep(for: Self.slowest)) != nil else { return }
+      let alarm = Task { [patience] in
+        guard (try? await Task.sleep(for: patience)) != nil else { return }
         channel.close()
       }
       let request = await Self.request(from: channel)
       alarm.cancel()
       if let request {
         self.clients[number]?.hasAsked = true
+        let pulse = Task {
+          while (try? await Task.sleep(for: Self.pulse)) != nil {
+            try? await channel.write([Self.blank])
+          }
+        }
         let reply = await handle(request)
+        pulse.cancel()
+        await pulse.value
         // A client that is gone does not want to know.
         try? await channel.write([UInt8](reply))
         channel.finishWriting()

@@ -91,13 +91,4 @@ extension Node {
       throw FlotillaError(error, path: path)
     }
   }
-
-  /// Checks a condition now and again until it holds or the time is over.
-  func until(_ deadline: Int64, _ condition: () async -> Bool) async -> Bool {
-    while true {
-      if await condition() { return true }
-      guard Uptime.now < deadline, !isStopping else { return false }
-      guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return false }
-    }
-  }
 }

@@ -14,7 +14,7 @@ extension Node {
         Task {
           await withTaskCancellationHandler {
             for await _ in watch.changes {
-              await self.lookAfterSign()
+              await self.notice(.sign)
               if Task.isCancelled { break }
             }
           } onCancel: {
@@ -32,51 +32,55 @@ extension Node {
       })
   }
 
-  /// Looks at once after a sign of writing, and then a few times more, until a commit shows or it
-  /// was nothing; the next sign begins anew.
-  private func lookAfterSign() async {
-    notice.signs += 1
-    let sign = notice.signs
-    if await foldIfWritten() { return }
-    looks = Task {
-      for pause in WriteNotice.pauses {
-        let isOver = (try? await Task.sleep(for: .microseconds(Int(pause * 1_000)))) == nil
-        guard !isOver, sign == self.notice.signs else { return }
-        if await self.foldIfWritten() { return }
+  /// Carries out what the notice decides, until there is nothing but to wait.
+  func notice(_ input: WriteNotice.Input) async {
+    var next = notice.receive(input, at: Uptime.now)
+    while let directive = next, !isStopping {
+      switch directive {
+      case .look: next = notice.receive(await look(), at: Uptime.now)
+      case .fold(let version): next = notice.receive(await fold(version), at: Uptime.now)
+      case .wait(let microseconds, let sign):
+        noticeTimer?.cancel()
+        noticeTimer = Task {
+          guard (try? await Task.sleep(for: .microseconds(microseconds))) != nil else { return }
+          await self.notice(.waited(sign: sign))
+        }
+        return
       }
     }
   }
 
-  /// Folds if another connection has changed the file; true if it had, or if looking failed.
-  @discardableResult
-  func foldIfWritten() async -> Bool {
-    let sinceFold = Uptime.now - notice.lastFold
-    if sinceFold < WriteNotice.distance {
-      // Cancelled: the node stops.
-      try? await Task.sleep(for: .milliseconds(WriteNotice.distance - sinceFold))
-    }
-    guard !isStopping else { return true }
+  private func look() async -> WriteNotice.Input {
     do {
-      let version = try await store.run { (store) throws(StoreError) in
-        try store.dataVersion()
-      }
-      guard version != notice.dataVersion else { return false }
-      try await foldAll()
-      // Only now: what could not be folded is looked at again.
-      notice.dataVersion = version
-      notice.trouble = nil
+      return .looked(
+        version: try await store.run { (store) throws(StoreError) in try store.dataVersion() })
     } catch {
-      let trouble = FlotillaError(error, path: path).message
-      if notice.trouble != trouble { log("could not take in what was written: \(trouble)") }
-      notice.trouble = trouble
+      return failed(error)
     }
-    return true
+  }
+
+  private func fold(_ version: Int64) async -> WriteNotice.Input {
+    do {
+      try await foldAll()
+      foldTrouble = nil
+      // The version from before the fold: what came meanwhile is looked at again.
+      return .folded(version: version)
+    } catch {
+      return failed(error)
+    }
+  }
+
+  private func failed(_ error: StoreError) -> WriteNotice.Input {
+    let trouble = FlotillaError(error, path: path).message
+    if foldTrouble != trouble { log("could not take in what was written: \(trouble)") }
+    foldTrouble = trouble
+    return .failed
   }
 
   /// Folds until nothing waits.
   func foldAll() async throws(StoreError) {
     while !isStopping {
-      notice.lastFold = Uptime.now
+      await notice(.folding)
       let (result, position) = try await store.fold()
       await folded(result, position)
       guard result.hasMore else { return }
@@ -137,7 +141,7 @@ extension Node {
       stopRequest = Bye(.stopping, "the database of \(identity.name) is gone")
       return requestStop()
     }
-    await foldIfWritten()
+    await notice(.patrol)
     await pullNext()
     await advertise()
     do {

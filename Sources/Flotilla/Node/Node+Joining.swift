@@ -19,7 +19,7 @@ extension Node {
     await advertise()
     return InviteReport(
       code: code.description, expires: Self.text(expires), role: role,
-      served: mode == .lasting)
+      served: mode == .lasting, port: port.map(Int.init))
   }
 
   func openInvitationHints() async -> [String] {

@@ -95,19 +95,24 @@ extension Node {
 
   /// One peer at a time is asked for what is missing, so that a newcomer does not get every row
   /// from every member.
+  ///
+  /// To ask is to tell what we hold. A peer that has nothing for us is told so without a turn: it
+  /// may itself wait for our word, and nodes that wait for each other in a ring would do so for
+  /// ever.
   func pullNext() async {
     if let pulling, sessions[pulling.session] != nil, Uptime.now - pulling.since < 5_000 { return }
     pulling = nil
-    while !waitingToPull.isEmpty {
+    while pulling == nil, !waitingToPull.isEmpty {
       let session = waitingToPull.removeFirst()
       guard sessions[session.id] != nil, let peer = peer(of: session) else { continue }
-      pulling = (session.id, Uptime.now)
+      if !peer.hasSpoken || !position.frontier.covers(peer.holds) {
+        pulling = (session.id, Uptime.now)
+      }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
           try store.progress(of: peer.node)
         }) ?? Frontier()
       await session.feed(.mayPull(resume: progress))
-      return
     }
   }
 
@@ -123,7 +128,12 @@ extension Node {
       $0.hasSpoken = true
     }
     noteEqual(session)
-    if position.frontier.covers(frontier) { await settle(session) }
+    guard position.frontier.covers(frontier) else { return }
+    if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
+      waitingToPull.remove(at: turn)
+      await session.feed(.mayPull(resume: Frontier()))
+    }
+    await settle(session)
   }
 
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {

@@ -12,10 +12,10 @@ extension Node {
     try await startListening()
     if mode == .lasting { try await startControl() }
     startAccepting()
-    if mode == .lasting { startWatching() }
+    if mode == .lasting { startWatching() } else { startPulling() }
     startDiscovery()
     await advertise()
-    loops.append(Task { await self.foldIfWritten() })
+    loops.append(Task { await self.notice(.patrol) })
     await startMesh()
   }
 
@@ -37,7 +37,7 @@ extension Node {
     } catch {
       throw FlotillaError(
         .system, "cannot listen\(options.listen.map { " on \($0)" } ?? ""): \(error)",
-        remedy: "Choose another port with --listen HOST:PORT.")
+        remedy: "Choose an address of this machine and a free port: --listen HOST:PORT.")
     }
     if mode == .lasting, options.listen == nil, let port = listener?.port, port != record.port {
       record.port = port
@@ -57,6 +57,16 @@ extension Node {
             if error.code != .closed { self.log("cannot accept a connection: \(error)") }
             return
           }
+        }
+      })
+  }
+
+  /// A lasting node's patrol does this by the way: a peer that does not answer loses its turn.
+  private func startPulling() {
+    loops.append(
+      Task {
+        while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
+          await self.pullNext()
         }
       })
   }

@@ -32,7 +32,9 @@ extension Node {
       }
       if table.rowsWithoutKey > 0 {
         remarks.append(
-          "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
+          table.rowsWithoutKey == 1
+            ? "1 row of \(table.name) has NULL in its key and stays here"
+            : "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
       }
     }
     if let trouble = figures.derivedTrouble {
@@ -40,9 +42,19 @@ extension Node {
         "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
     }
     if figures.unfolded > 0, mode == .offline {
-      remarks.append("\(figures.unfolded) edits wait for the node to run")
+      remarks.append(
+        figures.unfolded == 1
+          ? "1 edit waits for the node to run"
+          : "\(figures.unfolded) edits wait for the node to run")
     }
     return remarks
+  }
+
+  /// So long after the start it is not known yet whether a member is away.
+  private static let firstLook: Int64 = 2_000
+
+  private func isStillStarting(_ peer: PeerRecord) -> Bool {
+    mode == .lasting && peer.address != nil && Uptime.now - born < Self.firstLook
   }
 
   private func report(_ peer: PeerRecord) -> PeerReport {
@@ -50,7 +62,7 @@ extension Node {
     let ahead = peer.holds.distance(above: position.frontier)
     let state: PeerReport.State
     if peer.session == nil {
-      state = mesh.isDialling(peer.node) ? .connecting : .away
+      state = mesh.isDialling(peer.node) || isStillStarting(peer) ? .connecting : .away
     } else {
       let isEqual = peer.hasSpoken && lacks == 0 && ahead == 0
       state = isEqual && !peer.isReceiving ? .inSync : .catchingUp

@@ -23,22 +23,25 @@ actor Node {
   let log: @Sendable (String) -> Void
   private let lock: FileLock
 
-  var mesh: Mesh
-  var peers: [Identity: PeerRecord] = [:]
+  // What `until` asks about tells of its changes.
+  var mesh: Mesh { didSet { changed() } }
+  var peers: [Identity: PeerRecord] = [:] { didSet { changed() } }
   var sessions: [Mesh.ConnectionID: PeerSession] = [:]
   /// Peers whose turn to be asked has not come yet, and the one that is being asked.
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
   var nextConnection: Mesh.ConnectionID = 1
-  var position: Position
+  var position: Position { didSet { changed() } }
   var listener: Listener?
   var discovery: Discovery?
   /// What is on the air.
   var advertised: [String: String] = [:]
   var control: ControlServer?
   var notice = WriteNotice()
-  /// The looks that follow a sign of writing.
-  var looks: Task<Void, Never>?
+  /// The wait for the next look at what was written.
+  var noticeTimer: Task<Void, Never>?
+  /// What went wrong at the last look, so that it is said once.
+  var foldTrouble: String?
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
@@ -47,10 +50,10 @@ actor Node {
   var dials: [String: Task<Void, Never>] = [:]
   var meshTimer: Task<Void, Never>?
   /// Syncs under way.
-  var syncs: [UInt64: SyncRound] = [:]
+  var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
   var nextSync: UInt64 = 1
   /// The end of this node, once it is wanted.
-  private var ending: Task<Void, Never>?
+  private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }
   /// Why connections that never were a member's ended, by their other end: told once.
   var lastReasons: [String: String] = [:]
@@ -61,6 +64,7 @@ actor Node {
   /// Why this node cannot go on, if it cannot.
   var failure: FlotillaError?
   var stopWaiters: [CheckedContinuation<Void, Never>] = []
+  var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
   /// The name of the last node that was let in, and all names that were given away.
@@ -70,6 +74,8 @@ actor Node {
   var gone: Set<Identity> = []
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
+  /// When this node was made, by uptime.
+  let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
   let fileIdentity: FileIdentity
   /// Rows and bytes received so far, for the progress of a first copy.
@@ -131,13 +137,13 @@ actor Node {
   private func end(_ bye: Bye) async {
     for task in loops + Array(dials.values) { task.cancel() }
     meshTimer?.cancel()
-    looks?.cancel()
+    noticeTimer?.cancel()
     listener?.close()
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
     for task in Array(sessionTasks.values) + Array(dials.values) { await task.value }
     await discovery?.stop()
-    await looks?.value
+    await noticeTimer?.value
     await folding?.value
     for loop in loops { await loop.value }
     if mode != .offline { await savePeers() }

@@ -64,7 +64,7 @@ struct Pairing: Sendable {
     if let trouble {
       throw FlotillaError(
         .invitation, "no inviting node was found: \(trouble)",
-        remedy: "Give its address: flotilla join DB CODE --at HOST:PORT")
+        remedy: "Give its address and the port that invite names there: --at HOST:PORT")
     }
     throw FlotillaError(
       .invitation,

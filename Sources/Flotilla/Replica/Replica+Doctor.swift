@@ -49,7 +49,7 @@ extension Replica {
 }
 
 /// Findings as they are made.
-private struct Examination {
+struct Examination {
   let path: String
   private var findings: [DoctorReport.Finding] = []
 
@@ -81,10 +81,12 @@ private struct Examination {
   /// Opens the replica, or looks with a plain connection while a node has it.
   mutating func checkInside(_ sidecar: Sidecar, repair: Bool) throws(FlotillaError) {
     let lock = try sidecar.lock()
+    defer { lock?.release() }
     if repair, lock == nil {
       throw FlotillaError(
         .node, "a node runs for \(path), so it cannot be repaired now",
-        remedy: "flotilla stop \(shellWord(path)), then doctor --repair, then run again.")
+        remedy: "flotilla stop \(shellWord(path)), then flotilla doctor \(shellWord(path)) "
+          + "--repair, then run it again.")
     }
     do throws(StoreError) {
       let store = try Store(path: sidecar.database, inspects: false)
@@ -96,6 +98,7 @@ private struct Examination {
         health = try store.health()
       }
       judge(health)
+      try judgeRows(in: sidecar.database)
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)
@@ -114,7 +117,8 @@ private struct Examination {
       add(
         "journal", .error,
         "the table _flotilla_journal is missing, so programs cannot write to tracked tables",
-        "flotilla doctor \(shellWord(path)) --repair")
+        "Stop the node if it runs (flotilla stop \(shellWord(path))), then: flotilla doctor "
+          + "\(shellWord(path)) --repair, and run it again.")
     }
     for table in health.uncaptured {
       add(

@@ -89,13 +89,12 @@ extension Node {
     from inviter: Hello, rows: UInt64, progress: @Sendable (JoinProgress) -> Void
   ) async throws(FlotillaError) -> Copied {
     await store.stopSharing()
-    var lastAdvance = Uptime.now
+    var watch = CopyWatch(at: Uptime.now)
     var lastSeen: (UInt64, Int) = (0, 0)
     while true {
       let bytes = receivedBytes
       if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
         lastSeen = (receivedRows, bytes)
-        lastAdvance = Uptime.now
         progress(.copying(rows: Int(receivedRows), of: Int(max(rows, expectedRows)), bytes: bytes))
       }
       if let peer = peers[inviter.node], peer.session != nil, !peer.isReceiving,
@@ -113,7 +112,7 @@ extension Node {
           remedy: "Put that right; this node is a member now and goes on where it stopped with: "
             + "flotilla run \(shellWord(path))")
       }
-      guard Uptime.now - lastAdvance < 30_000 else {
+      guard !watch.isStalled(rows: receivedRows, bytes: bytes, at: Uptime.now) else {
         throw FlotillaError(
           .peer, "the first copy from \(inviter.name) stopped after \(receivedRows) rows",
           remedy: "This node is a member now; it goes on where it stopped with: "

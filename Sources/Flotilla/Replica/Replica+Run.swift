@@ -1,5 +1,6 @@
 import Foundation
 import Replication
+import SQLite
 import Store
 
 extension Replica {
@@ -50,6 +51,7 @@ extension Replica {
     options: RunOptions, log: @escaping @Sendable (String) -> Void
   ) async throws(FlotillaError) -> Node {
     try await check()
+    try requireJournal()
     let lock: FileLock
     switch try await reach(.yield, as: Done.self) {
     case .answer: lock = try await freedLock()
@@ -67,10 +69,21 @@ extension Replica {
     return node
   }
 
+  /// Without its journal a node could neither notice nor send anything.
+  private func requireJournal() throws(FlotillaError) {
+    let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+    do {
+      _ = try connection.row("SELECT 1 FROM main.\(Journal.table) LIMIT 1")
+    } catch {
+      throw FlotillaError(error, path: path)
+    }
+  }
+
   /// Stops the running node.
   public func stop() async throws(FlotillaError) {
-    try await check()
+    // A node that runs can be stopped, whatever has become of its file.
     guard let freed = try await stop(isLeaving: false) else {
+      try await check()
       throw FlotillaError(
         .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
     }
@@ -95,64 +108,9 @@ extension Replica {
       .timedOut, "the running node did not end within 30 s",
       remedy: "See its log: \(sidecar.logPath)")
   }
-
-  /// Opens an invitation; `timeToLive` in seconds.
-  public func invite(
-    timeToLive: Duration, role: String
-  ) async throws(FlotillaError) -> InviteReport {
-    let request = ControlRequest.invite(
-      milliseconds: Int(timeToLive.milliseconds), role: role)
-    return try await perform(request) { node async throws(FlotillaError) in
-      try await node.invite(timeToLive: timeToLive, role: role)
-    }
-  }
-
-  /// Serves an open invitation from this process until it is used or expired, or a node takes over.
-  /// Returns the name of the node that joined, or nil.
-  public func serveInvitation(
-    _ invitation: InviteReport, remark: @Sendable (String) -> Void
-  ) async throws(FlotillaError) -> String? {
-    let lock: FileLock
-    switch try await reach(.status(all: false), as: StatusReport.self) {
-    case .answer:
-      remark("a node runs by now and serves the invitation")
-      return nil
-    case .lock(let free): lock = free
-    }
-    let node = try await Node(
-      path: path, mode: .lasting, options: RunOptions(), lock: lock, log: { _ in })
-    await node.serveInvitationOnly()
-    do {
-      try await node.start()
-    } catch {
-      await node.stop()
-      throw error
-    }
-    remark("serving the invitation on port \(await node.port ?? 0)")
-    let end = (try? Date(invitation.expires, strategy: .iso8601)) ?? Date()
-    var joined: String?
-    while Date() < end, !Task.isCancelled {
-      joined = await node.admitted
-      let wantsStop = await node.wantsStop
-      if wantsStop { break }
-      if joined != nil, await node.hasServedCopy { break }
-      try? await Task.sleep(for: .milliseconds(100))
-    }
-    await node.stop()
-    return joined
-  }
 }
 
 extension Node {
-  func serveInvitationOnly() { servesInvitationOnly = true }
-
-  /// True once the node that was let in has come as a member and holds all that we hold.
-  var hasServedCopy: Bool {
-    guard let admitted else { return false }
-    let frontier = position.frontier
-    return peers.values.contains { $0.name == admitted && $0.holds.covers(frontier) }
-  }
-
   func rememberPath() async throws(FlotillaError) {
     let database = sidecar.database
     try await reporting(path) { () async throws(StoreError) in

@@ -22,6 +22,7 @@ extension Replica {
       try connection.execute("PRAGMA foreign_keys = ON")
       let prepared = try connection.prepare(statement)
       try checkAlone(prepared)
+      try checkOwners(prepared)
       guard !prepared.isReadOnly else { return try run(prepared, on: connection) }
       // One transaction around it, so that what the triggers note can be read back; what cannot
       // run inside one (VACUUM, some PRAGMAs) runs alone.
@@ -33,7 +34,8 @@ extension Replica {
         return report
       }
     } catch {
-      guard error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
+      guard error.missingOwnTable == nil,
+        error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
       else { throw FlotillaError(error, path: path) }
       throw FlotillaError(.sql, "\(path): \(error.message)")
     }
@@ -45,6 +47,17 @@ extension Replica {
     guard rest.isEmpty || rest.hasPrefix("--") || rest.hasPrefix("/*") else {
       throw SQLiteError(
         code: 21, message: "one statement at a time, please; nothing was run")
+    }
+  }
+
+  /// Refuses to change what is Flotilla's own: capture would stop, or peers would lose count.
+  private func checkOwners(_ statement: Statement) throws(SQLiteError) {
+    let words = statement.sql.replacing(/'[^']*'/, with: "").lowercased()
+    guard statement.isReadOnly || !words.contains("_flotilla_") else {
+      throw SQLiteError(
+        code: 21,
+        message: "what is named _flotilla_… belongs to Flotilla; nothing was run (flotilla leave "
+          + "takes it out of the file)")
     }
   }
 

@@ -4,7 +4,7 @@ import Replication
 import SQLite
 import Store
 
-/// Becoming a replica, and ceasing to be one.
+/// Becoming a replica.
 extension Replica {
   /// Makes this file the first replica of a new site; creates the file if absent.
   public func initialise(
@@ -26,11 +26,18 @@ extension Replica {
       }
       return InitReport(
         site: siteName, node: name, tables: report.tables, rows: report.rows,
-        warnings: report.warnings)
+        warnings: (isNew ? [madeAnew] : []) + report.warnings)
     } catch {
       try takeBack(isNew: isNew, after: error)
       throw error
     }
+  }
+
+  /// A mistyped name makes a file that nobody wanted.
+  private var madeAnew: String {
+    let name = shellWord(path)
+    return "there was no file \(path), so a new, empty database was made; if the name is wrong: "
+      + "flotilla leave \(name), then rm \(name)"
   }
 
   /// Half a set-up helps nobody: everything that this call made is taken back.
@@ -47,64 +54,6 @@ extension Replica {
     }
     sidecar.remove()
     if isNew { removeEmpty() }
-  }
-
-  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent.
-  public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
-    var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
-    do {
-      let unsent: UnsentReport = try await perform(.unsent) { node async throws(FlotillaError) in
-        try await node.unsent()
-      }
-      report.site = unsent.site
-      report.node = unsent.node
-      report.unsent_rows = unsent.rows
-      guard force || unsent.rows == 0 else { return report }
-      let lock =
-        if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
-      try await takeOut()
-      lock.release()
-    } catch {
-      // A set-up that cannot be opened any more can still be removed, if that is wanted.
-      guard force, error.code == .movedWithoutFolder || error.code == .notInitialised,
-        try isReplica()
-      else { throw error }
-      if let store = try? Store(path: sidecar.database, inspects: false) {
-        report.site = store.siteName
-        report.node = store.nodeName
-      }
-      try await takeOut()
-    }
-    report.left = true
-    return report
-  }
-
-  /// Tells the members in reach that this node leaves, if no node runs that could; gives the lock.
-  private func sayGoodbye() async throws(FlotillaError) -> FileLock {
-    let bye = Bye(.leaving, "this node has left the site")
-    let sidecar = sidecar
-    try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
-      await node.untilConnected(within: .seconds(2))
-    }
-    guard let lock = try sidecar.lock() else {
-      throw FlotillaError(
-        .node, "another Flotilla process works on \(path)", remedy: "Try again when it has ended.")
-    }
-    return lock
-  }
-
-  private func takeOut() async throws(FlotillaError) {
-    let (path, sidecar) = (path, sidecar)
-    try await offPool { () throws(FlotillaError) in
-      try reporting(path) { () throws(StoreError) in
-        if sidecar.exists, let store = try? Store(path: sidecar.database) {
-          try store.leave()
-        } else {
-          try Store.remove(path: sidecar.database)
-        }
-      }
-      sidecar.remove()
-    }
   }
 
   /// Sees to it that the file can become a replica, and makes it if absent: then this is true.
@@ -158,9 +107,9 @@ extension Replica {
     throw FlotillaError(
       .alreadyInitialised, "\(path) is a replica already\(who)",
       remedy:
-        "flotilla track \(shellWord(path)) TABLE… chooses more tables; flotilla leave "
-        + "\(shellWord(path)) takes "
-        + "Flotilla out of the file.")
+        "flotilla run \(shellWord(path)) --background starts its node; flotilla track "
+        + "\(shellWord(path)) TABLE… chooses more tables; flotilla leave \(shellWord(path)) "
+        + "takes Flotilla out of the file.")
   }
 
   /// Whether the file has Flotilla's tables; it must exist.

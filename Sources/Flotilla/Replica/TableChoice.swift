@@ -17,17 +17,20 @@ struct TableChoice {
     case .all: names = try store.trackableNames(skipped: &warnings)
     }
     var accepted: [String] = []
+    var remarks: [TableRemark] = []
     for name in names {
       switch try store.trackability(of: name) {
       case .refused(let reason, let remedy):
         guard selection == .all else { throw StoreError(.table, reason, remedy: remedy) }
         warnings.append("\(name) was left out: \(reason)")
-      case .accepted(let remarks):
-        accepted.append(try store.declaredName(name))
-        warnings += remarks
+      case .accepted(let texts):
+        let table = try store.declaredName(name)
+        accepted.append(table)
+        remarks += texts.map { TableRemark(table: table, text: $0) }
       }
     }
     if !accepted.isEmpty { try store.track(accepted, rule: rule, at: .now) }
+    warnings += TableRemark.gathered(remarks)
     return TrackReport(tables: accepted, rows: 0, warnings: warnings)
   }
 
@@ -43,10 +46,10 @@ struct TableChoice {
     var found: [String] = []
     for name in names {
       guard let match = tracked.first(where: { isSameName($0, name) }) else {
-        throw StoreError(
-          .table, "\(name) is not tracked",
-          remedy: tracked.isEmpty
-            ? "No table is tracked." : "Tracked: \(tracked.joined(separator: ", "))")
+        throw try notTracked(name) {
+          tracked.isEmpty
+            ? "No table is tracked." : "Tracked: \(tracked.joined(separator: ", "))"
+        }
       }
       found.append(match)
     }
@@ -58,8 +61,9 @@ struct TableChoice {
     let tracked = try store.trackedTables()
     if let table {
       guard let match = tracked.first(where: { isSameName($0.name, table) }) else {
-        throw StoreError(
-          .table, "\(table) is not tracked", remedy: "Track it first: flotilla track DB \(table)")
+        throw try notTracked(table) {
+          "Track it first: flotilla track \(shellWord(store.path)) \(shellWord(table))"
+        }
       }
       if let rule { try store.track([match.name], rule: rule, at: .now) }
     }
@@ -67,5 +71,16 @@ struct TableChoice {
       .filter { entry in table.map { isSameName($0, entry.name) } ?? true }
       .map { RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: Store.rules[0]) }
     return RuleReport(rules: entries)
+  }
+
+  /// A name that is not tracked: most likely it is mistyped.
+  private func notTracked(
+    _ name: String, _ remedy: () -> String
+  ) throws(StoreError) -> StoreError {
+    var hint: String?
+    if case .refused(let reason, let better) = try store.trackability(of: name) {
+      hint = better ?? reason.prefix(1).uppercased() + reason.dropFirst() + "."
+    }
+    return StoreError(.table, "\(name) is not tracked", remedy: hint ?? remedy())
   }
 }

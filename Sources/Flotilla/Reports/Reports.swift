@@ -22,6 +22,12 @@ public struct RuleReport: Codable, Sendable, Equatable {
     public var table: String
     public var rule: String
     public var acting_rule: String
+
+    public init(table: String, rule: String, acting_rule: String) {
+      self.table = table
+      self.rule = rule
+      self.acting_rule = acting_rule
+    }
   }
   public var rules: [Entry]
 }
@@ -33,6 +39,8 @@ public struct InviteReport: Codable, Sendable, Equatable {
   public var role: String
   /// False if no node runs, so that the caller must serve the invitation itself.
   public var served: Bool
+  /// The port of the node that serves it; nil if none runs.
+  public var port: Int?
 }
 
 /// What `join` copied.

@@ -2,7 +2,8 @@ import Network
 
 /// Frames on their way out of one session.
 struct Outbox {
-  /// Above this many bytes pushes are dropped, and below `low` an export goes on.
+  /// Above this many bytes the session is told that its peer is slow, and below `low` that there
+  /// is room.
   static let full = 2 << 20
   static let low = 512 << 10
 
@@ -13,6 +14,9 @@ struct Outbox {
   var task: Task<Void, Never>?
 
   init(channel: any ByteChannel) { self.channel = channel }
+
+  var isFull: Bool { bytes > Self.full }
+  var hasRoom: Bool { bytes < Self.low }
 
   mutating func append(_ frame: [UInt8]) {
     frames.append(frame)

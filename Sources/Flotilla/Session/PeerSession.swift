@@ -76,8 +76,6 @@ actor PeerSession {
 
   /// Feeds one input from outside: news of the store, a wish of the node.
   func feed(_ input: Session.Input) async {
-    // A slow peer does not collect pushes in memory: it gets an exchange when it has caught up.
-    if case .folded = input, outbox.bytes > Outbox.full { return }
     await perform(machine.receive(input, at: .now))
     schedule()
   }
@@ -85,7 +83,9 @@ actor PeerSession {
   private func perform(_ directives: [Session.Directive]) async {
     for directive in directives {
       switch directive {
-      case .send(let message): send(message)
+      case .send(let message):
+        send(message)
+        if outbox.isFull { await perform(machine.receive(.crowded, at: .now)) }
       case .merge(let merge): await self.merge(merge)
       case .openExport(let scope): startExport { await $0.openExport(scope) }
       case .readExport: startExport { await $0.readExport() }
@@ -115,7 +115,7 @@ actor PeerSession {
         await feed(.disconnected("\(error)"))
         return
       }
-      if outbox.bytes < Outbox.low { await feed(.drained) }
+      if outbox.hasRoom { await feed(.drained) }
     }
     outbox.isWriting = false
   }
@@ -168,7 +168,7 @@ actor PeerSession {
       switch step {
       case .batch(let batch):
         await feed(.exported(batch: batch.bytes, rows: batch.rows, check: batch.check))
-        if outbox.bytes < Outbox.low { await feed(.drained) }
+        if outbox.hasRoom { await feed(.drained) }
       case .paused(let progress): await feed(.exportPaused(progress: progress))
       case .done: await feed(.exportDone)
       }

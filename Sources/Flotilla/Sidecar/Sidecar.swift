@@ -105,6 +105,9 @@ struct Sidecar: Sendable {
     return FileLock(descriptor)
   }
 
+  /// The process that has the lock, as far as it can be known.
+  var holder: pid_t? { lockHolder(of: lockPath) }
+
   private func failure(_ what: String) -> FlotillaError {
     let reason = String(cString: strerror(errno))
     switch errno {

@@ -22,7 +22,9 @@ extension FlotillaError {
 
   /// An error of SQLite, about this file: what it means and what to do.
   init(_ error: SQLiteError, path: String) {
-    if error.isNotADatabase {
+    if let table = error.missingOwnTable {
+      self.init(missing: table, path: path)
+    } else if error.isNotADatabase {
       self.init(
         .notADatabase, "\(path) is not an SQLite database, or it is encrypted",
         remedy: "Check the name of the file; an encrypted database cannot be replicated.")
@@ -54,6 +56,36 @@ extension FlotillaError {
     } else {
       self.init(.sql, "\(path): \(error.message)")
     }
+  }
+}
+
+extension FlotillaError {
+  /// Somebody dropped a table of Flotilla's: the journal can be made anew, the others cannot.
+  init(missing table: String, path: String) {
+    let name = shellWord(path)
+    let what = "\(path): the table \(table) is missing; somebody has dropped it"
+    guard table == "_flotilla_journal" else {
+      self.init(
+        .damagedSetUp, what,
+        remedy: "Take Flotilla out of the file and join again: flotilla leave \(name) --force")
+      return
+    }
+    self.init(
+      .damagedSetUp, what + ", and programs cannot write to tracked tables",
+      remedy: "Stop the node if it runs (flotilla stop \(name)), then: flotilla doctor \(name) "
+        + "--repair, and run it again.")
+  }
+}
+
+extension SQLiteError {
+  /// The table of Flotilla's whose absence this error tells of: "no such table: main._flotilla_…".
+  var missingOwnTable: String? {
+    let start = "no such table: "
+    guard primary == 1, message.hasPrefix(start),
+      let name = message.dropFirst(start.count).split(separator: ".").last,
+      name.hasPrefix("_flotilla_")
+    else { return nil }
+    return String(name)
   }
 }
 

@@ -4,9 +4,17 @@ import Flotilla
 enum Doctor {
   static let command = Command(
     name: "doctor",
-    summary: "checks file, keys, network and clocks, each finding with a remedy",
+    summary: "checks file, rows, discovery and node, each finding with a remedy",
     discussion: """
-      Exit status 1 if something is broken; warnings alone leave it at 0.
+      Looks at the permissions of the folder beside the file; whether the file is
+      sound, every tracked table is captured and the journal is there; at rows that
+      are parked or were replaced (conflicts); whether Avahi answers; and, if the
+      node runs, at its peers and at clocks that differ by more than ten minutes. It
+      does not try the port from outside. Exit status 1 if something is broken;
+      warnings alone leave it at 0.
+
+      --repair makes triggers and journal anew and compares the tables; no node may
+      run meanwhile.
       """,
     parameters: [.database],
     options: [Option(name: "--repair", help: "repairs what can be repaired"), .json],

@@ -9,7 +9,9 @@ enum Invite {
     discussion: """
       The code goes alone to standard output. It can be used once. The running node
       serves it; if none runs, this command serves it itself until it is used or
-      expired (exit status 3), or until a starting `flotilla run` takes over.
+      expired (exit status 3), or until a starting `flotilla run` takes over. Where
+      machines do not find each other by themselves (no Avahi, a router between
+      them), the other one needs `join … --at HOST:PORT`, with this one's address.
       """,
     parameters: [.database],
     options: [
@@ -42,6 +44,9 @@ enum Invite {
       "good until \(expiry), for one machine; type there:",
       "  flotilla join \(name) \(printable(report.code))",
     ]
+    if let port = report.port {
+      lines.append("  with --at HOST:\(port) if it does not find this machine (HOST) by itself")
+    }
     if !report.served {
       lines.append(
         """

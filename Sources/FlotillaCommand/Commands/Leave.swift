@@ -7,8 +7,8 @@ enum Leave {
     summary: "takes Flotilla out of this file; the data stays",
     discussion: """
       Removes triggers, tables and keys, restores the journal mode and tells the
-      other nodes. Stops short if there are changes that no other node has; --force
-      leaves even so.
+      other nodes. Changes that no other node has are sent first; if none is in reach
+      it stops short and says how many they are. --force leaves even so.
       """,
     parameters: [.database],
     options: [
@@ -22,10 +22,14 @@ enum Leave {
     if !report.left {
       if call.json { call.print(report, as: "") }
       throw FlotillaError(
-        .node, "\(call.path): \(unsent) changed here reached no other node; nothing was done",
+        .node,
+        """
+        \(call.path): \(unsent) changed here reached no other node, and none could be reached now; \
+        nothing was done
+        """,
         remedy: """
-          send them with `flotilla sync \(call.shellPath)`, \
-          or give them up for the site with --force
+          bring another node in reach and try again, or give the changes up for the site with \
+          --force (they stay in this file)
           """)
     }
     if report.unsent_rows > 0 {

@@ -60,7 +60,8 @@ enum Peers {
   private static func lastSeen(_ peer: PeerReport, at moment: Moment) -> String {
     if peer.state.isConnected { return "now" }
     guard let text = peer.last_seen else { return "never" }
-    return Moment.date(from: text).map(moment.ago) ?? text
+    let ago = Moment.date(from: text).map(moment.ago) ?? text
+    return ago == "now" ? "a moment ago" : ago
   }
 
   /// How far its clock is off; beyond a second its times are corrected to the site's.

@@ -32,16 +32,19 @@ enum Rule {
     if report.rules.isEmpty { return "no table is replicated" }
     var table = Table(columns: [Table.Column(heading: "TABLE"), Table.Column(heading: "RULE")])
     table.rows = report.rules.map { [Table.Cell($0.table), Table.Cell($0.rule)] }
-    let waiting = report.rules.compactMap {
-      waitingRule(table: $0.table, rule: $0.rule, acting: $0.acting_rule)
-    }
+    let waiting = waitingRules(report.rules)
     return ([table.text(colour: colour)] + waiting).joined(separator: "\n")
   }
 
-  /// Says that a rule waits for an anchor, or nil if it acts already.
-  static func waitingRule(table: String, rule: String, acting: String) -> String? {
-    if rule == acting { return nil }
-    let name = printable(table)
-    return "\(name): \(rule) acts as \(acting) until an anchor is appointed"
+  /// Says which rules wait for an anchor, a line for each rule.
+  static func waitingRules(_ entries: [RuleReport.Entry]) -> [String] {
+    var told: Set<String> = []
+    return entries.filter { $0.rule != $0.acting_rule }.compactMap { entry in
+      guard told.insert(entry.rule).inserted else { return nil }
+      let tables = entries.filter { $0.rule == entry.rule }.map { printable($0.table) }
+      let more = tables.count > 4 ? " and \(tables.count - 3) more" : ""
+      let names = tables.prefix(more.isEmpty ? 4 : 3).joined(separator: ", ") + more
+      return "\(names): \(entry.rule) acts as \(entry.acting_rule) until an anchor is appointed"
+    }
   }
 }

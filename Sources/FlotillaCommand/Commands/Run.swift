@@ -58,13 +58,8 @@ enum Run {
 
   /// Fails early and in plain words if a database is missing or is no replica.
   private static func check(_ replica: Replica) async throws(FlotillaError) {
-    guard access(replica.path, F_OK) == 0 else {
-      throw FlotillaError(
-        .notADatabase, "\(replica.path): \(String(cString: strerror(errno)))",
-        remedy: "`flotilla init` makes a first replica, `flotilla join` a copy of one")
-    }
     guard access(folder(of: replica), F_OK) != 0 else { return }
-    // The library knows whether the folder was lost or never was.
+    // The library knows whether the file or its folder was lost or never was.
     _ = try await replica.status(all: false)
   }
 

@@ -38,10 +38,22 @@ enum SQL {
       call.output.result(text(report, colour: call.output.colour))
     }
     for line in touched(report, colour: call.output.colour) { call.output.result(line) }
-    if !report.returnedRows || report.changes > 0 {
-      call.output.remark("\(counted(report.changes, "row")) changed")
+    if let remark = outcome(of: call.arguments.text("STATEMENT") ?? "", report) {
+      call.output.remark(remark)
     }
     return .done
+  }
+
+  /// What a statement did, beside the rows that are shown; nil if it only asked.
+  static func outcome(of statement: String, _ report: SQLReport) -> String? {
+    switch statement.drop(while: \.isWhitespace).prefix(while: \.isLetter).uppercased() {
+    case "CREATE", "ALTER", "DROP":
+      return "done here; the schema is not replicated: do the same at every node"
+    case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
+      if report.returnedRows, report.changes == 0 { return nil }
+      return "\(counted(report.changes, "row")) changed"
+    default: return report.returnedRows ? nil : "done"
+    }
   }
 
   /// The touched rows, a table for each table; a row that is gone shows its key.
@@ -57,7 +69,10 @@ enum SQL {
       }
       for row in rows where row.values == nil {
         let key = row.key.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.words)" }
-        lines.append("gone: \(printable(key.joined(separator: ", ")))")
+        let isKeyless = row.key.values.contains(.null)
+        lines.append(
+          (isKeyless ? "not replicated, for NULL in the key: " : "gone: ")
+            + printable(key.joined(separator: ", ")))
       }
       return lines
     }

@@ -19,6 +19,9 @@ enum Status {
     let report = try await call.replica.status(all: call.arguments.has("--all"))
     call.print(report, as: text(report, at: .current, colour: call.output.colour))
     for remark in report.remarks { call.output.remark(printable(remark)) }
+    if report.parked + report.conflicts > 0 {
+      call.output.remark("`flotilla doctor \(call.shellPath)` says what the sums mean")
+    }
     if !report.running { call.output.remark(notRunning(call)) }
     return report.in_sync ? .done : .notInSync
   }
@@ -37,9 +40,10 @@ enum Status {
     if !report.peers.isEmpty {
       lines.append(Peers.table(report.peers, at: moment, addresses: false).text(colour: colour))
     }
-    lines += report.tables.compactMap {
-      Rule.waitingRule(table: $0.name, rule: $0.rule, acting: $0.acting_rule)
-    }
+    lines += Rule.waitingRules(
+      report.tables.map {
+        RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: $0.acting_rule)
+      })
     lines.append(sums(report))
     return lines.joined(separator: "\n")
   }

@@ -19,15 +19,19 @@ enum Track {
       arguments.has("--all") ? .all : .named(arguments.texts("TABLE"))
     let report = try await call.replica.track(tables, rule: arguments.text("--rule"))
     call.output.warnings(report.warnings)
-    call.print(report, as: text(report, verb: "replicating"))
+    call.print(report, as: text(report))
     return .done
   }
 
   /// The tables that changed and how many rows they hold.
-  static func text(_ report: TrackReport, verb: String) -> String {
+  static func text(_ report: TrackReport) -> String {
     if report.tables.isEmpty { return "nothing changed" }
-    let names = report.tables.map(printable).joined(separator: ", ")
-    return "\(verb) \(names) · \(counted(report.rows, "row"))"
+    return "replicating \(names(report)) · \(counted(report.rows, "row"))"
+  }
+
+  /// The tables that changed, with commas between them.
+  static func names(_ report: TrackReport) -> String {
+    report.tables.map(printable).joined(separator: ", ")
   }
 }
 
@@ -46,7 +50,8 @@ enum Untrack {
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let report = try await call.replica.untrack(call.arguments.texts("TABLE"))
     call.output.warnings(report.warnings)
-    call.print(report, as: Track.text(report, verb: "no longer replicating"))
+    call.print(
+      report, as: "no longer replicating \(Track.names(report)); the rows stay where they are")
     return .done
   }
 }

@@ -56,7 +56,7 @@ private func objectionToDuration(_ text: String, least: Duration) -> String? {
 }
 
 private func objectionToAddress(_ text: String, listening: Bool) -> String? {
-  let example = text.contains(":") ? "192.168.4.17:4700" : "HOST:PORT, as in 192.168.4.17:4700"
+  let example = text.contains(":") ? "192.168.4.17:7391" : "HOST:PORT, as in 192.168.4.17:7391"
   guard let colon = text.lastIndex(of: ":") else {
     return "\(quoted(text)) is not an address; write \(example)"
   }
@@ -64,7 +64,7 @@ private func objectionToAddress(_ text: String, listening: Bool) -> String? {
   let port = text[text.index(after: colon)...]
   let bracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.count > 2
   if host.contains(where: { ":[]".contains($0) }), !bracketed {
-    return "\(quoted(text)) is not an address; an IPv6 host stands in brackets, as in [::1]:4700"
+    return "\(quoted(text)) is not an address; an IPv6 host stands in brackets, as in [::1]:7391"
   }
   if host.contains(where: \.isWhitespace) || (host.isEmpty && !listening) {
     return "\(quoted(text)) names no host; write \(example)"

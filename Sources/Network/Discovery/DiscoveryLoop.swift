@@ -55,6 +55,7 @@ final class DiscoveryLoop {
         let name = announced?.name
         announced = advertisement
         if keepsName, let name { announced?.name = name }
+        if let announced { sightings.announces(announced.name) }
         wish = advertisement
       }
       work(at: .now)
@@ -108,12 +109,14 @@ final class DiscoveryLoop {
     case .failed(let reason): end(reason: reason)
     case .nameTaken:
       session.withdraw()
+      if let announced { sightings.yields(announced.name) }
       announced = announced?.renamed()
+      if let announced { sightings.announces(announced.name) }
     case .publishingFailed: session.withdraw(until: now + Self.pause)
     case .appeared(let sighting, let domain, let isOurs):
       // Another process on this machine is a peer; our own record is not, also when an earlier
       // session has announced it.
-      guard !isOurs, sighting.name != announced?.name, sightings.appeared(sighting) else { return }
+      guard !isOurs, sightings.appeared(sighting) else { return }
       session.resolve(sighting, domain: domain)
     case .vanished(let sighting):
       session.stopResolving(sighting)

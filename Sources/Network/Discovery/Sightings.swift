@@ -16,9 +16,28 @@ struct Sightings {
   private var current: [Sighting: DiscoveredService?] = [:]
   /// The names that were told as found and not yet as lost, over restarts of the daemon too.
   private var told: Set<String> = []
+  /// Names under which this process announces itself, or has done so, the newest last.
+  private var ownNames: [String] = []
+  /// The most names of its own that are remembered.
+  static let ownLimit = 16
+
+  /// Notes a name under which this process announces itself from now on.
+  ///
+  /// It stays its own after the withdrawal: Avahi looks for the owner of a service among the groups
+  /// of the client only when it tells of it, so word that comes late, when the group is emptied,
+  /// lacks AVAHI_LOOKUP_RESULT_OUR_OWN (avahi-daemon, dbus-service-browser.c).
+  mutating func announces(_ name: String) {
+    ownNames.removeAll { $0 == name }
+    ownNames.append(name)
+    if ownNames.count > Self.ownLimit { ownNames.removeFirst() }
+  }
+
+  /// Notes that a name of this process turned out to be another's.
+  mutating func yields(_ name: String) { ownNames.removeAll { $0 == name } }
 
   /// Notes a new announcement and returns whether it is to be resolved.
   mutating func appeared(_ sighting: Sighting) -> Bool {
+    guard !ownNames.contains(sighting.name) else { return false }
     guard current[sighting] == nil, current.count < Self.limit else { return false }
     current[sighting] = .some(nil)
     return true

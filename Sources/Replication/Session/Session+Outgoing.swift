@@ -29,6 +29,8 @@ extension Session {
     /// Whether the first exchange of this session was sent, or there was nothing to send.
     var hasSent = false
     var wantsRoom = false
+    /// The peer takes less than we have for it: it gets no pushes, and an exchange afterwards.
+    var isCrowded = false
     var rows: UInt64 = 0
     var check: UInt64 = 0
     /// What we have told the peer of our own frontier.
@@ -64,8 +66,8 @@ extension Session {
   /// All dots of the range are live, for one fold gives each row one version: else the frontier
   /// that the receiver moves to would hide what has superseded them elsewhere.
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
-    guard outgoing.isPeerKnown, outgoing.phase == .idle, push.batch.count < Limits.frame,
-      outgoing.peerFrontier[push.origin] == push.from
+    guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded,
+      push.batch.count < Limits.frame, outgoing.peerFrontier[push.origin] == push.from
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
     send(.begin(Begin(kind, rows: push.rows)), &directives, now)
@@ -79,6 +81,10 @@ extension Session {
   /// Opens an export if the peer lacks something and it is time to send it.
   mutating func considerExport(_ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle else { return }
+    guard !outgoing.isCrowded else {
+      timers.relayDue = nil
+      return
+    }
     let lacking = position.frontier.beyond(outgoing.peerFrontier)
     if lacking.isEmpty, !outgoing.isAsked {
       timers.relayDue = nil
@@ -133,6 +139,17 @@ extension Session {
     outgoing.rows += rows
     outgoing.check &+= check
     outgoing.wantsRoom = true
+  }
+
+  /// There is room: the export goes on, or what was held back from a slow peer begins.
+  mutating func drained(_ directives: inout [Directive], _ now: Instant) {
+    if outgoing.wantsRoom {
+      outgoing.wantsRoom = false
+      directives.append(.readExport)
+    }
+    guard outgoing.isCrowded else { return }
+    outgoing.isCrowded = false
+    considerExport(&directives, now)
   }
 
   mutating func endSending(_ directives: inout [Directive], _ now: Instant) {

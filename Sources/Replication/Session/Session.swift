@@ -92,11 +92,8 @@ package struct Session: Sendable {
     case .exportDone: endSending(&directives, now)
     case .exportPaused(let progress): pauseSending(progress, &directives, now)
     case .exportFailed(let reason): fail(Bye(.storage, reason), &directives)
-    case .drained:
-      if outgoing.wantsRoom {
-        outgoing.wantsRoom = false
-        directives.append(.readExport)
-      }
+    case .crowded: outgoing.isCrowded = true
+    case .drained: drained(&directives, now)
     case .merged(let result): merged(result, &directives, now)
     case .mergeFailed(let bye): fail(bye, &directives)
     default: break

@@ -28,6 +28,8 @@ extension Session {
     case mergeFailed(Bye)
     /// The inviter's answer to a `join`.
     case admitted(Admit, [SchemaObject])
+    /// The peer is slower than we: a lot waits to be written.
+    case crowded
     /// The stream has room again.
     case drained
     case tick

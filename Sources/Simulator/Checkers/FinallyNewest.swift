@@ -14,7 +14,8 @@ enum FinallyNewest {
           let dot = held.map { "\($0.dot)" } ?? "nothing"
           history.blame("\(name) ends with \(dot) of row \(row), not \(made.version.dot)")
         } else if held?.dot == made.version.dot, made.isSeen,
-          shown.rows[row]?.common != made.content {
+          shown.rows[row]?.common != made.content
+        {
           history.blame("\(name) shows other content of row \(row) than \(made.version.dot) had")
         }
       }

@@ -69,7 +69,8 @@ struct Witness {
     touched = []
     lastRead = now.rows
     if isFolded {
-      FinallyKept.check(pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,
+      FinallyKept.check(
+        pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,
         &history, at: node)
       pending = [:]
       seen = now

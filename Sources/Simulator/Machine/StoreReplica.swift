@@ -153,7 +153,8 @@ final class StoreReplica: SimulatedReplica {
       return witness.wait()
     }
     witness.check(
-      try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now, &history)
+      try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now,
+      &history)
     if isWhole { try AnytimeWhole.check(application, &history, at: name) }
     if random.chance(20) { try AnytimeConstraints.check(application, &history, at: name) }
   }

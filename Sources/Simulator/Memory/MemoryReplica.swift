@@ -45,7 +45,7 @@ struct MemoryReplica: SimulatedReplica {
   init(number: Int, faults: Faults, _ random: inout Seeded) {
     id = Identity(high: 0, low: UInt64(number + 1))
     name = "node-\(number)"
-    origin = Origin(rawValue: mix(UInt64(number + 1)))
+    origin = Templates.origin(of: number)
     pauses = faults[.slices]
     batchRows = 1 + random.below(6)
     self.random = random.fork()

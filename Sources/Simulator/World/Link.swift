@@ -8,6 +8,8 @@ struct Link {
     var session: Session?
     /// Frames on their way from here to the other end.
     var queue: [[UInt8]] = []
+    /// So much waits that the session was told.
+    var isCrowded = false
     /// This end has hung up: the other one notices when the queue is empty.
     var hasHungUp = false
     /// Nothing that this end sends arrives.

@@ -15,13 +15,13 @@ extension World {
 
   private mutating func failed(_ error: any Error, _ node: Int, _ link: Int?, _ side: Int) {
     if nodes[node].replica.isGone {
-      tell("\(Self.name(node)) dies in the middle of it")
+      tell("\(Words.node(node)) dies in the middle of it")
       return kill(node)
     }
-    tell("\(Self.name(node)) cannot go on: \(error)")
+    tell("\(Words.node(node)) cannot go on: \(error)")
     let isWire = (error as? StoreError)?.code == .wire || error is WireError
     if !nodes[node].replica.hasTrouble, link.map({ !links[$0].isSpoilt }) ?? true {
-      history.blame("\(Self.name(node)): \(error)")
+      history.blame("\(Words.node(node)): \(error)")
     }
     guard let link else { return }
     let bye = Bye(isWire ? .badMessage : .storage, "\(error)")

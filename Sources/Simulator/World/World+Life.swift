@@ -39,14 +39,14 @@ extension World {
       try nodes[node].replica.restart(at: now, hadPower: hadPower, &history)
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
-      tell("\(Self.name(node)) starts")
+      tell("\(Words.node(node)) starts")
     } catch {
       // A disk that fails now may work a moment later.
       nodes[node].startsAt = time + 100
       nodes[node].hadPower = true
-      tell("\(Self.name(node)) cannot start: \(error)")
+      tell("\(Words.node(node)) cannot start: \(error)")
       if !nodes[node].replica.hasTrouble, !nodes[node].replica.isGone {
-        history.blame("\(Self.name(node)) cannot start: \(error)")
+        history.blame("\(Words.node(node)) cannot start: \(error)")
       }
     }
   }
@@ -62,7 +62,7 @@ extension World {
   mutating func stepClock(_ node: Int) {
     let far: [Int64] = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000]
     let step = random.pick(far) * (random.chance(500) ? 1 : -1)
-    tell("the clock of \(Self.name(node)) is set by \(step) ms")
+    tell("the clock of \(Words.node(node)) is set by \(step) ms")
     nodes[node].clock.step(by: step)
   }
 

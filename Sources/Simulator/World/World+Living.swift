@@ -45,17 +45,17 @@ extension World {
     }
     let pause = Int64(random.chance(500) ? 0 : random.below(20_000))
     if happens(.crash) {
-      tell("kill \(Self.name(node))")
+      tell("kill \(Words.node(node))")
       kill(node, startsAfter: pause)
     } else if happens(.powerCut) {
-      tell("\(Self.name(node)) loses power")
+      tell("\(Words.node(node)) loses power")
       cutPower(node, startsAfter: pause)
     } else if happens(.absence) {
       let days = Int64(1 + random.below(300))
-      tell("\(Self.name(node)) is away for \(days) days")
+      tell("\(Words.node(node)) is away for \(days) days")
       kill(node, startsAfter: days * 86_400_000)
     } else if happens(.death), canLose {
-      tell("\(Self.name(node)) is lost for good")
+      tell("\(Words.node(node)) is lost for good")
       kill(node, startsAfter: .max / 2)
       nodes[node].isDead = true
     }

@@ -8,7 +8,7 @@ extension World {
     guard links[link].sides.contains(where: { $0.session == nil }) else { return }
     // One end may not have noticed yet that the last connection is gone.
     for side in 0...1 { drop(link, side) }
-    tell("connect \(Self.name(ends[0])) and \(Self.name(ends[1]))")
+    tell("\(Words.node(ends[0])) and \(Words.node(ends[1])) connect")
     links[link].isSpoilt = false
     for side in 0...1 {
       let (node, replica) = (ends[side], nodes[ends[side]].replica)
@@ -32,7 +32,8 @@ extension World {
     }
     if happens(.loss) {
       links[link].isSpoilt = true
-      return tell("a frame of \(link).\(side) is lost")
+      let name = Words.node(links[link].nodes[side])
+      return tell("a frame from \(name) is lost")
     }
     links[link].sides[side].queue.append(message.frame)
     if happens(.duplication) {
@@ -44,6 +45,19 @@ extension World {
       links[link].isSpoilt = true
       links[link].sides[side].queue.swapAt(count - 1, random.below(count - 1))
     }
+    minds(link, side)
+  }
+
+  /// The shell tells a session when its peer is slow, and when there is room again.
+  private mutating func minds(_ link: Int, _ side: Int) {
+    let count = links[link].sides[side].queue.count
+    if count > 12, !links[link].sides[side].isCrowded {
+      links[link].sides[side].isCrowded = true
+      feed(link, side, .crowded)
+    } else if count < 4, links[link].sides[side].isCrowded {
+      links[link].sides[side].isCrowded = false
+      feed(link, side, .drained)
+    }
   }
 
   /// The next frame from this side arrives; or the end of the connection.
@@ -53,6 +67,7 @@ extension World {
       return feed(link, 1 - side, .disconnected("the peer has hung up"))
     }
     let frame = links[link].sides[side].queue.removeFirst()
+    defer { minds(link, side) }
     guard links[link].sides[1 - side].session != nil else { return }
     var buffer = FrameBuffer(limit: Limits.frame)
     buffer.append(frame)
@@ -66,7 +81,8 @@ extension World {
   /// lost, the first perhaps after some of its bytes arrived.
   mutating func cut(_ link: Int) {
     guard !links[link].isDown else { return }
-    tell("cut \(link)")
+    let names = links[link].nodes.map(Words.node)
+    tell("the cable between \(names[0]) and \(names[1]) breaks")
     let deaf = random.chance(300) ? random.below(2) : nil
     for side in 0...1 {
       if !links[link].sides[1 - side].queue.isEmpty, random.chance(500) { feed(link, side, .heard) }

@@ -55,7 +55,9 @@ extension World {
     let node = links[link].nodes[side]
     attempt(node, link, side) { world in
       let opened = try world.use(node) { try $0.openExport(scope, at: $1) }
-      world.tell("export \(link) from \(node): \(opened.rows) rows, \(scope), \(opened.covers)")
+      world.tell(
+        "\(Words.node(node)) exports \(opened.rows) rows \(Words.scope(scope)), "
+          + "covering \(Words.frontier(opened.covers))")
       world.links[link].sides[side].export?.id = opened.id
       world.folded(node, opened.fold)
       // An estimate beyond a thousand makes the receiver merge in slices.
@@ -73,9 +75,9 @@ extension World {
       switch try world.nodes[node].replica.readExport(id, at: now) {
       case .batch(let bytes, let rows, let check):
         world.feed(link, side, .exported(batch: bytes, rows: rows, check: check))
-        world.feed(link, side, .drained)
+        if !world.links[link].sides[side].isCrowded { world.feed(link, side, .drained) }
       case .paused(let progress):
-        world.tell("the export \(link) from \(node) pauses")
+        world.tell("the export of \(Words.node(node)) pauses")
         world.feed(link, side, .exportPaused(progress: progress))
       case .done: world.feed(link, side, .exportDone)
       }
@@ -88,9 +90,9 @@ extension World {
     links[link].sides[side].merge = nil
     attempt(node, link, side) { world in
       let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
+      let part = merge.end == nil ? "a slice of " : ""
       world.tell(
-        "merge \(merge.kind) at \(node), \(merge.end == nil ? "a slice" : "to its End"): "
-          + "\(result.rows) rows")
+        "\(Words.node(node)) merges \(result.rows) rows, \(part)\(Words.kind(merge.kind))")
       let isFirst = world.random.chance(500)
       for step in 0...1 {
         if (step == 0) == isFirst {
@@ -107,7 +109,7 @@ extension World {
     attempt(node, nil, 0) { world in
       while true {
         let fold = try world.use(node) { try $0.fold(at: $1) }
-        if fold.versions > 0 { world.tell("fold at \(node): \(fold.versions) versions") }
+        if fold.versions > 0 { world.tell("\(Words.node(node)) folds \(fold.versions) versions") }
         world.folded(node, fold)
         guard fold.hasMore else { return }
       }

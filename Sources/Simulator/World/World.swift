@@ -49,9 +49,6 @@ struct World<Replica: SimulatedReplica> {
     }
   }
 
-  /// What a node is called.
-  static func name(_ node: Int) -> String { "node-\(node)" }
-
   func now(_ node: Int) -> Instant { nodes[node].clock.now(time) }
 
   /// True this often in a thousand, while things may fail.
@@ -95,7 +92,9 @@ struct World<Replica: SimulatedReplica> {
     case .closeExport: closeExport(link, side)
     case .merge(let merge): links[link].sides[side].merge = merge
     case .closed(let bye, let byPeer):
-      tell("session \(link).\(side) ends\(byPeer ? " by its peer" : ""): \(bye)")
+      let names = links[link].nodes.map(Words.node)
+      let by = byPeer ? 1 - side : side
+      tell("\(names[by]) ends with \(names[1 - by]): \(bye.reason)")
       notice(bye, link)
       end(link, side)
     default: break

@@ -10,13 +10,13 @@ actor TestProxy {
   private var pipes: [Task<Void, Never>] = []
   /// Bytes that came back from the target, over all connections.
   private(set) var bytesBack = 0
-  /// The connection is cut once so many bytes came back.
-  private var cutAfter: Int?
+  /// Once so many bytes came back, nothing more is passed on until the connection is cut.
+  private var stopAfter: Int?
 
-  init(to address: String, cutAfter: Int? = nil) async throws {
+  init(to address: String, stopAfter: Int? = nil) async throws {
     listener = try await Listener(host: "127.0.0.1", port: 0)
     target = try Endpoint(parsing: address)
-    self.cutAfter = cutAfter
+    self.stopAfter = stopAfter
   }
 
   nonisolated var address: String { "127.0.0.1:\(listener.port)" }
@@ -38,9 +38,9 @@ actor TestProxy {
     while let bytes = try? await from.read(upTo: 16 << 10), !bytes.isEmpty {
       if isBack {
         bytesBack += bytes.count
-        if let limit = cutAfter, bytesBack >= limit {
-          cutAfter = nil
-          cut()
+        if let limit = stopAfter, bytesBack >= limit {
+          stopAfter = nil
+          return
         }
       }
       guard (try? await to.write(bytes)) != nil else { break }

@@ -88,6 +88,29 @@ import Testing
     #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.frame - 1))).sent.count == 3)
   }
 
+  @Test func `a slow peer gets no pushes meanwhile, and one exchange when there is room`() {
+    var it = Conversation.known()
+    #expect(it.feed(.crowded).isEmpty)
+    for seq in 0..<3 as Range<UInt64> {
+      #expect(it.feed(.folded(Self.push(seq, seq + 1))).isEmpty)
+      #expect(it.advance(Frontier([Self.own: seq + 1])).allSatisfy { !$0.isExport })
+    }
+    #expect(it.feed(.drained) == [.openExport(.above(Frontier()))])
+    it.feed(.exportOpened(covers: Frontier([Self.own: 3]), rows: 3))
+    it.feed(.exportDone)
+    #expect(it.feed(.drained).isEmpty)
+    #expect(it.feed(.folded(Self.push(3, 4))).sent.count == 3)
+  }
+
+  @Test func `an export that a crowded stream holds up goes on when there is room`() {
+    let held = Frontier([Self.own: 3])
+    var it = Conversation.known(holding: held)
+    it.feed(.exportOpened(covers: held, rows: 3))
+    it.feed(.exported(batch: [1], rows: 2, check: 5))
+    #expect(it.feed(.crowded).isEmpty)
+    #expect(it.feed(.drained) == [.readExport])
+  }
+
   /// A session in which one exchange has been sent already.
   static func warm() -> Conversation {
     var it = Conversation.known(holding: Frontier([own: 1]))

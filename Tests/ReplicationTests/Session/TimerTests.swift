@@ -92,6 +92,7 @@ import Testing
       .exportOpened(covers: held, rows: 1), .exported(batch: [1], rows: 1, check: 1), .exportDone,
       .exportPaused(progress: held), .received(ReceivingTests.begin), .received(.rows([1])),
       .received(ReceivingTests.end), .merged(MergeResult(rows: 1, check: 1)), .heard, .drained,
+      .crowded,
       .received(.buckets(Buckets(frontierHash: held.hash, digest: Samples.digest))), .tick,
       .received(.bye(Bye(.stopping, ""))),
     ]

@@ -1,0 +1,69 @@
+import SQLite
+import Store
+
+/// Rows that are kept, but do not stand in their table.
+extension Examination {
+  mutating func judgeRows(in database: String) throws(StoreError) {
+    let (shelved, replaced) = try reporting { () throws(SQLiteError) in
+      let connection = try Connection(path: database)
+      connection.setBusyTimeout(milliseconds: 5_000)
+      return (
+        try connection.rows(
+          """
+          SELECT l.name, s.why, count(*) FROM _flotilla_shelf s
+          LEFT JOIN _flotilla_local l ON l.id = s.tbl GROUP BY 1, 2 ORDER BY 1, 2
+          """),
+        try connection.rows(
+          """
+          SELECT l.name, count(*) FROM _flotilla_conflict c
+          LEFT JOIN _flotilla_local l ON l.id = c.tbl GROUP BY 1 ORDER BY 1
+          """)
+      )
+    }
+    for group in shelved {
+      judgeShelved(
+        table: group[0].string ?? "?", why: group[1].string ?? "", count: group[2].integer ?? 0)
+    }
+    for group in replaced {
+      add(
+        "conflicts", .warning,
+        "\(rows(group[1].integer ?? 0)) of \(group[0].string ?? "?") that the site had not seen "
+          + "gave way to the site's; the old content is kept",
+        "It stays in the table _flotilla_conflict; this version cannot show it. Put back by hand "
+          + "what is missing.")
+    }
+    if shelved.isEmpty, replaced.isEmpty {
+      add("rows", .ok, "no row is parked, and none was replaced unseen")
+    }
+  }
+
+  private mutating func judgeShelved(table: String, why: String, count: Int64) {
+    switch why {
+    case "table":
+      add(
+        "parked", .warning,
+        "\(table) is not here, and \(rows(count)) of it \(count == 1 ? "waits" : "wait")",
+        "Create it here with the same primary key as at the other nodes; the rows enter by "
+          + "themselves.")
+    case "columns":
+      add(
+        "columns", .warning,
+        "\(rows(count)) of \(table) with values for columns that are not here; they are kept",
+        "Add the columns here as at the other nodes (ALTER TABLE), and the values enter by "
+          + "themselves. If a column was renamed: write these rows again where the values show.")
+    case "too-large":
+      add(
+        "parked", .warning,
+        "\(rows(count)) of \(table) too large to travel: here they stay as they were",
+        "Make them smaller where they were written; a row travels up to 64 MiB.")
+    default:
+      add(
+        "parked", .warning,
+        "\(rows(count)) of \(table) parked: not allowed by a constraint beside what stands here",
+        "Look for values that must be unique and occur at two nodes, and change one of them; "
+          + "parked rows are tried again by themselves.")
+    }
+  }
+
+  private func rows(_ count: Int64) -> String { count == 1 ? "1 row" : "\(count) rows" }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Network
+import Replication
+import Store
+
+/// Opening an invitation, and serving it where no node runs.
+extension Replica {
+  /// Opens an invitation; `timeToLive` in seconds.
+  public func invite(
+    timeToLive: Duration, role: String
+  ) async throws(FlotillaError) -> InviteReport {
+    let request = ControlRequest.invite(
+      milliseconds: Int(timeToLive.milliseconds), role: role)
+    return try await perform(request) { node async throws(FlotillaError) in
+      try await node.invite(timeToLive: timeToLive, role: role)
+    }
+  }
+
+  /// Serves an open invitation from this process, and those that are opened beside it, until all
+  /// are used or expired, or a node takes over. Returns the name of the last node that joined, or
+  /// nil.
+  public func serveInvitation(
+    _ invitation: InviteReport, remark: @Sendable (String) -> Void
+  ) async throws(FlotillaError) -> String? {
+    let lock: FileLock
+    switch try await reach(.status(all: false), as: StatusReport.self) {
+    case .answer:
+      remark("a node runs by now and serves the invitation")
+      return nil
+    case .lock(let free): lock = free
+    }
+    let node = try await Node(
+      path: path, mode: .lasting, options: RunOptions(), lock: lock, log: { _ in })
+    await node.serveInvitationOnly()
+    let own = Self.fingerprint(invitation.code)
+    let older = await Set(node.openInvitations().map(\.fingerprint)).subtracting([own])
+    do {
+      try await node.start()
+    } catch {
+      await node.stop()
+      throw error
+    }
+    let port = await node.port ?? 0
+    remark(
+      "serving the invitation on port \(port); where this machine is not found by itself, add "
+        + "--at HOST:\(port)")
+    await node.serve(beside: older, remark)
+    let joined = await node.admitted
+    if await node.wantsStop, await node.stopRequest == nil {
+      remark("a node starts and serves the invitation from now on")
+    }
+    await node.stop()
+    return joined
+  }
+
+  private static func fingerprint(_ code: String) -> String {
+    (try? InviteCode(code))?.fingerprint ?? ""
+  }
+}
+
+extension Node {
+  func serveInvitationOnly() { servesInvitationOnly = true }
+
+  /// The invitations that can still be used.
+  func openInvitations() async -> [Invitation] {
+    let open = try? await store.run { (store) throws(StoreError) in
+      try store.openInvitations(at: .now)
+    }
+    return open ?? []
+  }
+
+  /// Returns when every invitation but the `older` ones is used or expired and who joined has its
+  /// copy, or when this node is to stop.
+  func serve(beside older: Set<String>, _ remark: @Sendable (String) -> Void) async {
+    var known = 1
+    var told: String?
+    var end: Int64 = 0
+    while !Task.isCancelled, !wantsStop {
+      let open = await openInvitations().filter { !older.contains($0.fingerprint) }
+      end = max(end, open.map(\.expires).max() ?? 0)
+      if open.isEmpty, hasServedCopies || end <= Uptime.wall { return }
+      if let admitted, admitted != told, !open.isEmpty { remark("\(admitted) joined") }
+      told = admitted
+      if open.count > known {
+        remark("serving \(open.count) invitations now; leave this open until all are used")
+      }
+      known = open.count
+      try? await Task.sleep(for: .milliseconds(100))
+    }
+  }
+
+  /// True once the nodes that were let in have come as members and got all that we hold; a joiner
+  /// hangs up as soon as it has its copy, often before it could say so.
+  private var hasServedCopies: Bool {
+    let frontier = position.frontier
+    return namesGiven.allSatisfy { name in
+      peers.values.contains { peer in
+        peer.name == name
+          && (peer.holds.covers(frontier) || peer.session == nil && peer.traffic.exchangesSent > 0)
+      }
+    }
+  }
+}

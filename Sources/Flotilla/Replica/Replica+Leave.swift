@@ -1,0 +1,80 @@
+import Network
+import Replication
+import Store
+
+/// Ceasing to be a replica.
+extension Replica {
+  /// Failures of a set-up that cannot be opened any more.
+  private static let broken: Set<FlotillaError.Code> = [
+    .movedWithoutFolder, .notInitialised, .damagedSetUp,
+  ]
+
+  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent.
+  public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
+    var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
+    do {
+      let unsent = try await unsentAfterSending()
+      report.site = unsent.site
+      report.node = unsent.node
+      report.unsent_rows = unsent.rows
+      guard force || unsent.rows == 0 else { return report }
+      let lock =
+        if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
+      try await takeOut()
+      lock.release()
+    } catch {
+      // A set-up that cannot be opened any more can still be removed, if that is wanted.
+      guard force, Self.broken.contains(error.code), try isReplica() else { throw error }
+      let lock = error.code == .damagedSetUp ? try await stop(isLeaving: true) : nil
+      if let store = try? Store(path: sidecar.database, inspects: false) {
+        report.site = store.siteName
+        report.node = store.nodeName
+      }
+      try await takeOut()
+      lock?.release()
+    }
+    report.left = true
+    return report
+  }
+
+  /// How much no other node has, after a try to send it to those in reach.
+  private func unsentAfterSending() async throws(FlotillaError) -> UnsentReport {
+    let before = try await unsent()
+    guard before.rows > 0 else { return before }
+    // Whom it could not reach does not matter: what is left is counted anew.
+    _ = try? await sync(with: nil, timeout: .seconds(10))
+    return try await unsent()
+  }
+
+  private func unsent() async throws(FlotillaError) -> UnsentReport {
+    try await perform(.unsent) { node async throws(FlotillaError) in try await node.unsent() }
+  }
+
+  /// Tells the members in reach that this node leaves, if no node runs that could; gives the lock.
+  private func sayGoodbye() async throws(FlotillaError) -> FileLock {
+    let bye = Bye(.leaving, "this node has left the site")
+    let sidecar = sidecar
+    try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
+      await node.untilConnected(within: .seconds(2))
+    }
+    guard let lock = try sidecar.lock() else {
+      throw FlotillaError(
+        .node, "another Flotilla process works on \(path)", remedy: "Try again when it has ended.")
+    }
+    return lock
+  }
+
+  private func takeOut() async throws(FlotillaError) {
+    let (path, sidecar) = (path, sidecar)
+    try await offPool { () throws(FlotillaError) in
+      try reporting(path) { () throws(StoreError) in
+        if sidecar.exists, let store = try? Store(path: sidecar.database) {
+          try store.leave()
+        } else {
+          try Store.remove(path: sidecar.database)
+        }
+      }
+      sidecar.remove()
+    }
+  }
+}

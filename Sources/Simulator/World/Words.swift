@@ -1,0 +1,32 @@
+import Replication
+
+/// How stories speak of what is sent.
+enum Words {
+  /// What a node is called.
+  static func node(_ number: Int) -> String { "node-\(number)" }
+
+  /// A frontier, by the names of the nodes.
+  static func frontier(_ frontier: Frontier) -> String {
+    let parts = frontier.sorted.map { origin, seq in
+      let number = (0..<8).first { Templates.origin(of: $0) == origin }
+      return "\(number.map(node) ?? "\(origin)") to \(seq)"
+    }
+    return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
+  }
+
+  static func scope(_ scope: Session.ExportScope) -> String {
+    switch scope {
+    case .above(let frontier): "above \(Words.frontier(frontier))"
+    case .buckets(let buckets): "of buckets \(buckets)"
+    }
+  }
+
+  static func kind(_ kind: Begin.Kind) -> String {
+    switch kind {
+    case .full(let covers): "an exchange that covers \(frontier(covers))"
+    case .push(let origin, let from, let to):
+      "a push of \(frontier(Frontier([origin: to]))) after \(from)"
+    case .repair: "a repair"
+    }
+  }
+}

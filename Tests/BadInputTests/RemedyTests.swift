@@ -1,0 +1,218 @@
+import Foundation
+import Glibc
+import Testing
+
+extension BadInputTests {
+  /// What a person is told who has done something by mistake, and what it says to do works.
+  @Suite struct RemedyTests {
+    @Test func `a dropped journal is named by every command, and doctor makes it anew`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 5)
+        try await desk.sql("b.db", "DROP TABLE _flotilla_journal")
+        for words in [
+          ["status"], ["sync"], ["wait"], ["run"], ["run", "--background"], ["leave"],
+          ["track", "t"], ["sql", "UPDATE t SET v = 'x' WHERE id = 'k1'"],
+        ] {
+          let outcome = try await desk.run(
+            ["flotilla", words[0], "b.db"] + words.dropFirst(), within: 20)
+          #expect(outcome.status == 1, "\(words): \(outcome)")
+          #expect(outcome.error.contains("the table _flotilla_journal is missing"), "\(words)")
+          #expect(outcome.error.contains("flotilla doctor b.db --repair"), "\(words)")
+        }
+        try await desk.succeed("doctor", "b.db", "--repair")
+        try await desk.succeed("sql", "b.db", "UPDATE t SET v = 'x' WHERE id = 'k1'")
+        try await desk.succeed("sync", "b.db", node.address)
+        #expect(try await desk.sql("a.db", "SELECT v FROM t WHERE id = 'k1'") == "x")
+
+        try await desk.sql("b.db", "DROP TABLE _flotilla_journal")
+        try await desk.succeed("leave", "b.db", "--force")
+        let left = "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%flotilla%'"
+        #expect(try await desk.sql("b.db", left) == "0")
+      }
+    }
+
+    @Test func `a running node without its journal says so, too`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        _ = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        try await desk.sql("a.db", "DROP TABLE _flotilla_journal")
+        let status = try await desk.flotilla("status", "a.db", within: 20)
+        #expect(status.error.contains("flotilla stop a.db"), "\(status)")
+        #expect(try await desk.flotilla("doctor", "a.db", "--repair").status == 1)
+        try await desk.succeed("stop", "a.db")
+        try await desk.succeed("doctor", "a.db", "--repair")
+        _ = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        #expect(try await desk.flotilla("status", "a.db").status == 0)
+      }
+    }
+
+    @Test func `a node runs and its file is no replica any more: it can be stopped`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        try await desk.sql("a.db", "DROP TABLE _flotilla_meta")
+        let stop = try await desk.flotilla("stop", "a.db", within: 20)
+        #expect(stop.status == 0, "\(stop)")
+        #expect(try await node.ends())
+      }
+    }
+
+    @Test func `doctor counts rows that are parked or were replaced`() async throws {
+      try await Desk.with { desk in
+        try await desk.sql(
+          "a.db",
+          """
+          CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT UNIQUE, w);
+          CREATE TABLE extra(id TEXT PRIMARY KEY NOT NULL);
+          INSERT INTO t VALUES ('1', 'one', 1), ('2', 'two', 2); INSERT INTO extra VALUES ('e');
+          """)
+        try await desk.sql(
+          "b.db",
+          """
+          CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT UNIQUE);
+          INSERT INTO t VALUES ('1', 'mine'), ('3', 'two');
+          """)
+        try await desk.succeed("init", "a.db", "--all", "--name", "a")
+        #expect(try await desk.succeed("doctor", "a.db").contains("no row is parked"))
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        let code = try await desk.succeed("invite", "a.db")
+        try await desk.succeed("join", "b.db", code, "--at", node.address, "--name", "b")
+        try await desk.sql("b.db", "DROP TABLE extra")
+        try await desk.sql("a.db", "INSERT INTO extra VALUES ('f')")
+        try await desk.succeed("sync", "b.db", node.address)
+        let report = try await desk.succeed("doctor", "b.db")
+        for words in [
+          "1 row of t parked: not allowed by a constraint",
+          "of t with values for columns that are not here",
+          "extra is not here, and 1 row of it waits", "1 row of t that the site had not seen",
+        ] {
+          #expect(report.contains(words), "\(words): \(report)")
+        }
+      }
+    }
+
+    @Test func `a mistyped name of a database or a table is told`() async throws {
+      try await Desk.with { desk in
+        let made = try await desk.flotilla("init", "clinci.db")
+        #expect(made.status == 0)
+        #expect(made.error.contains("there was no file clinci.db, so a new, empty database"))
+        try await desk.make("clinic.db")
+        let known = try await desk.flotilla("init", "clinic.db")
+        #expect(known.error.isEmpty, "\(known)")
+        try await desk.sql("clinic.db", "CREATE TABLE patient(id TEXT PRIMARY KEY NOT NULL)")
+        try await desk.succeed("track", "clinic.db", "patient")
+        for command in ["rule", "untrack"] {
+          let outcome = try await desk.flotilla(command, "clinic.db", "patinet")
+          #expect(outcome.error.contains(#"Did you mean "patient"?"#), "\(outcome)")
+        }
+        let other = try await desk.flotilla("rule", "clinic.db", "t")
+        #expect(other.error.contains("flotilla track \(desk.folder)/clinic.db t"), "\(other)")
+        let untracked = try await desk.succeed("untrack", "clinic.db", "patient")
+        #expect(untracked == "no longer replicating patient; the rows stay where they are")
+      }
+    }
+
+    @Test func `what many tables share is warned of once`() async throws {
+      try await Desk.with { desk in
+        let tables = (1...6).map { "CREATE TABLE t\($0)(id INTEGER PRIMARY KEY AUTOINCREMENT);" }
+        try await desk.sql("x.db", tables.joined() + "CREATE TABLE u(id TEXT PRIMARY KEY)")
+        let outcome = try await desk.flotilla("init", "x.db", "--all")
+        let lines = outcome.error.split(separator: "\n")
+        #expect(lines.count == 3, "\(outcome)")
+        #expect(lines[0].hasPrefix(#"warning: "t1", "t2", "t3", "t4" and 2 more have an integer"#))
+        #expect(lines[1].contains("and 2 more use AUTOINCREMENT"))
+        #expect(lines[2].contains(#"rows of "u" with NULL in the key column "id""#))
+        let one = try await desk.flotilla("sql", "x.db", " create table v(a)")
+        #expect(one.error.contains("the schema is not replicated"))
+        let own = try await desk.flotilla("sql", "x.db", "DROP TABLE _Flotilla_meta")
+        #expect(own.status == 1 && own.error.contains("belongs to Flotilla"), "\(own)")
+        let null = try await desk.flotilla("sql", "x.db", "INSERT INTO u VALUES (NULL)")
+        #expect(null.output == "u:\nnot replicated, for NULL in the key: id = NULL", "\(null)")
+        let text = try await desk.flotilla("sql", "x.db", "INSERT INTO u VALUES ('_flotilla_')")
+        #expect(text.status == 0, "\(text)")
+      }
+    }
+
+    @Test func `a node that leaves sends what nobody has, if anybody is in reach`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 5)
+        try await desk.succeed("sync", "b.db", node.address)
+        try await desk.sql("b.db", "UPDATE t SET v = 'late' WHERE id IN ('k1', 'k2')")
+        node.signal(SIGTERM)
+        #expect(try await node.ends())
+        let alone = try await desk.flotilla("leave", "b.db")
+        #expect(alone.status == 1)
+        #expect(alone.error.contains("2 rows changed here reached no other node"), "\(alone)")
+        _ = try await desk.start("a.db", "--listen", node.address)
+        let left = try await desk.flotilla("leave", "b.db")
+        #expect(left.status == 0, "\(left)")
+        #expect(try await desk.sql("a.db", "SELECT count(*) FROM t WHERE v = 'late'") == "2")
+      }
+    }
+
+    @Test func `a node that hangs is told within seconds, with its process`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        node.signal(SIGSTOP)
+        let status = try await desk.flotilla("status", "a.db", within: 20)
+        node.signal(SIGCONT)
+        #expect(status.status == 1, "\(status)")
+        #expect(
+          status.error.contains("(process \(node.process)) has not answered for 10 s"), "\(status)")
+        #expect(try await desk.flotilla("status", "a.db").status == 0)
+      }
+    }
+
+    @Test func `a second invitation is served by the process that serves the first`()
+      async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("a.db", rows: 5)
+        try await desk.succeed("init", "a.db", "--all", "--name", "a")
+        let script = "flotilla invite a.db >first 2>said & echo $!"
+        _ = try await desk.run("sh", "-c", script)
+        let port = try await desk.port(in: "said")
+        let first = try String(contentsOfFile: desk.path("first"), encoding: .utf8)
+        let second = try await desk.flotilla("invite", "a.db")
+        #expect(second.status == 0)
+        #expect(second.error.contains("--at HOST:\(port)"), "\(second)")
+        let isTold = try await eventually(within: .seconds(10)) {
+          try String(contentsOfFile: desk.path("said"), encoding: .utf8)
+            .contains("serving 2 invitations now")
+        }
+        #expect(isTold)
+        for (name, code) in [("b.db", first), ("c.db", second.output)] {
+          let words = ["join", name, code.trimmingCharacters(in: .whitespacesAndNewlines)]
+          let joined = try await desk.run(
+            ["flotilla"] + words + ["--at", "127.0.0.1:\(port)", "--name", name])
+          #expect(joined.status == 0, "\(joined)")
+        }
+        let ended = try await eventually(within: .seconds(20)) {
+          try await desk.flotilla("status", "a.db").error.contains("no node runs")
+        }
+        #expect(ended)
+        let said = try String(contentsOfFile: desk.path("said"), encoding: .utf8)
+        #expect(said.hasSuffix("c.db joined\n"), "\(said)")
+      }
+    }
+  }
+}
+
+extension Desk {
+  /// The port that a process said in a file that it serves on.
+  fileprivate func port(in name: String) async throws -> Int {
+    var port: Int?
+    _ = try await eventually(within: .seconds(20)) {
+      let text = (try? String(contentsOfFile: path(name), encoding: .utf8)) ?? ""
+      port = text.firstMatch(of: /on port (\d+)/).flatMap { Int($0.1) }
+      return port != nil
+    }
+    return try #require(port)
+  }
+}

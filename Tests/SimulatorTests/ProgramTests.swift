@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// The optimised program over many schedules, as `make test` builds it.
+@Suite(
+  .serialized, .timeLimit(.minutes(15)),
+  .enabled(if: Program.path != nil, "needs FLOTILLA_SIMULATOR, as make test sets it"))
+struct `The simulator` {
+  @Test func `finds no fault in 50,000 schedules of versions and machines`() throws {
+    try Program.run("pure", "--seeds", "50000", "--jobs", "2")
+  }
+
+  @Test func `finds no fault in 3,000 schedules of real stores`() throws {
+    try Program.run("full", "--seeds", "3000", "--jobs", "2")
+  }
+
+  @Test func `finds the laws of merging kept in all orders and a million random cases`() throws {
+    try Program.run("laws", "--seeds", "50", "--jobs", "2")
+  }
+}
+
+/// The program that was built optimised, and how it is run.
+enum Program {
+  static let path = ProcessInfo.processInfo.environment["FLOTILLA_SIMULATOR"]
+
+  /// Runs it to its end; what it prints is the comment of a failure.
+  static func run(_ arguments: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: try #require(path))
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text.suffix(4_000))")
+  }
+}

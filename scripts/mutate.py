@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Breaks the product on purpose and asks whether the simulator notices.
+
+usage: mutate.py [--budget PURE,FULL] [NAME…]
+
+Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
+where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
+it shall be. In a copy of the tree each is applied alone, the simulator is built and runs until it
+finds a fault or has spent the schedules that `make test` runs. Prints a table; the status is 0 only
+if all were found.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+BUDGET = {"pure": 50_000, "full": 3_000}
+
+
+class Mutation:
+    """One deliberate breakage, as its file tells it."""
+
+    def __init__(self, path):
+        text = path.read_text(encoding="utf-8")
+        head, *parts = re.split(r"^file: (.*)$", text, flags=re.M)
+        self.name = path.stem
+        self.rule = head.split("\n\n")[0].replace("\n", " ").strip()
+        self.depth = re.search(r"^depth: (\w+)$", head, flags=re.M).group(1)
+        self.edits = []
+        for file, body in zip(parts[::2], parts[1::2]):
+            for edit in re.finditer(r"^<<<<\n(.*?)^====\n(.*?)^>>>>$", body, re.S | re.M):
+                self.edits.append((file.strip(), edit.group(1), edit.group(2)))
+        if not self.edits:
+            raise SystemExit(f"{path}: nothing to change")
+
+    def apply(self, tree):
+        """Changes the tree; gives what the files held before."""
+        before = {}
+        for file, old, new in self.edits:
+            path = tree / file
+            text = path.read_text(encoding="utf-8")
+            if text.count(old) != 1:
+                raise SystemExit(f"{self.name}: {file} holds its text {text.count(old)} times")
+            before.setdefault(path, text)
+            path.write_text(text.replace(old, new), encoding="utf-8")
+        return before
+
+
+def build(tree):
+    """Builds the simulator; gives the program, or what the compiler said."""
+    arguments = ["swift", "build", "-c", "release", "--product", "FlotillaSimulator"]
+    result = subprocess.run(arguments, cwd=tree, capture_output=True, text=True)
+    if result.returncode:
+        errors = [line for line in result.stdout.splitlines() if "error:" in line]
+        raise SystemExit("\n".join(errors[:5]) or result.stderr)
+    return tree / ".build/release/FlotillaSimulator"
+
+
+def seeds_needed(program, depth, budget):
+    """How many schedules it took, or None."""
+    arguments = [program, depth, "--seeds", str(budget), "--stop"]
+    result = subprocess.run(arguments, capture_output=True, text=True)
+    if result.returncode == 0:
+        return None
+    count = re.search(r"^(\d+) \w+ schedules, 1 failed", result.stdout, flags=re.M)
+    return int(count.group(1)) if count else 0
+
+
+def main():
+    names = sys.argv[1:]
+    budget = dict(BUDGET)
+    if names[:1] == ["--budget"]:
+        budget = dict(zip(budget, map(int, names[1].split(","))))
+        names = names[2:]
+    files = sorted((TOP / "Tests/Mutations").glob("*.txt"))
+    mutations = [Mutation(path) for path in files if not names or path.stem in names]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = pathlib.Path(folder) / "flotilla"
+        tree.mkdir()
+        shutil.copytree(TOP / "Sources", tree / "Sources")
+        shutil.copytree(TOP / "Tests", tree / "Tests")
+        shutil.copy(TOP / "Package.swift", tree)
+        missed = 0
+        for mutation in mutations:
+            before = mutation.apply(tree)
+            needed = seeds_needed(build(tree), mutation.depth, budget[mutation.depth])
+            for path, text in before.items():
+                path.write_text(text, encoding="utf-8")
+            missed += needed is None
+            found = "NOT FOUND" if needed is None else f"{needed} {mutation.depth}"
+            print(f"{mutation.name:32} {found:>16}  {mutation.rule}", flush=True)
+    print(f"{len(mutations) - missed} of {len(mutations)} found")
+    sys.exit(1 if missed else 0)
+
+
+main()
