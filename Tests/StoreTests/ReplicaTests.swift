@@ -75,8 +75,11 @@ import Testing
         site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
         nodeName: "node-3", origin: Origin(rawValue: 3)))
     #expect(try file.rows("PRAGMA journal_mode = DELETE") == [[.string("delete")]])
-    _ = try Store(path: path)
+    let store = try Store(path: path)
+    // A connection learns of another one's switch when it reads.
+    #expect(try file.scalar("SELECT count(*) FROM _flotilla_origin").integer == 1)
     #expect(try file.scalar("PRAGMA journal_mode").string == "wal")
+    #expect(try !store.ensureWAL())
   }
 
   @Test func `inserts, edits and deletes travel both ways`() throws {
