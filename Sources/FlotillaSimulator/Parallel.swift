@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
 
-/// Shares the seeds among processes of the same program: SQLite and the worlds stay single-threaded.
+/// Shares the seeds among processes of the same program: a world has one thread.
 enum Parallel {
   /// Gives the exit status: 1 if one of them failed.
   static func run(_ request: Request) -> Int32 {

@@ -17,6 +17,7 @@ package final class Store {
   let versions: VersionTable
   let origins: Origins
   let digests: DigestTable
+  let lost: LostVersions
   let shelf: Shelf
   let tables: Tables
   var recent: RecentVersions
@@ -62,11 +63,16 @@ package final class Store {
       identity.site, identity.siteName, identity.node, identity.nodeName
     )
     let (origins, digests) = try reporting { () throws(SQLiteError) in
-      (try Origins(connection), try DigestTable(connection))
+      if inspects { try connection.execute(Layout.additions) }
+      return (try Origins(connection), try DigestTable(connection))
     }
+    let versions = VersionTable(connection: connection, origins: origins)
     self.origins = origins
     self.digests = digests
-    self.versions = VersionTable(connection: connection, origins: origins)
+    self.versions = versions
+    self.lost = try reporting { () throws(SQLiteError) in
+      try LostVersions(connection, origins: origins, versions: versions)
+    }
     self.shelf = Shelf(connection: connection)
     self.tables = try Tables(connection)
     self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
@@ -84,7 +90,8 @@ package final class Store {
 
   /// What this replica holds now.
   package var position: Position {
-    Position(frontier: origins.frontier, digest: digests.digest, own: own, age: commits)
+    Position(
+      frontier: origins.frontier, digest: digests.digest, own: own, age: commits, lost: lost.count)
   }
 
   /// A hash over the tracked tables and their columns.
@@ -122,6 +129,7 @@ package final class Store {
         try reporting { () throws(SQLiteError) in
           try origins.reload()
           try digests.reload()
+          try lost.reload()
         }
         try tables.reload()
       } catch {

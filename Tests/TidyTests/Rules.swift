@@ -38,7 +38,8 @@ enum Rules {
 
   /// Only programs with a person in front of them print.
   static func printing(_ file: TextFile) -> [Finding] {
-    guard !["FlotillaCommand", "FlotillaBench"].contains(file.target) else { return [] }
+    let programs = ["FlotillaCommand", "FlotillaBench", "FlotillaSimulator"]
+    if let target = file.target, programs.contains(target) { return [] }
     return findings(SwiftCode(file.text).lines, in: file) { line in
       line.contains(/(?:^|[^\w.])(?:debugPrint|print|dump)\(/) ? "prints" : nil
     }

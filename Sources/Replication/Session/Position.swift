@@ -6,12 +6,17 @@ package struct Position: Sendable, Equatable {
   package var own: Origin
   /// Counts up with each change, so that news that arrive out of order are told apart.
   package var age: UInt64
+  /// Versions below the frontier whose content is here no more, so that it cannot be handed on.
+  package var lost: Int
 
-  package init(frontier: Frontier, digest: Digest, own: Origin, age: UInt64 = 0) {
+  package init(
+    frontier: Frontier, digest: Digest, own: Origin, age: UInt64 = 0, lost: Int = 0
+  ) {
     self.frontier = frontier
     self.digest = digest
     self.own = own
     self.age = age
+    self.lost = lost
   }
 }
 

@@ -39,6 +39,7 @@ extension Session {
       outgoing.peerFrontier = have.frontier
       outgoing.confirmed = have.frontier
       outgoing.resume = have.resume
+      outgoing.offered = Frontier()
     }
     outgoing.isPeerKnown = true
     if have.asks { outgoing.isAsked = true }
@@ -52,16 +53,23 @@ extension Session {
     _ have: Have, _ directives: inout [Directive], _ now: Instant
   ) {
     guard have.frontierHash == position.frontier.hash,
-      have.rootDigest != position.digest.root, mayRepair(now)
+      have.rootDigest != position.digest.root
     else { return }
-    sendBuckets(&directives, now)
+    compare(with: have.rootDigest, &directives, now)
   }
 
-  private func mayRepair(_ now: Instant) -> Bool {
-    timers.lastRepair.map { now.uptime - $0 >= Timers.repairPause } ?? true
-  }
-
-  private mutating func sendBuckets(_ directives: inout [Directive], _ now: Instant) {
+  /// Shows our buckets, at most once a minute, and less and less often while nothing comes of it.
+  private mutating func compare(
+    with root: UInt64, _ directives: inout [Directive], _ now: Instant
+  ) {
+    // Digests are sums: what no repair can mend is the same difference at every frontier.
+    let difference = position.digest.root &- root
+    let isFutile = timers.difference == difference
+    let pause = isFutile ? timers.comparePause : Timers.repairPause
+    guard timers.lastRepair.map({ now.uptime - $0 >= pause }) ?? true else { return }
+    timers.comparePause =
+      isFutile ? min(2 * pause, Timers.longestRepairPause) : Timers.repairPause
+    timers.difference = difference
     timers.lastRepair = now.uptime
     let hash = position.frontier.hash
     send(.buckets(Buckets(frontierHash: hash, digest: position.digest)), &directives, now)
@@ -72,7 +80,7 @@ extension Session {
     guard buckets.frontierHash == position.frontier.hash else { return }
     let differing = position.digest.differing(from: buckets.digest)
     guard !differing.isEmpty else { return }
-    if mayRepair(now) { sendBuckets(&directives, now) }
+    compare(with: buckets.digest.root, &directives, now)
     outgoing.repair = differing
     openRepair(&directives)
   }

@@ -10,6 +10,8 @@ extension Session {
       case skipping(isGap: Bool)
     }
 
+    /// Exchanges begun so far, pushes included.
+    var exchanges: UInt64 = 0
     var phase = Phase.idle
     /// Pieces of a batch that is longer than a frame.
     var pieces: [UInt8] = []
@@ -35,8 +37,9 @@ extension Session {
     guard incoming.phase == .idle else {
       return fail(Bye(.badMessage, "Begin inside an exchange"), &directives)
     }
-    incoming = Incoming()
+    incoming = Incoming(exchanges: incoming.exchanges + 1)
     incoming.phase = .receiving(begin)
+    incoming.check = begin.kind.check(number: incoming.exchanges)
     if case .push(let origin, let from, let to) = begin.kind {
       let held = max(position.frontier[origin], merged[origin])
       if held < from || held >= to { incoming.phase = .skipping(isGap: held < from) }

@@ -24,6 +24,12 @@ extension Session {
     var isAsked = false
     /// We were told to ask before the node let us.
     var mustAsk = false
+    /// Our frontier when the export under way was opened.
+    var offering = Frontier()
+    /// What was sent to its end in this session, though the peer may not count all as held.
+    var offered = Frontier()
+    /// Something that was lost here has come again, and was not offered yet.
+    var hasRegained = false
     /// Buckets that the peer lacks something of, to be sent when nothing else is.
     var repair: [Int] = []
     /// Whether the first exchange of this session was sent, or there was nothing to send.
@@ -33,6 +39,8 @@ extension Session {
     var isCrowded = false
     var rows: UInt64 = 0
     var check: UInt64 = 0
+    /// Exchanges begun so far, pushes included.
+    var exchanges: UInt64 = 0
     /// What we have told the peer of our own frontier.
     var told = Frontier()
     var hasTold = false
@@ -54,7 +62,9 @@ extension Session {
     to position: Position, _ directives: inout [Directive], _ now: Instant
   ) {
     guard position.age >= self.position.age else { return }
+    if position.lost < self.position.lost { outgoing.hasRegained = true }
     self.position = position
+    if outgoing.hasRegained { offerAgain(now) }
     if outgoing.hasTold, !outgoing.told.covers(position.frontier) {
       timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering
     }
@@ -72,7 +82,8 @@ extension Session {
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
     send(.begin(Begin(kind, rows: push.rows)), &directives, now)
     send(.rows(push.batch), &directives, now)
-    send(.end(End(rows: push.rows, check: push.check)), &directives, now)
+    let check = nextCheck(kind) &+ push.check
+    send(.end(End(rows: push.rows, check: check)), &directives, now)
     outgoing.peerFrontier.raise(push.origin, to: push.to)
     outgoing.told.raise(push.origin, to: push.to)
     directives.append(.exchanged(sent: true, rows: push.rows))
@@ -85,7 +96,7 @@ extension Session {
       timers.relayDue = nil
       return
     }
-    let lacking = position.frontier.beyond(outgoing.peerFrontier)
+    let lacking = position.frontier.beyond(outgoing.peerFrontier.joined(outgoing.offered))
     if lacking.isEmpty, !outgoing.isAsked {
       timers.relayDue = nil
       outgoing.hasSent = true
@@ -99,12 +110,15 @@ extension Session {
       guard due <= now.uptime else { return }
     }
     outgoing.isAsked = false
-    open(.above(outgoing.peerFrontier.joined(outgoing.resume)), &directives)
+    let held = outgoing.peerFrontier.joined(outgoing.resume)
+    let sent = held.joined(outgoing.offered)
+    open(sent == held ? .above(held) : .unsent(above: sent, holds: held), &directives)
   }
 
   mutating func open(_ scope: ExportScope, _ directives: inout [Directive]) {
     outgoing.phase = .opening
     outgoing.scope = scope
+    outgoing.offering = position.frontier
     outgoing.hasSent = true
     timers.relayDue = nil
     outgoing.rows = 0
@@ -118,7 +132,11 @@ extension Session {
     guard outgoing.phase == .opening else { return }
     outgoing.phase = .sending(covers: covers)
     let kind: Begin.Kind =
-      if case .buckets = outgoing.scope { .repair } else { .full(covers: covers) }
+      switch outgoing.scope {
+      case .above, .unsent: .full(covers: covers)
+      case .buckets, .bucket: .repair
+      }
+    outgoing.check = nextCheck(kind)
     send(.begin(Begin(kind, rows: rows)), &directives, now)
     directives.append(.readExport)
   }
@@ -152,6 +170,12 @@ extension Session {
     considerExport(&directives, now)
   }
 
+  /// What the check of the next exchange begins with.
+  private mutating func nextCheck(_ kind: Begin.Kind) -> UInt64 {
+    outgoing.exchanges += 1
+    return kind.check(number: outgoing.exchanges)
+  }
+
   mutating func endSending(_ directives: inout [Directive], _ now: Instant) {
     guard case .sending(let covers) = outgoing.phase else { return }
     send(.end(End(rows: outgoing.rows, check: outgoing.check)), &directives, now)
@@ -159,10 +183,14 @@ extension Session {
     outgoing.wantsRoom = false
     directives.append(.closeExport)
     directives.append(.exchanged(sent: true, rows: outgoing.rows))
-    if case .above = outgoing.scope {
+    switch outgoing.scope {
+    case .above, .unsent:
       outgoing.resume = Frontier()
       outgoing.peerFrontier.join(covers)
       outgoing.told.join(covers)
+      // To send again what does not count would send it for ever.
+      if !covers.covers(outgoing.offering) { outgoing.offered.join(outgoing.offering) }
+    case .buckets, .bucket: break
     }
     considerExport(&directives, now)
     openRepair(&directives)
@@ -170,29 +198,57 @@ extension Session {
 
   /// Ends the exchange for now and opens the next, which goes on where this one stopped.
   ///
-  /// A repair knows no order to go on in: it goes on in halves, the second one when the first is
-  /// done; its progress says nothing about the versions of other buckets.
+  /// A repair goes on in halves, the second one when the first is done: its progress says nothing
+  /// about the versions of other buckets. What is left of a single bucket follows at once.
   mutating func pauseSending(
     _ progress: Frontier, _ directives: inout [Directive], _ now: Instant
   ) {
-    guard case .sending = outgoing.phase else { return }
+    guard case .sending(let covers) = outgoing.phase else { return }
     send(.pause(End(rows: outgoing.rows, check: outgoing.check)), &directives, now)
     outgoing.phase = .idle
     outgoing.wantsRoom = false
     directives.append(.closeExport)
     switch outgoing.scope {
     case .above(let frontier):
-      outgoing.resume.join(progress)
-      open(.above(frontier.joined(progress)), &directives)
+      goOn(above: frontier, holds: frontier, progress, covers, &directives)
+    case .unsent(let sent, let holds):
+      goOn(above: sent, holds: holds, progress, covers, &directives)
     case .buckets(let buckets):
       let half = buckets.count / 2
       if half > 0 {
         outgoing.repair = outgoing.repair + buckets[half...]
         open(.buckets(Array(buckets[..<half])), &directives)
-      } else {
-        considerExport(&directives, now)
-        openRepair(&directives)
+      } else if let bucket = buckets.first {
+        open(.bucket(bucket, above: progress), &directives)
       }
+    case .bucket(let bucket, let sent) where !sent.covers(progress):
+      open(.bucket(bucket, above: sent.joined(progress)), &directives)
+    case .bucket:
+      // Nothing of it counts as sent: the next comparison finds what is still amiss.
+      considerExport(&directives, now)
+      openRepair(&directives)
     }
+  }
+
+  /// Goes on with an exchange; of what was sent the peer may count only what is covered.
+  private mutating func goOn(
+    above sent: Frontier, holds: Frontier, _ progress: Frontier, _ covers: Frontier,
+    _ directives: inout [Directive]
+  ) {
+    let counted = progress.capped(by: covers)
+    outgoing.resume.join(counted)
+    let (sent, holds) = (sent.joined(progress), holds.joined(counted))
+    open(sent == holds ? .above(sent) : .unsent(above: sent, holds: holds), &directives)
+  }
+
+  /// Something that was lost here has come again, so more can be given than was.
+  ///
+  /// It mostly comes bit by bit: it is offered when all of it is here, or now and then.
+  private mutating func offerAgain(_ now: Instant) {
+    let isDue = timers.lastRegain.map { now.uptime - $0 >= Timers.repairPause } ?? true
+    guard position.lost == 0 || isDue else { return }
+    timers.lastRegain = now.uptime
+    outgoing.hasRegained = false
+    outgoing.offered = Frontier()
   }
 }

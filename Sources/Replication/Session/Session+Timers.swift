@@ -13,6 +13,8 @@ extension Session {
     static let clockCheck: Int64 = 60_000
     /// Digests are compared bucket by bucket at most this often.
     static let repairPause: Int64 = 60_000
+    /// And this often if no repair has helped so far.
+    static let longestRepairPause: Int64 = 3_600_000
     /// How long changes of the frontier are gathered before the peer is told.
     static let gathering: Int64 = 20
 
@@ -23,6 +25,11 @@ extension Session {
     var haveDue: Int64?
     var relayDue: Int64?
     var lastRepair: Int64?
+    /// By how much the digests differed when they were compared last, and how long the next
+    /// comparison has to wait if they still differ by that.
+    var difference: UInt64?
+    var comparePause = Timers.repairPause
+    var lastRegain: Int64?
 
     init(start: Int64) {
       self.start = start

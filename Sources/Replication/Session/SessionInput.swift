@@ -64,7 +64,12 @@ extension Session {
   /// Which versions an export takes.
   package enum ExportScope: Sendable, Equatable {
     case above(Frontier)
+    /// What the peer was not sent yet, though it holds no more than `holds`: it was handed on
+    /// before by a replica that could not give everything.
+    case unsent(above: Frontier, holds: Frontier)
     case buckets([Int])
+    /// The rest of a bucket, of which what lies below was sent before a pause.
+    case bucket(Int, above: Frontier)
   }
 }
 

@@ -23,6 +23,15 @@ package struct ContentHash: Sendable {
   /// The hash; never 0, which stands for a deleted row.
   package var value: UInt64 { max(1, mix(sum)) }
 
+  /// What all other columns add to give `hash`; 0 if there are none.
+  ///
+  /// The sum can be had from the hash. So the share of columns whose values nobody here knows any
+  /// more can be kept, and added to the hash of a later version of the row.
+  package func rest(to hash: UInt64) -> UInt64 { hash == value ? 0 : unmix(hash) &- sum }
+
+  /// Adds the share of columns whose values are not known.
+  package mutating func add(rest: UInt64) { sum &+= rest }
+
   /// The hash of a column's name, folded as SQLite compares names.
   package static func column(_ name: String) -> UInt64 { mix(tableSeed(name)) }
 }

@@ -40,6 +40,12 @@ package struct Frontier: Sendable, Equatable {
     Frontier(entries.filter { $0.value > other[$0.key] })
   }
 
+  /// The lower seq of each origin.
+  package func capped(by other: Frontier) -> Frontier {
+    Frontier(
+      Dictionary(uniqueKeysWithValues: entries.map { ($0.key, min($0.value, other[$0.key])) }))
+  }
+
   /// How many versions lie between `other` and this frontier: an upper bound for rows.
   ///
   /// A peer may claim any seq, so the sum stops at the highest number.

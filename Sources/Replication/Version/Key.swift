@@ -1,8 +1,8 @@
 /// How a key column compares its text.
-package enum KeyCollation: Sendable, Equatable {
-  case binary
-  case nocase
-  case rtrim
+package enum KeyCollation: UInt8, Sendable {
+  case binary = 0
+  case nocase = 1
+  case rtrim = 2
 }
 
 /// The identity of a row inside its table: its key values in one canonical, ordered encoding.

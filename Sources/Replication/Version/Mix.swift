@@ -6,6 +6,17 @@ package func mix(_ word: UInt64) -> UInt64 {
   return z ^ (z >> 31)
 }
 
+/// The word that `mix` has scattered: each of its steps can be undone.
+func unmix(_ word: UInt64) -> UInt64 {
+  var z = word ^ (word >> 31) ^ (word >> 62)
+  // The inverses of the factors of `mix`, modulo 2⁶⁴.
+  z = z &* 0x3196_42B2_D24D_8EC3
+  z = z ^ (z >> 27) ^ (z >> 54)
+  z = z &* 0x96DE_1B17_3F11_9089
+  z = z ^ (z >> 30) ^ (z >> 60)
+  return z &- 0x9E37_79B9_7F4A_7C15
+}
+
 /// A 64-bit hash of bytes, equal on every node: eight bytes at a time through multiply and mix.
 ///
 /// It guards against accidents, not against a member that forges content.

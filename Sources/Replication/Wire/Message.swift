@@ -90,6 +90,18 @@ package struct Begin: Sendable, Equatable {
     case push(origin: Origin, from: UInt64, to: UInt64)
     /// Every version of some digest buckets; moves no frontier.
     case repair
+
+    /// What the check of the exchange begins with: End cannot close an exchange that claims
+    /// something else, nor another one of the connection that claims the same.
+    package func check(number: UInt64) -> UInt64 {
+      let claim: UInt64 =
+        switch self {
+        case .full(let covers): covers.hash
+        case .push(let origin, let from, let to): mix(mix(origin.rawValue) ^ mix(from)) &+ mix(to)
+        case .repair: 0
+        }
+      return mix(number) &+ claim
+    }
   }
 
   package var kind: Kind
@@ -102,7 +114,7 @@ package struct Begin: Sendable, Equatable {
   }
 }
 
-/// Closes an exchange: how many rows it had and the sum of their checks.
+/// Closes an exchange: how many rows it had, and the sum of their checks and of its claim's.
 package struct End: Sendable, Equatable {
   package var rows: UInt64
   package var check: UInt64

@@ -36,7 +36,15 @@ extension RowBatch {
       guard folded.count == columns.count else {
         throw WireError(.malformed, "Rows: columns")
       }
-      tables.append(TableShape(name: name, keyCount: keyCount, columns: columns))
+      var collations: [KeyCollation] = []
+      for _ in 0..<keyCount {
+        guard let collation = KeyCollation(rawValue: try reader.byte("Rows: collation")) else {
+          throw WireError(.malformed, "Rows: collation")
+        }
+        collations.append(collation)
+      }
+      tables.append(
+        TableShape(name: name, keyCount: keyCount, columns: columns, collations: collations))
     }
     return tables
   }

@@ -3,16 +3,23 @@ package struct TableShape: Sendable, Hashable {
   package var name: String
   package var keyCount: Int
   package var columns: [String]
+  /// How each key column compares its text: who lacks the table must know which keys are one.
+  package var collations: [KeyCollation]
 
-  package init(name: String, keyCount: Int, columns: [String]) {
+  /// What `collations` leaves out is binary.
+  package init(
+    name: String, keyCount: Int, columns: [String], collations: [KeyCollation] = []
+  ) {
     self.name = name
     self.keyCount = keyCount
     self.columns = columns
+    self.collations = (0..<keyCount).map { $0 < collations.count ? collations[$0] : .binary }
   }
 
   /// Compares bytes: for Swift two spellings of one letter are equal, for SQLite they are not.
   package static func == (left: TableShape, right: TableShape) -> Bool {
-    left.keyCount == right.keyCount && left.name.utf8.elementsEqual(right.name.utf8)
+    left.keyCount == right.keyCount && left.collations == right.collations
+      && left.name.utf8.elementsEqual(right.name.utf8)
       && left.columns.elementsEqual(right.columns) { $0.utf8.elementsEqual($1.utf8) }
   }
 }

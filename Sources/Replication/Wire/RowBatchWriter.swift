@@ -54,6 +54,7 @@ package struct RowBatchWriter: Sendable {
       writer.uint(shape.keyCount)
       writer.uint(shape.columns.count)
       for column in shape.columns { writer.text(column) }
+      for collation in shape.collations { writer.byte(collation.rawValue) }
     }
     writer.uint(origins.count)
     for origin in origins { writer.word(origin.rawValue) }
@@ -67,6 +68,7 @@ package struct RowBatchWriter: Sendable {
     shapes.append(shape)
     shapeIndex[shape] = shapes.count - 1
     shapeBytes += shape.columns.reduce(shape.name.utf8.count + 12) { $0 + $1.utf8.count + 3 }
+    shapeBytes += shape.keyCount
     return shapes.count - 1
   }
 

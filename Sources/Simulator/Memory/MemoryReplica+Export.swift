@@ -5,7 +5,6 @@ import Store
 struct MemoryExport {
   let covers: Frontier
   let rows: [(row: RowNumber, version: Version)]
-  let pausable: Bool
   var next = 0
 
   var progress: Frontier { next == 0 ? Frontier() : covers.reached(at: rows[next - 1].version.dot) }
@@ -19,22 +18,24 @@ extension MemoryReplica {
     let fold = fold(at: now)
     let wanted = file.versions.filter { row, version in
       switch scope {
-      case .above(let frontier): !frontier.covers(version.dot)
+      case .above(let frontier), .unsent(let frontier, _): !frontier.covers(version.dot)
       case .buckets(let buckets):
         buckets.contains(Digest.bucket(table: Self.table, key: Self.encoded[row]))
+      case .bucket(let bucket, let frontier):
+        bucket == Digest.bucket(table: Self.table, key: Self.encoded[row])
+          && !frontier.covers(version.dot)
       }
     }
     let rows = wanted.sorted { $0.value.dot < $1.value.dot }.map { (row: $0, version: $1) }
-    let isPausable = if case .above = scope { true } else { false }
     let id = register(
-      MemoryExport(covers: file.frontier, rows: rows, pausable: isPausable))
+      MemoryExport(covers: file.frontier, rows: rows))
     return OpenedSource(id: id, covers: file.frontier, rows: UInt64(rows.count), fold: fold)
   }
 
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
     guard var export = exports[id] else { throw StoreError(.sqlite, "the export is closed") }
     guard export.next < export.rows.count else { return .done }
-    if export.pausable, export.next > 0, pausesNow() { return .paused(progress: export.progress) }
+    if export.next > 0, pausesNow() { return .paused(progress: export.progress) }
     var writer = RowBatchWriter()
     for (row, version) in export.rows[export.next...].prefix(batchRows) {
       writer.add(Self.shape, version, Self.content(version, row))

@@ -17,7 +17,9 @@ enum Words {
   static func scope(_ scope: Session.ExportScope) -> String {
     switch scope {
     case .above(let frontier): "above \(Words.frontier(frontier))"
+    case .unsent(let frontier, _): "not yet sent, above \(self.frontier(frontier))"
     case .buckets(let buckets): "of buckets \(buckets)"
+    case .bucket(let bucket, _): "of the rest of bucket \(bucket)"
     }
   }
 

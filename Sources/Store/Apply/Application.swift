@@ -33,6 +33,8 @@ extension Store {
         return try complete(row, table, key, &application)
       }
     }
+    let gone = old == nil ? try lost.version(table, key) : nil
+    if let gone, gone.rank > incoming.rank { return }
     try log(old, replacedBy: incoming, table, key, at: now)
     try keep(incoming, table, key, old: old)
     application.placed += 1
@@ -53,7 +55,7 @@ extension Store {
     case .withheld:
       try shelve(row, table, key, why: .tooLarge, &application)
     case .values(let values):
-      let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
+      let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
       if isSame, shelved?.why.isWhole != true { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }

@@ -31,24 +31,36 @@ extension Store {
         extras.append((name, placement.values[index]))
       }
     }
+    let reading = statements.read(
+      known, extras, hash: placement.hash,
+      standing: try standing(placement, without: known.map(\.column), statements))
     var replaced: [SQLite.Value]?
     let broken = try writing { () throws(SQLiteError) in
-      replaced = try write(placement, known, statements)
+      replaced = try write(placement, known, statements, keepsMissing: reading.keepsMissing)
     }
     guard broken == nil else { return false }
     if let replaced, let moment = placement.unseenAt {
       let old = statements.contentHash(replaced.map(Replication.Value.init))
       if old != placement.hash { try logUnseen(replaced, statements, table, key, at: moment) }
     }
-    if !extras.isEmpty {
-      extras = statements.counting(extras, beside: known, hash: placement.hash)
-    }
-    if !extras.isEmpty {
+    if !reading.extras.isEmpty || reading.rest != 0 {
       try shelf.put(
-        Shelf.Entry(why: .columns, values: extras, keyCount: shape.keyCount), table: table.id,
-        key: key)
+        Shelf.Entry(
+          why: .columns, values: reading.extras, keyCount: shape.keyCount, rest: reading.rest),
+        table: table.id, key: key)
     }
     return true
+  }
+
+  /// What stands in the columns that a version does not carry, if there are any.
+  private func standing(
+    _ placement: Placement, without columns: [Int], _ statements: RowStatements
+  ) throws(SQLiteError) -> [(column: Int, value: Replication.Value)]? {
+    let missing = statements.shape.columns.indices.filter { !columns.contains($0) }
+    guard placement.exists, !missing.isEmpty,
+      let row = try connection.row(statements.selectByKey, placement.keyValues)
+    else { return nil }
+    return missing.map { ($0, Replication.Value(row[$0])) }
   }
 
   /// INSERT or UPDATE, never REPLACE: it would remove other rows and leave FTS5 indexes malformed.
@@ -56,32 +68,38 @@ extension Store {
   /// Gives the row that stood there though it was not expected.
   private func write(
     _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
-    _ statements: RowStatements
+    _ statements: RowStatements, keepsMissing: Bool
   ) throws(SQLiteError) -> [SQLite.Value]? {
-    if placement.exists, try update(placement, known, statements) { return nil }
+    if placement.exists,
+      try update(placement, known, statements, keepsMissing: keepsMissing)
+    {
+      return nil
+    }
     do {
       try connection.run(statements.insert(known.map(\.column)), known.map(\.value.sqlite))
       return nil
     } catch {
       guard error.isConstraint, !placement.exists else { throw error }
       let standing = try connection.row(statements.selectByKey, placement.keyValues)
-      guard standing != nil, try update(placement, known, statements) else { throw error }
+      guard standing != nil,
+        try update(placement, known, statements, keepsMissing: keepsMissing)
+      else { throw error }
       return standing
     }
   }
 
   /// True if the row was there.
   ///
-  /// A column that the version does not carry is at its default, for so its author has counted it:
+  /// A column that the version does not carry is at its default, if so its author has counted it:
   /// its replica may have an older schema, and may not have seen what stands here.
   private func update(
     _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
-    _ statements: RowStatements
+    _ statements: RowStatements, keepsMissing: Bool
   ) throws(SQLiteError) -> Bool {
     let wanted = Set(statements.updated(of: known.map(\.column)))
     let updated =
       known.filter { wanted.contains($0.column) }
-      + statements.defaulted(without: known.map(\.column))
+      + (keepsMissing ? [] : statements.defaulted(without: known.map(\.column)))
     guard !updated.isEmpty else {
       return try connection.row(statements.existsByKey, placement.keyValues) != nil
     }

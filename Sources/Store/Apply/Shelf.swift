@@ -22,6 +22,8 @@ struct Shelf {
     /// The named values that are kept: all of them, or those without a column here.
     var values: [(name: String, value: Replication.Value)]
     var keyCount: Int
+    /// What columns that this replica has dropped, or never seen, add to the content hash.
+    var rest: UInt64 = 0
   }
 
   let connection: Connection
@@ -72,6 +74,7 @@ struct Shelf {
       writer.text(name)
       writer.value(value)
     }
+    if entry.rest != 0 { writer.word(entry.rest) }
     return writer.bytes
   }
 
@@ -83,7 +86,8 @@ struct Shelf {
       for _ in 0..<(try reader.count("shelf", limit: Limits.columns)) {
         values.append((try reader.text("shelf"), try reader.value("shelf")))
       }
-      return Entry(why: why, values: values, keyCount: keyCount)
+      let rest = reader.isAtEnd ? 0 : try reader.word("shelf")
+      return Entry(why: why, values: values, keyCount: keyCount, rest: rest)
     } catch {
       return nil
     }

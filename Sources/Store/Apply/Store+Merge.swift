@@ -75,50 +75,31 @@ extension Store {
 
   /// Decodes and checks everything before anything is changed.
   private func decode(_ merge: Merge) throws(StoreError) -> [ShapedRow] {
-    var rows: [ShapedRow] = []
-    var check = merge.checkBefore
-    for bytes in merge.batches {
-      let batch: RowBatch
-      do {
-        batch = try RowBatch(bytes: bytes)
-      } catch {
-        throw StoreError(.wire, error.description)
+    do {
+      return try merge.decoded().flatMap { batch in
+        batch.rows.map { ShapedRow(shape: batch.tables[$0.table], row: $0) }
       }
-      for row in batch.rows { rows.append(ShapedRow(shape: batch.tables[row.table], row: row)) }
-      check &+= batch.check
+    } catch {
+      throw StoreError(.wire, error.description)
     }
-    if let end = merge.end {
-      guard end.rows == merge.rowsBefore + UInt64(rows.count), end.check == check else {
-        throw StoreError(.wire, "the exchange does not match its End")
-      }
-    }
-    return rows
   }
 
   private func checkGap(_ merge: Merge) throws(StoreError) {
-    guard case .push(let origin, let from, _) = merge.kind, merge.end != nil else { return }
-    guard origins.frontier[origin] >= from else {
-      throw StoreError(.gap, "a push of \(origin) starts after \(from)")
-    }
+    guard !merge.follows(origins.frontier) else { return }
+    throw StoreError(.gap, "a push starts beyond what is held")
   }
 
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
   private func moveFrontier(_ merge: Merge, last: Dot?) throws {
-    if merge.movesFrontier {
-      switch merge.kind {
-      case .full(let covers): try origins.raise(to: covers)
-      case .push(let origin, _, let to): try origins.raise(to: Frontier([origin: to]))
-      case .repair: break
-      }
-      if case .full = merge.kind {
-        try forgetUntracked()
-        // Rows of earlier slices may have left the list, or came before this process began.
-        let isResumed = try !progress(of: merge.sender).isEmpty
-        if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
-        try clearProgress(of: merge.sender)
-      }
-    } else if case .full(let covers) = merge.kind, let last {
-      try saveProgress(of: merge.sender, covers: covers, last: last)
+    try origins.raise(to: merge.claim)
+    if let progress = merge.progress(after: last) {
+      try saveProgress(of: merge.sender, progress)
+    } else if case .full = merge.kind, merge.movesFrontier {
+      try forgetUntracked()
+      // Rows of earlier slices may have left the list, or came before this process began.
+      let isResumed = try !progress(of: merge.sender).isEmpty
+      if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
+      try clearProgress(of: merge.sender)
     }
   }
 
@@ -140,7 +121,11 @@ extension Store {
   ) throws {
     var byTable: [Int64: [(key: Key, row: ShapedRow)]] = [:]
     for row in rows {
-      let table = try tables.tableOrNew(row.shape.name)
+      var table = try tables.tableOrNew(row.shape.name)
+      if table.schema == nil, !tables.isRemembered(table.name, row.shape.collations) {
+        try tables.remember(table.name, row.shape.collations)
+        table = try tables.tableOrNew(table.name)
+      }
       let key = try key(of: row, in: table)
       byTable[table.id, default: []].append((key, row))
     }

@@ -68,7 +68,8 @@ extension Store {
         continue
       }
       let shape = TableShape(
-        name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name))
+        name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
+        collations: table.keyCollations)
       let values = entry.values.map(\.value)
       // A key that was written before the table's collations were known gets its canonical form.
       let canonical = table.key(Array(values.prefix(entry.keyCount))) ?? key
@@ -114,10 +115,11 @@ extension Store {
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
     let waiting = statements.unknown(in: entry)
-    guard !waiting.isEmpty else { return }
+    guard !waiting.isEmpty || entry.rest != 0 else { return }
     try shelf.put(
-      Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount), table: table.id,
-      key: key)
+      Shelf.Entry(
+        why: .columns, values: waiting, keyCount: entry.keyCount, rest: entry.rest),
+      table: table.id, key: key)
   }
 
   /// Keeps the content of a row that ranked lowest because it was here before the site's rows.

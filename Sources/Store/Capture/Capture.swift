@@ -30,6 +30,11 @@ package enum Capture {
     }
   }
 
+  /// True if triggers of that local id hang on any table: one that was renamed takes them along.
+  static func isPresent(id: Int64, on connection: Connection) throws(SQLiteError) -> Bool {
+    try !present(id: id, on: connection).isEmpty
+  }
+
   /// True if exactly the expected triggers hang on that very table, and run in time.
   ///
   /// RAISE(IGNORE) abandons "any subsequent trigger programs that would have been executed", and

@@ -18,7 +18,10 @@ final class Export {
   }
 
   let connection: Connection
+  /// What the peer may count as held at the end.
   let covers: Frontier
+  /// What is held here: all that can be given of it is sent.
+  let frontier: Frontier
   let rows: UInt64
   let openedAt: Int64
   /// The schema as it was then; a later one may not fit the snapshot.
@@ -33,12 +36,13 @@ final class Export {
   let buckets: Set<Int>?
 
   init(
-    connection: Connection, covers: Frontier, rows: UInt64, openedAt: Int64,
+    connection: Connection, covers: Frontier, frontier: Frontier, rows: UInt64, openedAt: Int64,
     schemaVersion: Int64, source: Source, buckets: Set<Int>?
   ) {
     self.schemaVersion = schemaVersion
     self.connection = connection
     self.covers = covers
+    self.frontier = frontier
     self.rows = rows
     self.openedAt = openedAt
     self.source = source
@@ -56,10 +60,7 @@ final class Export {
 
   /// Everything below this was read, in the order of (origin, seq).
   var progress: Frontier {
-    guard let last else { return Frontier() }
-    var entries = covers.entries.filter { $0.key < last.origin }
-    entries[last.origin] = min(last.seq, covers[last.origin])
-    return Frontier(entries)
+    last.map(frontier.reached) ?? Frontier()
   }
 }
 

@@ -20,17 +20,20 @@ extension Store {
   ) throws(StoreError) -> OpenedExport {
     while try fold(at: now).hasMore {}
     let reader = try openReader()
+    var isRenewed = false
     let folded = try transaction {
       var edits = Edits(from: origins.frontier[own])
+      let before = schemaVersion
       try foldRest(&edits, at: now)
+      isRenewed = schemaVersion != before
       try finish(&edits)
       let result = FoldResult(versions: edits.count, push: edits.push(own), hasMore: false)
-      if edits.count > 0 { return result }
+      if edits.count > 0 || isRenewed { return result }
       try openSnapshot(reader)
       return result
     }
     // What was folded just now is visible only after the commit: try once more.
-    if folded.versions > 0 {
+    if folded.versions > 0 || isRenewed {
       var opened = try openExport(scope, at: now)
       if opened.fold.versions == 0 { opened.fold = folded }
       return opened
@@ -72,23 +75,26 @@ extension Store {
     _ scope: Session.ExportScope, _ reader: Connection, at now: Instant
   ) throws(SQLiteError) -> Export {
     switch scope {
-    case .above(let frontier):
-      if let recent = recent.above(frontier) {
-        return Export(
-          connection: reader, covers: origins.frontier, rows: UInt64(recent.count),
-          openedAt: now.uptime, schemaVersion: schemaVersion,
-          source: .list(try items(recent), next: 0), buckets: nil)
-      }
-      for (origin, seq) in frontier.sorted {
-        // Of an origin that is not known here there is nothing to leave out.
-        guard let number = origins.knownNumber(of: origin) else { continue }
-        try reader.run(
-          "INSERT INTO temp.peer(origin, seq) VALUES (?, ?)",
-          [.integer(number), .integer(Int64(seq))])
-      }
-      return try scan(reader, buckets: nil, at: now)
-    case .buckets(let buckets): return try scan(reader, buckets: Set(buckets), at: now)
+    case .above(let held): try rows(above: held, for: held, reader, at: now)
+    case .unsent(let sent, let held): try rows(above: sent, for: held, reader, at: now)
+    case .buckets(let buckets):
+      try scan(reader, above: Frontier(), origins.frontier, buckets: Set(buckets), at: now)
+    case .bucket(let bucket, let sent):
+      try scan(reader, above: sent, origins.frontier, buckets: [bucket], at: now)
     }
+  }
+
+  private func rows(
+    above sent: Frontier, for held: Frontier, _ reader: Connection, at now: Instant
+  ) throws(SQLiteError) -> Export {
+    let covers = try lost.covers(origins.frontier, for: held)
+    guard let recent = recent.above(sent) else {
+      return try scan(reader, above: sent, covers, buckets: nil, at: now)
+    }
+    return Export(
+      connection: reader, covers: covers, frontier: origins.frontier, rows: UInt64(recent.count),
+      openedAt: now.uptime, schemaVersion: schemaVersion,
+      source: .list(try items(recent), next: 0), buckets: nil)
   }
 
   /// Those of the recent rows that are still current; the others were replaced by later ones.
@@ -104,8 +110,16 @@ extension Store {
   }
 
   private func scan(
-    _ reader: Connection, buckets: Set<Int>?, at now: Instant
+    _ reader: Connection, above sent: Frontier, _ covers: Frontier, buckets: Set<Int>?,
+    at now: Instant
   ) throws(SQLiteError) -> Export {
+    for (origin, seq) in sent.sorted {
+      // Of an origin that is not known here there is nothing to leave out.
+      guard let number = origins.knownNumber(of: origin) else { continue }
+      try reader.run(
+        "INSERT INTO temp.peer(origin, seq) VALUES (?, ?)",
+        [.integer(number), .integer(Int64(seq))])
+    }
     let above = "v.seq > coalesce((SELECT p.seq FROM temp.peer p WHERE p.origin = v.origin), 0)"
     let count = try reader.scalar("SELECT count(*) FROM _flotilla_version v WHERE \(above)")
     let rows = UInt64(count.integer ?? 0)
@@ -117,7 +131,7 @@ extension Store {
       ORDER BY o.origin < 0, o.origin, v.seq
       """)
     return Export(
-      connection: reader, covers: origins.frontier,
+      connection: reader, covers: covers, frontier: origins.frontier,
       rows: buckets.map { rows * UInt64($0.count) / UInt64(Digest.bucketCount) } ?? rows,
       openedAt: now.uptime, schemaVersion: schemaVersion, source: .scan(statement),
       buckets: buckets)

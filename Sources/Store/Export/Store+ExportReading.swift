@@ -10,7 +10,7 @@ extension Store {
     guard export.schemaVersion == schemaVersion else {
       return .paused(progress: export.progress)
     }
-    if export.last != nil, export.buckets == nil, !export.isExhausted,
+    if export.last != nil, !export.isExhausted,
       now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
     {
       return .paused(progress: export.progress)
@@ -36,7 +36,7 @@ extension Store {
       {
         continue
       }
-      let (shape, content) = try content(of: item, table, export)
+      guard let (shape, content) = try content(of: item, table, export) else { continue }
       // A long row travels alone: it is cut into pieces.
       let size = content.size
       if !writer.isEmpty, writer.size + size > Limits.wholeBytes / 2 {
@@ -79,10 +79,11 @@ extension Store {
     export.waiting = item
   }
 
-  /// A row as it travels: from its table, from the shelf, or its key alone.
+  /// A row as it travels: from its table, from the shelf, or its key alone; nil if its table is
+  /// not here.
   private func content(
     of item: Export.Item, _ table: ReplicaTable, _ export: Export
-  ) throws -> (TableShape, WireRow.Content) {
+  ) throws -> (TableShape, WireRow.Content)? {
     let key = item.key.values ?? []
     let reader = export.connection
     let shelf = Shelf(connection: reader)
@@ -92,14 +93,13 @@ extension Store {
     let shelved = try shelf.entry(table: item.table, key: item.key)
     if let shelved, shelved.why.isWhole {
       let shape = TableShape(
-        name: table.name, keyCount: shelved.keyCount, columns: shelved.values.map(\.name))
+        name: table.name, keyCount: shelved.keyCount, columns: shelved.values.map(\.name),
+        collations: table.keyCollations)
       let values = shelved.values.map(\.value)
       let isWithheld = shelved.why == .tooLarge
       return (shape, isWithheld ? .withheld(key: values) : .values(values))
     }
-    guard let statements = table.statements else {
-      return (keyShape(table, key), .withheld(key: key))
-    }
+    guard let statements = table.statements else { return nil }
     let count = statements.shape.columns.count
     let values = try reader.with(statements.selectByKey, key.map(\.sqlite)) {
       (statement) throws(SQLiteError) -> [Replication.Value]? in
@@ -121,6 +121,7 @@ extension Store {
   /// The shape of a table that does not exist here: only its key is spoken of.
   private func keyShape(_ table: ReplicaTable, _ key: [Replication.Value]) -> TableShape {
     TableShape(
-      name: table.name, keyCount: key.count, columns: RowStatements.placeholders(key.count))
+      name: table.name, keyCount: key.count, columns: RowStatements.placeholders(key.count),
+      collations: table.keyCollations)
   }
 }

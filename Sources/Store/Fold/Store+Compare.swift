@@ -13,6 +13,20 @@ extension Store {
       case versions = 1
       /// Rows of a table that had no version at all: nothing can have been deleted.
       case firstRows = 2
+      /// Rows from before an end of tracking that have gone since: they become deletes, so that
+      /// they go where nobody has heard of that end, too.
+      case ended = 3
+      /// Rows that lack columns which they had: what these count is kept beside the row.
+      case columns = 4
+
+      var next: Phase? {
+        switch self {
+        case .columns: .rows
+        case .rows: .versions
+        case .versions, .firstRows: .ended
+        case .ended: nil
+        }
+      }
     }
 
     var table: Int64
@@ -55,6 +69,11 @@ extension Store {
     try save(Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil))
   }
 
+  /// Asks for the same of a table from which an application has dropped columns.
+  func compareColumns(_ table: Int64) throws(SQLiteError) {
+    try save(Comparison(table: table, phase: .columns, after: nil))
+  }
+
   private func save(_ comparison: Comparison) throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_local SET comparing = ? WHERE id = ?",
@@ -69,13 +88,21 @@ extension Store {
     defer { edits.isComparing = false }
     let isPhaseDone =
       switch comparison.phase {
-      case .rows, .firstRows: try compareRows(table, &comparison, &edits, at: now)
+      case .columns:
+        try compareRows(table, &comparison) { key, values in
+          try keepRest(of: values, table, key)
+        }
+      case .rows, .firstRows:
+        try compareRows(table, &comparison) { key, values in
+          try fold(table, key, values: values, madeAt: now.wall, &edits)
+        }
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
+      case .ended: try compareEnded(table, &comparison, &edits, at: now)
       }
     if !isPhaseDone {
       try save(comparison)
-    } else if comparison.phase == .rows {
-      try save(Comparison(table: table.id, phase: .versions, after: nil))
+    } else if let next = comparison.phase.next {
+      try save(Comparison(table: table.id, phase: next, after: nil))
     } else {
       try connection.run(
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
@@ -86,8 +113,32 @@ extension Store {
     return true
   }
 
-  private func compareRows(
+  /// Only who tracks a table again says what was deleted meanwhile; at the others rows that were
+  /// there before rank lowest.
+  private func compareEnded(
     _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
+  ) throws -> Bool {
+    guard let statements = table.statements else { return true }
+    let found =
+      table.isBaseline
+      ? [] : try lost.ended(table, after: comparison.after, limit: pace.comparedRows)
+    for (key, old) in found {
+      comparison.after = key
+      guard try versions.version(table: table.id, key: key) == nil else { continue }
+      let values = (key.values ?? []).map(\.sqlite)
+      guard try connection.row(statements.existsByKey, values) == nil else { continue }
+      let deleted = make(over: old, hash: 0, isDeleted: true, madeAt: now.wall, table, &edits)
+      try keep(deleted, table, key, old: nil)
+      edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
+    }
+    guard found.count < pace.comparedRows else { return false }
+    try lost.forget(table.name, .ended)
+    return true
+  }
+
+  private func compareRows(
+    _ table: ReplicaTable, _ comparison: inout Comparison,
+    _ look: (Key, [Replication.Value]) throws -> Void
   ) throws -> Bool {
     guard let statements = table.statements else { return true }
     var arguments = comparison.after?.values?.map(\.sqlite) ?? []
@@ -101,10 +152,28 @@ extension Store {
     }
     for values in rows {
       guard let key = table.key(Array(values.prefix(statements.shape.keyCount))) else { continue }
-      try fold(table, key, values: values, madeAt: now.wall, &edits)
+      try look(key, values)
       comparison.after = key
     }
     return rows.count < pace.comparedRows
+  }
+
+  /// A row lost columns, not its content: what they count stays beside it, so that its version is
+  /// still the same one, and an edit of the other columns does not empty them elsewhere.
+  private func keepRest(of values: [Replication.Value], _ table: ReplicaTable, _ key: Key) throws {
+    guard let statements = table.statements,
+      let version = try versions.version(table: table.id, key: key), !version.isDeleted
+    else { return }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    guard shelved?.why.isWhole != true else { return }
+    let extras = statements.unknown(in: shelved)
+    let rest = statements.rest(of: values, extras: extras, to: version.hash)
+    guard rest != statements.rest(in: shelved) else { return }
+    if rest == 0, extras.isEmpty { return try shelf.remove(table: table.id, key: key) }
+    let keyCount = statements.shape.keyCount
+    try shelf.put(
+      Shelf.Entry(why: .columns, values: extras, keyCount: keyCount, rest: rest),
+      table: table.id, key: key)
   }
 
   private func compareVersions(

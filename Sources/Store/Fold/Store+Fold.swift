@@ -106,11 +106,14 @@ extension Store {
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    let old = try versions.version(table: table.id, key: key)
+    let held = try versions.version(table: table.id, key: key)
+    let gone = held == nil ? try lost.version(table, key) : nil
+    let old = held ?? gone
     let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let values else {
-      // A parked row is absent without having been deleted.
-      guard let old, !old.isDeleted, shelved?.why.isWhole != true else { return }
+      // A row that was lost with its table is absent without having been deleted, and so is a
+      // parked one.
+      guard let old = held, !old.isDeleted, shelved?.why.isWhole != true else { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let deleted = make(over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, &edits)
       try keep(deleted, table, key, old: old)
@@ -118,11 +121,16 @@ extension Store {
       return
     }
     let extras = statements.unknown(in: shelved)
-    let hash = statements.contentHash(values, extras: extras)
-    if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true { return }
+    let hash = statements.contentHash(
+      values, extras: extras, rest: statements.rest(in: shelved))
+    if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true {
+      // It is here again as it was.
+      if gone != nil { try keep(old, table, key, old: nil) }
+      return
+    }
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
     let version = make(over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, &edits)
-    try keep(version, table, key, old: old)
+    try keep(version, table, key, old: held)
     let (shape, content) = Self.travelling(statements.shape, values, extras: extras)
     edits.add(shape, version, .values(content))
   }
@@ -139,7 +147,7 @@ extension Store {
   }
 
   /// The next version of this replica, over the one that it replaces.
-  private func make(
+  func make(
     over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Int64, _ table: ReplicaTable,
     _ edits: inout Edits
   ) -> Version {
@@ -157,6 +165,7 @@ extension Store {
   /// Makes a version the current one of its row.
   func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
     try versions.put(version, table: table.id, key: key)
+    if old == nil { try lost.remove(table, key) }
     digests.replace(table: table.seed, key: key, old: old, new: version)
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }

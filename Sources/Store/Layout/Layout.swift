@@ -16,6 +16,9 @@ enum Layout {
   /// - `digest`: 256 sums over `version`.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
   /// - `conflict`: rows that were replaced without their author having seen it.
+  /// - `key`: how the key columns of each table compare text, for a table that is not here, and
+  ///   the columns that it had here, to see when one is dropped.
+  /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
   /// - `invitation`: open, used and expired invitations.
@@ -54,6 +57,18 @@ enum Layout {
     CREATE TABLE _flotilla_invitation(
       fingerprint TEXT PRIMARY KEY NOT NULL, hint TEXT NOT NULL, expires INTEGER NOT NULL,
       role TEXT NOT NULL, used INTEGER
+    ) WITHOUT ROWID;
+    """
+
+  /// Tables that a file of the same format may lack, for they came later.
+  static let additions = """
+    CREATE TABLE IF NOT EXISTS _flotilla_lost(
+      name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, why INTEGER NOT NULL,
+      origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL, hash INTEGER,
+      corigin INTEGER, cseq INTEGER, PRIMARY KEY(name, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_key(
+      name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
     ) WITHOUT ROWID;
     """
 

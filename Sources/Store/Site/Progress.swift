@@ -18,13 +18,10 @@ extension Store {
     }
   }
 
-  /// Rows come in the order of (origin, seq): every origin before the last row's is done.
-  func saveProgress(of sender: Identity, covers: Frontier, last: Dot) throws(StoreError) {
-    var entries = covers.entries.filter { $0.key < last.origin }
-    // A sender that is itself catching up ships rows beyond what it covers: they prove nothing.
-    entries[last.origin] = min(last.seq, covers[last.origin])
+  /// Adds to how far that sender's rows were worked through.
+  func saveProgress(of sender: Identity, _ progress: Frontier) throws(StoreError) {
     var writer = ByteWriter()
-    writer.frontier(try progress(of: sender).joined(Frontier(entries)))
+    writer.frontier(try self.progress(of: sender).joined(progress))
     let bytes = writer.bytes
     try reporting { () throws(SQLiteError) in try save(bytes, of: sender) }
   }

@@ -14,27 +14,37 @@ struct ReplicaTable {
   let isBaseline: Bool
   /// The seed of its hashes, equal on every node.
   let seed: UInt64
+  /// As the table declares them; for one that is not here, as others said.
   let keyCollations: [KeyCollation]
   let statements: RowStatements?
 
-  init(id: Int64, name: String, schema: TableSchema?, isTracked: Bool, isBaseline: Bool) {
+  init(
+    id: Int64, name: String, schema: TableSchema?, isTracked: Bool, isBaseline: Bool,
+    collations: [KeyCollation] = []
+  ) {
     self.id = id
     self.name = name
     self.schema = schema
     self.isTracked = isTracked
     self.isBaseline = isBaseline
     self.seed = tableSeed(name)
-    self.keyCollations =
-      schema?.keyCollations.map { collation in
-        switch collation {
-        case "NOCASE": .nocase
-        case "RTRIM": .rtrim
-        default: .binary
-        }
-      } ?? []
+    self.keyCollations = schema?.collations ?? collations
     self.statements = schema.map(RowStatements.init)
   }
 
   /// The identity of a row from its key values; nil if one is NULL.
   func key(_ values: [Replication.Value]) -> Key? { Key(values, collations: keyCollations) }
+}
+
+extension TableSchema {
+  /// By which collation two keys are one, per key column.
+  var collations: [KeyCollation] {
+    keyCollations.map { collation in
+      switch collation {
+      case "NOCASE": .nocase
+      case "RTRIM": .rtrim
+      default: .binary
+      }
+    }
+  }
 }

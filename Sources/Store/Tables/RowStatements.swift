@@ -25,7 +25,8 @@ struct RowStatements {
     let others = schema.shippedColumns.filter { !schema.key.contains($0) }
     let columns = (schema.key + others).map { schema.columns[$0] }
     self.shape = TableShape(
-      name: schema.name, keyCount: schema.key.count, columns: columns.map(\.name))
+      name: schema.name, keyCount: schema.key.count, columns: columns.map(\.name),
+      collations: schema.collations)
     self.columnHashes = columns.map { ContentHash.column($0.name) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
     self.table = "main." + quoted(schema.name)
@@ -81,6 +82,9 @@ struct RowStatements {
   /// What a node calls the key columns of a table that it does not have: 0, 1, …
   static func placeholders(_ count: Int) -> [String] { (0..<count).map { "\($0)" } }
 
+  /// What is counted of a row beside its values and those on the shelf.
+  func rest(in entry: Shelf.Entry?) -> UInt64 { entry?.why == .columns ? entry?.rest ?? 0 : 0 }
+
   /// The values on the shelf whose columns do not exist here.
   func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
     guard let entry, entry.why == .columns else { return [] }
@@ -110,6 +114,47 @@ struct RowStatements {
     return extras.filter { $0.value != .null }
   }
 
+  /// What a version means for the columns of this replica, by its hash.
+  struct Reading {
+    /// Values without a column here that count.
+    var extras: [(name: String, value: Replication.Value)]
+    /// True if the columns that the version does not carry stay as they stand: its author has
+    /// dropped them and counts what they held.
+    var keepsMissing = false
+    /// What is counted and known neither from the version nor here.
+    var rest: UInt64 = 0
+  }
+
+  /// Finds out what the author has counted: the columns that the version does not carry are at
+  /// their defaults, or as they stand here; or else what they hold is not known.
+  func read(
+    _ known: [(column: Int, value: Replication.Value)],
+    _ extras: [(name: String, value: Replication.Value)], hash: UInt64,
+    standing: [(column: Int, value: Replication.Value)]?
+  ) -> Reading {
+    for kept in [[], standing ?? []] {
+      let all = known + kept
+      let chosen = extras.isEmpty ? [] : counting(extras, beside: all, hash: hash)
+      if sum(all, chosen).value == hash {
+        return Reading(extras: chosen, keepsMissing: !kept.isEmpty)
+      }
+    }
+    let chosen = extras.isEmpty ? [] : counting(extras, beside: known, hash: hash)
+    return Reading(extras: chosen, rest: sum(known, chosen).rest(to: hash))
+  }
+
+  private func sum(
+    _ known: [(column: Int, value: Replication.Value)],
+    _ extras: [(name: String, value: Replication.Value)]
+  ) -> ContentHash {
+    var sum = ContentHash()
+    for (column, value) in known where defaults[column] != value {
+      sum.add(column: columnHashes[column], value)
+    }
+    for (name, value) in extras { sum.add(column: ContentHash.column(name), value) }
+    return sum
+  }
+
   /// The columns beside the key that a version does not carry, with what it means by that.
   func defaulted(without columns: [Int]) -> [(column: Int, value: Replication.Value)] {
     let carried = Set(columns)
@@ -120,16 +165,20 @@ struct RowStatements {
 
   /// The hash of a row, given in the order of the shape, and of columns unknown here.
   func contentHash(
-    _ values: [Replication.Value], extras: [(name: String, value: Replication.Value)] = []
+    _ values: [Replication.Value], extras: [(name: String, value: Replication.Value)] = [],
+    rest: UInt64 = 0
   ) -> UInt64 {
-    var hash = ContentHash()
-    for (index, value) in values.enumerated() where defaults[index] != value {
-      hash.add(column: columnHashes[index], value)
-    }
-    for (name, value) in extras {
-      hash.add(column: ContentHash.column(name), value)
-    }
+    var hash = sum(values.enumerated().map { ($0, $1) }, extras)
+    hash.add(rest: rest)
     return hash.value
+  }
+
+  /// What is missing to give `hash`, beside a row and the columns unknown here.
+  func rest(
+    of values: [Replication.Value], extras: [(name: String, value: Replication.Value)],
+    to hash: UInt64
+  ) -> UInt64 {
+    sum(values.enumerated().map { ($0, $1) }, extras).rest(to: hash)
   }
 }
 

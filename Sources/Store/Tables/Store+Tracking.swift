@@ -103,10 +103,27 @@ extension Store {
   /// with its versions.
   func ensureCapture() throws {
     for table in tables.tracked {
-      guard let schema = table.schema else { continue }
-      guard try !Capture.isIntact(schema, id: table.id, on: connection) else { continue }
-      try Capture.install(schema, id: table.id, on: connection)
-      try compare(table.id)
+      guard let schema = table.schema else {
+        try miss(table)
+        continue
+      }
+      try tables.remember(table.name, schema.collations)
+      if try lost.isAway(table) {
+        try lost.giveBack(table) { key, version in
+          digests.replace(table: table.seed, key: key, old: nil, new: version)
+        }
+        try compare(table.id)
+      }
+      let isNarrower = try tables.rememberColumns(table)
+      // Our triggers were there all the time: rows differ by the columns that are gone alone.
+      let isAltered = try isNarrower && Capture.isPresent(id: table.id, on: connection)
+      let isIntact = try Capture.isIntact(schema, id: table.id, on: connection)
+      if !isIntact { try Capture.install(schema, id: table.id, on: connection) }
+      if isAltered {
+        try compareColumns(table.id)
+      } else if !isIntact {
+        try compare(table.id)
+      }
     }
     // What came before its table was tracked, or before its columns were there, fits by now.
     for table in tables.tracked { try unpack(table, why: [.table, .columns]) }
@@ -114,8 +131,25 @@ extension Store {
     schemaVersion = try connection.schemaVersion()
   }
 
+  /// A table has its name no more: renamed, with our triggers still on it, or dropped.
+  private func miss(_ table: ReplicaTable) throws {
+    let isRenamed = try Capture.isPresent(id: table.id, on: connection)
+    if try lost.isLosing(table) { try lose(table, isRenamed ? .renamed : .dropped) }
+    if !isRenamed { try lost.drop(table) }
+  }
+
+  /// Remembers versions whose rows are here no more; from now on they count as not held.
+  private func lose(_ table: ReplicaTable, _ why: LostVersions.Why) throws {
+    try lost.take(table, why) { key, version in
+      digests.replace(table: table.seed, key: key, old: version, new: nil)
+    }
+  }
+
   private func forget(_ table: ReplicaTable) throws {
     try Capture.remove(id: table.id, on: connection)
+    try lost.forget(table.name, .dropped)
+    try lost.forget(table.name, .renamed)
+    try lose(table, .ended)
     try forgetVersions(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
@@ -189,7 +223,14 @@ extension Store {
   private func needsWork() throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       for table in tables.tracked {
-        guard let schema = table.schema else { continue }
+        guard let schema = table.schema else {
+          if try lost.isLosing(table) { return true }
+          if try lost.isAway(table) { return true }
+          continue
+        }
+        if try lost.isAway(table) { return true }
+        if !tables.isRemembered(table.name, schema.collations) { return true }
+        if try !tables.hasColumnsAsRemembered(table) { return true }
         if try !Capture.isIntact(schema, id: table.id, on: connection) { return true }
       }
       return try !shelf.isEmpty

@@ -11,6 +11,7 @@ final class Tables {
   private let connection: Connection
   private(set) var byID: [Int64: ReplicaTable] = [:]
   private var idByName: [String: Int64] = [:]
+  private var remembered: [String: [KeyCollation]] = [:]
 
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
@@ -19,12 +20,13 @@ final class Tables {
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {
-    let (rows, tracked) = try reporting { () throws(SQLiteError) in
+    let (rows, tracked, collations) = try reporting { () throws(SQLiteError) in
       (
         try connection.rows("SELECT id, name, baseline FROM _flotilla_local"),
-        try trackedNames()
+        try trackedNames(), try rememberedCollations()
       )
     }
+    remembered = collations
     byID = [:]
     idByName = [:]
     for row in rows {
@@ -34,7 +36,7 @@ final class Tables {
       add(
         ReplicaTable(
           id: id, name: name, schema: schema, isTracked: isTracked,
-          isBaseline: row[2].integer != 0))
+          isBaseline: row[2].integer != 0, collations: remembered[folded(name)] ?? []))
     }
   }
 
@@ -62,9 +64,73 @@ final class Tables {
       try connection.run("INSERT INTO _flotilla_local(name) VALUES (?)", [.string(name)])
       return connection.lastInsertRowID
     }
-    let table = ReplicaTable(id: id, name: name, schema: nil, isTracked: false, isBaseline: false)
+    let table = ReplicaTable(
+      id: id, name: name, schema: nil, isTracked: false, isBaseline: false,
+      collations: remembered[folded(name)] ?? [])
     add(table)
     return table
+  }
+
+  /// Whether it is remembered how the key of the table compares text.
+  func isRemembered(_ name: String, _ collations: [KeyCollation]) -> Bool {
+    remembered[folded(name)] == collations
+  }
+
+  /// Remembers how the key of a table compares text: its versions outlast it, and while it is not
+  /// here, its keys must be those of the other nodes.
+  func remember(_ name: String, _ collations: [KeyCollation]) throws(SQLiteError) {
+    guard !isRemembered(name, collations) else { return }
+    try connection.run(
+      """
+      INSERT INTO _flotilla_key(name, collations) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET collations = excluded.collations
+      """, [.string(name), .blob(collations.map(\.rawValue))])
+    remembered[folded(name)] = collations
+    guard let table = table(name), table.schema == nil else { return }
+    add(
+      ReplicaTable(
+        id: table.id, name: table.name, schema: nil, isTracked: table.isTracked,
+        isBaseline: table.isBaseline, collations: collations))
+  }
+
+  /// The hashes of the columns that a table had here; empty if that is not known.
+  private func rememberedColumns(_ name: String) throws(SQLiteError) -> [UInt64] {
+    let bytes =
+      try connection.scalar("SELECT columns FROM _flotilla_key WHERE name = ?", [.string(name)])
+      .blob ?? []
+    return stride(from: 0, to: bytes.count - bytes.count % 8, by: 8).map { start in
+      bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  /// Whether the columns of a table are those that are remembered.
+  func hasColumnsAsRemembered(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    try rememberedColumns(table.name) == (table.statements?.columnHashes ?? []).sorted()
+  }
+
+  /// Remembers the columns of a table; true if one that it had is gone.
+  func rememberColumns(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    let columns = (table.statements?.columnHashes ?? []).sorted()
+    let before = try rememberedColumns(table.name)
+    guard before != columns else { return false }
+    let bytes = columns.flatMap { column in
+      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: column >> UInt64($0)) }
+    }
+    try connection.run(
+      "UPDATE _flotilla_key SET columns = ? WHERE name = ?", [.blob(bytes), .string(table.name)])
+    return !Set(before).isSubset(of: columns)
+  }
+
+  private func rememberedCollations() throws(SQLiteError) -> [String: [KeyCollation]] {
+    let exists = try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_key'")
+    guard exists != nil else { return [:] }
+    var collations: [String: [KeyCollation]] = [:]
+    for row in try connection.rows("SELECT name, collations FROM _flotilla_key") {
+      collations[folded(row[0].string ?? "")] =
+        (row[1].blob ?? []).map { KeyCollation(rawValue: $0) ?? .binary }
+    }
+    return collations
   }
 
   /// A hash over the names and columns of all tracked tables, to compare two nodes' schemas.

@@ -46,9 +46,12 @@ struct ModelReplica {
   func export(_ scope: Session.ExportScope) -> ModelExport {
     let wanted = rows.filter { key, version in
       switch scope {
-      case .above(let frontier): !frontier.covers(version.dot)
+      case .above(let frontier), .unsent(let frontier, _): !frontier.covers(version.dot)
       case .buckets(let buckets):
         buckets.contains(Digest.bucket(table: Self.table, key: Self.key(key)))
+      case .bucket(let bucket, let frontier):
+        bucket == Digest.bucket(table: Self.table, key: Self.key(key))
+          && !frontier.covers(version.dot)
       }
     }
     return ModelExport(

@@ -34,6 +34,20 @@ import Testing
     #expect(it.hear(Self.have(1)).sent == [Self.buckets])
   }
 
+  @Test func `what no repair can mend is compared less and less often`() {
+    var it = Self.known()
+    var minutes: [Int] = []
+    for minute in 0..<240 {
+      if !it.hear(Self.have(1)).sent.isEmpty { minutes.append(minute) }
+      for _ in 0..<10 {
+        it.feed(.heard)
+        it.wait(6_000)
+      }
+    }
+    #expect(minutes == [0, 1, 3, 7, 15, 31, 63, 123, 183])
+    #expect(it.hear(Self.have(2)).sent == [Self.buckets])
+  }
+
   @Test func `different frontiers are no reason to compare`() {
     var it = Self.known()
     let more = Frontier([Conversation.own: 1, Conversation.peerOrigin: 1])
@@ -51,7 +65,9 @@ import Testing
     #expect(
       it.feed(.exportOpened(covers: Self.held, rows: 2)).sent == [.begin(Begin(.repair, rows: 2))])
     it.feed(.exported(batch: [1], rows: 2, check: 4))
-    #expect(it.feed(.exportDone).sent == [.end(End(rows: 2, check: 4))])
+    #expect(it.feed(.exportDone).sent == [
+        .end(End(rows: 2, check: 4 &+ Begin.Kind.repair.check(number: 1)))
+      ])
     #expect(it.hear(.buckets(theirs)) == [.openExport(.buckets([3, 200]))])
   }
 
@@ -93,13 +109,34 @@ import Testing
     #expect(it.session.isIdle)
   }
 
+  @Test func `a bucket that takes several snapshots goes on until nothing comes of it`() {
+    var it = Self.known()
+    it.hear(
+      .buckets(
+        Buckets(frontierHash: Self.held.hash, digest: Self.digest(differingIn: [1]))))
+    var progress = Frontier()
+    for seq in [UInt64(4), 9] {
+      it.feed(.exportOpened(covers: Self.held, rows: 2))
+      progress = Frontier([Conversation.own: seq])
+      #expect(
+        it.feed(.exportPaused(progress: progress)).last == .openExport(.bucket(1, above: progress)))
+    }
+    it.feed(.exportOpened(covers: Self.held, rows: 2))
+    #expect(it.feed(.exportPaused(progress: progress)).last == .closeExport)
+    #expect(it.session.isIdle)
+  }
+
   @Test func `the progress of a repair is not taken for that of a catch-up`() {
     let empty = Frontier()
     var it = Conversation.known(holding: empty, digest: Self.ours)
     let theirs = Buckets(frontierHash: empty.hash, digest: Self.digest(differingIn: [1]))
     it.hear(.buckets(theirs))
     it.feed(.exportOpened(covers: empty, rows: 2))
-    it.feed(.exportPaused(progress: Frontier([Conversation.own: 5])))
+    let progress = Frontier([Conversation.own: 5])
+    #expect(
+      it.feed(.exportPaused(progress: progress)).last == .openExport(.bucket(1, above: progress)))
+    it.feed(.exportOpened(covers: empty, rows: 1))
+    it.feed(.exportDone)
     #expect(
       it.advance(Frontier([Conversation.own: 9]), digest: Self.ours) == [.openExport(.above(empty))]
     )

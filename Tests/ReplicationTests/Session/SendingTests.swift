@@ -5,6 +5,11 @@ import Testing
   static let own = Conversation.own
   static let other = Samples.origin(30)
 
+  /// What the check of an exchange begins with.
+  static func check(_ covers: Frontier, number: UInt64 = 1) -> UInt64 {
+    Begin.Kind.full(covers: covers).check(number: number)
+  }
+
   static func push(_ from: UInt64, _ to: UInt64, bytes: Int = 2) -> Push {
     Push(
       origin: own, from: from, to: to, batch: Array(repeating: 7, count: bytes), rows: to - from,
@@ -26,7 +31,8 @@ import Testing
     #expect(it.feed(.exported(batch: [2], rows: 1, check: .max)) == [.send(.rows([2]))])
     #expect(
       it.feed(.exportDone) == [
-        .send(.end(End(rows: 3, check: 4))), .closeExport, .exchanged(sent: true, rows: 3),
+        .send(.end(End(rows: 3, check: 4 &+ Self.check(held)))), .closeExport,
+        .exchanged(sent: true, rows: 3),
       ])
     #expect(it.session.isIdle)
   }
@@ -65,7 +71,8 @@ import Testing
       #expect(
         it.feed(.folded(Self.push(seq, seq + 1))) == [
           .send(.begin(Begin(kind, rows: 1))), .send(.rows([7, 7])),
-          .send(.end(End(rows: 1, check: 5))), .exchanged(sent: true, rows: 1),
+          .send(.end(End(rows: 1, check: 5 &+ kind.check(number: seq + 1)))),
+          .exchanged(sent: true, rows: 1),
         ])
       #expect(it.advance(Frontier([Self.own: seq + 1])).isEmpty)
     }
@@ -148,7 +155,7 @@ import Testing
     let directives = it.hear(.have(it.have(held, asks: true)))
     #expect(directives.contains(.openExport(.above(held))))
     it.feed(.exportOpened(covers: held, rows: 0))
-    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: 0))])
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: Self.check(held, number: 2)))])
     #expect(it.hear(.have(it.have(Frontier()))).allSatisfy { !$0.isExport })
   }
 
@@ -167,10 +174,34 @@ import Testing
     let progress = Frontier([Self.own: 4])
     #expect(
       it.feed(.exportPaused(progress: progress)) == [
-        .send(.pause(End(rows: 4, check: 3))), .closeExport, .openExport(.above(progress)),
+        .send(.pause(End(rows: 4, check: 3 &+ Self.check(held)))), .closeExport,
+        .openExport(.above(progress)),
       ])
     it.feed(.exportOpened(covers: held, rows: 5))
-    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: 0))])
+    #expect(it.feed(.exportDone).sent == [.end(End(rows: 0, check: Self.check(held, number: 2)))])
+  }
+
+  @Test func `what does not count for the peer is sent once, until more can be given`() {
+    let held = Frontier([Self.own: 9])
+    let covered = Frontier([Self.own: 4])
+    var it = Conversation.known(holding: held)
+    it.feed(.exportOpened(covers: covered, rows: 9))
+    it.feed(.exported(batch: [1], rows: 2, check: 3))
+    let progress = Frontier([Self.own: 6])
+    #expect(
+      it.feed(.exportPaused(progress: progress)).last
+        == .openExport(.unsent(above: progress, holds: covered)))
+    it.feed(.exportOpened(covers: covered, rows: 7))
+    #expect(!it.feed(.exportDone).contains { $0.isExport })
+    #expect(it.session.isIdle)
+    let more = Frontier([Self.own: 10])
+    #expect(
+      it.advance(more, lost: 2).last == .openExport(.unsent(above: held, holds: covered)))
+    it.feed(.exportOpened(covers: covered, rows: 1))
+    #expect(!it.feed(.exportDone).contains { $0.isExport })
+    #expect(it.advance(more, lost: 0).last == .openExport(.above(covered)))
+    it.feed(.exportOpened(covers: more, rows: 10))
+    #expect(!it.feed(.exportDone).contains { $0.isExport })
   }
 
   @Test func `changes of the frontier are gathered before the peer is told`() {

@@ -53,8 +53,10 @@ struct Conversation {
     return feed(.tick)
   }
 
-  mutating func advance(_ frontier: Frontier, digest: Digest = Digest()) -> [Session.Directive] {
-    feed(.advanced(Position(frontier: frontier, digest: digest, own: Self.own)))
+  mutating func advance(
+    _ frontier: Frontier, digest: Digest = Digest(), lost: Int = 0
+  ) -> [Session.Directive] {
+    feed(.advanced(Position(frontier: frontier, digest: digest, own: Self.own, lost: lost)))
   }
 
   func peerHello(

@@ -64,7 +64,13 @@ import Testing
       ),
       ("begin", .begin(Begin(.full(covers: held), rows: 2))),
       ("rows", .rows(batch.bytes)),
-      ("end", .end(End(rows: UInt64(batch.rowCount), check: batch.check))),
+      (
+        "end",
+        .end(
+          End(
+            rows: UInt64(batch.rowCount),
+            check: Begin.Kind.full(covers: held).check(number: 1) &+ batch.check))
+      ),
       (
         "have-after",
         .have(Have(frontier: held, frontierHash: held.hash, rootDigest: digest.root))

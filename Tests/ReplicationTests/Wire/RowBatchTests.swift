@@ -36,6 +36,7 @@ import Testing
     writer.uint(keyCount)
     writer.uint(columns.count)
     for column in columns { writer.text(column) }
+    for _ in 0..<keyCount { writer.byte(0) }
     writer.uint(1)
     writer.word(9)
     writer.uint(1)
@@ -63,6 +64,17 @@ import Testing
     #expect(batch.rows.map(\.content) == [.values([.integer(1), .null])])
     let deleted = try RowBatch(bytes: Self.batch(row: Self.row(flags: 3, hash: 0, values: [1, 2])))
     #expect(deleted.rows.map(\.content) == [.deleted(key: [.integer(1)])])
+  }
+
+  @Test func `how a key compares its text travels along`() throws {
+    let shape = TableShape(
+      name: "t", keyCount: 3, columns: ["a", "b", "c"], collations: [.nocase, .binary, .rtrim])
+    var writer = RowBatchWriter()
+    let key = [Value.integer(1), .integer(2), .integer(3)]
+    writer.add(shape, Samples.rows[0].1, .withheld(key: key))
+    #expect(try RowBatch(bytes: writer.bytes).tables == [shape])
+    let binary = TableShape(name: "t", keyCount: 3, columns: ["a", "b", "c"])
+    #expect(binary.collations == [.binary, .binary, .binary] && binary != shape)
   }
 
   @Test func `wrong rows are refused`() {

@@ -47,6 +47,34 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  /// Whether or not a node has heard that the table was not tracked for a while.
+  @Test(arguments: [1, 500])
+  func `what changes between two trackings is equal after the second`(slice: Int) throws {
+    var pace = Pace()
+    pace.comparedRows = slice
+    let r = try (1...3).map {
+      try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["word"] : [], pace: pace)
+    }
+    try r[0].write(Self.rows + "INSERT INTO word VALUES ('gamma', 3), ('delta', 4)")
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    try r[0].store.untrack(["word"], at: r[0].now)
+    try r[1].pull(from: r[0])
+    try r[1].write(
+      "DELETE FROM word WHERE w = 'alpha'; UPDATE word SET meaning = 'new' WHERE w = 'beta'")
+    try r[0].write("DELETE FROM word WHERE w = 'gamma'")
+    try r[1].store.track(["word"], rule: nil, at: r[1].now)
+    try r[1].foldAll()
+    try r[2].pull(from: r[1])
+    try r[0].pull(from: r[2])
+    try r[0].foldAll()
+    for replica in [r[1], r[2]] { try replica.pull(from: r[0]) }
+    #expect(try Verdict(r, Self.words).faults == [])
+    #expect(
+      try r[2].prepareRows("SELECT w || meaning FROM word ORDER BY w") == [
+        "betanew", "delta4", "gamma3",
+      ])
+  }
+
   @Test func `rows that come late for a table no longer tracked leave nothing`() throws {
     let r = try (1...3).map {
       try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["word"] : [])

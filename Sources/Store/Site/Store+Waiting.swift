@@ -1,0 +1,94 @@
+import Replication
+import SQLite
+
+/// A table that the site tracks and that this replica cannot take part in.
+///
+/// Its rows are kept and passed on meanwhile, and are put in place as soon as the table fits. To be
+/// shown by `status` and `doctor`, for nothing else says that these rows are not seen here.
+package struct WaitingTable: Sendable, Equatable {
+  package var name: String
+  /// Why it cannot be replicated here, as `track` would say: there is no such table, it has no
+  /// primary key, it is a view.
+  package var reason: String
+  package var remedy: String?
+  /// Rows that are kept beside it.
+  package var rows: Int
+  /// Rows that were here until the table was dropped or renamed. They cannot be passed on until
+  /// another node has sent them again, and who gets all else from here still counts as behind. If
+  /// no node has the table any more, the remedy is to stop tracking it.
+  package var lost: Int
+}
+
+/// Rows of one table that cannot be put into it at present, for one reason.
+package struct ShelvedRows: Sendable, Equatable {
+  package enum Reason: Sendable, Equatable {
+    /// The rows stand in the table; some of their columns do not exist here.
+    case missingColumns
+    /// The table does not exist here, or is not tracked yet.
+    case missingTable
+    /// They would break a constraint beside what stands.
+    case constraint
+    /// They are larger than may travel: an older content stands here, or none.
+    case tooLarge
+  }
+
+  package var table: String
+  package var reason: Reason
+  package var rows: Int
+}
+
+extension Store {
+  /// The tables that the site tracks and this replica lacks or cannot replicate, with the reason.
+  package func waitingTables() throws(StoreError) -> [WaitingTable] {
+    var waiting: [WaitingTable] = []
+    for table in tables.tracked where table.schema == nil {
+      var reason = "its schema has changed and was not looked at yet"
+      var remedy: String?
+      if case .refused(let why, let how) = try trackability(of: table.name) {
+        (reason, remedy) = (why, how)
+      }
+      let (rows, lost) = try reporting { () throws(SQLiteError) in
+        (
+          try connection.scalar(
+            "SELECT count(*) FROM _flotilla_shelf WHERE tbl = ? AND why <> 'columns'",
+            [.integer(table.id)]
+          ).integer ?? 0,
+          try self.lost.count(of: table)
+        )
+      }
+      waiting.append(
+        WaitingTable(
+          name: table.name, reason: reason, remedy: remedy, rows: Int(rows), lost: lost))
+    }
+    return waiting
+  }
+
+  /// How many rows of which table wait on the shelf, and why.
+  package func shelvedRows() throws(StoreError) -> [ShelvedRows] {
+    let rows = try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        """
+        SELECT l.name, s.why, count(*) FROM _flotilla_shelf AS s
+        JOIN _flotilla_local AS l ON l.id = s.tbl GROUP BY s.tbl, s.why ORDER BY l.name, s.why
+        """)
+    }
+    return rows.compactMap { row in
+      guard let name = row[0].string, let why = row[1].string.flatMap(Shelf.Why.init) else {
+        return nil
+      }
+      return ShelvedRows(
+        table: name, reason: ShelvedRows.Reason(why), rows: Int(row[2].integer ?? 0))
+    }
+  }
+}
+
+extension ShelvedRows.Reason {
+  init(_ why: Shelf.Why) {
+    switch why {
+    case .columns: self = .missingColumns
+    case .table: self = .missingTable
+    case .constraint: self = .constraint
+    case .tooLarge: self = .tooLarge
+    }
+  }
+}

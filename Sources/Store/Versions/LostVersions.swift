@@ -1,0 +1,198 @@
+import Replication
+import SQLite
+
+/// Versions whose rows this replica had and has no more, though nobody deleted them.
+///
+/// An application may drop a table, and only afterwards does anybody here notice. Such a version
+/// counts as not held: it is in no digest, it is not handed on, and what is handed on does not
+/// cover its dot. It is remembered, for the table may come back with the same rows. A version of a
+/// table that the site stopped tracking is remembered too: a row that has gone by the time the
+/// table is tracked again was deleted.
+final class LostVersions {
+  /// Why the row of a version is not here.
+  enum Why: Int64 {
+    /// The table does not exist here any more.
+    case dropped = 0
+    /// The site stopped tracking the table.
+    case ended = 1
+    /// The table has another name: what is missing when it has its own again was deleted.
+    case renamed = 2
+  }
+
+  private let connection: Connection
+  private let origins: Origins
+  private let versions: VersionTable
+  /// How many versions were lost with their tables.
+  private(set) var count = 0
+
+  init(
+    _ connection: Connection, origins: Origins, versions: VersionTable
+  ) throws(SQLiteError) {
+    self.connection = connection
+    self.origins = origins
+    self.versions = versions
+    try reload()
+  }
+
+  func reload() throws(SQLiteError) {
+    let exists = try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_lost'")
+    guard exists != nil else { return count = 0 }
+    count = Int(
+      try connection.scalar("SELECT count(*) FROM _flotilla_lost WHERE why <> 1").integer ?? 0)
+  }
+
+  /// True if live versions of the table have neither a table nor a place on the shelf.
+  func isLosing(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    try connection.row(
+      "SELECT 1 FROM _flotilla_version AS v WHERE \(Self.homeless) LIMIT 1", [.integer(table.id)])
+      != nil
+  }
+
+  /// Moves versions here: those that are live and not whole on the shelf. Gives them one by one.
+  func take(
+    _ table: ReplicaTable, _ why: Why, _ moved: (Key, Version) -> Void
+  ) throws(SQLiteError) {
+    let columns = "v.origin, v.seq, v.stamp, v.hash, v.corigin, v.cseq, v.key"
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO _flotilla_lost(name, why, origin, seq, stamp, hash, corigin, cseq, key)
+      SELECT \(literal(table.name)), \(why.rawValue), \(columns)
+      FROM _flotilla_version AS v WHERE \(Self.homeless)
+      """, [.integer(table.id)])
+    try connection.with(
+      "SELECT \(columns) FROM _flotilla_version AS v WHERE \(Self.homeless)", [.integer(table.id)]
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        guard let version = versions.version(from: statement, at: 0) else { continue }
+        moved(Key(bytes: statement.bytes(6)), version)
+      }
+    }
+    try connection.run(
+      """
+      DELETE FROM _flotilla_version WHERE tbl = ?1 AND key IN (
+        SELECT v.key FROM _flotilla_version AS v WHERE \(Self.homeless))
+      """, [.integer(table.id)])
+    try reload()
+  }
+
+  /// The version that was lost with its row, if that is so.
+  func version(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
+    guard count > 0 else { return nil }
+    return try connection.with(
+      """
+      SELECT origin, seq, stamp, hash, corigin, cseq FROM _flotilla_lost
+      WHERE name = ? AND key = ? AND why <> 1
+      """, [.string(table.name), .blob(key.bytes)]
+    ) { (statement) throws(SQLiteError) in
+      try statement.step() ? versions.version(from: statement, at: 0) : nil
+    }
+  }
+
+  /// The row is here again, or a newer version of it.
+  func remove(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    guard count > 0 else { return }
+    count -= try connection.run(
+      "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why <> 1",
+      [.string(table.name), .blob(key.bytes)])
+  }
+
+  /// True if the table had another name when it was last looked for.
+  func isAway(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    guard count > 0 else { return false }
+    return try connection.row(
+      "SELECT 1 FROM _flotilla_lost WHERE name = ? AND why = 2 LIMIT 1", [.string(table.name)])
+      != nil
+  }
+
+  /// The table has its name again: its versions count as before.
+  func giveBack(
+    _ table: ReplicaTable, _ moved: (Key, Version) -> Void
+  ) throws(SQLiteError) {
+    let name = SQLite.Value.string(table.name)
+    try connection.with(
+      """
+      SELECT origin, seq, stamp, hash, corigin, cseq, key FROM _flotilla_lost
+      WHERE name = ? AND why = 2
+      """, [name]
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        guard let version = versions.version(from: statement, at: 0) else { continue }
+        moved(Key(bytes: statement.bytes(6)), version)
+      }
+    }
+    try connection.run(
+      """
+      INSERT INTO _flotilla_version(tbl, key, origin, seq, stamp, hash, corigin, cseq)
+      SELECT ?, key, origin, seq, stamp, hash, corigin, cseq FROM _flotilla_lost
+      WHERE name = ? AND why = 2
+      """, [.integer(table.id), name])
+    try forget(table.name, .renamed)
+  }
+
+  /// The table that had another name is gone altogether.
+  func drop(_ table: ReplicaTable) throws(SQLiteError) {
+    guard count > 0 else { return }
+    try connection.run(
+      "UPDATE _flotilla_lost SET why = 0 WHERE name = ? AND why = 2", [.string(table.name)])
+  }
+
+  /// How many versions were lost with one table.
+  func count(of table: ReplicaTable) throws(SQLiteError) -> Int {
+    guard count > 0 else { return 0 }
+    return Int(
+      try connection.scalar(
+        "SELECT count(*) FROM _flotilla_lost WHERE name = ? AND why <> 1", [.string(table.name)]
+      ).integer ?? 0)
+  }
+
+  /// Versions from before the end of tracking, in the order of their keys.
+  func ended(
+    _ table: ReplicaTable, after key: Key?, limit: Int
+  ) throws(SQLiteError) -> [(key: Key, version: Version)] {
+    try connection.with(
+      """
+      SELECT origin, seq, stamp, hash, corigin, cseq, key FROM _flotilla_lost
+      WHERE name = ? AND why = 1 AND key > ? ORDER BY key LIMIT ?
+      """, [.string(table.name), .blob(key?.bytes ?? []), .integer(Int64(limit))]
+    ) { (statement) throws(SQLiteError) in
+      var found: [(key: Key, version: Version)] = []
+      while try statement.step() {
+        guard let version = versions.version(from: statement, at: 0) else { continue }
+        found.append((Key(bytes: statement.bytes(6)), version))
+      }
+      return found
+    }
+  }
+
+  /// Forgets what is remembered of a table for one reason.
+  func forget(_ name: String, _ why: Why) throws(SQLiteError) {
+    try connection.run(
+      "DELETE FROM _flotilla_lost WHERE name = ? AND why = ?",
+      [.string(name), .integer(why.rawValue)])
+    try reload()
+  }
+
+  /// What a peer may count as held of `frontier` after it was sent everything that is here.
+  func covers(_ frontier: Frontier, for peer: Frontier) throws(SQLiteError) -> Frontier {
+    guard count > 0 else { return frontier }
+    var entries = frontier.entries
+    let numbers = try connection.rows("SELECT DISTINCT origin FROM _flotilla_lost WHERE why <> 1")
+    for number in numbers.compactMap({ $0[0].integer }) {
+      guard let origin = origins.origin(of: number) else { continue }
+      let first = try connection.scalar(
+        "SELECT min(seq) FROM _flotilla_lost WHERE why <> 1 AND origin = ? AND seq > ?",
+        [.integer(number), .integer(Int64(peer[origin]))]
+      ).integer
+      if let first { entries[origin] = min(frontier[origin], UInt64(first) - 1) }
+    }
+    return Frontier(entries)
+  }
+
+  /// Live versions of one table that are not whole on the shelf.
+  private static let homeless = """
+    v.tbl = ?1 AND v.hash IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM _flotilla_shelf AS s
+      WHERE s.tbl = v.tbl AND s.key = v.key AND s.why <> 'columns')
+    """
+}

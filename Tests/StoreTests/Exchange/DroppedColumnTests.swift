@@ -1,0 +1,98 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A column that is dropped or renamed at one node changes no row, neither here nor elsewhere.
+@Suite struct DroppedColumnTests {
+  static let notes = [
+    ScheduleTable(
+      name: "note", sql: "(id TEXT PRIMARY KEY NOT NULL, n INTEGER, c TEXT)",
+      key: [("id", ["'a'"])], collations: [.binary], columns: ["n", "c"])
+  ]
+
+  /// All hold the rows a to c, but for the last, which has not heard of them.
+  func replicas(_ slice: Int = 500) throws -> [TestReplica] {
+    var pace = Pace()
+    pace.comparedRows = slice
+    let r = try (1...4).map {
+      try TestReplica(
+        $0, schema: "CREATE TABLE note\(Self.notes[0].sql)", tracking: $0 == 1 ? ["note"] : [],
+        pace: pace)
+    }
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    try r[0].write("INSERT INTO note VALUES ('a', 1, 'x'), ('b', 2, 'y'), ('c', 3, NULL)")
+    for replica in r[1...2] { try replica.pull(from: r[0]) }
+    return r
+  }
+
+  @Test(arguments: [1, 500])
+  func `an edit by who has dropped a column keeps it where it is`(slice: Int) throws {
+    let r = try replicas(slice)
+    let before = r[1].store.position
+    try r[1].write("ALTER TABLE note DROP COLUMN c")
+    try r[1].foldAll()
+    #expect(r[1].store.position.frontier == before.frontier)
+    #expect(r[1].store.position.digest == before.digest)
+    try r[1].write("UPDATE note SET n = n + 10")
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    for replica in [r[0], r[2]] {
+      #expect(
+        try replica.prepareRows("SELECT id || n || coalesce(c, '-') FROM note ORDER BY id")
+          == ["a11x", "b12y", "c13-"])
+    }
+    try r[0].write("UPDATE note SET c = 'new' WHERE id = 'b'")
+    try r[1].pull(from: r[0])
+    try r[1].write("UPDATE note SET n = 0 WHERE id = 'b'")
+    try r[2].pull(from: r[1])
+    #expect(try r[2].value("SELECT c || n FROM note WHERE id = 'b'") == .string("new0"))
+  }
+
+  @Test func `a column that all drop costs nothing, and who comes later gets the rows`() throws {
+    let r = try replicas()
+    let frontier = r[0].store.position.frontier
+    for replica in r {
+      try replica.write("ALTER TABLE note DROP COLUMN c")
+      try replica.foldAll()
+    }
+    #expect(r[2].store.position.frontier == frontier)
+    try r[3].pull(from: r[1])
+    #expect(try r[3].content("note") == r[0].content("note"))
+    try r[3].write("UPDATE note SET n = 7 WHERE id = 'a'")
+    for replica in r.prefix(3) { try replica.pull(from: r[3]) }
+    let faults = try Verdict(r, Self.notes, shelves: true).faults
+    #expect(faults == [])
+    #expect(try r[0].content("note") == r[3].content("note"))
+  }
+
+  @Test func `a column that is renamed at one node after the other stays equal`() throws {
+    let r = try replicas()
+    let frontier = r[0].store.position.frontier
+    for (number, replica) in r.enumerated() {
+      try replica.write("ALTER TABLE note RENAME COLUMN c TO d")
+      try replica.foldAll()
+      if number == 1 { try r[3].pull(from: r[1]) }
+    }
+    #expect(r[2].store.position.frontier == frontier)
+    #expect(try Verdict(r, Self.notes, shelves: true).faults == [])
+    for replica in r {
+      #expect(try replica.content("note") == r[0].content("note"))
+    }
+    try r[3].write("UPDATE note SET d = 'late' WHERE id = 'a'")
+    for replica in r.prefix(3) { try replica.pull(from: r[3]) }
+    for replica in r {
+      #expect(try replica.value("SELECT d FROM note WHERE id = 'a'") == .string("late"))
+    }
+  }
+
+  @Test func `rows that were edited before a column went keep their edit`() throws {
+    let r = try replicas()
+    try r[1].write("UPDATE note SET n = 9 WHERE id = 'a'; ALTER TABLE note DROP COLUMN c")
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    #expect(try r[0].value("SELECT n FROM note WHERE id = 'a'") == .integer(9))
+    #expect(try r[0].value("SELECT c FROM note WHERE id = 'b'") == .string("y"))
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+    #expect(try r[0].content("note") == r[2].content("note"))
+  }
+}

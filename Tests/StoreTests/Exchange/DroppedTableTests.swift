@@ -1,0 +1,156 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A tracked table that an application drops at one node is a changed schema, not deleted rows.
+@Suite struct DroppedTableTests {
+  static let words = LateSchemaTests.word
+  static let schema = LateSchemaTests.schema
+
+  /// All have the table; the second has its rows, the third has not heard of them.
+  func line() throws -> [TestReplica] {
+    let r = try (1...3).map {
+      try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["word"] : [])
+    }
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    try r[0].write("INSERT INTO word VALUES ('Alpha', 1), ('beta', 2), ('Gamma', 3)")
+    try r[1].pull(from: r[0])
+    try r[1].write("UPDATE word SET meaning = 'edited' WHERE w = 'beta'")
+    try r[0].exchange(with: r[1])
+    return r
+  }
+
+  @Test func `who has dropped a table takes its rows from nobody`() throws {
+    let r = try line()
+    try r[1].write("DROP TABLE word")
+    try r[1].foldAll()
+    try r[2].pull(from: r[1])
+    try r[2].pull(from: r[0])
+    #expect(try r[2].content("word") == r[0].content("word"))
+    try r[1].pull(from: r[2])
+    #expect(try r[0].content("word").count == 3)
+    #expect(r[0].store.position.frontier == r[2].store.position.frontier)
+  }
+
+  @Test func `a drop that is seen while an export is opened counts for it`() throws {
+    let r = try line()
+    try r[1].write("DROP TABLE word")
+    try r[2].pull(from: r[1])
+    try r[2].pull(from: r[0])
+    #expect(try r[2].content("word") == r[0].content("word"))
+  }
+
+  @Test func `what was dropped comes again from others and is passed on`() throws {
+    let r = try line()
+    try r[1].write("DROP TABLE word")
+    try r[1].foldAll()
+    #expect(r[1].store.position.lost == 3)
+    #expect(r[1].store.position.digest != r[0].store.position.digest)
+    try r[1].repair(from: r[0])
+    #expect(r[1].store.position.lost == 0)
+    #expect(r[1].store.position.digest == r[0].store.position.digest)
+    try r[2].pull(from: r[1])
+    #expect(try r[2].content("word") == r[0].content("word"))
+    try r[1].write(Self.schema)
+    try r[1].foldAll()
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `other rows pass through, and only what is lost stays behind`() throws {
+    let r = try line()
+    for replica in r { try replica.write("CREATE TABLE note(id TEXT PRIMARY KEY, n INTEGER)") }
+    try r[1].write("DROP TABLE word; INSERT INTO note VALUES ('a', 1)")
+    try r[1].store.track(["note"], rule: nil, at: r[1].now)
+    try r[1].foldAll()
+    try r[2].pull(from: r[1])
+    #expect(try r[2].content("note").count == 1)
+    #expect(try r[2].content("word").isEmpty)
+    try r[1].write("INSERT INTO note VALUES ('b', 2)")
+    try r[2].pull(from: r[1])
+    #expect(try r[2].content("note").count == 2)
+    try r[2].pull(from: r[0])
+    try r[0].pull(from: r[1])
+    #expect(try r[2].content("word") == r[0].content("word"))
+    #expect(try r[2].content("note") == r[0].content("note"))
+  }
+
+  @Test func `a table that comes back with its rows has the versions that it had`() throws {
+    let r = try line()
+    try r[1].write("CREATE TABLE old AS SELECT * FROM word; DROP TABLE word")
+    try r[1].foldAll()
+    try r[1].write(
+      Self.schema + "INSERT INTO word SELECT * FROM old WHERE w <> 'beta'; DROP TABLE old;"
+        + "UPDATE word SET meaning = 'new' WHERE w = 'gamma'")
+    let before = r[1].store.position.frontier
+    try r[1].foldAll()
+    let after = r[1].store.position.frontier
+    #expect(after.distance(above: before) == 1)
+    try r[0].pull(from: r[1])
+    try r[2].pull(from: r[1])
+    try r[2].pull(from: r[0])
+    #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'gamma'") == .string("new"))
+    #expect(try r[0].content("word").count == 3)
+    try r[1].repair(from: r[0])
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `what a renamed table lacks when it comes back was deleted`() throws {
+    let r = try line()
+    try r[1].write("ALTER TABLE word RENAME TO old")
+    try r[1].foldAll()
+    try r[2].pull(from: r[1])
+    #expect(try r[2].content("word").isEmpty)
+    try r[1].write(
+      Self.schema + "INSERT INTO word SELECT * FROM old WHERE w <> 'beta'; DROP TABLE old")
+    let before = r[1].store.position.frontier
+    try r[1].foldAll()
+    #expect(r[1].store.position.frontier.distance(above: before) == 1)
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    #expect(try r[2].content("word").count == 2)
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `tables and rows that wait are listed with the reason`() throws {
+    let r = try line()
+    #expect(try r[1].store.waitingTables() == [])
+    try r[1].write("DROP TABLE word")
+    try r[1].foldAll()
+    let waiting = try #require(r[1].store.waitingTables().first)
+    #expect(waiting.name == "word" && waiting.rows == 0 && waiting.lost == 3)
+    #expect(waiting.reason.contains("no table"))
+    try r[1].repair(from: r[0])
+    try r[1].write("CREATE VIEW word AS SELECT 1 AS w")
+    try r[1].foldAll()
+    let view = try #require(r[1].store.waitingTables().first)
+    #expect(view.reason.contains("is a view") && view.remedy != nil)
+    #expect(view.rows == 3 && view.lost == 0)
+    #expect(
+      try r[1].store.shelvedRows() == [
+        ShelvedRows(table: "word", reason: .missingTable, rows: 3)
+      ])
+  }
+
+  @Test func `an end of tracking makes the frontier whole again`() throws {
+    let r = try line()
+    for replica in r.prefix(2) {
+      try replica.write("DROP TABLE word")
+      try replica.foldAll()
+    }
+    try r[2].pull(from: r[1])
+    #expect(r[2].store.position.frontier != r[1].store.position.frontier)
+    try r[1].store.untrack(["word"], at: r[1].now)
+    try r[1].reopen()
+    try r[2].pull(from: r[1])
+    #expect(r[2].store.position.frontier == r[1].store.position.frontier)
+  }
+}
+
+extension TestReplica {
+  /// Takes all buckets of another replica, as after a comparison of digests.
+  func repair(from other: TestReplica) throws {
+    let (_, batches) = try other.export(.buckets(Array(0..<Digest.bucketCount)))
+    try merge(batches, .repair, from: other)
+  }
+}
