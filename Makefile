@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check demo bench simulate nightly mutate install clean help
+.PHONY: setup build test check crash demo bench simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -18,6 +18,10 @@ check: setup ## what must hold before a commit: format, warnings, tests, three h
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	$(SWIFT) build --build-tests
 	@scripts/test.sh
+
+crash: setup ## kill processes at 6,000 calls, or repeat one: make crash POINT=…
+	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5000) \
+	  --commands $(or $(COMMANDS),1000)) $(if $(SEED),--seed $(SEED))
 
 demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh
@@ -34,7 +38,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
 
-nightly: setup ## what takes hours: 2 million pure and 100,000 full schedules
+nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills
 	$(SWIFT) build -c release --product FlotillaSimulator
 	@$(SIMULATOR) laws --seeds 500 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)

@@ -14,6 +14,8 @@ let package = Package(
   products: [
     .library(name: "Flotilla", targets: ["Flotilla"]),
     .executable(name: "flotilla", targets: ["FlotillaCommand"]),
+    // Preloaded into programs that the crash test kills; never installed.
+    .library(name: "CrashShim", type: .dynamic, targets: ["CrashShim"]),
   ],
   targets: [
     .systemLibrary(name: "CSQLite"),
@@ -57,6 +59,11 @@ let package = Package(
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
     .testTarget(name: "BadInputTests", dependencies: ["FlotillaCommand"], swiftSettings: strict),
+    .target(name: "CrashShim", path: "Tests/CrashShim"),
+    .executableTarget(
+      name: "CrashRunner", dependencies: ["CrashShim", "Store", "SQLite", "Replication"],
+      path: "Tests/CrashRunner", swiftSettings: strict),
+    .testTarget(name: "CrashTests", dependencies: ["CrashRunner"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
   ]
 )

@@ -52,48 +52,49 @@ extension Store {
   }
 
   /// Makes the file a replica; the file must exist and must not be one.
+  ///
+  /// `objects` are created in the same commit: a replica that is cut off right after it has joined
+  /// has the tables that its rows are for. Gives a remark for each that cannot be made.
+  @discardableResult
   package static func initialise(
-    path: String, as who: Identities, vfs: String? = nil
-  ) throws(StoreError) {
+    path: String, as who: Identities, creating objects: [SchemaObject] = [], vfs: String? = nil
+  ) throws(StoreError) -> [String] {
     let connection = try connect(path, vfs: vfs)
-    try reporting { () throws(SQLiteError) in
+    return try reporting { () throws(SQLiteError) in
       let journalMode = try connection.scalar("PRAGMA journal_mode").string ?? "delete"
-      let mode = try connection.scalar("PRAGMA journal_mode = WAL").string
-      guard mode == "wal" else {
-        throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
-      }
+      try switchToWAL(connection)
       do throws(SQLiteError) {
-        try lay(who, journalMode: journalMode, path: path, on: connection)
+        return try connection.transaction { () throws(SQLiteError) in
+          try lay(who, journalMode: journalMode, path: path, on: connection)
+          return try create(objects, on: connection)
+        }
       } catch {
-        _ = try? connection.scalar("PRAGMA journal_mode = \(journalMode)")
+        _ = try? connection.rows("PRAGMA journal_mode = \(journalMode)")
         throw error
       }
     }
   }
 
-  /// Makes Flotilla's tables and fills in who this replica is.
+  /// Makes Flotilla's tables and fills in who this replica is, in the open transaction.
   private static func lay(
     _ who: Identities, journalMode: String, path: String, on connection: Connection
   ) throws(SQLiteError) {
-    try connection.transaction { () throws(SQLiteError) in
-      try connection.execute(Layout.statements)
-      try connection.execute(Layout.additions)
-      try Journal.create(on: connection)
-      let raw = Int64(bitPattern: who.origin.rawValue)
-      try connection.run(
-        "INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
-      let meta = Meta(connection: connection)
-      try meta.set(.origin, .integer(connection.lastInsertRowID))
-      try meta.set(.format, .integer(Layout.format))
-      try meta.set(.site, .string(who.site.description))
-      try meta.set(.siteName, .string(who.siteName))
-      try meta.set(.node, .string(who.node.description))
-      try meta.set(.nodeName, .string(who.nodeName))
-      try meta.set(.journalMode, .string(journalMode))
-      try meta.set(.path, .string(path))
-      try connection.run(
-        "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(Tables.settings)])
-    }
+    try connection.execute(Layout.statements)
+    try connection.execute(Layout.additions)
+    try Journal.create(on: connection)
+    let raw = Int64(bitPattern: who.origin.rawValue)
+    try connection.run("INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
+    let meta = Meta(connection: connection)
+    try meta.set(.origin, .integer(connection.lastInsertRowID))
+    try meta.set(.format, .integer(Layout.format))
+    try meta.set(.site, .string(who.site.description))
+    try meta.set(.siteName, .string(who.siteName))
+    try meta.set(.node, .string(who.node.description))
+    try meta.set(.nodeName, .string(who.nodeName))
+    try meta.set(.journalMode, .string(journalMode))
+    try meta.set(.path, .string(path))
+    try connection.run(
+      "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(Tables.settings)])
   }
 
   static func identity(

@@ -81,7 +81,11 @@ package final class Store {
     }
     self.own = own
     self.schemaVersion = -1
-    if inspects { try inspectSchema() }
+    guard inspects else { return }
+    // A program may have taken the file out of WAL mode while no node ran; then an export's
+    // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
+    _ = try? ensureWAL()
+    try inspectSchema()
   }
 
   /// What this replica holds now.

@@ -1,3 +1,4 @@
+import Foundation
 import Replication
 import SQLite
 import Store
@@ -41,6 +42,44 @@ import Testing
     #expect(try second.content("item").count == 2)
     #expect(try second.content("line").count == 2)
     try expectEqual(first, second)
+  }
+
+  @Test func `a joiner has the tables of its site from its first commit`() throws {
+    let (first, _) = try pair()
+    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
+    defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    let file = try Connection(path: path, mode: .create)
+    let remarks = try Store.initialise(
+      path: path,
+      as: Store.Identities(
+        site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
+        nodeName: "node-3", origin: Origin(rawValue: 3)),
+      creating: try first.store.schemaObjects() + [
+        SchemaObject(kind: .view, name: "bad", sql: "CREATE VIEW bad AS SELECT"),
+        SchemaObject(kind: .view, name: "worse", sql: "DROP TABLE item"),
+      ])
+    #expect(remarks.count == 2)
+    #expect(
+      try file.prepareRows(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('item', 'line', 'bad')")
+        == ["item", "line"])
+  }
+
+  @Test func `a file that a program took out of WAL mode is put back when it is opened`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
+    defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    let file = try Connection(path: path, mode: .create)
+    try Store.initialise(
+      path: path,
+      as: Store.Identities(
+        site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
+        nodeName: "node-3", origin: Origin(rawValue: 3)))
+    #expect(try file.rows("PRAGMA journal_mode = DELETE") == [[.string("delete")]])
+    let store = try Store(path: path)
+    // A connection learns of another one's switch when it reads.
+    #expect(try file.scalar("SELECT count(*) FROM _flotilla_origin").integer == 1)
+    #expect(try file.scalar("PRAGMA journal_mode").string == "wal")
+    #expect(try !store.ensureWAL())
   }
 
   @Test func `inserts, edits and deletes travel both ways`() throws {

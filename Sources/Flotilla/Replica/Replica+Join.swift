@@ -18,15 +18,16 @@ extension Replica {
     let isNew = try prepare()
     let paired: Pairing.Result
     let admit: Admit
+    let warnings: [String]
     do {
       paired = try await Pairing(code: invite, node: identity, name: name).pair(at: address)
       admit = paired.admit
       progress(.found(site: admit.siteName, node: paired.inviter.name, address: paired.address))
       if !isNew { try refuseOtherKeys(paired.objects) }
-      try create(
+      warnings = try create(
         Store.Identities(
           site: admit.site, siteName: admit.siteName, node: identity, nodeName: admit.nodeName,
-          origin: RandomNumbers.origin()))
+          origin: RandomNumbers.origin()), creating: paired.objects)
     } catch {
       if isNew { removeEmpty() }
       throw error
@@ -36,15 +37,12 @@ extension Replica {
     options.discovery = false
     let copied = try await withNode(mode: .brief, options: options) {
       node async throws(FlotillaError) in
-      let warnings = try await node.takeOver(paired.objects)
-      let traffic = try await node.firstCopy(
-        from: paired.inviter, rows: admit.rows, progress: progress)
-      return (traffic, warnings)
+      try await node.firstCopy(from: paired.inviter, rows: admit.rows, progress: progress)
     }
     return JoinReport(
       site: admit.siteName, node: admit.nodeName, from: paired.inviter.name,
-      address: paired.address, rows: copied.0.rows, bytes: copied.0.bytes,
-      seconds: Double(Uptime.now - start) / 1_000, warnings: copied.1)
+      address: paired.address, rows: copied.rows, bytes: copied.bytes,
+      seconds: Double(Uptime.now - start) / 1_000, warnings: warnings)
   }
 
   /// Refuses a file with a table whose rows have another identity than the site's.
@@ -81,13 +79,6 @@ extension Replica {
 }
 
 extension Node {
-  /// Creates the site's schema in a new replica.
-  func takeOver(_ objects: [SchemaObject]) async throws(FlotillaError) -> [String] {
-    try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.create(objects) }
-    }
-  }
-
   struct Copied: Sendable {
     var rows: Int
     var bytes: Int

@@ -83,12 +83,16 @@ extension Replica {
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(sidecar.database + suffix) }
   }
 
-  /// Makes the file a replica: Flotilla's tables in it, the folder beside it.
-  func create(_ identities: Store.Identities) throws(FlotillaError) {
+  /// Makes the file a replica: Flotilla's tables and the site's `objects` in it, the folder beside
+  /// it. Gives a remark for each object that cannot be made.
+  @discardableResult
+  func create(
+    _ identities: Store.Identities, creating objects: [SchemaObject] = []
+  ) throws(FlotillaError) -> [String] {
     let database = sidecar.database
     try sidecar.create(node: identities.node.description)
     do {
-      try Store.initialise(path: database, as: identities)
+      return try Store.initialise(path: database, as: identities, creating: objects)
     } catch {
       sidecar.remove()
       throw FlotillaError(error, path: path)

@@ -69,19 +69,25 @@ struct Sidecar: Sendable {
   }
 
   func save(_ record: Record) throws(FlotillaError) {
+    let data: Data
     do {
-      let data = try JSONEncoder().encode(record)
-      let path = recordPath + ".new"
-      guard
-        FileManager.default.createFile(
-          atPath: path, contents: data, attributes: [.posixPermissions: 0o600])
-      else { throw failure("cannot write \(path)") }
-      guard rename(path, recordPath) == 0 else { throw failure("cannot write \(recordPath)") }
-    } catch let error as FlotillaError {
-      throw error
+      data = try JSONEncoder().encode(record)
     } catch {
       throw FlotillaError(.system, "cannot write \(recordPath): \(error)")
     }
+    let path = recordPath + ".new"
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure("cannot write \(path)") }
+    let count = data.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    // The new name may reach the disk before the bytes do; then a power cut would leave an empty
+    // file beside a database that is committed.
+    guard count == data.count, fsync(descriptor) == 0 else {
+      let error = failure("cannot write \(path)")
+      close(descriptor)
+      throw error
+    }
+    close(descriptor)
+    guard rename(path, recordPath) == 0 else { throw failure("cannot write \(recordPath)") }
   }
 
   func remove() {

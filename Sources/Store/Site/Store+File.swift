@@ -11,11 +11,19 @@ extension Store {
     try reporting { () throws(SQLiteError) in
       let mode = try connection.scalar("PRAGMA journal_mode").string
       guard mode != "wal" else { return false }
-      let now = try connection.scalar("PRAGMA journal_mode = WAL").string
-      guard now == "wal" else {
-        throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
-      }
+      try Self.switchToWAL(connection)
       return true
+    }
+  }
+
+  /// Puts a file into WAL mode.
+  ///
+  /// The statement gives its row before it commits: whoever stops there hears of no failure, and
+  /// the file stays as it was.
+  static func switchToWAL(_ connection: Connection) throws(SQLiteError) {
+    let rows = try connection.rows("PRAGMA journal_mode = WAL")
+    guard rows.first?.first?.string == "wal" else {
+      throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
     }
   }
 }

@@ -38,7 +38,7 @@ extension Store {
       connection.clearStatements()
       guard let journalMode, journalMode != "wal" else { return }
       // Fails while another program has the file open; then it stays in WAL mode, which is safe.
-      _ = try? connection.scalar("PRAGMA journal_mode = \(journalMode)")
+      _ = try? connection.rows("PRAGMA journal_mode = \(journalMode)")
     }
   }
 }

@@ -29,32 +29,32 @@ extension Store {
     }
   }
 
-  /// Creates what is missing here; gives a remark for each object that cannot be made.
+  /// Creates what is missing here, in the open transaction; gives a remark for each object that
+  /// cannot be made.
   ///
   /// This is the one place where SQL from another node runs: on joining, from the member whose
   /// code the operator has typed. Each text must be a single CREATE statement.
-  package func create(_ objects: [SchemaObject]) throws(StoreError) -> [String] {
+  static func create(
+    _ objects: [SchemaObject], on connection: Connection
+  ) throws(SQLiteError) -> [String] {
     var remarks: [String] = []
-    try transaction {
-      for object in objects {
-        let exists = try connection.row(
-          "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE",
-          [.string(object.name)])
-        guard exists == nil, !TableSchema.isReserved(object.name) else { continue }
-        guard SQLText(object.sql).tokens.first?.isWord("CREATE") == true else {
-          remarks.append("\(object.name) was left out: it is no CREATE statement")
-          continue
-        }
-        do {
-          let statement = try connection.prepare(object.sql)
-          _ = try statement.step()
-        } catch let error as SQLiteError {
-          remarks.append("\(object.name) was left out: \(error.message)")
-        }
+    for object in objects {
+      let exists = try connection.row(
+        "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE",
+        [.string(object.name)])
+      guard exists == nil, !TableSchema.isReserved(object.name) else { continue }
+      guard SQLText(object.sql).tokens.first?.isWord("CREATE") == true else {
+        remarks.append("\(object.name) was left out: it is no CREATE statement")
+        continue
+      }
+      do throws(SQLiteError) {
+        _ = try connection.prepare(object.sql).step()
+      } catch {
+        // A full disk says nothing about the object, and may have ended the transaction.
+        guard error.isRefusal else { throw error }
+        remarks.append("\(object.name) was left out: \(error.message)")
       }
     }
-    schemaVersion = -1
-    try inspectSchema()
     return remarks
   }
 
@@ -79,4 +79,9 @@ extension Store {
     }
     return different
   }
+}
+
+extension SQLiteError {
+  /// The statement itself is at fault: it is wrong, breaks a constraint or is not allowed.
+  fileprivate var isRefusal: Bool { primary == 1 || primary == 23 || isConstraint }
 }
