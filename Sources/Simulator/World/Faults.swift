@@ -72,7 +72,7 @@ extension Faults.Kind {
   /// A chance for this kind: rare where it takes much away, frequent where it only delays.
   func rate(_ random: inout Seeded) -> Int {
     switch self {
-    case .loss, .duplication, .reordering: 1 + random.below(60)
+    case .loss, .duplication, .reordering: 1 + random.below(150)
     case .interruption: 5 + random.below(80)
     case .partition, .oneWay: 2 + random.below(20)
     case .slowness: 300 + random.below(650)
