@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check demo bench simulate nightly mutate install clean help
+.PHONY: setup build test check fuzz demo bench simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -18,6 +18,9 @@ check: setup ## what must hold before a commit: format, warnings, tests, three h
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	$(SWIFT) build --build-tests
 	@scripts/test.sh
+
+fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
+	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
 
 demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh

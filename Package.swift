@@ -9,6 +9,17 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// The readers that fuzzing feeds: tests as a rule, a program of libFuzzer's for `make fuzz`.
+let fuzzed: [Target.Dependency] = [
+  "Flotilla", "Store", "SQLite", "Replication", "Network", "CAvahi",
+]
+let fuzzing: Target =
+  Context.environment["FLOTILLA_FUZZ"] == nil
+  ? .testTarget(name: "FuzzTests", dependencies: fuzzed, swiftSettings: strict)
+  : .executableTarget(
+    name: "FlotillaFuzz", dependencies: fuzzed, path: "Tests/FuzzTests",
+    exclude: ["CorpusTests.swift", "Seeds.swift"], swiftSettings: strict)
+
 let package = Package(
   name: "flotilla",
   products: [
@@ -58,5 +69,6 @@ let package = Package(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
     .testTarget(name: "BadInputTests", dependencies: ["FlotillaCommand"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
+    fuzzing,
   ]
 )

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Feeds the readers of foreign bytes with what libFuzzer makes of the corpus; see docs/fuzzing.md.
+#
+#   fuzz.sh [--seconds N] [TARGET…]   each target, or those named, for N seconds (60)
+#   fuzz.sh --build                   only builds
+#   fuzz.sh --grow TARGET…            as the first, then keeps in the corpus what reaches new code
+#   fuzz.sh --repeat TARGET FILE      gives one file to a target
+#
+# Exit status 1 if an input was found that does harm: it lies in .build/fuzz/found/, and what
+# repeats it is printed.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+# The backtracer of a crashed program can hang where its output is a pipe.
+export SWIFT_BACKTRACE=enable=no
+# Stacks of every allocation cost a third of the time, and a large quarantine evicts the caches;
+# Swift's metadata is never freed.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=0:quarantine_size_mb=8:detect_leaks=0}
+
+place=.build/fuzz
+program=$place/release/FlotillaFuzz
+corpus=Tests/Fixtures/Corpus
+seconds=60
+grows=
+
+build() {
+  # The empty value is another package for SwiftPM: tests become a program.
+  FLOTILLA_FUZZ=build swift build -c release --scratch-path $place --product FlotillaFuzz \
+    --sanitize address --sanitize fuzzer -Xswiftc -enable-testing
+}
+
+# The longest input: what is long is slow, and finds little that is not found in short.
+length() {
+  case $1 in
+    merge | batch | session) echo 2048 ;;
+    code | address) echo 80 ;;
+    *) echo 512 ;;
+  esac
+}
+
+run() {
+  local target=$1 log=$place/log/$1 began ended status runs
+  mkdir -p "$place/found" "$place/log" "$place/made/$target"
+  times_used began
+  FLOTILLA_FUZZ=$target $program -max_total_time="$seconds" -max_len="$(length "$target")" \
+    -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$place/found/$target-" -print_final_stats=1 \
+    "$place/made/$target" "$corpus/$target" >"$log" 2>&1
+  status=$?
+  times_used ended
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  if ((status != 0)); then
+    echo "$target: an input that does harm:"
+    grep -E 'Fatal error|ERROR|SUMMARY' "$log" | head -n 5
+    sed -n "s|.*Test unit written to \(.*\)|repeat it with: scripts/fuzz.sh --repeat $target \1|p" \
+      "$log"
+    return 1
+  fi
+  awk -v t="$target" -v n="${runs:-0}" -v a="$began" -v b="$ended" 'BEGIN {
+    s = (b - a) > 0 ? b - a : 1
+    printf "%-8s %9d inputs, %7d a second of processor time\n", t, n, n / s }'
+}
+
+# Seconds of processor time of all that this script has waited for, into the variable named.
+times_used() {
+  times >$place/times
+  printf -v "$1" %s "$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, p, /[ms]/)
+    s += p[1] * 60 + p[2] } } END { print s }' $place/times)"
+}
+
+# Adds to the corpus what reaches code that nothing in it reaches.
+grow() {
+  FLOTILLA_FUZZ=$1 $program -merge=1 -max_len="$(length "$1")" "$corpus/$1" "$place/made/$1" \
+    >"$place/log/$1-merge" 2>&1
+}
+
+targets=()
+while (($# > 0)); do
+  case $1 in
+    --seconds) seconds=$2 && shift ;;
+    --build) build && exit ;;
+    --grow) grows=1 ;;
+    --repeat)
+      build >/dev/null && FLOTILLA_FUZZ=$2 ASAN_OPTIONS=detect_leaks=0 $program "$3"
+      exit
+      ;;
+    -*) sed -n '2,/^$/s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) targets+=("$1") ;;
+  esac
+  shift
+done
+((${#targets[@]} > 0)) || mapfile -t targets < <(ls $corpus)
+
+build || exit 1
+status=0
+for target in "${targets[@]}"; do
+  run "$target" || status=1
+  if [[ -n $grows ]]; then grow "$target"; fi
+done
+exit $status
