@@ -47,7 +47,8 @@ build() {
 # The longest input: what is long is slow, and finds little that is not found in short.
 length() {
   case $1 in
-    merge | batch | session) echo 2048 ;;
+    merge | batch) echo 2048 ;;
+    session) echo 256 ;;
     code | address) echo 80 ;;
     *) echo 512 ;;
   esac
@@ -57,8 +58,9 @@ run() {
   local target=$1 log=$place/log/$1 began ended status runs
   mkdir -p "$place/found" "$place/log" "$place/made/$target"
   times_used began
-  FLOTILLA_FUZZ=$target $(program "$target") -max_total_time="$seconds" -max_len="$(length "$target")" \
-    -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$place/found/$target-" -print_final_stats=1 \
+  FLOTILLA_FUZZ=$target $(program "$target") -max_total_time="$seconds" \
+    -max_len="$(length "$target")" -timeout=10 -rss_limit_mb=2048 \
+    -artifact_prefix="$place/found/$target-" -print_final_stats=1 \
     "$place/made/$target" "$corpus/$target" >"$log" 2>&1
   status=$?
   times_used ended
