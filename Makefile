@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash demo bench simulate nightly mutate install clean help
+.PHONY: setup build test check crash fuzz demo bench simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -22,6 +22,9 @@ check: setup ## what must hold before a commit: format, warnings, tests, three h
 crash: setup ## kill processes at 6,000 calls, or repeat one: make crash POINT=…
 	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5000) \
 	  --commands $(or $(COMMANDS),1000)) $(if $(SEED),--seed $(SEED))
+
+fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
+	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
 
 demo: build ## three hosts with real discovery on this machine, in a minute
 	@scripts/demo.sh

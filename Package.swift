@@ -9,6 +9,26 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// The readers that fuzzing feeds: tests as a rule, a program of libFuzzer's for `make fuzz`.
+///
+/// The program of the wire alone is faster: libFuzzer looks at all code after each input.
+let fuzzed: [Target.Dependency] = [
+  "Flotilla", "Store", "SQLite", "Replication", "Network", "CAvahi",
+]
+let fuzzing: Target =
+  switch Context.environment["FLOTILLA_FUZZ"] {
+  case nil: .testTarget(name: "FuzzTests", dependencies: fuzzed, swiftSettings: strict)
+  case "wire":
+    .executableTarget(
+      name: "FlotillaFuzz", dependencies: ["Replication"], path: "Tests/FuzzTests",
+      exclude: ["CorpusTests.swift", "Seeds.swift", "Targets/Node"],
+      swiftSettings: strict + [.define("WIRE")])
+  default:
+    .executableTarget(
+      name: "FlotillaFuzz", dependencies: fuzzed, path: "Tests/FuzzTests",
+      exclude: ["CorpusTests.swift", "Seeds.swift"], swiftSettings: strict)
+  }
+
 let package = Package(
   name: "flotilla",
   products: [
@@ -65,5 +85,6 @@ let package = Package(
       path: "Tests/CrashRunner", swiftSettings: strict),
     .testTarget(name: "CrashTests", dependencies: ["CrashRunner"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
+    fuzzing,
   ]
 )

@@ -11,6 +11,7 @@ package final class Connection {
   package let path: String
   let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
+  private static let mostStatements = 1_000
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
   /// `vfs` names another file system than the machine's, as `sqlite3_vfs_register` knows it.
@@ -62,7 +63,8 @@ package final class Connection {
 
   /// Lends a cached statement to `body`, with values bound, and resets it afterwards.
   ///
-  /// Only static SQL belongs here: the cache keeps every text that it has seen.
+  /// Only SQL of few texts belongs here. Which columns a row brings along its author decides, so
+  /// the cache is emptied before it grows without end.
   package func with<Result>(
     _ sql: String, _ values: [Value] = [],
     _ body: (Statement) throws(SQLiteError) -> Result
@@ -72,6 +74,7 @@ package final class Connection {
       statement = cached
     } else {
       statement = try Statement(sql, on: handle, persistent: true)
+      if statements.count >= Self.mostStatements { clearStatements() }
       if statements[sql] == nil { statements[sql] = statement }
     }
     statement.isInUse = true

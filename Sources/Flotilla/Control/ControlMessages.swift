@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a command asks of the running node, one JSON object on one line.
 enum ControlRequest: Codable, Sendable, Equatable {
   case status(all: Bool)
@@ -11,6 +13,12 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case stop(isLeaving: Bool)
   /// A starting `run` wants to take over from a process that only serves an invitation.
   case yield
+
+  /// Reads what came on the socket; nil if it is no request.
+  init?(line: [UInt8]) {
+    guard let request = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }
+    self = request
+  }
 }
 
 /// The answer: a body, or what went wrong.

@@ -105,7 +105,7 @@ actor ControlServer {
       }
       line += bytes
     }
-    return try? JSONDecoder().decode(ControlRequest.self, from: Data(line))
+    return ControlRequest(line: line)
   }
 }
 

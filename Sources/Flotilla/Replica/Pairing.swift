@@ -118,8 +118,13 @@ struct Pairing: Sendable {
     }
     await link.acceptLongFrames()
     var objects: [SchemaObject] = []
+    var bytes = 0
     for _ in 0..<admit.objects {
       guard case .schema(let object) = try await link.receive() else { throw unexpected(endpoint) }
+      bytes += object.sql.utf8.count
+      guard bytes <= Limits.schemaBytes else {
+        throw FlotillaError(.peer, "the schema that \(inviter.name) sends has no end")
+      }
       objects.append(object)
     }
     try? await link.send(.bye(Bye(.stopping, "paired")))

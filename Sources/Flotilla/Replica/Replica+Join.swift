@@ -95,7 +95,9 @@ extension Node {
       let bytes = receivedBytes
       if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
         lastSeen = (receivedRows, bytes)
-        progress(.copying(rows: Int(receivedRows), of: Int(max(rows, expectedRows)), bytes: bytes))
+        let total = max(rows, expectedRows)
+        progress(
+          .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
       }
       if let peer = peers[inviter.node], peer.session != nil, !peer.isReceiving,
         !peer.holds.isEmpty || rows == 0, position.frontier.covers(peer.holds),

@@ -44,6 +44,7 @@ extension Session {
     outgoing.isPeerKnown = true
     if have.asks { outgoing.isAsked = true }
     peerHolds(have.frontier, &directives)
+    guard state == .open else { return }
     considerExport(&directives, now)
     considerRepair(have, &directives, now)
   }

@@ -37,6 +37,15 @@ extension Session {
     guard incoming.phase == .idle else {
       return fail(Bye(.badMessage, "Begin inside an exchange"), &directives)
     }
+    let coming: Frontier =
+      switch begin.kind {
+      case .full(let covers): covers
+      case .push(let origin, _, let to): Frontier([origin: to])
+      case .repair: Frontier()
+      }
+    guard position.frontier.joined(merged).fits(beside: coming) else {
+      return fail(Bye(.badMessage, "Begin with too many origins"), &directives)
+    }
     incoming = Incoming(exchanges: incoming.exchanges + 1)
     incoming.phase = .receiving(begin)
     incoming.check = begin.kind.check(number: incoming.exchanges)
@@ -130,6 +139,7 @@ extension Session {
       peerHolds(Frontier([origin: to]), &directives)
     case .repair: break
     }
+    guard state == .open else { return }
     directives.append(.exchanged(sent: false, rows: incoming.rows))
   }
 }

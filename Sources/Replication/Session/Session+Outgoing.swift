@@ -53,6 +53,9 @@ extension Session {
 
   /// The peer has shown that it holds this.
   mutating func peerHolds(_ frontier: Frontier, _ directives: inout [Directive]) {
+    guard outgoing.peerFrontier.fits(beside: frontier) else {
+      return fail(Bye(.badMessage, "a frontier of too many origins"), &directives)
+    }
     outgoing.peerFrontier.join(frontier)
     outgoing.confirmed.join(frontier)
     directives.append(.peerHolds(outgoing.confirmed))

@@ -35,6 +35,12 @@ package struct Frontier: Sendable, Equatable {
     other.entries.allSatisfy { self[$0.key] >= $0.value }
   }
 
+  /// True if both together have no more origins than may travel.
+  package func fits(beside other: Frontier) -> Bool {
+    let more = other.entries.keys.count { entries[$0] == nil }
+    return entries.count + more <= Limits.frontierEntries
+  }
+
   /// The entries of this frontier that `other` does not reach.
   package func beyond(_ other: Frontier) -> Frontier {
     Frontier(entries.filter { $0.value > other[$0.key] })

@@ -58,18 +58,24 @@ package struct ByteReader {
   }
 
   package mutating func blob(_ what: String, limit: Int) throws(WireError) -> [UInt8] {
+    Array(try slice(what, limit: limit))
+  }
+
+  private mutating func slice(
+    _ what: String, limit: Int
+  ) throws(WireError) -> ArraySlice<UInt8> {
     let length = try uint(what)
     guard length <= UInt64(limit) else { throw WireError(.tooLong, what) }
     guard length <= UInt64(remaining) else { throw WireError(.truncated, what) }
     defer { position += Int(length) }
-    return Array(bytes[position..<position + Int(length)])
+    return bytes[position..<position + Int(length)]
   }
 
   /// Well-formed UTF-8 without NUL.
   package mutating func text(_ what: String, limit: Int = Limits.name) throws(WireError)
     -> String
   {
-    let content = try blob(what, limit: limit)
+    let content = try slice(what, limit: limit)
     guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
       throw WireError(.malformed, what)
     }

@@ -8,11 +8,13 @@ package struct FrameBuffer: Sendable {
   package init(limit: Int = Limits.greetingFrame) { self.limit = limit }
 
   package mutating func append(_ more: [UInt8]) {
-    if start > 0 {
-      bytes.removeFirst(start)
-      start = 0
+    bytes.removeFirst(start)
+    start = 0
+    if bytes.isEmpty {
+      bytes = more
+    } else {
+      bytes.append(contentsOf: more)
     }
-    bytes.append(contentsOf: more)
   }
 
   /// The next whole frame without its length, or nil if more bytes are needed.
@@ -20,7 +22,9 @@ package struct FrameBuffer: Sendable {
   /// A length of 0 or beyond the limit is refused before any memory is taken for it.
   package mutating func next() throws(WireError) -> [UInt8]? {
     guard bytes.count - start >= 4 else { return nil }
-    let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+    let length = bytes.withUnsafeBytes {
+      Int(UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: start, as: UInt32.self)))
+    }
     guard length > 0 else { throw WireError(.malformed, "a frame of length 0") }
     guard length <= limit else { throw WireError(.tooLong, "a frame of \(length) bytes") }
     guard bytes.count - start >= 4 + length else { return nil }

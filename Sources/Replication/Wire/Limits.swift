@@ -24,6 +24,10 @@ package enum Limits {
   package static let addresses = 16
   package static let members = 1_024
   package static let reason = 1_024
+  /// Objects that a joiner takes over, at most, ...
+  package static let schemaObjects = 65_536
+  /// ... and the bytes of their SQL together.
+  package static let schemaBytes = 64 << 20
   /// Longest SQL text of one schema object.
   package static let schemaText = 512 << 10
 }

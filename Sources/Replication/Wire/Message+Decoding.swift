@@ -124,6 +124,7 @@ extension Admit {
     self.nodeName = try reader.text("Admit")
     self.rows = try reader.uint("Admit")
     self.objects = try reader.uint("Admit")
+    guard objects <= UInt64(Limits.schemaObjects) else { throw WireError(.tooLong, "Admit") }
   }
 }
 

@@ -82,12 +82,13 @@ struct Shelf {
     var reader = ByteReader(bytes)
     var values: [(name: String, value: Replication.Value)] = []
     do {
-      let keyCount = Int(try reader.uint("shelf"))
+      let keyCount = try reader.uint("shelf")
+      guard keyCount <= UInt64(Limits.columns) else { return nil }
       for _ in 0..<(try reader.count("shelf", limit: Limits.columns)) {
         values.append((try reader.text("shelf"), try reader.value("shelf")))
       }
       let rest = reader.isAtEnd ? 0 : try reader.word("shelf")
-      return Entry(why: why, values: values, keyCount: keyCount, rest: rest)
+      return Entry(why: why, values: values, keyCount: Int(keyCount), rest: rest)
     } catch {
       return nil
     }

@@ -91,7 +91,7 @@ extension Store {
 
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
   private func moveFrontier(_ merge: Merge, last: Dot?) throws {
-    try origins.raise(to: merge.claim)
+    try raise(to: merge.claim)
     if let progress = merge.progress(after: last) {
       try saveProgress(of: merge.sender, progress)
     } else if case .full = merge.kind, merge.movesFrontier {
@@ -101,6 +101,15 @@ extension Store {
       if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
       try clearProgress(of: merge.sender)
     }
+  }
+
+  /// Raises the frontier; one that could not be told to anybody any more is refused.
+  private func raise(to frontier: Frontier) throws {
+    let mine = origins.frontier.joined(Frontier([own: 1]))
+    guard frontier.isEmpty || mine.fits(beside: frontier) else {
+      throw StoreError(.wire, "the frontier would have too many origins")
+    }
+    try origins.raise(to: frontier)
   }
 
   /// Applies rows in the order of their keys: half the cost of a random order.

@@ -106,6 +106,16 @@ struct SQLText {
     }
   }
 
+  /// True for one object's text as SQLite stores it: no TEMP, no schema's name, no other statement.
+  ///
+  /// "The text … is normalized": tables have lost a query that filled them
+  /// (sqlite.org/schematab.html), so a table with one is none that a replica has sent.
+  var isStoredObject: Bool {
+    guard tokens.count > 3, tokens[0].isWord("CREATE") else { return false }
+    if tokens[1].isWord("TABLE") { return tokens[3].isSymbol("(") }
+    return ["VIRTUAL", "INDEX", "UNIQUE", "VIEW", "TRIGGER"].contains { tokens[1].isWord($0) }
+  }
+
   /// True if a trigger with this text may abandon the triggers that run after it.
   var raisesIgnore: Bool {
     tokens.indices.dropLast(2).contains { index in

@@ -43,8 +43,8 @@ extension Store {
         "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE",
         [.string(object.name)])
       guard exists == nil, !TableSchema.isReserved(object.name) else { continue }
-      guard SQLText(object.sql).tokens.first?.isWord("CREATE") == true else {
-        remarks.append("\(object.name) was left out: it is no CREATE statement")
+      guard SQLText(object.sql).isStoredObject else {
+        remarks.append("\(object.name) was left out: it is no CREATE statement as stored")
         continue
       }
       do throws(SQLiteError) {
@@ -68,7 +68,7 @@ extension Store {
     var different: [String] = []
     for object in objects where object.kind == .table && !TableSchema.isReserved(object.name) {
       guard let mine = try TableSchema.read(object.name, on: local),
-        SQLText(object.sql).tokens.first?.isWord("CREATE") == true,
+        SQLText(object.sql).isStoredObject,
         (try? site.prepare(object.sql).step()) != nil,
         let theirs = try TableSchema.read(object.name, on: site)
       else { continue }

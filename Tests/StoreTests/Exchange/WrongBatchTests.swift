@@ -78,6 +78,21 @@ import Testing
     try expectRefusal(bytes + [0], end)
   }
 
+  @Test func `a frontier that nobody could be told is refused`() throws {
+    let replica = try replica()
+    let empty = Self.batch([])
+    func covering(_ first: UInt64) throws {
+      let origins = (first..<first + 16_384).map { (Origin(rawValue: $0), UInt64(1)) }
+      let covers = Frontier(Dictionary(uniqueKeysWithValues: origins))
+      _ = try replica.store.merge(
+        Merge(
+          sender: Identity(high: 9, low: 9), kind: .full(covers: covers), batches: [empty.bytes],
+          rowsBefore: 0, checkBefore: 0, end: empty.end, movesFrontier: true), at: replica.now)
+    }
+    #expect(throws: StoreError.self) { try covering(1_000) }
+    #expect(replica.store.position.frontier.entries.count == 1)
+  }
+
   @Test(arguments: [
     (TableShape(name: "t", keyCount: 2, columns: ["id", "v"]), 2),
     (TableShape(name: "t", keyCount: 1, columns: ["v", "id"]), 2),

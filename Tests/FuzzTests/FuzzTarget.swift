@@ -1,0 +1,53 @@
+/// Something that reads bytes from outside, with what must hold whatever they are.
+///
+/// A target traps if it does not hold: that is what libFuzzer and the tests look for.
+enum FuzzTarget: String, CaseIterable, Sendable {
+  /// A stream cut into frames, each read as a message.
+  case frame
+  /// One message, read and written again.
+  case message
+  /// A batch of rows, read and written again.
+  case batch
+  /// Values, made a canonical key and read again; and bytes that claim to be one.
+  case key
+  /// A session between a peer that sends anything and a shell that does its work in any order.
+  case session
+  /// An invitation code as somebody typed it.
+  case code
+  #if !WIRE
+    /// A row on the shelf, as it lies in the file.
+    case shelf
+    /// Batches merged into a small database.
+    case merge
+    /// The schema that a joiner takes over.
+    case schema
+    /// SQL text cut into tokens.
+    case sql
+    /// A request on the control socket.
+    case control
+    /// An address as a member or the operator gives it.
+    case address
+    /// The text of a service on the air.
+    case txt
+  #endif
+
+  func read(_ bytes: [UInt8]) {
+    switch self {
+    case .frame: readFrames(bytes)
+    case .message: readMessage(bytes)
+    case .batch: readBatch(bytes)
+    case .key: readKey(bytes)
+    case .session: readSession(bytes)
+    case .code: readCode(bytes)
+    #if !WIRE
+      case .shelf: readShelf(bytes)
+      case .merge: readMerge(bytes)
+      case .schema: readSchema(bytes)
+      case .sql: readSQL(bytes)
+      case .control: readRequest(bytes)
+      case .address: readAddress(bytes)
+      case .txt: readTXT(bytes)
+    #endif
+    }
+  }
+}

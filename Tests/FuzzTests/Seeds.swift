@@ -1,0 +1,154 @@
+import Replication
+
+@testable import Flotilla
+@testable import Store
+
+/// Inputs to start from: what nodes really say.
+extension FuzzTarget {
+  var seeds: [[UInt8]] {
+    switch self {
+    case .frame:
+      Seeds.messages.flatMap { [$0.frame + [0], $0.frame + [7]] }
+        + [Seeds.messages.prefix(6).flatMap(\.frame) + [0]]
+    case .message: Seeds.messages.map { Array($0.frame.dropFirst(4)) }
+    case .batch: Seeds.batches
+    case .key: Seeds.values.map { [0] + $0 } + Seeds.values.map { [0b0110] + $0 }
+    case .shelf: Seeds.shelf
+    case .session: Seeds.sessions
+    case .merge: Seeds.batches.map { Seeds.merge(0, $0, []) } + Seeds.merges
+    case .schema: Seeds.schemas.map { $0.flatMap { [UInt8($0.0)] + $0.1.utf8 + [0] } }
+    case .sql: Seeds.schemas.flatMap { $0.map { Array($0.1.utf8) } }
+    case .control: Seeds.requests.map { Array($0.utf8) }
+    case .code: ["0123-4567-89AB-CDEF-GHJK-WW", "k7qf m2xd"].map { Array($0.utf8) }
+    case .address:
+      ["192.168.1.2:7391", "[fe80::1%eth0]:7391", "::1", "host.name.:80"].map { Array($0.utf8) }
+    case .txt: [Array("\u{6}v=1\u{4}a=b".utf8), Array("\u{B}k=f9585,aaa\u{0}\u{2}=x".utf8)]
+    }
+  }
+}
+
+enum Seeds {
+  static let origins = [Origin(rawValue: 20), Origin(rawValue: 1 << 63)]
+  static let frontier = Frontier([origins[0]: 3, origins[1]: 1 << 40])
+
+  static var messages: [Message] {
+    let node = Identity(high: 0x0123_4567, low: 20)
+    return [
+      .hello(SessionDriver.hello(node: node)),
+      .have(Have(frontier: frontier, frontierHash: 1, rootDigest: 2, resume: frontier)),
+      .begin(Begin(.full(covers: frontier), rows: 2)), .rows(batches[0]), .part([1, 2]),
+      .end(End(rows: 2, check: 9)), .pause(End(rows: 300, check: 9)), .ping(clock: 1_000),
+      .begin(Begin(.push(origin: origins[0], from: 2, to: 3), rows: 1)),
+      .begin(Begin(.repair, rows: 1)), .pong(echo: -1, clock: 1_800_000_000_000),
+      .members([Member(node: node, name: "desk", addresses: ["192.168.1.2:7391"])]),
+      .buckets(Buckets(frontierHash: 1, digest: Digest())),
+      .join(Join(code: "0123-4567-89AB-CDEF-GHJK-WW", name: "laptop")),
+      .admit(Admit(site: node, siteName: "site", nodeName: "laptop", rows: 3, objects: 1)),
+      .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
+      .bye(Bye(.stopping, "the node stops")),
+    ]
+  }
+
+  static let tables = [
+    TableShape(name: "t", keyCount: 1, columns: ["id", "v", "n"]),
+    TableShape(name: "pair", keyCount: 2, columns: ["a", "b"]),
+    TableShape(name: "firm", keyCount: 1, columns: ["k", "r"]),
+    TableShape(name: "secret", keyCount: 1, columns: ["name", "value", "more"]),
+    TableShape(name: "_flotilla_table", keyCount: 1, columns: ["name", "rule"]),
+  ]
+
+  static func text(_ text: String) -> Value { .text(Array(text.utf8)) }
+
+  static let rows: [(table: Int, content: WireRow.Content)] = [
+    (0, .values([.integer(1), text("b"), .integer(5)])),
+    (0, .values([.integer(2), text("a"), .null])), (0, .deleted(key: [.integer(1)])),
+    (1, .values([text("X"), .real(1)])), (1, .withheld(key: [text("x"), text("y")])),
+    (2, .values([text("k  "), .real(0.5)])), (2, .values([text("k"), .blob([0, 1])])),
+    (3, .values([text("k"), .null, .integer(-1)])), (4, .values([text("secret"), text("newest")])),
+    (4, .deleted(key: [text("T")])),
+  ]
+
+  static func batch(_ rows: [(table: Int, content: WireRow.Content)]) -> [UInt8] {
+    var writer = RowBatchWriter()
+    for (index, row) in rows.enumerated() {
+      let dot = Dot(origins[index % 2], UInt64(index + 1))
+      let isDeleted = if case .deleted = row.content { true } else { false }
+      let version = Version(
+        dot: dot, created: index % 3 == 0 ? Dot(origins[0], 1) : dot,
+        stamp: Stamp(rawValue: 1 << 61 + Int64(index)), hash: isDeleted ? 0 : 7,
+        isDeleted: isDeleted)
+      writer.add(tables[row.table], version, row.content)
+    }
+    return writer.bytes
+  }
+
+  static var batches: [[UInt8]] { [batch(rows)] + rows.map { batch([$0]) } }
+
+  static func merge(_ flags: UInt8, _ first: [UInt8], _ second: [UInt8]) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(flags)
+    writer.blob(first)
+    writer.raw(second)
+    return writer.bytes
+  }
+
+  /// Two exchanges of each pair of kinds, some after an edit here.
+  static var merges: [[UInt8]] {
+    let halves = (batch(Array(rows.prefix(5))), batch(Array(rows.suffix(5))))
+    return (UInt8(0)..<32).map { merge($0, halves.0, halves.1) }
+  }
+
+  static var values: [[UInt8]] {
+    rows.map { row in
+      var writer = ByteWriter()
+      for value in WireRow(table: 0, version: version, content: row.content).values {
+        writer.value(value)
+      }
+      return writer.bytes
+    } + [[0x13, 0xFE, 0x21, 0xBF, 0xE0, 0, 0, 0, 0, 0, 0, 0x30, 0x61, 0, 0xFF, 0]]
+  }
+
+  private static let version = Version(
+    dot: Dot(origins[0], 1), created: Dot(origins[0], 1), stamp: .zero, hash: 7, isDeleted: false)
+
+  static var shelf: [[UInt8]] {
+    [
+      Shelf.encode(
+        Shelf.Entry(
+          why: .table, values: [("id", .integer(1)), ("v", text("b")), ("n", .null)], keyCount: 1))
+    ]
+  }
+
+  /// Steps of `SessionDriver`: greetings, then exchanges of each kind both ways.
+  static let sessions: [[UInt8]] = [
+    [140, 1, 20, 145, 0, 0, 0, 3, 0, 2, 9, 1, 147, 148, 5, 149, 154, 30],
+    [1, 20, 4, 3, 7, 1, 2, 8, 40, 9, 141, 143, 1, 6, 1, 8, 5, 10, 141],
+    [1, 20, 5, 30, 0, 8, 9, 9, 141, 3, 1, 5, 0, 1, 12, 0, 13, 0, 11, 3],
+    [2, 14, 157, 15], [1, 20, 4, 0, 1, 1, 9, 7, 0xFF, 0xFF, 3, 7, 9, 8, 5, 9],
+    [1, 20, 146, 147, 148, 9, 0x80, 0x80, 8, 152, 149, 150, 1, 3, 4, 151],
+    [1, 20, 3, 1, 0, 0, 0, 147, 148, 9, 149], [0, 3, 8, 0x80, 0, 158],
+  ]
+
+  static let schemas: [[(Int, String)]] = [
+    [
+      (0, "CREATE TABLE t(id INTEGER PRIMARY KEY, \"v\"\"\" TEXT DEFAULT 'a''b', [n] INT)"),
+      (1, "CREATE UNIQUE INDEX i ON t(lower(v), n DESC) WHERE \"n\" > 0x1F AND n <> 1e-9"),
+      (2, "CREATE VIEW w AS SELECT * FROM t -- remark\n"),
+      (3, "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT RAISE(IGNORE); END"),
+    ],
+    [
+      (0, "CREATE TABLE p(a TEXT COLLATE NOCASE, b, c AS (a || b) STORED, PRIMARY KEY(a, b))"),
+      (0, "CREATE TABLE s(k TEXT PRIMARY KEY /* key */, r REAL NOT NULL DEFAULT -1.5) STRICT"),
+      (0, "CREATE TABLE c AS SELECT x'00' AS `a`, 1_000 AS b"),
+      (0, "CREATE VIRTUAL TABLE f USING fts5(body)"),
+    ],
+  ]
+
+  static let requests = [
+    #"{"status":{"all":true}}"#, #"{"sync":{"peer":"desk","milliseconds":30000}}"#,
+    #"{"wait":{"target":"a","all":false,"anchor":false,"milliseconds":9223372036854775807}}"#,
+    #"{"track":{"tables":["t"],"rule":"newest"}}"#, #"{"rule":{}}"#, #"{"unsent":{}}"#,
+    #"{"invite":{"milliseconds":-5,"role":"member"}}"#, #"{"stop":{"isLeaving":false}}"#,
+    #"{"yield":{}}"#, "[[[[[[",
+  ]
+}

@@ -1,0 +1,9 @@
+@testable import Store
+
+/// Reads an entry of the shelf and writes it again.
+func readShelf(_ bytes: [UInt8]) {
+  guard let entry = Shelf.decode(bytes, .table) else { return }
+  let again = Shelf.decode(Shelf.encode(entry), .table)
+  precondition(again?.values.map(\.value) == entry.values.map(\.value), "\(entry)")
+  precondition(again?.values.map(\.name) == entry.values.map(\.name), "\(entry)")
+}
