@@ -51,3 +51,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     }
   }
 }
+
+/// Ends the program if something does not hold; unlike `precondition` it says why, also optimised.
+func demand(_ holds: Bool, _ message: @autoclosure () -> String) {
+  if !holds { fatalError(message()) }
+}

@@ -27,7 +27,7 @@ func readMerge(_ bytes: [UInt8]) {
     try sandbox.expectWhole(since: tables)
     try expectLasting(store, sandbox)
   } catch {
-    preconditionFailure("\(error)")
+    fatalError("\(error)")
   }
 }
 
@@ -53,15 +53,15 @@ private func merge(_ bytes: [UInt8], kind: UInt8, _ store: Store) {
     // Refused; only edits of this replica's own may have been folded on the way.
     let own = store.own
     let others = store.position.frontier.beyond(before.frontier).entries.keys.filter { $0 != own }
-    precondition(others.isEmpty, "\(error) moved the frontier of \(others)")
+    demand(others.isEmpty, "\(error) moved the frontier of \(others)")
   }
 }
 
 /// What the store says is in the file, and all of it can be sent on.
 private func expectLasting(_ store: Store, _ sandbox: Sandbox) throws {
   let again = try Store(path: sandbox.path)
-  precondition(again.position.frontier == store.position.frontier, "another frontier")
-  precondition(again.position.digest == store.position.digest, "another digest")
+  demand(again.position.frontier == store.position.frontier, "another frontier")
+  demand(again.position.digest == store.position.digest, "another digest")
   let opened = try again.openExport(.above(Frontier()), at: Sandbox.now)
   reading: while true {
     switch try again.readExport(opened.id, at: Sandbox.now) {

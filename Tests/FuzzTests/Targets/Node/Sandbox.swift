@@ -59,9 +59,9 @@ struct Sandbox {
   /// The file is whole, and it has the tables that it had.
   func expectWhole(since schema: [String]) throws {
     let verdict = try Connection(path: path).rows("PRAGMA integrity_check").map { $0[0].string }
-    precondition(verdict == ["ok"], "\(verdict)")
+    demand(verdict == ["ok"], "\(verdict)")
     let now = try tables()
-    precondition(now == schema, "\(now) was \(schema)")
+    demand(now == schema, "\(now) was \(schema)")
   }
 
   /// Every object of the file but Flotilla's triggers, and who the replica is.

@@ -24,7 +24,7 @@ func readSchema(_ bytes: [UInt8]) {
       try Store.create(objects, on: store.connection)
     }
     let after = try sandbox.rows(own)
-    precondition(after == before, "tables of Flotilla's own have changed")
+    demand(after == before, "tables of Flotilla's own have changed")
     let connection = try Connection(path: sandbox.path)
     for object in try store.schemaObjects() where object.kind == .table {
       _ = try? Trackability.check(table: object.name, on: connection)
@@ -32,8 +32,8 @@ func readSchema(_ bytes: [UInt8]) {
     }
     _ = try? store.fold(at: Sandbox.now)
     let verdict = try sandbox.rows("PRAGMA quick_check")
-    precondition(verdict.count == 1, "\(verdict)")
+    demand(verdict.count == 1, "\(verdict)")
   } catch {
-    preconditionFailure("\(error)")
+    fatalError("\(error)")
   }
 }

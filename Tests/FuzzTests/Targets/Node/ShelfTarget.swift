@@ -4,6 +4,6 @@
 func readShelf(_ bytes: [UInt8]) {
   guard let entry = Shelf.decode(bytes, .table) else { return }
   let again = Shelf.decode(Shelf.encode(entry), .table)
-  precondition(again?.values.map(\.value) == entry.values.map(\.value), "\(entry)")
-  precondition(again?.values.map(\.name) == entry.values.map(\.name), "\(entry)")
+  demand(again?.values.map(\.value) == entry.values.map(\.value), "\(entry)")
+  demand(again?.values.map(\.name) == entry.values.map(\.name), "\(entry)")
 }

@@ -9,7 +9,7 @@ func readSQL(_ bytes: [UInt8]) {
   let text = SQLText(String(decoding: bytes, as: UTF8.self))
   var end = 0
   for token in text.tokens {
-    precondition(token.bytes.lowerBound >= end && !token.bytes.isEmpty, "\(token) after \(end)")
+    demand(token.bytes.lowerBound >= end && !token.bytes.isEmpty, "\(token) after \(end)")
     end = token.bytes.upperBound
   }
   _ = (text.collations, text.raisesIgnore)
@@ -20,7 +20,7 @@ func readSQL(_ bytes: [UInt8]) {
     _ = (text.mentions(in: part), text.text(part, columns: []))
     _ = text.parenthesised(from: part.lowerBound)
   }
-  precondition(parts.reduce(parts.count - 1) { $0 + $1.count } == inside.count, "\(parts)")
+  demand(parts.reduce(parts.count - 1) { $0 + $1.count } == inside.count, "\(parts)")
 }
 
 /// Reads a request; the times in it must be such that a clock can be added.
@@ -38,7 +38,7 @@ func readAddress(_ bytes: [UInt8]) {
   _ = try? Endpoint(parsing: text)
   guard let endpoint = try? Endpoint(parsing: text, defaultPort: 7_000) else { return }
   let again = try? Endpoint(parsing: endpoint.description)
-  precondition(again == endpoint, "\(endpoint) was read again as \(String(describing: again))")
+  demand(again == endpoint, "\(endpoint) was read again as \(String(describing: again))")
 }
 
 /// Reads the bytes as the data of a DNS TXT record, by way of Avahi's own parser.
@@ -47,6 +47,6 @@ func readTXT(_ bytes: [UInt8]) {
   guard avahi_string_list_parse(bytes, bytes.count, &list) == 0 else { return }
   defer { avahi_string_list_free(list) }
   let pairs = TXTRecord(copying: list).pairs
-  precondition(pairs.count <= 16, "\(pairs.count) pairs")
-  precondition(pairs.allSatisfy { $0.key.utf8.count + $0.value.utf8.count < 256 }, "\(pairs)")
+  demand(pairs.count <= 16, "\(pairs.count) pairs")
+  demand(pairs.allSatisfy { $0.key.utf8.count + $0.value.utf8.count < 256 }, "\(pairs)")
 }

@@ -9,10 +9,10 @@ func readKey(_ bytes: [UInt8]) {
   let kinds: [KeyCollation] = [.binary, .nocase, .rtrim]
   let collations = values.indices.map { kinds[(Int(bytes[0]) >> ($0 % 4 * 2)) % 3] }
   guard let key = Key(values, collations: collations) else {
-    precondition(values.contains(.null), "no key of \(values)")
+    demand(values.contains(.null), "no key of \(values)")
     return
   }
-  guard let read = key.values else { preconditionFailure("\(key) of \(values) cannot be read") }
-  precondition(Key(read, collations: collations) == key, "\(key) is not canonical")
-  precondition(read.count == values.count, "\(values) became \(read)")
+  guard let read = key.values else { fatalError("\(key) of \(values) cannot be read") }
+  demand(Key(read, collations: collations) == key, "\(key) is not canonical")
+  demand(read.count == values.count, "\(values) became \(read)")
 }

@@ -76,24 +76,24 @@ struct SessionDriver {
   /// Whatever happened, nothing has grown without bound, and time goes on.
   func check() {
     let (incoming, outgoing) = (session.incoming, session.outgoing)
-    precondition(incoming.pieces.count <= Limits.row + Limits.frame, "pieces")
-    precondition(incoming.stagedBytes <= Limits.wholeBytes, "\(incoming.stagedBytes) staged")
-    precondition(incoming.staged.count <= Limits.wholeRows, "\(incoming.staged.count) staged")
+    demand(incoming.pieces.count <= Limits.row + Limits.frame, "pieces")
+    demand(incoming.stagedBytes <= Limits.wholeBytes, "\(incoming.stagedBytes) staged")
+    demand(incoming.staged.count <= Limits.wholeRows, "\(incoming.staged.count) staged")
     for frontier in [outgoing.peerFrontier, outgoing.confirmed, outgoing.resume, session.merged] {
-      precondition(frontier.entries.count <= 2 * Limits.frontierEntries, "a frontier")
+      demand(frontier.entries.count <= 2 * Limits.frontierEntries, "a frontier")
     }
-    precondition(outgoing.repair.count <= 2 * Digest.bucketCount, "buckets to repair")
-    precondition(directives.count <= 10 + given / 1_000, "\(directives.count) directives")
+    demand(outgoing.repair.count <= 2 * Digest.bucketCount, "buckets to repair")
+    demand(directives.count <= 10 + given / 1_000, "\(directives.count) directives")
     for case .send(let message) in directives {
-      precondition(message.frame.count <= Limits.frame + 4, "a long frame")
+      demand(message.frame.count <= Limits.frame + 4, "a long frame")
     }
     let closed = directives.filter { if case .closed = $0 { true } else { false } }
-    precondition(closed.count <= 1, "closed twice")
-    precondition(closed.isEmpty || session.state == .closed, "closed in \(session.state)")
+    demand(closed.count <= 1, "closed twice")
+    demand(closed.isEmpty || session.state == .closed, "closed in \(session.state)")
     var later = session
     let due = max(now.uptime, session.deadline)
     guard due != .max else { return }
     _ = later.receive(.tick, at: Instant(uptime: due, wall: now.wall))
-    precondition(later.deadline > due, "a tick at \(due) does not move the deadline")
+    demand(later.deadline > due, "a tick at \(due) does not move the deadline")
   }
 }

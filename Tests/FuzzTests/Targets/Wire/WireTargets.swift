@@ -22,18 +22,18 @@ func readMessage(_ bytes: [UInt8]) {
   guard let message = try? Message(frame: bytes) else { return }
   let frame = message.frame
   // Numbers may be written longer than necessary, so the bytes can differ; the message cannot.
-  precondition(frame.count <= bytes.count + 4, "\(message) has grown")
+  demand(frame.count <= bytes.count + 4, "\(message) has grown")
   let again = try? Message(frame: Array(frame.dropFirst(4)))
-  precondition(again == message, "\(message) was read again as \(String(describing: again))")
+  demand(again == message, "\(message) was read again as \(String(describing: again))")
 }
 
 func readBatch(_ bytes: [UInt8]) {
   guard let batch = try? RowBatch(bytes: bytes) else { return }
   var writer = RowBatchWriter()
   for row in batch.rows { writer.add(batch.tables[row.table], row.version, row.content) }
-  precondition(writer.check == batch.check, "the check of \(batch) differs")
+  demand(writer.check == batch.check, "the check of \(batch) differs")
   // Tables that no row uses, or that are there twice, are not written again.
   let again = try? RowBatch(bytes: writer.bytes)
-  precondition(again?.rows.map(\.content) == batch.rows.map(\.content), "rows of \(batch)")
-  precondition(again?.rows.map(\.version) == batch.rows.map(\.version), "versions of \(batch)")
+  demand(again?.rows.map(\.content) == batch.rows.map(\.content), "rows of \(batch)")
+  demand(again?.rows.map(\.version) == batch.rows.map(\.version), "versions of \(batch)")
 }
