@@ -21,12 +21,12 @@ let fuzzing: Target =
   case "wire":
     .executableTarget(
       name: "FlotillaFuzz", dependencies: ["Replication"], path: "Tests/FuzzTests",
-      exclude: ["CorpusTests.swift", "Seeds.swift", "Targets/Node"],
+      exclude: ["CorpusTests.swift", "FuzzingTests.swift", "Seeds.swift", "Targets/Node"],
       swiftSettings: strict + [.define("WIRE")])
   default:
     .executableTarget(
       name: "FlotillaFuzz", dependencies: fuzzed, path: "Tests/FuzzTests",
-      exclude: ["CorpusTests.swift", "Seeds.swift"], swiftSettings: strict)
+      exclude: ["CorpusTests.swift", "FuzzingTests.swift", "Seeds.swift"], swiftSettings: strict)
   }
 
 let package = Package(

@@ -19,6 +19,9 @@ without_starts() {
     { print; fflush() }'
 }
 
+# So long is each reader of the wire fed by libFuzzer.
+export FLOTILLA_FUZZ_SECONDS=${FLOTILLA_FUZZ_SECONDS:-3}
+
 # Schedules by the ten thousand need the optimiser.
 swift build -c release --product FlotillaSimulator &&
   FLOTILLA_SIMULATOR=$(swift build -c release --show-bin-path)/FlotillaSimulator &&

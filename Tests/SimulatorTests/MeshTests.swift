@@ -18,7 +18,7 @@ import Testing
     let wasQuiet = world.settle()
     #expect(wasQuiet)
     let before = world.messages
-    world.write(0)
+    for _ in 0..<3 { world.write(0) }
     world.fold(0)
     let isQuiet = world.settle()
     #expect(isQuiet)

@@ -13,8 +13,8 @@ final class Mischief {
   private var hasFailed = false
 
   init(_ faults: Faults, _ random: Seeded) {
-    // A piece of work makes some ten calls.
-    crash = (faults[.crash] + faults[.powerCut] + 9) / 10
+    // There are many pieces of work, each of some ten calls.
+    crash = (faults[.crash] + faults[.powerCut] + 39) / 40
     interleaving = faults[.interleaving]
     kinds = [DiskProcess.Fate.full, .failed].filter {
       faults[$0 == .full ? .diskFull : .ioError] > 0

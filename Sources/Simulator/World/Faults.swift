@@ -76,7 +76,7 @@ extension Faults.Kind {
     case .interruption: 5 + random.below(80)
     case .partition, .oneWay: 2 + random.below(20)
     case .slowness: 300 + random.below(650)
-    case .crash, .powerCut: 2 + random.below(30)
+    case .crash, .powerCut: 20 + random.below(200)
     case .diskFull, .ioError: 1 + random.below(20)
     case .clockStep, .noClock: 2 + random.below(20)
     case .clockDrift: 1_000

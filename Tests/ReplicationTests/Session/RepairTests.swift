@@ -65,7 +65,8 @@ import Testing
     #expect(
       it.feed(.exportOpened(covers: Self.held, rows: 2)).sent == [.begin(Begin(.repair, rows: 2))])
     it.feed(.exported(batch: [1], rows: 2, check: 4))
-    #expect(it.feed(.exportDone).sent == [
+    #expect(
+      it.feed(.exportDone).sent == [
         .end(End(rows: 2, check: 4 &+ Begin.Kind.repair.check(number: 1)))
       ])
     #expect(it.hear(.buckets(theirs)) == [.openExport(.buckets([3, 200]))])
