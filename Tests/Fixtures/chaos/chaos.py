@@ -38,8 +38,6 @@ def missing():
 
 def found(field):
     """A site of five nodes."""
-    for host in HOSTS:
-        field.clock(host, "+0")
     db = sqlite3.connect(field.home(1) / "site.db")
     db.executescript("PRAGMA journal_mode = WAL;" + SCHEMA)
     db.close()
@@ -96,9 +94,20 @@ def settle(field):
                    and status["parked"] == 0 for status in said.values())
 
     if not until(SYNC_SECONDS, in_sync):
-        states = "\n".join(f"host {host}: {status}" for host, status in said.items())
+        states = "\n".join(f"host {host}: {brief(status)}" for host, status in said.items())
         raise Broken(f"not in sync after {SYNC_SECONDS} s:\n{states}")
     return time.monotonic() - start
+
+
+def brief(status):
+    """What a node says of itself and of those with whom it is not in sync."""
+    if "error" in status:
+        return status["error"]
+    others = [f"{peer['node']} {peer['state']}, behind by {peer['behind_rows']} rows, "
+              f"{peer['behind_seconds']:.0f} s, at {peer['address']}"
+              for peer in status["peers"] if peer["state"] != "in-sync"]
+    return "; ".join([f"in sync: {status['in_sync']}, parked: {status['parked']}, "
+                      f"peers: {len(status['peers'])}", *others])
 
 
 def check(field):
@@ -130,6 +139,11 @@ def run(seed, seconds):
     field = Field(os.environ["FLOTILLA_LAB"], seed, seconds)
     try:
         found(field)
+        for host, offset in Schedule.clocks(seed).items():
+            field.clock(host, offset)
+        for host in HOSTS:
+            field.kill(host)
+            field.start(host)
         for writer in range(len(WRITERS)):
             field.start_writer(writer)
         happen(field, seed, seconds)

@@ -8,8 +8,8 @@ import pathlib
 import signal
 import subprocess
 
-from plan import WRITERS, transactions
 from history import History
+from plan import HOSTS, WRITERS, transactions
 
 HERE = pathlib.Path(__file__).resolve().parent
 LAN = HERE.parent.parent.parent / "scripts" / "lan.sh"
@@ -21,20 +21,23 @@ class Broken(Exception):
     """The test has failed, and why."""
 
 
-def clock(home):
-    """The environment of a program whose clock is wrong by what the file `clock` in home says.
+def clocked(offset):
+    """Starts a program with a clock that is wrong by an offset as libfaketime writes it.
 
-    Uptime stays right, as it does where somebody sets a clock, and so do the times of files.
+    Uptime stays right, as it does where somebody sets a clock, and so do the times of files. The
+    offset stays the same for the life of a process: under libfaketime a wait for a semaphore with
+    a time limit, as Dispatch does it, spins once the offset has changed.
     """
     library = next(pathlib.Path("/usr/lib").glob(f"*/{FAKETIME}"))
-    return [f"LD_PRELOAD={library}", f"FAKETIME_TIMESTAMP_FILE={home}/clock", "NO_FAKE_STAT=1",
-            "FAKETIME_CACHE_DURATION=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+    return ["env", f"LD_PRELOAD={library}", f"FAKETIME={offset}", "NO_FAKE_STAT=1",
+            "FAKETIME_DONT_FAKE_MONOTONIC=1"]
 
 
 class Field:
     def __init__(self, lab, seed, seconds):
         self.lab = pathlib.Path(lab)
         self.nodes, self.writers, self.others = {}, {}, []
+        self.clocks = dict.fromkeys(HOSTS, "+0")
         # More than a writer gets done, even if it never has to wait.
         self.plans = [transactions(seed, writer, seconds * 12) for writer in range(len(WRITERS))]
 
@@ -50,8 +53,8 @@ class Field:
 
     def at(self, host, *words, limit=30):
         """A program on a host, with the clock of that host: (status, output)."""
-        words = [LAN, "exec", str(host), "timeout", "-k", "2", str(limit), "env",
-                 *clock(self.home(host)), *words]
+        words = [LAN, "exec", str(host), "timeout", "-k", "2", str(limit),
+                 *clocked(self.clocks[host]), *words]
         done = subprocess.run(words, capture_output=True, text=True, timeout=limit + 10)
         return done.returncode, done.stdout.strip() or done.stderr.strip()
 
@@ -85,7 +88,7 @@ class Field:
 
     def start(self, host):
         self.nodes[host] = self.spawn(
-            host, "node", ["env", *clock(self.home(host)), "flotilla", "run", "site.db"])
+            host, "node", [*clocked(self.clocks[host]), "flotilla", "run", "site.db"])
 
     def kill(self, host):
         node = self.nodes.pop(host)
@@ -125,9 +128,7 @@ class Field:
             self.lan("unmute", host, *ones)
 
     def clock(self, host, offset):
-        new = self.home(host) / "clock.new"
-        new.write_text(offset + "\n")
-        new.rename(self.home(host) / "clock")
+        self.clocks[host] = offset
 
     def restart_avahi(self, host):
         # It takes a while, and nothing else waits for it.
@@ -143,9 +144,9 @@ class Field:
         first = self.history(writer).last + 1
         words = [LANGUAGES[language], f"{HERE}/writer.{language}", "site.db", f"{name}.plan",
                  f"{name}.history", str(first)]
-        clocked = ["env", *clock(self.home(host))]
+        start = clocked(self.clocks[host])
         # What a shell forks would take the library's shared memory with it when it ends.
-        words = words + clocked if language == "sh" else clocked + words
+        words = words + start if language == "sh" else start + words
         self.writers[writer] = self.spawn(host, name, words)
 
     def kill_writer(self, writer):

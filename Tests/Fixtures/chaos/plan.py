@@ -18,7 +18,7 @@ OWN_KEYS, SHARED_KEYS, SLOTS, PARTS = 12, 10, 3, 5
 # Host and language of every writer; two hosts have two, which also meet in one file.
 WRITERS = [(1, "py"), (1, "sh"), (2, "pl"), (3, "tcl"), (3, "py"), (4, "sh"), (5, "tcl")]
 HOSTS = range(1, 6)
-# As libfaketime writes them. Before 2020 our stamps cannot go: -9y is there for that.
+# As libfaketime writes them. Stamps begin with 2020, so -9y is below all of them.
 CLOCKS = ["+0", "-9y", "-3y", "-26h", "-3h", "-40", "+90", "+5h", "+31h", "+2y", "+20y"]
 
 
@@ -116,15 +116,17 @@ class Schedule:
     def __init__(self, seed, seconds):
         self.dice, self.seconds = random.Random(f"{seed}/schedule"), seconds
         self.events, self.busy = [], {}
-        for host in self.dice.sample(HOSTS, 4):
-            self.events.append((0, "clock", (host, self.dice.choice(CLOCKS[1:]))))
-        kinds = [self.crash, self.pause, self.cut, self.mute, self.split, self.writer,
-                 self.clock, self.avahi]
+        kinds = [self.crash, self.pause, self.cut, self.mute, self.split, self.writer, self.avahi]
         now = 1.0
         while now < seconds - 1:
-            self.dice.choices(kinds, [5, 2, 4, 4, 2, 3, 2, 1])[0](now)
+            self.dice.choices(kinds, [5, 2, 4, 4, 2, 4, 1])[0](now)
             now += self.dice.uniform(0.2, 2.0)
         self.events.sort(key=lambda event: event[0])
+
+    @staticmethod
+    def clocks(seed):
+        """The offset of every host's clock at first."""
+        return dict(zip(HOSTS, random.Random(f"{seed}/clocks").sample(CLOCKS, len(HOSTS))))
 
     def during(self, now, longest, break_it, mend_it, *arguments, of=None):
         """Breaks something and mends it a while later, unless it is broken already."""
@@ -140,6 +142,7 @@ class Schedule:
     def crash(self, now):
         host = self.host()
         self.during(now, 8, "kill", "start", host, of=("node", host))
+        self.clock(now, host)
 
     def pause(self, now):
         host = self.host()
@@ -159,10 +162,14 @@ class Schedule:
                     of="neighbours")
 
     def writer(self, now):
-        self.during(now, 3, "kill-writer", "start-writer", self.dice.randrange(len(WRITERS)))
+        writer = self.dice.randrange(len(WRITERS))
+        self.during(now, 3, "kill-writer", "start-writer", writer)
+        self.clock(now, WRITERS[writer][0])
 
-    def clock(self, now):
-        self.events.append((now, "clock", (self.host(), self.dice.choice(CLOCKS))))
+    def clock(self, now, host):
+        """Sets a clock now and then; what starts on that host from now on has it."""
+        if self.dice.random() < 0.5:
+            self.events.append((now, "clock", (host, self.dice.choice(CLOCKS))))
 
     def avahi(self, now):
         self.during(now, 5, "restart-avahi", "nothing", self.host())

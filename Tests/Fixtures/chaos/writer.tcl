@@ -1,8 +1,7 @@
 # usage: tclsh writer.tcl DB PLAN HISTORY FIRST: see writer.py
 package require sqlite3
 
-# `after` waits for a moment of the clock, for ever if that is set back. What is started here needs
-# no wrong clock.
+# `after` waits for a moment of the clock. What is started here needs no wrong clock.
 unset -nocomplain env(LD_PRELOAD)
 
 lassign $argv path plan history first
