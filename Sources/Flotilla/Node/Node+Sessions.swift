@@ -124,8 +124,10 @@ extension Node {
   }
 
   private func hears(_ session: PeerSession, holds frontier: Frontier) async {
+    // Two connections may bring its words in another order than it said them.
+    let isOnly = mesh.connection(besides: session.id) == nil
     update(session) {
-      $0.holds = frontier
+      if isOnly { $0.holds = frontier } else { $0.holds.join(frontier) }
       $0.hasSpoken = true
     }
     noteEqual(session)
