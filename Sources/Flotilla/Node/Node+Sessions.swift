@@ -76,8 +76,13 @@ extension Node {
     if !isDropped {
       record.name = hello.name
       record.session = session
-      // What it says in either of two connections is its word.
-      if mesh.connection(besides: session.id) == nil { record.hasSpoken = false }
+      // What it says in either of two connections is its word; one that gives way to this one
+      // brings nothing any more.
+      if mesh.connection(besides: session.id) == nil {
+        record.hasSpoken = false
+        record.isReceiving = false
+        record.expected = 0
+      }
       record.seen = Uptime.wall
       peers[hello.node] = record
     }
@@ -160,6 +165,7 @@ extension Node {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
       peers[peer.node]?.session = left
       peers[peer.node]?.isReceiving = false
+      peers[peer.node]?.expected = 0
       peers[peer.node]?.seen = Uptime.wall
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
         syncs[round]?.parts[peer.node]?.error = bye.reason

@@ -2,7 +2,7 @@
 """Five nodes and seven writers while everything goes wrong, drawn from a seed; then what is left.
 
 usage: chaos.py can                 exit 0 if what it needs is there, else say what is missing
-       chaos.py SEED SECONDS        in the lab $FLOTILLA_LAB of five hosts, flotilla in $FLOTILLA_BIN
+       chaos.py SEED SECONDS        in the lab $FLOTILLA_LAB of five hosts, with $FLOTILLA_BIN
 
 Exit status 0 if, after all is mended, the nodes get in sync, their replicas are equal and sound,
 and hold what the writers were told: no acknowledged write is lost, nothing is there that nobody
@@ -135,6 +135,12 @@ def check(field):
     return compared.stdout.strip()
 
 
+def special(folder, names):
+    """What cannot be copied: sockets and such."""
+    paths = {name: pathlib.Path(folder, name) for name in names}
+    return [name for name, path in paths.items() if not (path.is_file() or path.is_dir())]
+
+
 def run(seed, seconds):
     field = Field(os.environ["FLOTILLA_LAB"], seed, seconds)
     try:
@@ -153,11 +159,7 @@ def run(seed, seconds):
     except (Broken, subprocess.SubprocessError) as failure:
         kept = pathlib.Path(tempfile.mkdtemp(prefix=f"chaos-{seed}."))
         for host in HOSTS:
-            shutil.copytree(field.home(host), kept / f"h{host}", symlinks=True,
-                            ignore=lambda folder, names: [
-                                name for name in names
-                                if not (pathlib.Path(folder, name).is_file()
-                                        or pathlib.Path(folder, name).is_dir())])
+            shutil.copytree(field.home(host), kept / f"h{host}", symlinks=True, ignore=special)
         print(f"chaos of seed {seed}, {seconds} s: {failure}\nthe hosts' files are in {kept}")
         return 1
     finally:

@@ -93,7 +93,8 @@ class Transaction:
 
     def parcel(self):
         """All parts of one slot at once: some written, the others gone."""
-        slot, size = text(f"{self.writer}/{self.dice.randrange(SLOTS)}"), self.dice.randint(0, PARTS)
+        slot = text(f"{self.writer}/{self.dice.randrange(SLOTS)}")
+        size = self.dice.randint(0, PARTS)
         for part in self.dice.sample(range(PARTS), PARTS):
             key = (slot, str(part))
             self.put("parcel", key) if part < size else self.remove("parcel", key)
