@@ -5,6 +5,7 @@
 #   lan.sh up N [OWNER]        make N hosts, print the lab's folder; gone when process OWNER ends
 #   lan.sh exec K CMD…         run CMD on host K, in its home folder
 #   lan.sh cut K | heal K      pull host K's cable, put it back (no packet says so to anybody)
+#   lan.sh mute K J… | unmute K J…  lose what host K sends to hosts J, one way; put that right
 #   lan.sh restart-avahi K     stop and start host K's avahi-daemon
 #   lan.sh crash K             cut the power of host K: every process on it is killed
 #   lan.sh down                end all processes of the lab and remove its folder
@@ -49,6 +50,8 @@ lan_hold() {
   read -r pid _ </proc/self/stat
   if [[ $kind == host ]]; then
     mount -t proc proc /proc && mount -t tmpfs tmpfs /run || exit 1
+    # Shared memory is named by process ids, which hosts have in common.
+    mount -t tmpfs tmpfs /dev/shm || exit 1
     mkdir -p -m 755 /run/dbus /run/avahi-daemon
     mkdir -p -m 700 /run/user
     mount --bind "${place%/*}/passwd" /etc/passwd && mount --bind "${place%/*}/group" /etc/group
@@ -106,6 +109,33 @@ lan_exec() {
 
 lan_cut() { lan_enter_lan ip link set "v$1" down; }
 lan_heal() { lan_enter_lan ip link set "v$1" up; }
+
+# The addresses of the hosts given, one a line.
+lan_addresses() {
+  local j
+  for j in "$@"; do
+    lan_enter_host "$j" ip -o address show dev eth0 | awk '{ sub("/.*", "", $4); print $4 }'
+  done
+}
+
+# What host K sends to the others goes to a hardware address that nobody has; what is sent to all
+# (discovery) still arrives. "lladdr: the link layer address of the neighbour", "permanent: the
+# neighbour entry is valid forever" (ip-neighbour(8)): no answer to a question for it changes it.
+lan_mute() {
+  local k=$1 address
+  shift
+  lan_addresses "$@" | while read -r address; do
+    echo "neighbour replace $address lladdr 02:de:ad:00:00:01 nud permanent dev eth0"
+  done | lan_enter_host "$k" ip -force -batch -
+}
+
+lan_unmute() {
+  local k=$1 address
+  shift
+  lan_addresses "$@" | while read -r address; do
+    echo "neighbour delete $address dev eth0"
+  done | lan_enter_host "$k" ip -force -batch -
+}
 
 lan_write_settings() {
   cat >"$FLOTILLA_LAB/bus.conf" <<'END'
@@ -274,7 +304,7 @@ lan_main() {
   case $command in
     can) lan_can ;;
     up) lan_up "$@" && echo "$FLOTILLA_LAB" ;;
-    exec | cut | heal | crash | down) "lan_$command" "$@" ;;
+    exec | cut | heal | mute | unmute | crash | down) "lan_$command" "$@" ;;
     restart-avahi) lan_restart_avahi "$@" ;;
     _hold) lan_hold "$@" ;;
     _watch) lan_watch "$@" ;;

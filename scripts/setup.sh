@@ -26,6 +26,9 @@ sqlite3             sqlite3
 python3             python3
 curl                curl
 libfaketime         /usr/lib/*/faketime/libfaketime.so.1
+libdbd-sqlite3-perl /usr/lib/*/perl5/*/DBD/SQLite.pm
+tcl                 tclsh
+libsqlite3-tcl      /usr/lib/tcltk/sqlite3/pkgIndex.tcl
 util-linux          nsenter
 '
 

@@ -6,7 +6,7 @@ struct Entry {
   static func main() async {
     // A peer or a pipe that goes away is an error of one write, not the end of the program.
     signal(SIGPIPE, SIG_IGN)
-    let words = Array(CommandLine.arguments.dropFirst())
+    let words = Array(ProcessArguments.all.dropFirst())
     let status = await Program.flotilla.run(words, output: .standard)
     exit(status.rawValue)
   }

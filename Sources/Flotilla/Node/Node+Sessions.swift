@@ -76,7 +76,13 @@ extension Node {
     if !isDropped {
       record.name = hello.name
       record.session = session
-      record.hasSpoken = false
+      // What it says in either of two connections is its word; one that gives way to this one
+      // brings nothing any more.
+      if mesh.connection(besides: session.id) == nil {
+        record.hasSpoken = false
+        record.isReceiving = false
+        record.expected = 0
+      }
       record.seen = Uptime.wall
       peers[hello.node] = record
     }
@@ -123,8 +129,10 @@ extension Node {
   }
 
   private func hears(_ session: PeerSession, holds frontier: Frontier) async {
+    // Two connections may bring its words in another order than it said them.
+    let isOnly = mesh.connection(besides: session.id) == nil
     update(session) {
-      $0.holds = frontier
+      if isOnly { $0.holds = frontier } else { $0.holds.join(frontier) }
       $0.hasSpoken = true
     }
     noteEqual(session)
@@ -154,10 +162,12 @@ extension Node {
     waitingToPull.removeAll { $0.id == session.id }
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
-      peers[peer.node]?.session = nil
+      let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
+      peers[peer.node]?.session = left
       peers[peer.node]?.isReceiving = false
+      peers[peer.node]?.expected = 0
       peers[peer.node]?.seen = Uptime.wall
-      for round in syncs.keys where !isDone(peer.node, in: round) {
+      for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
         syncs[round]?.parts[peer.node]?.error = bye.reason
       }
       if bye.code != .duplicate {
@@ -200,7 +210,7 @@ extension Node {
   }
 
   func peer(of session: PeerSession) -> PeerRecord? {
-    peers.values.first { $0.session?.id == session.id }
+    mesh.node(of: session.id).flatMap { peers[$0] }
   }
 
   private func update(_ session: PeerSession, _ change: (inout PeerRecord) -> Void) {

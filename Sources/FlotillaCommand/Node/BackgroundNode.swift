@@ -40,7 +40,7 @@ struct BackgroundNode {
     environment[Readiness.variable] = String(childEnd)
     let pairs = environment.map { "\($0.key)=\($0.value)" }
     var child: pid_t = 0
-    let code = withCStrings([CommandLine.arguments[0]] + words) { arguments in
+    let code = withCStrings([ProcessArguments.all[0]] + words) { arguments in
       withCStrings(pairs) { variables in
         posix_spawn(&child, executable, &actions, &attributes, arguments, variables)
       }

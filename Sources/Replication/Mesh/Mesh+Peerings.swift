@@ -44,6 +44,16 @@ extension Mesh {
 }
 
 extension Mesh {
+  /// The node at the other end of a connection.
+  package func node(of id: ConnectionID) -> Identity? { peerings[id]?.node }
+
+  /// The newest other connection to the node at the other end of this one.
+  ///
+  /// A node that has dialled twice ends one of the two, and its peer learns only then which.
+  package func connection(besides id: ConnectionID) -> ConnectionID? {
+    peerings.values.filter { $0.node == peerings[id]?.node && $0.id != id }.map(\.id).max()
+  }
+
   /// True while an address of this node is being dialled.
   package func isDialling(_ node: Identity) -> Bool {
     candidates.values.contains { $0.node == node && $0.isDialling }

@@ -22,6 +22,21 @@ import Testing
     }
   }
 
+  @Test func `who was dialled twice knows the other connection until one ends`() {
+    let now = Instant(uptime: 1_000, wall: 0)
+    let peer = Identity(high: 0, low: 2)
+    var mesh = Mesh(node: Identity(high: 0, low: 1))
+    for id in [UInt64(5), 4] {
+      let hello = Samples.hello(node: peer, run: 1)
+      #expect(mesh.receive(.opened(id, hello, dialled: nil), at: now) == [])
+    }
+    #expect(mesh.node(of: 4) == peer && mesh.node(of: 5) == peer)
+    #expect(mesh.connection(besides: 4) == 5)
+    _ = mesh.receive(.closed(4), at: now)
+    #expect(mesh.node(of: 4) == nil && mesh.connection(besides: 4) == nil)
+    #expect(mesh.connection(besides: 5) == nil)
+  }
+
   static func orders(_ count: Int) -> [[Int]] {
     guard count > 0 else { return [[]] }
     return orders(count - 1).flatMap { order in
