@@ -33,6 +33,9 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
 
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
   package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
+  /// The row cannot stand in its table: a constraint, or a text where the key is a rowid
+  /// ("SQLITE_MISMATCH", sqlite.org/rescode.html).
+  package var refusesRow: Bool { isConstraint || primary == SQLITE_MISMATCH }
   package var isFull: Bool { primary == SQLITE_FULL }
   package var isReadOnly: Bool { primary == SQLITE_READONLY }
   package var isNotADatabase: Bool { primary == SQLITE_NOTADB }

@@ -8,7 +8,7 @@ func brokenConstraint(
     try body()
     return nil
   } catch {
-    guard error.isConstraint else { throw error }
+    guard error.refusesRow else { throw error }
     return error.message
   }
 }

@@ -57,7 +57,7 @@ extension Store {
       return nil
     } catch {
       guard derivation.installed > 0, !error.isBusy, !error.isFull else {
-        guard error.isConstraint else { throw error }
+        guard error.refusesRow else { throw error }
         return error.message
       }
       let first = error

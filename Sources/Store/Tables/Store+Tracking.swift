@@ -125,8 +125,9 @@ extension Store {
         try compare(table.id)
       }
     }
-    // What came before its table was tracked, or before its columns were there, fits by now.
-    for table in tables.tracked { try unpack(table, why: [.table, .columns]) }
+    // What came before its table was tracked, or before its columns were there, fits by now, and
+    // what broke a constraint of the old schema perhaps as well.
+    for table in tables.tracked { try unpack(table, why: [.table, .columns, .constraint]) }
     try renewDerived()
     schemaVersion = try connection.schemaVersion()
   }

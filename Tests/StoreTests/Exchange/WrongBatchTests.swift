@@ -108,14 +108,6 @@ import Testing
     try expectRefusal(deletes, endOfDeletes)
   }
 
-  @Test func `the key of a table with one column must be an integer where it is the rowid`() throws
-  {
-    let (bytes, end) = Self.batch([
-      (Self.t, .values([.integer(2), .null])), (Self.t, .values([.text([0x7A]), .null])),
-    ])
-    try expectRefusal(bytes, end)
-  }
-
   @Test func `key columns without names are only taken without other columns`() throws {
     let nameless = TableShape(name: "t", keyCount: 1, columns: ["0", "v"])
     let (bytes, end) = Self.batch([(nameless, .values([.integer(1), .null]))])
