@@ -60,8 +60,7 @@ struct World<Replica: SimulatedReplica> {
     story.tell(line())
   }
 
-  /// Uses the replica of a node and looks at what it did. An error ends what was under way, and
-  /// perhaps the process: then nil.
+  /// Uses the replica of a node and looks at what it did.
   mutating func use<Result>(
     _ node: Int, _ body: (inout Replica, Instant) throws -> Result
   ) throws -> Result {
