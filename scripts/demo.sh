@@ -132,6 +132,11 @@ good "the newer edit stands everywhere"
 
 step "What the nodes say"
 on 1 flotilla wait clinic.db --for all --timeout 20s
+# That the files are equal shows a moment before the nodes have told each other so.
+for ((i = 0; i < 50; i++)); do
+  lan_exec 1 timeout -k 2 10 flotilla status clinic.db >/dev/null 2>&1 </dev/null && break
+  sleep 0.1
+done
 on 1 flotilla status clinic.db
 
 step "Good night"
