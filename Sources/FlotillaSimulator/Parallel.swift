@@ -10,10 +10,11 @@ enum Parallel {
     for job in 0..<UInt64(request.jobs) where job * share < request.count {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      process.arguments = [
-        request.name, "--first", "\(request.first + job * share)",
-        "--seeds", "\(min(share, request.count - job * share))",
-      ]
+      process.arguments =
+        [
+          request.name, "--first", "\(request.first + job * share)",
+          "--seeds", "\(min(share, request.count - job * share))",
+        ] + request.options
       do {
         try process.run()
       } catch {

@@ -86,6 +86,19 @@ struct Request {
     }
   }
 
+  /// What holds for every seed, as it was said.
+  var options: [String] {
+    var options: [String] = []
+    if let steps { options += ["--steps", "\(steps)"] }
+    if !without.isEmpty {
+      options += ["--without", without.map { "\($0)" }.joined(separator: ",")]
+    }
+    if isTold { options.append("--tell") }
+    if shrinks { options.append("--shrink") }
+    if stops { options.append("--stop") }
+    return options
+  }
+
   /// The plan of one seed.
   func plan(_ depth: Run.Depth, _ seed: UInt64) -> Run.Plan {
     var plan = Run.Plan(depth, seed: seed)

@@ -31,8 +31,8 @@ extension Application {
   ) throws {
     let sql = "SELECT sql FROM sqlite_schema WHERE name = '\(table.name)'"
     let definition = (try connection.scalar(sql).string ?? "").drop { $0 != "(" }
-    let added = (extra[table.name] ?? []).map { String($0.prefix { $0 != " " }) }
-    let columns = (table.key.map(\.column) + table.columns + added).joined(separator: ", ")
+    let columns = (table.key.map(\.column) + table.columns + added(to: table))
+      .joined(separator: ", ")
     story.tell("node-\(number) copies \(table.name) where \(condition)")
     try connection.execute(
       """

@@ -10,8 +10,7 @@ extension Application {
     for table in tables {
       let key = table.key.map(\.column)
       let common = table.columns + table.generated
-      let added = (extra[table.name] ?? []).map { String($0.prefix { $0 != " " }) }
-      let columns = key + common + added
+      let columns = key + common + added(to: table)
       try connection.with("SELECT \(columns.joined(separator: ", ")) FROM \(table.name)") {
         (statement) throws(SQLiteError) in
         while try statement.step() {
