@@ -41,10 +41,12 @@ let package = Package(
     .systemLibrary(name: "CSQLite"),
     .systemLibrary(name: "CAvahi"),
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "COpenSSL"),
     .target(name: "Replication", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: strict),
-    .target(name: "Network", dependencies: ["CAvahi", "CLinux"], swiftSettings: strict),
+    .target(
+      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL"], swiftSettings: strict),
     .target(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
       swiftSettings: strict),

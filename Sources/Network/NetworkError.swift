@@ -23,10 +23,23 @@ package struct NetworkError: Error, Sendable, Hashable, CustomStringConvertible 
     case invalidAddress
     /// What was to be announced does not fit into a record.
     case invalidAdvertisement
+    /// The peer has not proved that it may talk to us.
+    case untrusted
+    /// The peer does not talk to us.
+    case refusedByPeer(Refusal)
+    /// What came is no TLS, or no TLS as nodes speak it.
+    case notTLS
     /// The task was cancelled.
     case cancelled
     /// Any other error of the system, by its number.
     case system(Int32)
+  }
+
+  /// Why a peer does not talk to us, as far as it says so.
+  package enum Refusal: Sendable, Hashable {
+    case unknown
+    case revoked
+    case other
   }
 
   package let code: Code

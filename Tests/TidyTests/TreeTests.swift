@@ -8,7 +8,7 @@ import Testing
     "Replication": [],
     "SQLite": ["CSQLite", "Glibc"],
     "Store": ["SQLite", "Replication", "Glibc"],
-    "Network": ["CAvahi", "CLinux", "Glibc", "Dispatch", "Foundation"],
+    "Network": ["CAvahi", "CLinux", "COpenSSL", "Glibc", "Dispatch", "Foundation"],
     "Flotilla": [
       "Store", "SQLite", "Replication", "Network", "CLinux", "Foundation", "Glibc", "Dispatch",
       "Synchronization",
@@ -22,7 +22,7 @@ import Testing
   ]
 
   /// How often code may vouch for what the compiler cannot check. Lower it when one goes.
-  static let unchecked = ["SQLite": 1, "Network": 1]
+  static let unchecked = ["SQLite": 1, "Network": 3]
 
   @Test func `the tree is found`() {
     #expect(Tree.sources.count > 10)

@@ -61,6 +61,13 @@ package struct ByteReader {
     Array(try slice(what, limit: limit))
   }
 
+  /// Exactly `count` bytes without a length before them.
+  package mutating func raw(_ what: String, count: Int) throws(WireError) -> [UInt8] {
+    guard remaining >= count else { throw WireError(.truncated, what) }
+    defer { position += count }
+    return Array(bytes[position..<position + count])
+  }
+
   private mutating func slice(
     _ what: String, limit: Int
   ) throws(WireError) -> ArraySlice<UInt8> {

@@ -1,0 +1,54 @@
+#pragma once
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+// What OpenSSL offers as macros, which Swift does not see.
+
+/// TLS 1.3 and nothing else.
+static inline int flotilla_ssl_only_tls13(SSL_CTX *context) {
+  return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION)
+      && SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION);
+}
+
+static inline int flotilla_ssl_set_groups(SSL_CTX *context, const char *list) {
+  return (int)SSL_CTX_set1_groups_list(context, list);
+}
+
+static inline int flotilla_ssl_set_signature_algorithms(SSL_CTX *context, const char *list) {
+  return (int)SSL_CTX_set1_sigalgs_list(context, list);
+}
+
+static inline void flotilla_ssl_set_limits(SSL_CTX *context, long certificates) {
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_max_cert_list(context, certificates);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION
+                                   | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  // Buffers of idle connections are given back.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+}
+
+static inline void flotilla_ssl_set_owner(SSL_CTX *context, void *owner) {
+  SSL_CTX_set_app_data(context, owner);
+}
+
+static inline void *flotilla_ssl_owner(const SSL *connection) {
+  return SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection));
+}
+
+static inline size_t flotilla_bio_pending(BIO *bio) { return BIO_ctrl_pending(bio); }
+
+static inline int flotilla_error_is(unsigned long error, int reason) {
+  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == reason;
+}
+
+/// The number of the alert that the peer has sent, if that was the error; else -1.
+static inline int flotilla_alert(unsigned long error) {
+  if (ERR_GET_LIB(error) != ERR_LIB_SSL) return -1;
+  int reason = ERR_GET_REASON(error);
+  return reason > SSL_AD_REASON_OFFSET ? reason - SSL_AD_REASON_OFFSET : -1;
+}

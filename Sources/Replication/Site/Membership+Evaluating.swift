@@ -1,0 +1,120 @@
+/// What the statements amount to: a function of the set alone.
+extension Membership {
+  /// In the order of which a later statement replaces an earlier one.
+  private typealias Dated = (identity: Identity, statement: SiteStatement)
+
+  func evaluate() -> Roll {
+    let dated = statements.map { (identity: $0.key, statement: $0.value.statement) }.sorted {
+      ($0.statement.time, $0.identity) < ($1.statement.time, $1.identity)
+    }
+    var roll = Roll()
+    let roots = dated.filter { $0.statement.issuer == site }
+    admit(roots, to: &roll)
+    let admins = Set(roll.entries.values.filter { $0.role == .admin }.map(\.node))
+    end(roots, mayEnd: { _ in true }, in: &roll)
+    leave(dated.filter { admins.contains($0.statement.issuer) }, in: &roll)
+    let standing = admins.reduce(into: Set<Identity>()) { standing, admin in
+      standing.formUnion(self.standing(of: admin, dated, roll))
+    }
+    let valid = dated.filter {
+      standing.contains($0.identity) || $0.statement.issuer == site
+    }
+    let byAdmins = valid.filter { $0.statement.issuer != site }
+    // No admin stands above another one.
+    admit(byAdmins.filter { !admins.contains(subject(of: $0.statement)) }, to: &roll)
+    end(byAdmins, mayEnd: { !admins.contains($0) }, in: &roll)
+    leave(dated.filter { !admins.contains($0.statement.issuer) }, in: &roll)
+    describe(valid, in: &roll)
+    return roll
+  }
+
+  private func subject(of statement: SiteStatement) -> Identity {
+    switch statement.kind {
+    case .admit(let key, _): notary.digest(key)
+    case .introduce(let node, _, _), .grant(let node, _, _), .revoke(let node, _): node
+    case .leave: statement.issuer
+    }
+  }
+
+  private func admit(_ dated: [Dated], to roll: inout Roll) {
+    for (_, statement) in dated {
+      guard case .admit(let key, let role) = statement.kind else { continue }
+      let node = notary.digest(key)
+      roll.entries[node] = Roll.Entry(
+        node: node, key: key, role: role, admittedBy: statement.issuer, since: statement.time)
+    }
+  }
+
+  /// The first ending counts.
+  private func end(_ dated: [Dated], mayEnd: (Identity) -> Bool, in roll: inout Roll) {
+    for (_, statement) in dated {
+      guard case .revoke(let node, _) = statement.kind, mayEnd(node) else { continue }
+      if roll.entries[node]?.ending == nil {
+        roll.entries[node]?.ending = .revoked(by: statement.issuer, at: statement.time)
+      }
+    }
+  }
+
+  private func leave(_ dated: [Dated], in roll: inout Roll) {
+    for (_, statement) in dated where statement.kind == .leave {
+      if roll.entries[statement.issuer]?.ending == nil {
+        roll.entries[statement.issuer]?.ending = .left(at: statement.time)
+      }
+    }
+  }
+
+  /// What an admin has issued that counts: everything while it is one. A thief of its key could
+  /// date a statement back, but not put it in front of one that the revocation names.
+  private func standing(of admin: Identity, _ dated: [Dated], _ roll: Roll) -> Set<Identity> {
+    let own = dated.filter { $0.statement.issuer == admin }
+    guard let ending = roll.entries[admin]?.ending else { return Set(own.map(\.identity)) }
+    var heads: [Identity] = []
+    switch ending {
+    case .revoked:
+      for (_, statement) in dated where statement.issuer == site {
+        if case .revoke(admin, let named) = statement.kind { heads += named }
+      }
+    case .left: heads = own.filter { $0.statement.kind == .leave }.map(\.identity)
+    }
+    let previous = Dictionary(
+      uniqueKeysWithValues: own.map { ($0.identity, $0.statement.previous) })
+    var standing: Set<Identity> = []
+    for head in heads {
+      var next = head
+      while let before = previous[next], standing.insert(next).inserted { next = before }
+    }
+    return standing
+  }
+
+  /// Names and rights. Of two members of one name the later gets the next free number.
+  private func describe(_ dated: [Dated], in roll: inout Roll) {
+    for (_, statement) in dated {
+      switch statement.kind {
+      case .introduce(let node, let name, let words):
+        roll.entries[node]?.name = name
+        roll.entries[node]?.words = words
+      case .grant(let node, let table, let right):
+        roll.entries[node]?.rights[table.foldedForNames] = right
+      default: break
+      }
+    }
+    var taken: Set<String> = []
+    let inOrder = roll.members.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
+    for entry in inOrder {
+      let name = JoinerName.free(entry.name, beside: taken)
+      taken.insert(name)
+      roll.entries[entry.node]?.name = name
+    }
+  }
+}
+
+/// The name of a node that joins.
+package enum JoinerName {
+  /// The wished name, or that with the next free number.
+  package static func free(_ name: String, beside names: Set<String>) -> String {
+    guard names.contains(name) else { return name }
+    var number = 2
+    while names.contains("\(name)-\(number)") { number += 1 }
+    return "\(name)-\(number)"
+  }
+}

@@ -1,0 +1,59 @@
+/// Who belongs to the site, as the signed statements have it.
+package struct Roll: Sendable, Equatable {
+  /// Why a member is none any more.
+  package enum Ending: Sendable, Equatable {
+    case revoked(by: Identity, at: Int64)
+    case left(at: Int64)
+  }
+
+  /// A node that is, or was, a member.
+  package struct Entry: Sendable, Equatable {
+    package var node: Identity
+    package var key: [UInt8]
+    package var role: Role
+    /// Who admitted it: an admin, or the site's root.
+    package var admittedBy: Identity
+    /// By the clock of who admitted it, ms since 1970.
+    package var since: Int64
+    package var name = ""
+    package var words = ""
+    package var rights: [String: Right] = [:]
+    package var ending: Ending?
+
+    package var isMember: Bool { ending == nil }
+
+    /// What it may do with a table, whose name may be written in any case of ASCII letters.
+    package func right(to table: String) -> Right {
+      let general: Right = role == .reader ? .read : .write
+      return rights[table.foldedForNames] ?? general
+    }
+
+    /// Whether it may read and write everything, so that what it passes on of others may be
+    /// believed and its frontier tells what it holds.
+    package var isWhole: Bool { role > .reader && rights.values.allSatisfy { $0 == .write } }
+    /// Whether every table may be sent to it.
+    package var readsAll: Bool { rights.values.allSatisfy { $0 >= .read } }
+  }
+
+  package internal(set) var entries: [Identity: Entry] = [:]
+
+  package init() {}
+
+  package func member(_ node: Identity) -> Entry? {
+    entries[node].flatMap { $0.isMember ? $0 : nil }
+  }
+
+  package var members: [Entry] {
+    entries.values.filter(\.isMember).sorted { $0.node < $1.node }
+  }
+
+  /// Everybody who was admitted once.
+  package var everybody: [Entry] { entries.values.sorted { $0.node < $1.node } }
+}
+
+extension String {
+  /// As SQLite compares names: capital ASCII letters are small ones.
+  package var foldedForNames: String {
+    String(decoding: utf8.map { 0x41...0x5A ~= $0 ? $0 + 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,182 @@
+import Replication
+import Testing
+
+@Suite("The members of a site")
+struct MembershipTests {
+  private let site = TestSite.withTwoAdmins
+
+  @Test("are admitted by admins, who are admitted by the root")
+  func admission() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    #expect(site.role(of: TestSite.first) == .admin)
+    #expect(site.role(of: TestSite.ward) == .writer)
+    #expect(site.role(of: TestSite.desk) == nil)
+    let entry = site.membership.roll.entries[TestSite.ward.identity]
+    #expect(entry?.admittedBy == TestSite.first.identity)
+  }
+
+  @Test("admit nobody themselves unless they are admins")
+  func memberAdmits() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .anchor), by: TestSite.first)
+    let hash = site.membership.hash
+    for kind: SiteStatement.Kind in [
+      .admit(key: TestSite.thief.key, role: .writer),
+      .introduce(node: TestSite.ward.identity, name: "boss", words: ""),
+      .grant(node: TestSite.ward.identity, table: "a", right: .write),
+      .revoke(node: TestSite.first.identity, heads: []),
+    ] {
+      site.say(kind, by: TestSite.ward)
+      site.say(kind, by: TestSite.thief)
+    }
+    #expect(site.membership.hash == hash)
+    #expect(site.membership.roll.everybody.count == 3)
+  }
+
+  @Test("become admins by the root alone, and are ended as admins by the root alone")
+  func adminsAmongThemselves() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .admin), by: TestSite.first)
+    site.say(.revoke(node: TestSite.second.identity, heads: []), by: TestSite.first)
+    site.say(.admit(key: TestSite.second.key, role: .reader), by: TestSite.first)
+    #expect(site.role(of: TestSite.ward) == nil)
+    #expect(site.role(of: TestSite.second) == .admin)
+    site.say(.revoke(node: TestSite.second.identity, heads: []), by: TestSite.root)
+    #expect(site.role(of: TestSite.second) == nil)
+  }
+
+  @Test("are the same in whatever order and in however many pieces the statements arrive")
+  func order() {
+    var site = site
+    let both = [TestSite.ward, TestSite.desk]
+    for (admin, node) in zip([TestSite.first, TestSite.second], both) {
+      site.say(.admit(key: node.key, role: .writer), by: admin)
+      site.say(.introduce(node: node.identity, name: "bed", words: "a b c d"), by: admin)
+      site.say(.grant(node: node.identity, table: "Bills", right: .none), by: admin)
+    }
+    site.say(.grant(node: both[0].identity, table: "bills", right: .read), by: TestSite.second)
+    site.say(.revoke(node: both[1].identity, heads: []), by: TestSite.first)
+    site.say(
+      .revoke(
+        node: TestSite.second.identity,
+        heads: site.membership.heads(of: TestSite.second.identity)), by: TestSite.root)
+    let all = site.membership.all
+    for seed in 0..<200 {
+      var random = Seeded(UInt64(seed))
+      var other = TestSite()
+      // Each piece alone may lack what it rests on, so all is told until nothing is new.
+      var rest = all.shuffled(using: &random)
+      while other.membership.hash != site.membership.hash {
+        let before = other.membership.hash
+        for piece in stride(from: 0, to: rest.count, by: 1 + seed % 5) {
+          _ = other.membership.unite(Array(rest[piece..<min(rest.count, piece + 1 + seed % 5)]))
+        }
+        rest.shuffle(using: &random)
+        if before == other.membership.hash { break }
+      }
+      #expect(other.membership.roll == site.membership.roll, "seed \(seed)")
+    }
+    #expect(site.membership.roll.entries[both[0].identity]?.right(to: "BILLS") == .read)
+    #expect(site.membership.roll.entries[both[1].identity]?.isMember == false)
+  }
+
+  @Test("keep what two admins do at once")
+  func twoAtOnce() {
+    var (left, right) = (site, site)
+    left.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    right.say(.admit(key: TestSite.desk.key, role: .reader), by: TestSite.second)
+    let (mine, yours) = (left.membership.all, right.membership.all)
+    #expect(left.membership.unite(yours).count == 1)
+    #expect(right.membership.unite(mine).count == 1)
+    #expect(left.membership.roll == right.membership.roll)
+    #expect(left.membership.hash == right.membership.hash)
+    #expect(left.role(of: TestSite.ward) == .writer && left.role(of: TestSite.desk) == .reader)
+  }
+
+  @Test("stay when the admin that admitted them is revoked, but its thief admits nobody")
+  func revokedAdmin() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    let before = site
+    site.say(
+      .revoke(
+        node: TestSite.first.identity, heads: site.membership.heads(of: TestSite.first.identity)),
+      by: TestSite.root)
+    #expect(site.role(of: TestSite.ward) == .writer)
+    // Dated back, behind nothing, and as if it came after the admission.
+    let admission = site.membership.all.last { $0.statement.issuer == TestSite.first.identity }
+    let previous = admission.map { site.membership.identity(of: $0) } ?? .none
+    for (place, time) in [(Identity.none, Int64(-5)), (previous, 3), (.none, 9_999)] {
+      let forged = TestSite.sign(
+        SiteStatement(
+          site: site.membership.site, issuer: TestSite.first.identity, previous: place,
+          time: time, kind: .admit(key: TestSite.thief.key, role: .writer)), by: TestSite.first)
+      var late = site
+      _ = late.membership.unite([forged])
+      #expect(late.role(of: TestSite.thief) == nil)
+      // Whoever heard of the forgery first comes to the same end.
+      var early = before
+      _ = early.membership.unite([forged])
+      #expect(early.role(of: TestSite.thief) == .writer)
+      _ = early.membership.unite(site.membership.all)
+      #expect(early.role(of: TestSite.thief) == nil)
+      #expect(early.role(of: TestSite.ward) == .writer)
+    }
+  }
+
+  @Test("do not return once they are revoked, whatever is said or replayed")
+  func revokedStaysOut() {
+    var site = site
+    let admission = site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    site.say(.revoke(node: TestSite.ward.identity, heads: []), by: TestSite.second)
+    #expect(site.role(of: TestSite.ward) == nil)
+    #expect(site.membership.unite([admission]).isEmpty)
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    #expect(site.role(of: TestSite.ward) == nil)
+    let ending = site.membership.roll.entries[TestSite.ward.identity]?.ending
+    guard case .revoked(TestSite.second.identity, _) = ending else {
+      Issue.record("ended as \(String(describing: ending))")
+      return
+    }
+  }
+
+  @Test("leave by their own word alone")
+  func leaving() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .reader), by: TestSite.first)
+    site.say(.admit(key: TestSite.desk.key, role: .reader), by: TestSite.first)
+    let forged = SiteStatement(
+      site: site.membership.site, issuer: TestSite.ward.identity, previous: .none, time: 50,
+      kind: .leave)
+    #expect(site.membership.unite([TestSite.sign(forged, by: TestSite.desk)]).isEmpty)
+    site.say(.leave, by: TestSite.ward, at: Limits.clock)
+    #expect(site.role(of: TestSite.ward) == nil && site.role(of: TestSite.desk) == .reader)
+    // The time that a leaver writes keeps nobody from signing.
+    #expect(site.membership.draft(.leave, by: TestSite.first.identity, at: 7).time < 1_000)
+  }
+
+  @Test("of one name are told apart by a number, the later one")
+  func names() {
+    var site = site
+    for (node, admin) in [(TestSite.ward, TestSite.first), (TestSite.desk, TestSite.second)] {
+      site.say(.admit(key: node.key, role: .writer), by: admin)
+      site.say(.introduce(node: node.identity, name: "bed", words: ""), by: admin)
+    }
+    #expect(site.membership.roll.entries[TestSite.ward.identity]?.name == "bed")
+    #expect(site.membership.roll.entries[TestSite.desk.identity]?.name == "bed-2")
+  }
+
+  @Test("prove their admission to one who knows nothing but the site's key")
+  func credential() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    site.say(.introduce(node: TestSite.ward.identity, name: "ward", words: ""), by: TestSite.first)
+    for node in [TestSite.ward, TestSite.first] {
+      var stranger = TestSite()
+      _ = stranger.membership.unite(site.membership.credential(of: node.identity))
+      #expect(stranger.role(of: node) == site.role(of: node))
+    }
+    #expect(site.membership.credential(of: TestSite.thief.identity) == [])
+  }
+}
