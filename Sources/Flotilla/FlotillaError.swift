@@ -10,6 +10,10 @@ public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible
     public static let notADatabase = Code("not-a-database")
     /// The file or its folder cannot be written.
     public static let readOnly = Code("read-only")
+    /// Others can read what is secret.
+    public static let permissions = Code("permissions")
+    /// This node may not do that, or is no member any more.
+    public static let notAllowed = Code("not-allowed")
     /// The disk is full.
     public static let diskFull = Code("disk-full")
     /// Another program kept the file locked for too long.

@@ -17,11 +17,12 @@ struct Program: Sendable {
     commands: [
       Init.command, Join.command, Invite.command, Run.command, Stop.command, Status.command,
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
-      Rule.command, Doctor.command, Leave.command,
+      Rule.command, Members.command, Revoke.command, SiteKey.export, SiteKey.import,
+      Doctor.command, Leave.command,
     ],
     laterCommands: [
-      "anchor", "members", "conflicts", "grant", "revoke", "forget", "export-site-key",
-      "import-site-key", "clock", "verify", "schema", "changes", "completions",
+      "anchor", "conflicts", "grant", "forget", "clock", "verify", "schema", "changes",
+      "completions",
     ])
 }
 

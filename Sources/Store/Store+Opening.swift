@@ -9,15 +9,22 @@ extension Store {
     package var node: Identity
     package var nodeName: String
     package var origin: Origin
+    /// The public key of the site's root; none in a site without keys.
+    package var rootKey: [UInt8]
+    /// What was signed about the members, as it is stored.
+    package var statements: [SignedStatement]
 
     package init(
-      site: Identity, siteName: String, node: Identity, nodeName: String, origin: Origin
+      site: Identity, siteName: String, node: Identity, nodeName: String, origin: Origin,
+      rootKey: [UInt8] = [], statements: [SignedStatement] = []
     ) {
       self.site = site
       self.siteName = siteName
       self.node = node
       self.nodeName = nodeName
       self.origin = origin
+      self.rootKey = rootKey
+      self.statements = statements
     }
   }
 
@@ -91,6 +98,8 @@ extension Store {
     try meta.set(.siteName, .string(who.siteName))
     try meta.set(.node, .string(who.node.description))
     try meta.set(.nodeName, .string(who.nodeName))
+    try meta.set(.rootKey, .blob(who.rootKey))
+    try insert(who.statements, on: connection)
     try meta.set(.journalMode, .string(journalMode))
     try meta.set(.path, .string(path))
     try connection.run(

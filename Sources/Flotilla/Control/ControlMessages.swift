@@ -9,6 +9,9 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case untrack(tables: [String])
   case rule(table: String?, rule: String?)
   case invite(milliseconds: Int, role: String)
+  case members
+  case revoke(node: String)
+  case importSiteKey(seed: [UInt8])
   case unsent
   case stop(isLeaving: Bool)
   /// A starting `run` wants to take over from a process that only serves an invitation.

@@ -33,6 +33,14 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await invite(timeToLive: .milliseconds(milliseconds), role: role)
       }
+    case .members:
+      return await controlReply { () async throws(FlotillaError) in members() }
+    case .revoke(let node):
+      return await controlReply { () async throws(FlotillaError) in try await revoke(node) }
+    case .importSiteKey(let seed):
+      return await controlReply { () async throws(FlotillaError) in
+        try await importSiteKey(seed: seed)
+      }
     case .unsent:
       return await controlReply { () async throws(FlotillaError) in try await unsent() }
     case .stop(let isLeaving):

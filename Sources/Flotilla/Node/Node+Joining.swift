@@ -1,75 +1,110 @@
 import Foundation
+import Network
 import Replication
 import Store
 
 /// Invitations, and letting joiners in.
 extension Node {
   /// Opens an invitation; a running node serves it at once.
-  func invite(timeToLive: Duration, role: String) async throws(FlotillaError) -> InviteReport {
+  func invite(timeToLive: Duration, role name: String) async throws(FlotillaError) -> InviteReport {
+    guard let role = Role(name) else {
+      throw FlotillaError(.usage, "there is no role \(name)")
+    }
+    try mayInvite(role)
     let code = RandomNumbers.inviteCode()
+    let secret = InvitationSecret(code)
+    let clock = BootClock.now
     let expires = Uptime.wall + timeToLive.milliseconds
     let invitation = Invitation(
-      fingerprint: code.fingerprint, hint: code.hint, expires: expires, role: role,
-      isUsed: false)
-    try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        try store.add(invitation, at: .now)
-      }
-    }
+      identity: InvitationBook.digits(secret.identity), secret: secret.secret,
+      hint: secret.hint, role: role.name, expires: expires, boot: clock.boot,
+      deadline: clock.uptime + timeToLive.milliseconds, usedBy: nil)
+    var book = invitations
+    try book.add(invitation, clock)
+    try keep(book)
     await advertise()
     return InviteReport(
-      code: code.description, expires: Self.text(expires), role: role,
+      code: code.description, expires: Self.text(expires), role: role.name,
       served: mode == .lasting, port: port.map(Int.init))
   }
 
-  func openInvitationHints() async -> [String] {
-    let open =
-      (try? await store.run { (store) throws(StoreError) in
-        try store.openInvitations(at: .now)
-      }) ?? []
-    return open.map(\.hint)
+  private func mayInvite(_ role: Role) throws(FlotillaError) {
+    let name = shellWord(path)
+    let isAdmin = ownEntry?.isMember == true && ownEntry?.role == .admin
+    if role == .admin, keys.site == nil {
+      throw FlotillaError(
+        .notAllowed, "only the site key makes admins, and it is not on this machine",
+        remedy: "Invite from the machine that has it, or bring it here: flotilla "
+          + "import-site-key \(name) FILE")
+    }
+    guard isAdmin || keys.site != nil else {
+      throw FlotillaError(
+        .notAllowed, "\(identity.name) is no admin of this site, so it cannot invite",
+        remedy: "Invite from a node that is: flotilla members \(name)")
+    }
   }
+
+  private func keep(_ book: InvitationBook) throws(FlotillaError) {
+    try KeyFolder(sidecar).save(invitations: try book.data)
+    invitations = book
+    roster.set(book.invitations)
+  }
+
+  func openInvitationHints() -> [String] { invitations.open(.now).map(\.hint) }
 
   /// Whether this process only serves an invitation, so that a starting `run` may take over.
   var yields: Bool { servesInvitationOnly }
 
-  /// Looks at the code that a joiner shows; lets it in or tells it why not.
+  /// Looks at what a joiner shows; lets it in or tells it why not.
   func judge(_ join: Join, _ session: PeerSession) async {
-    guard let code = try? InviteCode(join.code) else {
-      return await refuse(session, .invitationUnknown, "the code is mistyped")
+    guard case .pairing(let invitation) = session.link.peer else {
+      return await refuse(session, .badMessage, "a member does not join")
     }
+    let node = Notary.openSSL.digest(join.key)
+    guard await node == session.announced,
+      Signature.isValid(join.proof, of: JoinProof.bytes(session.link), by: join.key)
+    else { return await refuse(session, .badMessage, "the joiner does not own its key") }
     do {
-      let names = namesGiven.union(peers.values.map(\.name)).union([identity.name])
-      let site = identity
-      // Given away before anybody else asks, though the code may turn out to be no good.
-      let name = JoinVerdict.free(join.name, beside: names)
-      namesGiven.insert(name)
-      let verdict = try await store.run { (store) throws(StoreError) -> JoinVerdict in
-        guard let invitation = try store.invitation(code.fingerprint) else { return .unknown }
-        if invitation.isUsed { return .used }
-        guard try store.use(code.fingerprint, at: .now) else { return .expired }
-        let objects = try store.schemaObjects()
-        let admit = Admit(
-          site: site.site, siteName: site.siteName,
-          nodeName: name,
-          rows: UInt64(try store.liveRowCount()), objects: UInt64(objects.count))
-        return .admitted(admit, objects)
-      }
-      if case .admitted = verdict {} else { namesGiven.remove(name) }
-      await advertise()
-      switch verdict {
+      var book = invitations
+      switch book.use(invitation, by: node, .now) {
       case .unknown:
         await refuse(session, .invitationUnknown, "this site knows no such invitation")
       case .used: await refuse(session, .invitationUsed, "the invitation was used already")
       case .expired: await refuse(session, .invitationExpired, "the invitation has expired")
-      case .admitted(let admit, let objects):
-        log("\(admit.nodeName) joins the site")
-        admitted = admit.nodeName
-        await session.feed(.admitted(admit, objects))
+      case .admitted(let role):
+        // Written down first: a code that may have been used is used.
+        try keep(book)
+        await advertise()
+        try await admit(join, node, role, session)
       }
     } catch {
       await refuse(session, .storage, error.message)
     }
+  }
+
+  private func admit(
+    _ join: Join, _ node: Identity, _ role: Role, _ session: PeerSession
+  ) async throws(FlotillaError) {
+    let words = JoinProof.words(session.link)
+    let others = roster.roll.members.filter { $0.node != node }.map(\.name)
+    let name = JoinerName.free(join.name, beside: Set(others))
+    namesGiven.insert(name)
+    if roster.roll.member(node) == nil {
+      try await say(.admit(key: join.key, role: role))
+      try await say(.introduce(node: node, name: name, words: words))
+    }
+    let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        (try store.liveRowCount(), try store.schemaObjects())
+      }
+    }
+    log("\(name) joins the site · words: \(words)")
+    admitted = Admitted(name: name, words: words)
+    let admit = Admit(
+      site: identity.site, siteName: identity.siteName, rootKey: roster.membership.rootKey,
+      nodeName: name, rows: UInt64(rows), objects: UInt64(objects.count),
+      statements: roster.membership.credential(of: node))
+    await session.feed(.admitted(admit, objects))
   }
 
   private func refuse(_ session: PeerSession, _ code: Bye.Code, _ reason: String) async {
@@ -78,18 +113,8 @@ extension Node {
   }
 }
 
-/// What an inviter decides about a code.
-enum JoinVerdict: Sendable {
-  case unknown
-  case used
-  case expired
-  case admitted(Admit, [SchemaObject])
-
-  /// The wished name, or that with the next free number.
-  static func free(_ name: String, beside names: Set<String>) -> String {
-    guard names.contains(name) else { return name }
-    var number = 2
-    while names.contains("\(name)-\(number)") { number += 1 }
-    return "\(name)-\(number)"
-  }
+/// A node that was let in, and the words that it should show.
+struct Admitted: Sendable, Equatable {
+  var name: String
+  var words: String
 }

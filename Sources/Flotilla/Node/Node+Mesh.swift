@@ -68,8 +68,8 @@ extension Node {
   /// Announces this node; while an invitation is open also its hint, so that a joiner finds us.
   func advertise() async {
     guard let discovery, let port = listener?.port else { return }
-    var text = ["v": "1", "s": SiteHint.of(identity.site, service: serviceName)]
-    let hints = await openInvitationHints()
+    var text = ["v": "1", "s": SiteHint.of(roster.membership.rootKey, service: serviceName)]
+    let hints = openInvitationHints()
     if let hint = hints.first { text["j"] = hint }
     if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
     guard text != advertised else { return }
@@ -86,7 +86,7 @@ extension Node {
     case .found(let service):
       // Another site's node shows another hint; identity comes from the Hello all the same.
       guard service.name != serviceName,
-        service.txt["s"] == SiteHint.of(identity.site, service: service.name)
+        service.txt["s"] == SiteHint.of(roster.membership.rootKey, service: service.name)
       else { return }
       let input = Mesh.Input.discovered(
         service: service.name, address: service.endpoint.description)
@@ -124,11 +124,10 @@ extension Node {
   }
 }
 
-/// What a service on the air shows of its site: only who knows the site can tell.
+/// What a service on the air shows of its site: only who has the site's public key can tell, and
+/// that is told to members alone.
 enum SiteHint {
-  static func of(_ site: Identity, service: String) -> String {
-    let hash = hash64(Array("\(site)\(service)".utf8), seed: 7) & 0xFFFF_FFFF
-    let digits = String(hash, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
+  static func of(_ rootKey: [UInt8], service: String) -> String {
+    InvitationBook.digits(Array(Hashing.hmac(key: rootKey, Array(service.utf8)).prefix(4)))
   }
 }

@@ -4,39 +4,6 @@ import Store
 
 /// Sessions come and go; what they tell.
 extension Node {
-  /// Unauthenticated connections at a time, at most.
-  static let greetings = 16
-
-  /// Takes a new stream; `dialled` is the address if this side dialled.
-  func begin(_ channel: any ByteChannel, dialled: String?) async {
-    let hello = await hello()
-    // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
-    guard !isStopping, dialled != nil || sessions.count < Self.greetings + peers.count + 16 else {
-      channel.close()
-      return
-    }
-    let id = nextConnection
-    nextConnection += 1
-    let session = PeerSession(
-      id: id, channel: channel, dialled: dialled, store: store, owner: self,
-      configuration: Session.Configuration(
-        hello: hello, position: position, relayDelay: .random(in: 60...200)))
-    sessions[id] = session
-    sessionTasks[id] = Task {
-      await session.run()
-      self.sessionTasks[id] = nil
-    }
-  }
-
-  private func hello() async -> Hello {
-    // Without it the peer has one hint less.
-    let schema = (try? await store.run { (store) throws(StoreError) in store.schemaHash }) ?? 0
-    return Hello(
-      version: Session.versions.upperBound, purpose: .member, site: identity.site,
-      node: identity.node, name: identity.name, run: run, clock: Uptime.wall,
-      port: listener?.port ?? 0, schema: schema)
-  }
-
   /// A session tells something that concerns the node.
   func session(_ session: PeerSession, did directive: Session.Directive) async {
     switch directive {
@@ -52,6 +19,7 @@ extension Node {
         $0.expected = total > rows ? total - rows : 0
       }
     case .members(let members): await hear(members)
+    case .statements(let statements): await hear(statements, from: session)
     case .clockOffset(let offset): update(session) { $0.clockOffset = offset }
     case .judge(let join): await judge(join, session)
     default: break
@@ -74,7 +42,7 @@ extension Node {
       if case .drop(session.id, _) = directive { true } else { false }
     }
     if !isDropped {
-      record.name = hello.name
+      record.name = roster.roll.member(hello.node).map(\.name) ?? hello.name
       record.session = session
       // What it says in either of two connections is its word; one that gives way to this one
       // brings nothing any more.
@@ -93,6 +61,7 @@ extension Node {
       peers[hello.node]?.address = address
       await perform(mesh.receive(.heard(node: hello.node, address: address), at: .now))
     }
+    await compareMembers(session, hello)
     await tellMembers(session)
     waitingToPull.append(session)
     await pullNext()
@@ -177,7 +146,7 @@ extension Node {
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {
-      tellOnce(session, bye.reason)
+      tellOnce(session.dialled, session.link.remote, bye.reason)
     }
     if !isMember, let address = session.dialled {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))
@@ -188,8 +157,8 @@ extension Node {
   }
 
   /// An address that is dialled again and again gets its line when something about it is new.
-  private func tellOnce(_ session: PeerSession, _ reason: String) {
-    let end = session.dialled.map { "to \($0)" } ?? "from \(session.channel.remote.host)"
+  func tellOnce(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
+    let end = dialled.map { "to \($0)" } ?? "from \(remote.host)"
     guard lastReasons[end] != reason else { return }
     if lastReasons.count >= 256 { lastReasons = [:] }
     lastReasons[end] = reason
@@ -197,7 +166,7 @@ extension Node {
   }
 
   /// A member has left the site: nobody waits for it any more.
-  private func forget(_ node: Identity) async {
+  func forget(_ node: Identity) async {
     gone.insert(node)
     peers[node] = nil
     await perform(mesh.receive(.left(node), at: .now))

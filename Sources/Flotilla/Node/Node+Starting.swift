@@ -52,7 +52,7 @@ extension Node {
         while !Task.isCancelled {
           do throws(NetworkError) {
             let channel = try await listener.accept()
-            await self.begin(channel, dialled: nil)
+            self.welcome(channel)
           } catch {
             if error.code != .closed { self.log("cannot accept a connection: \(error)") }
             return

@@ -12,7 +12,8 @@ extension Node {
     let counted = all ? reports : connected
     let isEqual = counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
     return StatusReport(
-      site: identity.siteName, node: identity.name, role: "admin", anchor: nil,
+      site: identity.siteName, node: identity.name, role: ownEntry?.role.name ?? "none",
+      anchor: nil,
       tables: figures.tables.map {
         StatusReport.Table(
           name: $0.name, rule: $0.rule, acting_rule: Store.rules[0], rows: $0.rows)
@@ -61,7 +62,9 @@ extension Node {
     let lacks = position.frontier.distance(above: peer.holds)
     let ahead = peer.holds.distance(above: position.frontier)
     let state: PeerReport.State
-    if peer.session == nil {
+    if peer.isRevoked {
+      state = .revoked
+    } else if peer.session == nil {
       state = mesh.isDialling(peer.node) || isStillStarting(peer) ? .connecting : .away
     } else {
       let isEqual = peer.hasSpoken && lacks == 0 && ahead == 0

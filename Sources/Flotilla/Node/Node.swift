@@ -18,6 +18,10 @@ actor Node {
   let sidecar: Sidecar
   let store: StoreActor
   let identity: NodeIdentity
+  var keys: NodeKeys
+  let roster: Roster
+  let door: Door
+  var invitations = InvitationBook()
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void
@@ -31,6 +35,10 @@ actor Node {
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
   var nextConnection: Mesh.ConnectionID = 1
+  /// Streams whose other end has not shown yet who it is.
+  var vestibule = Vestibule()
+  var strangers: [Mesh.ConnectionID: any ByteChannel] = [:]
+  var handshakes: [Mesh.ConnectionID: Task<Void, Never>] = [:]
   var position: Position { didSet { changed() } }
   var listener: Listener?
   var discovery: Discovery?
@@ -68,7 +76,7 @@ actor Node {
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
   /// The name of the last node that was let in, and all names that were given away.
-  var admitted: String?
+  var admitted: Admitted?
   var namesGiven: Set<String> = []
   /// Members that have left the site: hearsay does not bring them back.
   var gone: Set<Identity> = []
@@ -108,7 +116,35 @@ actor Node {
     self.identity = identity
     self.position = position
     self.mesh = Mesh(node: identity.node)
+    let folder = KeyFolder(sidecar)
+    let keys = try folder.keys()
+    self.keys = keys
+    self.roster = try await Self.roster(store, identity, keys, path)
+    self.door = try Door(keys, roster)
+    self.invitations = InvitationBook(try folder.invitations())
+    roster.set(invitations.invitations)
     for peer in known { peers[peer.node] = PeerRecord(peer) }
+    await followRoll()
+  }
+
+  /// What this replica knows of the members; its own key must be that of its node.
+  private static func roster(
+    _ store: StoreActor, _ identity: NodeIdentity, _ keys: NodeKeys, _ path: String
+  ) async throws(FlotillaError) -> Roster {
+    let (rootKey, statements) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        (try store.rootKey(), try store.statements())
+      }
+    }
+    var membership = Membership(rootKey: rootKey, notary: .openSSL)
+    guard membership.site == identity.site, keys.identity == identity.node else {
+      throw FlotillaError(
+        .damagedSetUp, "the keys beside \(path) are not those of this node or site",
+        remedy: "Put the right folder beside it, or start over with: flotilla leave "
+          + "\(shellWord(path)) --force")
+    }
+    _ = membership.unite(statements)
+    return Roster(membership)
   }
 
   private static func open(
@@ -139,6 +175,9 @@ actor Node {
     meshTimer?.cancel()
     noticeTimer?.cancel()
     listener?.close()
+    if bye.code == .leaving { await sayLeaving() }
+    for channel in strangers.values { channel.close() }
+    for task in Array(handshakes.values) { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
     for task in Array(sessionTasks.values) + Array(dials.values) { await task.value }

@@ -8,6 +8,8 @@ struct PeerRecord: Sendable {
   var address: String?
   /// The open session with it, if there is one.
   var session: PeerSession?
+  /// Whether it was shut out of the site.
+  var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.
   var hasSpoken = false
   /// Rows that went each way since this node started.

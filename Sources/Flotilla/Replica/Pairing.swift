@@ -11,12 +11,16 @@ struct Pairing: Sendable {
     var admit: Admit
     var inviter: Hello
     var address: String
+    /// Four words that the inviter shows, too.
+    var words: String
     var objects: [SchemaObject]
   }
 
   let code: InviteCode
-  let node: Identity
+  let keys: NodeKeys
   let name: String
+
+  private var secret: InvitationSecret { InvitationSecret(code) }
 
   /// Pairs with the node at an address, or with the one that shows the hint of the code.
   func pair(at address: String?) async throws(FlotillaError) -> Result {
@@ -50,7 +54,7 @@ struct Pairing: Sendable {
         sites += 1
         let hints =
           [service.txt["j"]] + (service.txt["k"] ?? "").split(separator: ",").map(String.init)
-        guard hints.contains(code.hint) else { continue }
+        guard hints.contains(secret.hint) else { continue }
         do {
           let result = try await pair(with: service.endpoint)
           await discovery.stop()
@@ -77,15 +81,8 @@ struct Pairing: Sendable {
   }
 
   private func pair(with endpoint: Endpoint) async throws(FlotillaError) -> Result {
-    let link: MessageLink
-    do {
-      let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(5))
-      link = MessageLink(channel: channel)
-    } catch {
-      throw FlotillaError(
-        .peer, "no node answers at \(endpoint): \(error)",
-        remedy: "Check the address, and that the node runs there.")
-    }
+    let channel = try await connect(to: endpoint)
+    let link = MessageLink(channel: channel)
     defer { link.close() }
     // A peer that says nothing must not hold the joiner for ever.
     let alarm = Task {
@@ -93,29 +90,55 @@ struct Pairing: Sendable {
       link.close()
     }
     defer { alarm.cancel() }
-    return try await talk(link, endpoint)
+    return try await talk(link, channel, endpoint)
   }
 
-  private func talk(_ link: MessageLink, _ endpoint: Endpoint) async throws(FlotillaError) -> Result
-  {
+  private func connect(to endpoint: Endpoint) async throws(FlotillaError) -> TLSChannel {
+    do throws(NetworkError) {
+      let socket = try await SocketChannel.connect(to: endpoint, timeout: .seconds(5))
+      return try await TLSChannel.dial(
+        over: socket, TLSContext(joining: secret.shared), for: .joining, timeout: .seconds(10))
+    } catch {
+      switch error.code {
+      case .untrusted, .refusedByPeer:
+        throw FlotillaError(
+          .invitation,
+          "the node at \(endpoint) knows no such code: it is wrong, or of another site",
+          remedy: "Check the code, or make a new one on a member: flotilla invite DB")
+      case .notTLS, .closed:
+        throw unexpected(endpoint)
+      default:
+        throw FlotillaError(
+          .peer, "no node answers at \(endpoint): \(error)",
+          remedy: "Check the address, and that the node runs there.")
+      }
+    }
+  }
+
+  private func talk(
+    _ link: MessageLink, _ channel: TLSChannel, _ endpoint: Endpoint
+  ) async throws(FlotillaError) -> Result {
     try await link.send(
       .hello(
         Hello(
-          version: Session.versions.upperBound, purpose: .join, site: .none, node: node,
-          name: name, run: .random(in: 0 ... .max), clock: Uptime.wall, port: 0, schema: 0)))
+          version: Session.versions.upperBound, purpose: .join, site: .none,
+          node: keys.identity, name: name, run: .random(in: 0 ... .max), clock: Uptime.wall,
+          port: 0, schema: 0)))
     guard case .hello(let inviter) = try await link.receive() else { throw unexpected(endpoint) }
     guard Session.versions.contains(inviter.version) else {
       throw FlotillaError(
         .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",
         remedy: "Use the same version of Flotilla on both machines.")
     }
-    try await link.send(.join(Join(code: code.description, name: name)))
+    let proof = keys.node.sign(JoinProof.bytes(channel))
+    try await link.send(.join(Join(name: name, key: keys.node.publicKey, proof: proof)))
     let admit: Admit
     switch try await link.receive() {
     case .admit(let answer): admit = answer
     case .bye(let bye): throw refusal(bye, inviter.name)
     default: throw unexpected(endpoint)
     }
+    try check(admit, inviter.name)
     await link.acceptLongFrames()
     var objects: [SchemaObject] = []
     var bytes = 0
@@ -129,7 +152,19 @@ struct Pairing: Sendable {
     }
     try? await link.send(.bye(Bye(.stopping, "paired")))
     return Result(
-      admit: admit, inviter: inviter, address: endpoint.description, objects: objects)
+      admit: admit, inviter: inviter, address: endpoint.description,
+      words: JoinProof.words(channel), objects: objects)
+  }
+
+  /// What the inviter has signed must make this node a member, or no other member lets it in.
+  private func check(_ admit: Admit, _ inviter: String) throws(FlotillaError) {
+    var membership = Membership(rootKey: admit.rootKey, notary: .openSSL)
+    _ = membership.unite(admit.statements)
+    guard membership.site == admit.site, membership.roll.member(keys.identity) != nil else {
+      throw FlotillaError(
+        .peer, "the admission that \(inviter) has sent does not hold",
+        remedy: "Update Flotilla on both machines, and join with a new code.")
+    }
   }
 
   private func unexpected(_ endpoint: Endpoint) -> FlotillaError {

@@ -17,8 +17,7 @@ extension Replica {
   }
 
   /// Serves an open invitation from this process, and those that are opened beside it, until all
-  /// are used or expired, or a node takes over. Returns the name of the last node that joined, or
-  /// nil.
+  /// are used or expired, or a node takes over. Tells who joined last, or nil.
   public func serveInvitation(
     _ invitation: InviteReport, remark: @Sendable (String) -> Void
   ) async throws(FlotillaError) -> String? {
@@ -32,8 +31,8 @@ extension Replica {
     let node = try await Node(
       path: path, mode: .lasting, options: RunOptions(), lock: lock, log: { _ in })
     await node.serveInvitationOnly()
-    let own = Self.fingerprint(invitation.code)
-    let older = await Set(node.openInvitations().map(\.fingerprint)).subtracting([own])
+    let own = Self.identity(invitation.code)
+    let older = await Set(node.invitations.open(.now).map(\.identity)).subtracting([own])
     do {
       try await node.start()
     } catch {
@@ -45,7 +44,7 @@ extension Replica {
       "serving the invitation on port \(port); where this machine is not found by itself, add "
         + "--at HOST:\(port)")
     await node.serve(beside: older, remark)
-    let joined = await node.admitted
+    let joined = await node.admitted.map { "\($0.name) joined · words: \($0.words)" }
     if await node.wantsStop, await node.stopRequest == nil {
       remark("a node starts and serves the invitation from now on")
     }
@@ -53,33 +52,29 @@ extension Replica {
     return joined
   }
 
-  private static func fingerprint(_ code: String) -> String {
-    (try? InviteCode(code))?.fingerprint ?? ""
+  private static func identity(_ code: String) -> String {
+    guard let code = try? InviteCode(code) else { return "" }
+    return InvitationBook.digits(InvitationSecret(code).identity)
   }
 }
 
 extension Node {
   func serveInvitationOnly() { servesInvitationOnly = true }
 
-  /// The invitations that can still be used.
-  func openInvitations() async -> [Invitation] {
-    let open = try? await store.run { (store) throws(StoreError) in
-      try store.openInvitations(at: .now)
-    }
-    return open ?? []
-  }
-
   /// Returns when every invitation but the `older` ones is used or expired and who joined has its
   /// copy, or when this node is to stop.
   func serve(beside older: Set<String>, _ remark: @Sendable (String) -> Void) async {
     var known = 1
-    var told: String?
-    var end: Int64 = 0
+    var told: Admitted?
     while !Task.isCancelled, !wantsStop {
-      let open = await openInvitations().filter { !older.contains($0.fingerprint) }
-      end = max(end, open.map(\.expires).max() ?? 0)
-      if open.isEmpty, hasServedCopies || end <= Uptime.wall { return }
-      if let admitted, admitted != told, !open.isEmpty { remark("\(admitted) joined") }
+      let open = invitations.open(.now).filter { !older.contains($0.identity) }
+      let isUsed = invitations.invitations.contains {
+        $0.usedBy != nil && !older.contains($0.identity)
+      }
+      if open.isEmpty, hasServedCopies || !isUsed { return }
+      if let admitted, admitted != told, !open.isEmpty {
+        remark("\(admitted.name) joined · words: \(admitted.words)")
+      }
       told = admitted
       if open.count > known {
         remark("serving \(open.count) invitations now; leave this open until all are used")

@@ -13,21 +13,25 @@ extension Replica {
     let invite = try Self.parse(code)
     try refuseReplica()
     let start = Uptime.now
-    let identity = RandomNumbers.identity()
+    let keys = NodeKeys()
     let name = try Self.checkedName(node ?? Self.machineName)
     let isNew = try prepare()
     let paired: Pairing.Result
     let admit: Admit
     let warnings: [String]
     do {
-      paired = try await Pairing(code: invite, node: identity, name: name).pair(at: address)
+      paired = try await Pairing(code: invite, keys: keys, name: name).pair(at: address)
       admit = paired.admit
-      progress(.found(site: admit.siteName, node: paired.inviter.name, address: paired.address))
+      progress(
+        .found(
+          site: admit.siteName, node: paired.inviter.name, address: paired.address,
+          words: paired.words))
       if !isNew { try refuseOtherKeys(paired.objects) }
       warnings = try create(
         Store.Identities(
-          site: admit.site, siteName: admit.siteName, node: identity, nodeName: admit.nodeName,
-          origin: RandomNumbers.origin()), creating: paired.objects)
+          site: admit.site, siteName: admit.siteName, node: keys.identity,
+          nodeName: admit.nodeName, origin: RandomNumbers.origin(), rootKey: admit.rootKey,
+          statements: admit.statements), keys, creating: paired.objects)
     } catch {
       if isNew { removeEmpty() }
       throw error
@@ -129,6 +133,6 @@ extension Node {
   }
 
   var receivedBytes: Int {
-    sessions.values.reduce(0) { $0 + Int(($1.channel as? SocketChannel)?.traffic.bytesIn ?? 0) }
+    sessions.values.reduce(0) { $0 + Int(clamping: $1.link.bytesIn) }
   }
 }

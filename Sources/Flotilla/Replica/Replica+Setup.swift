@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Network
 import Replication
 import SQLite
 import Store
@@ -16,11 +17,14 @@ extension Replica {
     try refuseReplica()
     try checkTables(tables)
     let isNew = try prepare()
+    let root = SigningKey()
+    let keys = NodeKeys(site: root)
+    let membership = Membership.founded(by: keys, root: root, name: name)
     let identities = Store.Identities(
-      site: RandomNumbers.identity(), siteName: siteName, node: RandomNumbers.identity(),
-      nodeName: name, origin: RandomNumbers.origin())
+      site: membership.site, siteName: siteName, node: keys.identity, nodeName: name,
+      origin: RandomNumbers.origin(), rootKey: root.publicKey, statements: membership.all)
     do {
-      try create(identities)
+      try create(identities, keys)
       let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in
         try await node.track(tables, rule: rule)
       }
@@ -87,10 +91,16 @@ extension Replica {
   /// it. Gives a remark for each object that cannot be made.
   @discardableResult
   func create(
-    _ identities: Store.Identities, creating objects: [SchemaObject] = []
+    _ identities: Store.Identities, _ keys: NodeKeys, creating objects: [SchemaObject] = []
   ) throws(FlotillaError) -> [String] {
     let database = sidecar.database
     try sidecar.create(node: identities.node.description)
+    do {
+      try KeyFolder(sidecar).create(keys)
+    } catch {
+      sidecar.remove()
+      throw error
+    }
     do {
       return try Store.initialise(path: database, as: identities, creating: objects)
     } catch {

@@ -43,6 +43,37 @@ public struct InviteReport: Codable, Sendable, Equatable {
   public var port: Int?
 }
 
+/// Who belongs to the site. JSON:
+/// `{site,node,members:[{node,id,role,state,since,last_seen,admitted_by,words,rights,is_this_node}]}`.
+public struct MembersReport: Codable, Sendable, Equatable {
+  /// A node that is or was a member; `state` is `member`, `revoked` or `left`.
+  public struct Member: Codable, Sendable, Equatable {
+    public var node: String
+    public var id: String
+    public var role: String
+    public var state: String
+    /// ISO 8601 in UTC, as the next one.
+    public var since: String
+    public var last_seen: String?
+    public var admitted_by: String
+    /// The four words that both sides saw when it joined.
+    public var words: String?
+    /// By table, where they differ from what the role says: `read`, `write` or `none`.
+    public var rights: [String: String]
+    public var is_this_node: Bool
+  }
+  public var site: String
+  public var node: String
+  public var members: [Member]
+}
+
+/// Who was shut out, and which connected nodes were told at once. JSON: `{node,id,told:[…]}`.
+public struct RevokeReport: Codable, Sendable, Equatable {
+  public var node: String
+  public var id: String
+  public var told: [String]
+}
+
 /// What `join` copied.
 public struct JoinReport: Codable, Sendable, Equatable {
   public var site: String
@@ -57,8 +88,8 @@ public struct JoinReport: Codable, Sendable, Equatable {
 
 /// What a first copy has done so far.
 public enum JoinProgress: Sendable, Equatable {
-  /// The site was found: its name, the inviting node and its address.
-  case found(site: String, node: String, address: String)
+  /// The site was found: its name, the inviting node, its address, and the words that it shows.
+  case found(site: String, node: String, address: String, words: String)
   /// Rows merged so far, of about how many, and bytes received.
   case copying(rows: Int, of: Int, bytes: Int)
 }

@@ -8,7 +8,7 @@ actor PeerSession {
   let id: Mesh.ConnectionID
   /// The address that this side dialled; nil if the peer did.
   let dialled: String?
-  nonisolated let channel: any ByteChannel
+  nonisolated let link: TLSChannel
   private let store: StoreActor
   private weak var owner: Node?
   private var machine: Session
@@ -23,16 +23,16 @@ actor PeerSession {
   private var frames = FrameBuffer()
 
   init(
-    id: Mesh.ConnectionID, channel: any ByteChannel, dialled: String?, store: StoreActor,
+    id: Mesh.ConnectionID, link: TLSChannel, dialled: String?, store: StoreActor,
     owner: Node, configuration: Session.Configuration
   ) {
     self.id = id
-    self.channel = channel
+    self.link = link
     self.dialled = dialled
     self.store = store
     self.owner = owner
     self.machine = Session(configuration, at: .now)
-    self.outbox = Outbox(channel: channel)
+    self.outbox = Outbox(channel: link)
   }
 
   /// Talks until the session is over and the channel is closed.
@@ -40,7 +40,7 @@ actor PeerSession {
     await feed(.connected)
     while true {
       do {
-        let bytes = try await channel.read(upTo: 64 << 10)
+        let bytes = try await link.read(upTo: 64 << 10)
         guard !bytes.isEmpty else {
           await feed(.disconnected("the peer closed the connection"))
           break
@@ -63,6 +63,9 @@ actor PeerSession {
     await finish()
   }
 
+  /// Who the peer has said to be.
+  var announced: Identity? { machine.peer?.node }
+
   /// Why bytes were refused; before the Hello another program may be at the other end.
   private func reason(_ error: WireError) -> String {
     machine.peer == nil ? "the peer is no Flotilla node (\(error))" : error.description
@@ -71,7 +74,7 @@ actor PeerSession {
   /// The address at which a peer that dialled us listens; nil if we dialled it, or it does not.
   nonisolated func peerAddress(port: UInt16) -> String? {
     guard dialled == nil, port > 0 else { return nil }
-    return (try? Endpoint(host: channel.remote.host, port: port))?.description
+    return (try? Endpoint(host: link.remote.host, port: port))?.description
   }
 
   /// Feeds one input from outside: news of the store, a wish of the node.
@@ -108,7 +111,7 @@ actor PeerSession {
   private func drain() async {
     while let bytes = outbox.take() {
       do {
-        try await channel.write(bytes)
+        try await link.write(bytes)
       } catch {
         outbox.isWriting = false
         outbox.clear()
@@ -214,17 +217,17 @@ actor PeerSession {
   private func close(byPeer: Bool) {
     isClosed = true
     timer?.cancel()
-    if byPeer { return channel.close() }
-    hangUp = Task { [channel] in
+    if byPeer { return link.close() }
+    hangUp = Task { [link] in
       guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
-      channel.close()
+      link.close()
     }
   }
 
   /// Lets go of everything.
   private func finish() async {
     hangUp?.cancel()
-    channel.close()
+    link.close()
     await outbox.task?.value
     await exportTask?.value
     await closeExport()

@@ -26,6 +26,7 @@ struct OpeningCheck {
     }
     try checkAccess()
     guard sidecar.exists else { throw moved(from: meta.path) }
+    try KeyFolder(sidecar).checkModes()
     guard try sidecar.record().node == meta.node else {
       throw FlotillaError(
         .movedWithoutFolder, "\(sidecar.folder) belongs to another copy of this database",

@@ -11,6 +11,8 @@ struct Sidecar: Sendable {
     var node: String
     /// The port that was bound last.
     var port: UInt16?
+    /// Whether the site key was written down somewhere else.
+    var isSiteKeyExported: Bool?
   }
 
   /// The absolute path of the database.
@@ -52,7 +54,7 @@ struct Sidecar: Sendable {
   /// Makes the folder, for its owner alone.
   func create(node: String) throws(FlotillaError) {
     if mkdir(folder, 0o700) != 0, errno != EEXIST {
-      throw failure("cannot make the folder \(folder)")
+      throw FlotillaError.file("cannot make the folder \(folder)")
     }
     try save(Record(node: node, port: nil))
   }
@@ -75,19 +77,7 @@ struct Sidecar: Sendable {
     } catch {
       throw FlotillaError(.system, "cannot write \(recordPath): \(error)")
     }
-    let path = recordPath + ".new"
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failure("cannot write \(path)") }
-    let count = data.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-    // The new name may reach the disk before the bytes do; then a power cut would leave an empty
-    // file beside a database that is committed.
-    guard count == data.count, fsync(descriptor) == 0 else {
-      let error = failure("cannot write \(path)")
-      close(descriptor)
-      throw error
-    }
-    close(descriptor)
-    guard rename(path, recordPath) == 0 else { throw failure("cannot write \(recordPath)") }
+    try SecretFile.write(Array(data), to: recordPath)
   }
 
   func remove() {
@@ -97,7 +87,7 @@ struct Sidecar: Sendable {
   /// Takes the lock that one process at a time holds; nil if another one has it.
   func lock() throws(FlotillaError) -> FileLock? {
     let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failure("cannot open \(lockPath)") }
+    guard descriptor >= 0 else { throw FlotillaError.file("cannot open \(lockPath)") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
       return nil
@@ -107,21 +97,6 @@ struct Sidecar: Sendable {
 
   /// The process that has the lock, as far as it can be known.
   var holder: pid_t? { lockHolder(of: lockPath) }
-
-  private func failure(_ what: String) -> FlotillaError {
-    let reason = String(cString: strerror(errno))
-    switch errno {
-    case EACCES, EROFS, EPERM:
-      return FlotillaError(
-        .readOnly, "\(what): \(reason)",
-        remedy: "Run as the owner of the database; its folder must be writable.")
-    case ENOSPC, EDQUOT:
-      return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
-    case ENAMETOOLONG:
-      return FlotillaError(.usage, "\(what): \(reason)", remedy: "Use a shorter file name.")
-    default: return FlotillaError(.system, "\(what): \(reason)")
-    }
-  }
 }
 
 /// Held while this process is the one that writes Flotilla's tables; at the latest released with

@@ -35,6 +35,11 @@ enum Init {
       rule: arguments.text("--rule"))
     call.output.warnings(report.warnings)
     call.print(report, as: text(report, path: call.path))
+    call.output.remark(
+      """
+      this machine holds the site key; write it down before it is lost:
+      flotilla export-site-key \(shellWord(call.path)) FILE
+      """)
     return .done
   }
 

@@ -22,8 +22,8 @@ enum Invite {
       Option(
         name: "--role",
         value: Option.Value(
-          name: "ROLE", kind: .choice(["reader", "writer", "admin"]), standard: "writer"),
-        help: "what the new node may do: reader, writer or admin"),
+          name: "ROLE", kind: .choice(["reader", "writer", "anchor", "admin"]), standard: "writer"),
+        help: "what the new node may do: reader, writer, anchor or admin"),
       .json,
     ],
     body: run)
@@ -70,7 +70,7 @@ enum Invite {
       return joined
     }
     if let joined = served {
-      call.output.remark("\(printable(joined)) joined")
+      call.output.remark(printable(joined))
       return .done
     }
     guard let end = Moment.date(from: report.expires), end <= Date() else { return .done }

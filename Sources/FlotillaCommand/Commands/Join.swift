@@ -44,17 +44,18 @@ enum Join {
 
   private static func show(_ progress: JoinProgress, _ bar: ProgressBar, _ call: Call) {
     switch progress {
-    case .found(let site, let node, let address):
+    case .found(let site, let node, let address, let words):
       bar.clear()
-      let text = found(site: site, node: node, address: address)
+      let text = found(site: site, node: node, address: address, words: words)
       if call.json { call.output.remark(text) } else { call.output.result(text) }
     case .copying(let rows, let total, let bytes): bar.show(rows: rows, of: total, bytes: bytes)
     }
   }
 
-  /// Where the site was found: `found "North clinic" on ward-1 (192.168.4.17)`.
-  static func found(site: String, node: String, address: String) -> String {
-    "found \(quoted(site)) on \(printable(node)) (\(printable(address)))"
+  /// Where the site was found, and the words that the inviter shows, too:
+  /// `found "North clinic" on ward-1 (192.168.4.17) · words: harbour otter violet seven`.
+  static func found(site: String, node: String, address: String, words: String) -> String {
+    "found \(quoted(site)) on \(printable(node)) (\(printable(address))) · words: \(words)"
   }
 
   /// What was copied: `copied 48,112 rows, 31 MB in 1.4 s`.

@@ -29,6 +29,35 @@ package final class SigningKey: @unchecked Sendable {
     raw(EVP_PKEY_get_raw_private_key)
   }
 
+  /// The key of a PEM text (RFC 7468) as `pem` gives it; nil for anything else.
+  package init?(pem: String) {
+    let bytes = Array(pem.utf8)
+    guard let input = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { return nil }
+    defer {
+      BIO_free(input)
+      ERR_clear_error()
+    }
+    guard let handle = PEM_read_bio_PrivateKey(input, nil, nil, nil) else { return nil }
+    guard EVP_PKEY_get_id(handle) == EVP_PKEY_ED25519 else {
+      EVP_PKEY_free(handle)
+      return nil
+    }
+    self.handle = handle
+  }
+
+  /// The secret as PEM text, PKCS #8 (RFC 8410): what other programs read, too.
+  package var pem: String {
+    let output = BIO_new(BIO_s_mem())
+    defer { BIO_free(output) }
+    let isDone = PEM_write_bio_PrivateKey(output, handle, nil, nil, 0, nil, nil)
+    precondition(isDone == 1, "writing a key needs nothing but memory")
+    let length = flotilla_bio_pending(output!)
+    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+      count = Int(BIO_read(output, buffer.baseAddress, Int32(length)))
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// The 32 bytes that everybody may know.
   package var publicKey: [UInt8] {
     raw(EVP_PKEY_get_raw_public_key)

@@ -4,6 +4,8 @@ package final class TLSChannel: ByteChannel {
     var engine: TLSEngine
     /// What was decrypted and not yet asked for.
     var plain: [UInt8] = []
+    /// How much was decrypted so far.
+    var bytesIn: UInt64 = 0
     /// The last of the writes under way, each of which waits for the one before: records must
     /// leave in the order in which the engine made them.
     var lastWrite: Task<Result<Void, NetworkError>, Never>?
@@ -78,6 +80,9 @@ package final class TLSChannel: ByteChannel {
   /// A handshake has a few KiB.
   private static let handshakeRead = 16 << 10
 
+  /// The bytes that the peer has said so far.
+  package var bytesIn: UInt64 { state.withLock { $0.bytesIn } }
+
   /// Bytes that both ends of this connection can compute and nobody else.
   package func exported(_ label: String, length: Int) -> [UInt8] {
     state.withLock { $0.engine.exported(label, length: length) }
@@ -95,6 +100,7 @@ package final class TLSChannel: ByteChannel {
       if bytes.isEmpty { return [] }
       let answer = try state.withLock { (state) throws(NetworkError) in
         state.plain = try state.engine.receive(bytes)
+        state.bytesIn += UInt64(state.plain.count)
         return Self.flush(&state, over: inner)
       }
       if let answer { try await answer.value.get() }

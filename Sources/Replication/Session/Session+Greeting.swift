@@ -17,6 +17,13 @@ extension Session {
     guard hello.node != mine.node else {
       return fail(Bye(.oneself, "this is the node itself"), &directives)
     }
+    switch configuration.shown {
+    case .member(hello.node) where hello.purpose == .member, .joiner where hello.purpose == .join,
+      nil:
+      break
+    default:
+      return fail(Bye(.badMessage, "this is not whom the handshake has shown"), &directives)
+    }
     peer = hello
     if hello.purpose == .join {
       state = .pairing

@@ -9,12 +9,23 @@ package struct Session: Sendable {
     package var position: Position
     /// How long to wait before passing on what others wrote, a few random ms per session.
     package var relayDelay: Int64
+    /// Who the handshake has shown the peer to be; nil in a world without keys.
+    package var shown: Shown?
 
-    package init(hello: Hello, position: Position, relayDelay: Int64) {
+    package init(hello: Hello, position: Position, relayDelay: Int64, shown: Shown? = nil) {
       self.hello = hello
       self.position = position
       self.relayDelay = relayDelay
+      self.shown = shown
     }
+  }
+
+  /// What a peer has proved before it said a word.
+  package enum Shown: Sendable, Equatable {
+    /// It has the key of this member.
+    case member(Identity)
+    /// It knows the code of an invitation.
+    case joiner
   }
 
   package enum State: Sendable, Equatable {
@@ -83,6 +94,7 @@ package struct Session: Sendable {
     case .advanced(let position): advance(to: position, &directives, now)
     case .folded(let push): self.push(push, &directives, now)
     case .introduce(let members): send(.members(members), &directives, now)
+    case .tell(let statements): tell(statements, &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
     case .exportOpened(let covers, let rows):
@@ -138,6 +150,7 @@ package struct Session: Sendable {
     case .ping(let clock): send(.pong(echo: clock, clock: now.wall), &directives, now)
     case .pong(let echo, let clock): hearPong(echo: echo, clock: clock, &directives, now)
     case .members(let members): directives.append(.members(members))
+    case .statements(let statements): directives.append(.statements(statements))
     case .buckets(let buckets): hear(buckets, &directives, now)
     default: fail(Bye(.badMessage, "a message out of place"), &directives)
     }
@@ -146,6 +159,25 @@ package struct Session: Sendable {
   mutating func send(_ message: Message, _ directives: inout [Directive], _ now: Instant) {
     timers.sent(now.uptime)
     directives.append(.send(message))
+  }
+
+  /// Passes on signed statements, as many in a frame as fit.
+  private mutating func tell(
+    _ statements: [SignedStatement], _ directives: inout [Directive], _ now: Instant
+  ) {
+    var frame: [SignedStatement] = []
+    var room = Limits.frame - 16
+    for statement in statements {
+      let size = statement.bytes.count + 2
+      if size > room || frame.count == Limits.statementsPerFrame {
+        send(.statements(frame), &directives, now)
+        frame = []
+        room = Limits.frame - 16
+      }
+      frame.append(statement)
+      room -= size
+    }
+    if !frame.isEmpty { send(.statements(frame), &directives, now) }
   }
 
   /// Ends the session for a reason of our own and tells the peer.

@@ -12,6 +12,8 @@ extension Session {
     case folded(Push)
     /// The peer should know where other members are.
     case introduce([Member])
+    /// The peer should know what was signed about members.
+    case tell([SignedStatement])
     /// The node lets this session ask for what it lacks; `resume` is the remembered progress.
     case mayPull(resume: Frontier)
     /// A person wants an exchange now.
@@ -54,6 +56,8 @@ extension Session {
     /// A catch-up from the peer goes on: rows merged so far, of about how many.
     case catchingUp(rows: UInt64, of: UInt64)
     case members([Member])
+    /// The peer tells what was signed about members.
+    case statements([SignedStatement])
     case clockOffset(milliseconds: Int64)
     /// A joiner shows a code; the node answers with `admitted` or `close`.
     case judge(Join)

@@ -16,7 +16,7 @@ package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
   private static let digits = 20
 
   /// The twenty digits, each 0 to 31.
-  private let values: [UInt8]
+  package let values: [UInt8]
 
   /// From 100 random bits: twenty numbers of which the low five bits count.
   package init(random: [UInt8]) {
@@ -49,18 +49,6 @@ package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
     return stride(from: 0, to: all.count, by: 4).map { start in
       String(all[start..<min(start + 4, all.count)])
     }.joined(separator: "-")
-  }
-
-  /// 20 bits that tell a joiner which of the services on the air is its inviter.
-  package var hint: String {
-    let bits = hash64(values, seed: 0x0068_696E_74) & 0xFFFFF
-    let digits = String(bits, radix: 16)
-    return String(repeating: "0", count: 5 - digits.count) + digits
-  }
-
-  /// What the inviter stores instead of the code itself.
-  package var fingerprint: String {
-    Identity(high: hash64(values, seed: 1), low: hash64(values, seed: 2)).description
   }
 
   /// The remainder of the digits, as a polynomial over GF(32), by (x + 1)(x + α).

@@ -13,7 +13,7 @@ package struct Membership: Sendable {
   /// The sum of the identities: tells two sets apart.
   package private(set) var hash: UInt64 = 0
   private(set) var statements: [Identity: SignedStatement] = [:]
-  let notary: Notary
+  package let notary: Notary
 
   /// The site is named by its root key.
   package init(rootKey: [UInt8], notary: Notary) {
@@ -75,6 +75,10 @@ package struct Membership: Sendable {
     let followed = Set(own.values.map(\.statement.previous))
     return Array(
       own.keys.filter { !followed.contains($0) }.sorted().prefix(SiteStatement.mostHeads))
+  }
+
+  package func knows(_ signed: SignedStatement) -> Bool {
+    statements[identity(of: signed)] != nil
   }
 
   /// The name of a statement.

@@ -24,6 +24,10 @@ package enum Limits {
   package static let addresses = 16
   package static let members = 1_024
   package static let reason = 1_024
+  /// Signed statements in one frame, at most; each is at most 4 KiB long.
+  package static let statementsPerFrame = 4_096
+  /// Signed statements that lead from the root of a site to one member and its name.
+  package static let credentialStatements = 8
   /// Objects that a joiner takes over, at most, ...
   package static let schemaObjects = 65_536
   /// ... and the bytes of their SQL together.

@@ -23,9 +23,12 @@ extension Message {
     case .ping: self = .ping(clock: try reader.clock("Ping"))
     case .pong: self = .pong(echo: try reader.clock("Pong"), clock: try reader.clock("Pong"))
     case .members: self = .members(try Member.list(from: &reader))
+    case .statements:
+      self = .statements(
+        try SignedStatement.decode(&reader, most: Limits.statementsPerFrame))
     case .buckets: self = .buckets(try Buckets(from: &reader))
     case .join:
-      self = .join(Join(code: try reader.text("Join"), name: try reader.text("Join")))
+      self = .join(try Join(from: &reader))
     case .admit: self = .admit(try Admit(from: &reader))
     case .schema: self = .schema(try SchemaObject(from: &reader))
     case .bye:
@@ -58,6 +61,7 @@ extension Hello {
     }
     self.port = port
     self.schema = try reader.word("Hello")
+    self.statements = try reader.word("Hello")
   }
 }
 
@@ -117,14 +121,24 @@ extension Buckets {
   }
 }
 
+extension Join {
+  init(from reader: inout ByteReader) throws(WireError) {
+    self.name = try reader.text("Join")
+    self.key = try reader.raw("Join", count: SiteStatement.keyLength)
+    self.proof = try reader.raw("Join", count: SignedStatement.signatureLength)
+  }
+}
+
 extension Admit {
   init(from reader: inout ByteReader) throws(WireError) {
     self.site = try reader.identity("Admit")
     self.siteName = try reader.text("Admit")
+    self.rootKey = try reader.raw("Admit", count: SiteStatement.keyLength)
     self.nodeName = try reader.text("Admit")
     self.rows = try reader.uint("Admit")
     self.objects = try reader.uint("Admit")
     guard objects <= UInt64(Limits.schemaObjects) else { throw WireError(.tooLong, "Admit") }
+    self.statements = try SignedStatement.decode(&reader, most: Limits.credentialStatements)
   }
 }
 

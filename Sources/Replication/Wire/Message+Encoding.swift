@@ -15,6 +15,7 @@ enum MessageType: UInt8 {
   case schema = 13
   case bye = 14
   case pause = 15
+  case statements = 16
 }
 
 extension Message {
@@ -73,13 +74,17 @@ extension Message {
       body.uint(fitting.count)
       for member in fitting { member.write(to: &body) }
       return .members
+    case .statements(let statements):
+      body.raw(SignedStatement.encode(statements))
+      return .statements
     case .buckets(let buckets):
       body.word(buckets.frontierHash)
       for bucket in buckets.digest.buckets { body.word(bucket) }
       return .buckets
     case .join(let join):
-      body.text(join.code)
       body.text(join.name)
+      body.raw(join.key)
+      body.raw(join.proof)
       return .join
     case .admit(let admit):
       admit.write(to: &body)
@@ -115,6 +120,7 @@ extension Hello {
     body.int(clock)
     body.uint(UInt64(port))
     body.word(schema)
+    body.word(statements)
   }
 }
 
@@ -173,8 +179,10 @@ extension Admit {
   func write(to body: inout ByteWriter) {
     body.identity(site)
     body.text(siteName)
+    body.raw(rootKey)
     body.text(nodeName)
     body.uint(rows)
     body.uint(objects)
+    body.raw(SignedStatement.encode(statements))
   }
 }

@@ -1,12 +1,16 @@
-/// A joiner shows the code of its invitation.
+/// A joiner shows its key.
 package struct Join: Sendable, Equatable {
-  package var code: String
   /// The name that the joiner would like.
   package var name: String
+  /// Its public key, 32 bytes.
+  package var key: [UInt8]
+  /// Its signature, 64 bytes, over what only the two ends of this connection can compute.
+  package var proof: [UInt8]
 
-  package init(code: String, name: String) {
-    self.code = code
+  package init(name: String, key: [UInt8], proof: [UInt8]) {
     self.name = name
+    self.key = key
+    self.proof = proof
   }
 }
 
@@ -14,21 +18,28 @@ package struct Join: Sendable, Equatable {
 package struct Admit: Sendable, Equatable {
   package var site: Identity
   package var siteName: String
+  /// The public key of the site's root, which names the site.
+  package var rootKey: [UInt8]
   /// The name that the joiner gets: its wish, or that with "-2".
   package var nodeName: String
   /// About how many rows the first copy has.
   package var rows: UInt64
   /// How many `schema` messages follow.
   package var objects: UInt64
+  /// Its admission, and what that rests on.
+  package var statements: [SignedStatement]
 
   package init(
-    site: Identity, siteName: String, nodeName: String, rows: UInt64, objects: UInt64
+    site: Identity, siteName: String, rootKey: [UInt8], nodeName: String, rows: UInt64,
+    objects: UInt64, statements: [SignedStatement]
   ) {
     self.site = site
     self.siteName = siteName
+    self.rootKey = rootKey
     self.nodeName = nodeName
     self.rows = rows
     self.objects = objects
+    self.statements = statements
   }
 }
 
@@ -73,6 +84,8 @@ package struct Bye: Sendable, Equatable {
     package static let storage = Code(rawValue: 11)
     package static let leaving = Code(rawValue: 12)
     package static let busy = Code(rawValue: 13)
+    package static let revoked = Code(rawValue: 14)
+    package static let notAllowed = Code(rawValue: 15)
   }
 
   package var code: Code

@@ -13,6 +13,8 @@ package enum Message: Sendable, Equatable {
   case ping(clock: Int64)
   case pong(echo: Int64, clock: Int64)
   case members([Member])
+  /// What was signed about the members and the receiver may not know.
+  case statements([SignedStatement])
   case buckets(Buckets)
   case join(Join)
   case admit(Admit)
@@ -41,10 +43,12 @@ package struct Hello: Sendable, Equatable {
   package var port: UInt16
   /// Hash of the names and columns of all tracked tables.
   package var schema: UInt64
+  /// Hash of the signed statements that the sender knows.
+  package var statements: UInt64
 
   package init(
     version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,
-    clock: Int64, port: UInt16, schema: UInt64
+    clock: Int64, port: UInt16, schema: UInt64, statements: UInt64 = 0
   ) {
     self.version = version
     self.purpose = purpose
@@ -55,6 +59,7 @@ package struct Hello: Sendable, Equatable {
     self.clock = clock
     self.port = port
     self.schema = schema
+    self.statements = statements
   }
 }
 

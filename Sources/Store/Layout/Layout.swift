@@ -21,7 +21,7 @@ enum Layout {
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
-  /// - `invitation`: open, used and expired invitations.
+  /// - `statement`: what was signed about the members of the site.
   static let statements = """
     CREATE TABLE _flotilla_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
     CREATE TABLE _flotilla_table(
@@ -54,10 +54,6 @@ enum Layout {
       node TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, address TEXT, seen INTEGER,
       offset INTEGER NOT NULL DEFAULT 0, frontier BLOB
     ) WITHOUT ROWID;
-    CREATE TABLE _flotilla_invitation(
-      fingerprint TEXT PRIMARY KEY NOT NULL, hint TEXT NOT NULL, expires INTEGER NOT NULL,
-      role TEXT NOT NULL, used INTEGER
-    ) WITHOUT ROWID;
     """
 
   /// Tables that a file of the same format may lack, for they came later.
@@ -70,6 +66,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_key(
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_statement(
+      id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE
+    );
     """
 
   /// Removes every table of Flotilla from the file.

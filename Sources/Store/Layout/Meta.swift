@@ -9,6 +9,8 @@ struct Meta {
     case siteName
     case node
     case nodeName
+    /// The public key of the site's root.
+    case rootKey
     /// The local number of the origin under which this replica writes.
     case origin
     /// The journal mode before Flotilla, to be restored on leaving.
@@ -27,6 +29,10 @@ struct Meta {
 
   func integer(_ name: Name) throws(SQLiteError) -> Int64? {
     try value(name).integer
+  }
+
+  func blob(_ name: Name) throws(SQLiteError) -> [UInt8]? {
+    try value(name).blob
   }
 
   private func value(_ name: Name) throws(SQLiteError) -> SQLite.Value {

@@ -1,0 +1,96 @@
+import Network
+import Replication
+import Store
+
+/// Streams come in, and both ends show who they are before a word is said.
+extension Node {
+  /// Takes a new stream; `dialled` is the address if this side dialled.
+  func begin(_ channel: any ByteChannel, dialled: String?) async {
+    guard !isStopping else { return channel.close() }
+    let id = nextConnection
+    nextConnection += 1
+    if dialled == nil, let leaver = vestibule.enter(id, from: channel.remote.host) {
+      strangers[leaver]?.close()
+    }
+    strangers[id] = channel
+    let result: Result<TLSChannel, NetworkError>
+    do throws(NetworkError) {
+      result = .success(try await secure(channel, dialled: dialled))
+    } catch {
+      result = .failure(error)
+    }
+    vestibule.leave(id)
+    strangers[id] = nil
+    switch result {
+    case .success(let link): await open(link, id, dialled)
+    case .failure(let error): await couldNotOpen(channel, dialled, error)
+    }
+  }
+
+  /// A stream that somebody else has opened: looked after until it is a session or closed.
+  func welcome(_ channel: any ByteChannel) {
+    let number = nextConnection
+    nextConnection += 1
+    handshakes[number] = Task {
+      await begin(channel, dialled: nil)
+      handshakes[number] = nil
+    }
+  }
+
+  private func secure(
+    _ channel: any ByteChannel, dialled: String?
+  ) async throws(NetworkError) -> TLSChannel {
+    if dialled == nil {
+      return try await TLSChannel.accept(
+        over: channel, door.accepting, timeout: Door.patience)
+    }
+    return try await TLSChannel.dial(
+      over: channel, door.dialling, for: .member, timeout: Door.patience)
+  }
+
+  private func open(
+    _ link: TLSChannel, _ id: Mesh.ConnectionID, _ dialled: String?
+  ) async {
+    await save(roster.takeUnsaved())
+    let hello = await hello()
+    // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
+    guard !isStopping else { return link.close() }
+    let session = PeerSession(
+      id: id, link: link, dialled: dialled, store: store, owner: self,
+      configuration: Session.Configuration(
+        hello: hello, position: position, relayDelay: .random(in: 60...200),
+        shown: shown(by: link)))
+    sessions[id] = session
+    sessionTasks[id] = Task {
+      await session.run()
+      self.sessionTasks[id] = nil
+    }
+  }
+
+  private func shown(by link: TLSChannel) -> Session.Shown {
+    switch link.peer {
+    case .member(let key): .member(Notary.openSSL.digest(key))
+    case .pairing: .joiner
+    }
+  }
+
+  private func couldNotOpen(
+    _ channel: any ByteChannel, _ dialled: String?, _ error: NetworkError
+  ) async {
+    channel.close()
+    guard !isStopping else { return }
+    if let dialled {
+      await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
+    }
+    tellOnce(dialled, channel.remote, error.message)
+  }
+
+  private func hello() async -> Hello {
+    // Without it the peer has one hint less.
+    let schema = (try? await store.run { (store) throws(StoreError) in store.schemaHash }) ?? 0
+    return Hello(
+      version: Session.versions.upperBound, purpose: .member, site: identity.site,
+      node: identity.node, name: identity.name, run: run, clock: Uptime.wall,
+      port: listener?.port ?? 0, schema: schema, statements: roster.hash)
+  }
+}

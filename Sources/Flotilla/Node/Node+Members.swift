@@ -1,0 +1,175 @@
+import Network
+import Replication
+import Store
+
+/// Who belongs to the site: what is heard of it, what is said about it, and what follows.
+extension Node {
+  /// Two nodes that know different statements tell each other all of them.
+  func compareMembers(_ session: PeerSession, _ hello: Hello) async {
+    let membership = roster.membership
+    guard hello.statements != membership.hash else { return }
+    await session.feed(.tell(membership.all))
+  }
+
+  /// A peer tells what was signed.
+  func hear(_ statements: [SignedStatement], from session: PeerSession) async {
+    await spread(roster.unite(statements), besides: session.id)
+  }
+
+  /// Signs a statement in the name of this node, or of the site if that is needed and can be.
+  @discardableResult
+  func say(_ kind: SiteStatement.Kind) async throws(FlotillaError) -> SignedStatement {
+    let signed: SignedStatement
+    if let site = keys.site, asRoot(kind) || ownEntry?.role != .admin {
+      signed = roster.sign(kind, by: roster.membership.site, with: site)
+    } else {
+      signed = roster.sign(kind, by: identity.node, with: keys.node)
+    }
+    guard roster.membership.knows(signed) else {
+      throw FlotillaError(
+        .notAllowed, "\(identity.name) may not do that in this site",
+        remedy: "Do it on a node that may: flotilla members \(shellWord(path)) shows the admins.")
+    }
+    await spread([signed], besides: nil)
+    return signed
+  }
+
+  /// Whether only the site key may say such a thing.
+  private func asRoot(_ kind: SiteStatement.Kind) -> Bool {
+    switch kind {
+    case .admit(_, let role): role == .admin
+    case .revoke(let node, _), .introduce(let node, _, _), .grant(let node, _, _):
+      roster.roll.entries[node]?.role == .admin
+    case .leave: false
+    }
+  }
+
+  /// This node, as the site knows it.
+  var ownEntry: Roll.Entry? { roster.roll.entries[identity.node] }
+
+  func save(_ statements: [SignedStatement]) async {
+    guard !statements.isEmpty else { return }
+    do {
+      try await store.run { (store) throws(StoreError) in try store.add(statements) }
+    } catch {
+      // They are told again by whoever knows them.
+      log("could not keep what was said about members: \(error.message)")
+    }
+  }
+
+  /// Keeps what is new, passes it on, and does what follows from it.
+  private func spread(_ news: [SignedStatement], besides: Mesh.ConnectionID?) async {
+    guard !news.isEmpty else { return }
+    await save(news)
+    for (id, session) in sessions where id != besides && peer(of: session) != nil {
+      await session.feed(.tell(news))
+    }
+    await followRoll()
+    await advertise()
+  }
+
+  /// Members that were admitted are waited for, who is none any more is shut out.
+  func followRoll() async {
+    let roll = roster.roll
+    for entry in roll.everybody where entry.node != identity.node {
+      switch entry.ending {
+      case nil:
+        if peers[entry.node] == nil {
+          peers[entry.node] = PeerRecord(
+            KnownPeer(
+              node: entry.node, name: entry.name, address: nil, seen: nil, clockOffset: 0,
+              frontier: Frontier()))
+        }
+        if !entry.name.isEmpty { peers[entry.node]?.name = entry.name }
+      case .revoked: await shutOut(entry, "\(entry.name) was revoked")
+      case .left: if peers[entry.node]?.session == nil { await forget(entry.node) }
+      }
+    }
+    if !isStopping, let own = roll.entries[identity.node], !own.isMember {
+      log("this node is no member of the site any more")
+      for session in sessions.values {
+        await session.feed(.close(Bye(.revoked, "\(identity.name) is no member any more")))
+      }
+    }
+  }
+
+  private func shutOut(_ entry: Roll.Entry, _ reason: String) async {
+    peers[entry.node]?.isRevoked = true
+    await perform(mesh.receive(.left(entry.node), at: .now))
+    guard let session = peers[entry.node]?.session else { return }
+    log("cutting the connection with \(entry.name): it was revoked")
+    await session.feed(.close(Bye(.revoked, reason)))
+  }
+
+  /// Says that this node leaves the site, as the last thing.
+  func sayLeaving() async {
+    guard ownEntry?.isMember == true else { return }
+    do {
+      try await say(.leave)
+    } catch {
+      log("could not say that this node leaves: \(error.message)")
+    }
+  }
+
+  /// Shuts a member out, for good.
+  func revoke(_ name: String) async throws(FlotillaError) -> RevokeReport {
+    let entry = try member(named: name)
+    guard entry.isMember else {
+      throw FlotillaError(.usage, "\(name) is no member any more; nothing to revoke")
+    }
+    if entry.role == .admin, keys.site == nil {
+      throw FlotillaError(
+        .notAllowed, "\(name) is an admin, and only the site key ends an admin",
+        remedy: "Do it on the machine that has the site key, or bring it here: flotilla "
+          + "import-site-key \(shellWord(path)) FILE")
+    }
+    let heads = roster.membership.heads(of: entry.node)
+    try await say(.revoke(node: entry.node, heads: heads))
+    let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
+    return RevokeReport(
+      node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted())
+  }
+
+  /// The member of this name, or whose id begins like this.
+  func member(named name: String) throws(FlotillaError) -> Roll.Entry {
+    let everybody = roster.roll.everybody
+    let named = everybody.filter { $0.name == name }
+    if let member = named.first(where: \.isMember) ?? named.first { return member }
+    let byID = everybody.filter {
+      name.count >= 8 && $0.node.description.hasPrefix(name.lowercased())
+    }
+    guard let entry = byID.first, byID.count == 1 else {
+      let names = everybody.filter(\.isMember).map(\.name).joined(separator: ", ")
+      throw FlotillaError(
+        .usage, "there is no member \(name) in this site", remedy: "Members are: \(names)")
+    }
+    return entry
+  }
+
+  func members() -> MembersReport {
+    let roll = roster.roll
+    let everybody = roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
+    return MembersReport(
+      site: identity.siteName, node: identity.name,
+      members: everybody.map { entry in
+        let isSelf = entry.node == identity.node
+        let peer = peers[entry.node]
+        let isConnected = isSelf || peer?.session != nil
+        return MembersReport.Member(
+          node: entry.name, id: entry.node.description, role: entry.role.name,
+          state: state(of: entry), since: Self.text(entry.since),
+          last_seen: (isConnected ? Uptime.wall : peer?.seen).map(Self.text),
+          admitted_by: roll.entries[entry.admittedBy]?.name ?? "site key",
+          words: entry.words.isEmpty ? nil : entry.words,
+          rights: entry.rights.mapValues(\.name), is_this_node: isSelf)
+      })
+  }
+
+  private func state(of entry: Roll.Entry) -> String {
+    switch entry.ending {
+    case nil: "member"
+    case .revoked: "revoked"
+    case .left: "left"
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+import Network
+import Replication
+import Store
+
+/// Who belongs to the site, and the key that rules it.
+extension Replica {
+  public func members() async throws(FlotillaError) -> MembersReport {
+    try await perform(.members) { node async throws(FlotillaError) in await node.members() }
+  }
+
+  /// Shuts a node out of the site, for good; a name, or the beginning of an id.
+  public func revoke(_ node: String) async throws(FlotillaError) -> RevokeReport {
+    try await perform(.revoke(node: node), mode: .brief) { opened async throws(FlotillaError) in
+      let report = try await opened.revoke(node)
+      // Whoever is in reach is told before this process ends.
+      await opened.untilConnected(within: .seconds(2))
+      return report
+    }
+  }
+
+  /// Writes the site key into a new file, for its owner alone.
+  public func exportSiteKey(to file: String) async throws(FlotillaError) {
+    try await check()
+    let (path, sidecar) = (path, sidecar)
+    try await offPool { () throws(FlotillaError) in
+      let store = try reporting(path) { () throws(StoreError) in
+        try Store(path: sidecar.database, inspects: false)
+      }
+      guard let key = try KeyFolder(sidecar).keys().site else {
+        throw FlotillaError(
+          .notAllowed, "the key of the site \"\(store.siteName)\" is not on this machine",
+          remedy: "Export it on the machine where the site was made.")
+      }
+      guard access(file, F_OK) != 0 else {
+        throw FlotillaError(
+          .usage, "\(file) exists already", remedy: "Give a name that is free.")
+      }
+      let text = SiteKeyText(key).text(site: store.siteName)
+      try SecretFile.write(Array(text.utf8), to: file)
+      var record = try sidecar.record()
+      record.isSiteKeyExported = true
+      try sidecar.save(record)
+    }
+  }
+
+  /// Takes the site key over from a file: this node becomes an admin that can make others.
+  public func importSiteKey(from file: String) async throws(FlotillaError) {
+    let text: String
+    do {
+      text = try String(contentsOfFile: file, encoding: .utf8)
+    } catch {
+      throw FlotillaError(.usage, "cannot read \(file): \(error.localizedDescription)")
+    }
+    let seed = try SiteKeyText(text).key.seed
+    _ = try await perform(.importSiteKey(seed: seed), mode: .brief) {
+      node async throws(FlotillaError) in
+      let done = try await node.importSiteKey(seed: seed)
+      await node.untilConnected(within: .seconds(2))
+      return done
+    }
+  }
+}
+
+extension Node {
+  func importSiteKey(seed: [UInt8]) async throws(FlotillaError) -> Done {
+    guard let site = SigningKey(seed: seed),
+      Notary.openSSL.digest(site.publicKey) == identity.site
+    else {
+      throw FlotillaError(
+        .usage, "this is the key of another site, not of \"\(identity.siteName)\"")
+    }
+    try KeyFolder(sidecar).save(site: site)
+    keys.site = site
+    var record = try sidecar.record()
+    // It came from somewhere.
+    record.isSiteKeyExported = true
+    try sidecar.save(record)
+    if ownEntry?.role != .admin {
+      try await say(.admit(key: keys.node.publicKey, role: .admin))
+      try await say(.introduce(node: identity.node, name: identity.name, words: ""))
+    }
+    return Done()
+  }
+}

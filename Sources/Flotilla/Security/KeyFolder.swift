@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+import Network
+
+/// The folder `DB-flotilla/keys/`: secrets of this copy, for its owner alone.
+struct KeyFolder: Sendable {
+  let folder: String
+  let database: String
+
+  init(_ sidecar: Sidecar) {
+    folder = sidecar.folder + "/keys"
+    database = sidecar.database
+  }
+
+  private var nodePath: String { folder + "/node.key" }
+  private var sitePath: String { folder + "/site.key" }
+  private var invitationsPath: String { folder + "/invitations.json" }
+
+  /// Makes the folder with the keys of a new member.
+  func create(_ keys: NodeKeys) throws(FlotillaError) {
+    if mkdir(folder, 0o700) != 0, errno != EEXIST {
+      throw FlotillaError.file("cannot make the folder \(folder)")
+    }
+    try write(keys.node.pem, to: nodePath)
+    if let site = keys.site { try write(site.pem, to: sitePath) }
+  }
+
+  /// Reads the keys; refuses them if anybody but their owner can.
+  func keys() throws(FlotillaError) -> NodeKeys {
+    try checkModes()
+    guard let node = try key(at: nodePath) else {
+      throw FlotillaError(
+        .damagedSetUp, "\(nodePath) is missing, so this node cannot show who it is",
+        remedy: "Put the folder back, or start over with: flotilla leave \(shellWord(database)) "
+          + "--force, then join again.")
+    }
+    return NodeKeys(node: node, site: try key(at: sitePath))
+  }
+
+  /// Keeps the site's root key, too.
+  func save(site: SigningKey) throws(FlotillaError) { try write(site.pem, to: sitePath) }
+
+  /// Throws if somebody else could have read a key.
+  func checkModes() throws(FlotillaError) {
+    let sidecar = String(folder.dropLast("/keys".count))
+    let secrets = [nodePath, sitePath, invitationsPath]
+    for path in [sidecar, folder] + secrets {
+      var status = stat()
+      guard stat(path, &status) == 0 else { continue }
+      let others = status.st_mode & 0o077
+      guard others != 0 else { continue }
+      let mode = String(status.st_mode & 0o777, radix: 8)
+      let isFolder = status.st_mode & S_IFMT == S_IFDIR
+      throw FlotillaError(
+        .permissions,
+        "\(path) has mode \(mode), so other users of this machine may have read this node's keys",
+        remedy: "chmod \(isFolder ? "700" : "600") \(shellWord(path))   (and if they may have "
+          + "been read: leave, and join again with a new key)")
+    }
+  }
+
+  /// What is stored about invitations; nothing if there are none.
+  func invitations() throws(FlotillaError) -> Data? {
+    try read(invitationsPath).map { Data($0.utf8) }
+  }
+
+  func save(invitations: Data) throws(FlotillaError) {
+    try write(String(decoding: invitations, as: UTF8.self), to: invitationsPath)
+  }
+
+  private func key(at path: String) throws(FlotillaError) -> SigningKey? {
+    guard let text = try read(path) else { return nil }
+    guard let key = SigningKey(pem: text) else {
+      throw FlotillaError(
+        .damagedSetUp, "\(path) is damaged: it holds no Ed25519 key",
+        remedy: "Put back a copy of it, or start over with: flotilla leave \(shellWord(database)) "
+          + "--force, then join again.")
+    }
+    return key
+  }
+
+  private func read(_ path: String) throws(FlotillaError) -> String? {
+    guard access(path, F_OK) == 0 else { return nil }
+    do {
+      return try String(contentsOfFile: path, encoding: .utf8)
+    } catch {
+      throw FlotillaError(
+        .readOnly, "cannot read \(path): \(error.localizedDescription)",
+        remedy: "Run as the owner of the database.")
+    }
+  }
+
+  private func write(_ text: String, to path: String) throws(FlotillaError) {
+    try SecretFile.write(Array(text.utf8), to: path)
+  }
+}

@@ -1,0 +1,94 @@
+import Network
+import Replication
+
+/// What the handshakes, which run on threads of their own, must know of the site.
+final class Roster: Sendable {
+  private struct State {
+    var membership: Membership
+    /// Taken from the credential of a peer, and not yet stored.
+    var unsaved: [SignedStatement] = []
+    var secrets: [String: [UInt8]] = [:]
+  }
+
+  private let state: Locked<State>
+
+  init(_ membership: Membership) { state = Locked(State(membership: membership)) }
+
+  var membership: Membership { state.withLock { $0.membership } }
+  var roll: Roll { state.withLock { $0.membership.roll } }
+  var hash: UInt64 { state.withLock { $0.membership.hash } }
+
+  /// Takes statements in; gives those that were new.
+  func unite(_ statements: [SignedStatement]) -> [SignedStatement] {
+    state.withLock { $0.membership.unite(statements) }
+  }
+
+  /// Signs a statement and takes it in.
+  func sign(
+    _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey
+  ) -> SignedStatement {
+    state.withLock { $0.membership.sign(kind, by: issuer, with: key) }
+  }
+
+  /// What handshakes have brought since the last call.
+  func takeUnsaved() -> [SignedStatement] {
+    state.withLock { state in
+      defer { state.unsaved = [] }
+      return state.unsaved
+    }
+  }
+
+  /// The secrets by which joiners can pair.
+  func set(_ invitations: [Invitation]) {
+    let pairs = invitations.map { ($0.identity, $0.secret) }
+    state.withLock { $0.secrets = Dictionary(pairs) { first, _ in first } }
+  }
+
+  func secret(of identity: [UInt8]) -> [UInt8]? {
+    state.withLock { $0.secrets[InvitationBook.digits(identity)] }
+  }
+
+  /// Whether the owner of a key is let in, by what is known here and what it shows.
+  func judge(key: [UInt8], credential: [UInt8]) -> TLSContext.Verdict {
+    state.withLock { state in
+      let node = state.membership.notary.digest(key)
+      if state.membership.roll.entries[node] == nil,
+        let shown = try? SignedStatement.decode(credential, most: Limits.credentialStatements)
+      {
+        state.unsaved += state.membership.unite(shown)
+      }
+      guard let entry = state.membership.roll.entries[node] else { return .unknown }
+      switch entry.ending {
+      case nil: return .trusted
+      case .revoked: return .revoked
+      case .left: return .unknown
+      }
+    }
+  }
+}
+
+/// How a node shows itself: one way for those that dial it, one for those that it dials.
+struct Door: Sendable {
+  /// So long both sides have to show who they are.
+  static let patience: Duration = .seconds(10)
+
+  let accepting: TLSContext
+  let dialling: TLSContext
+
+  init(_ keys: NodeKeys, _ roster: Roster) throws(FlotillaError) {
+    let credential = roster.membership.credential(of: keys.identity)
+    do {
+      let certificate = try Certificate(
+        of: keys.node, credential: SignedStatement.encode(credential))
+      accepting = try TLSContext(
+        accepting: keys.node, certificate,
+        judge: { key, credential in roster.judge(key: key, credential: credential) },
+        secrets: { identity in roster.secret(of: identity) })
+      dialling = try TLSContext(
+        dialling: keys.node, certificate,
+        judge: { key, credential in roster.judge(key: key, credential: credential) })
+    } catch {
+      throw FlotillaError(.system, "cannot make this node's certificate: \(error)")
+    }
+  }
+}

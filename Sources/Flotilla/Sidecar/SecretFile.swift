@@ -1,0 +1,39 @@
+import Glibc
+
+/// A file that appears whole or not at all, readable by its owner alone.
+enum SecretFile {
+  static func write(_ bytes: [UInt8], to path: String) throws(FlotillaError) {
+    let new = path + ".new"
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw FlotillaError.file("cannot write \(new)") }
+    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    // The new name may reach the disk before the bytes do; then a power cut would leave an empty
+    // file.
+    guard count == bytes.count, fsync(descriptor) == 0 else {
+      let error = FlotillaError.file("cannot write \(new)")
+      close(descriptor)
+      unlink(new)
+      throw error
+    }
+    close(descriptor)
+    guard rename(new, path) == 0 else { throw FlotillaError.file("cannot write \(path)") }
+  }
+}
+
+extension FlotillaError {
+  /// What the last call on a file left in `errno`, as a person understands it.
+  static func file(_ what: String) -> FlotillaError {
+    let reason = String(cString: strerror(errno))
+    switch errno {
+    case EACCES, EROFS, EPERM:
+      return FlotillaError(
+        .readOnly, "\(what): \(reason)",
+        remedy: "Run as the owner of the database; its folder must be writable.")
+    case ENOSPC, EDQUOT:
+      return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
+    case ENAMETOOLONG:
+      return FlotillaError(.usage, "\(what): \(reason)", remedy: "Use a shorter file name.")
+    default: return FlotillaError(.system, "\(what): \(reason)")
+    }
+  }
+}

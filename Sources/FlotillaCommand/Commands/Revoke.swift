@@ -1,0 +1,30 @@
+import Flotilla
+
+/// `flotilla revoke`: shuts a node out.
+enum Revoke {
+  static let command = Command(
+    name: "revoke",
+    summary: "shuts a node out of the site, for good",
+    discussion: """
+      Every node that hears of it cuts its connections with that node and lets it in
+      no more; nodes that are away hear of it when they are back. What the node has
+      stays with it, and what it wrote before stays. If its machine is to come back,
+      let it leave and join again.
+      """,
+    parameters: [
+      .database,
+      Parameter(name: "NODE", help: "its name, or the beginning of its id (see members --json)"),
+    ],
+    options: [.json],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let report = try await call.replica.revoke(call.arguments.text("NODE") ?? "")
+    let told =
+      report.told.isEmpty
+      ? "no other node is connected; they hear of it when they are"
+      : "told \(report.told.map { printable($0) }.joined(separator: ", "))"
+    call.print(report, as: "\(printable(report.node)) is shut out; \(told)")
+    return .done
+  }
+}

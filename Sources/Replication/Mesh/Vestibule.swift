@@ -1,0 +1,41 @@
+/// Who waits at the door: connections whose other end has not shown yet who it is.
+///
+/// A pure machine. Strangers get few places, little time, and no way to keep others out: at a full
+/// door the one that has waited longest makes room, first of the address that has the most.
+package struct Vestibule: Sendable {
+  /// Strangers at a time, at most, ...
+  package static let places = 16
+  /// ... of one address.
+  package static let placesOfOne = 8
+
+  private struct Stranger {
+    let id: UInt64
+    let host: String
+  }
+
+  /// In the order in which they came.
+  private var strangers: [Stranger] = []
+
+  package init() {}
+
+  package var count: Int { strangers.count }
+
+  /// Lets a stranger in; gives the one that must go for it.
+  package mutating func enter(_ id: UInt64, from host: String) -> UInt64? {
+    var counts: [String: Int] = [:]
+    for stranger in strangers { counts[stranger.host, default: 0] += 1 }
+    var leaver: UInt64?
+    if counts[host, default: 0] >= Self.placesOfOne {
+      leaver = strangers.first { $0.host == host }?.id
+    } else if strangers.count >= Self.places {
+      let most = counts.values.max() ?? 0
+      leaver = strangers.first { counts[$0.host] == most }?.id
+    }
+    if let leaver { leave(leaver) }
+    strangers.append(Stranger(id: id, host: host))
+    return leaver
+  }
+
+  /// It has shown who it is, or is gone.
+  package mutating func leave(_ id: UInt64) { strangers.removeAll { $0.id == id } }
+}
