@@ -55,7 +55,31 @@ extension Node {
   /// Whether this process only serves an invitation, so that a starting `run` may take over.
   var yields: Bool { servesInvitationOnly }
 
-  /// Looks at what a joiner shows; lets it in or tells it why not.
+  /// A joiner has come that knows a code: tells it what it would join, or why it cannot.
+  func receive(joiner session: PeerSession) async {
+    guard case .pairing(let shown) = session.link.peer else { return }
+    do {
+      guard let invitation = invitations.invitation(shown) else {
+        return await refuse(session, .unknown)
+      }
+      // Whoever has used it may ask again, if the answer was lost on the way.
+      let isUsed = await invitation.usedBy.map { $0 != session.announced?.description } ?? false
+      if isUsed { return await refuse(session, .used) }
+      if invitation.isExpired(.now) { return await refuse(session, .expired) }
+      let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
+        try await store.run { (store) throws(StoreError) in
+          (try store.liveRowCount(), try store.schemaObjects())
+        }
+      }
+      let offer = Offer(
+        siteName: identity.siteName, rows: UInt64(rows), objects: UInt64(objects.count))
+      await session.feed(.offer(offer, objects))
+    } catch {
+      await refuse(session, .storage, error.message)
+    }
+  }
+
+  /// The joiner agrees; lets it in or tells it why not.
   func judge(_ join: Join, _ session: PeerSession) async {
     guard case .pairing(let invitation) = session.link.peer else {
       return await refuse(session, .badMessage, "a member does not join")
@@ -66,17 +90,12 @@ extension Node {
     else { return await refuse(session, .badMessage, "the joiner does not own its key") }
     do {
       var book = invitations
-      switch book.use(invitation, by: node, .now) {
-      case .unknown:
-        await refuse(session, .invitationUnknown, "this site knows no such invitation")
-      case .used: await refuse(session, .invitationUsed, "the invitation was used already")
-      case .expired: await refuse(session, .invitationExpired, "the invitation has expired")
-      case .admitted(let role):
-        // Written down first: a code that may have been used is used.
-        try keep(book)
-        await advertise()
-        try await admit(join, node, role, session)
-      }
+      let verdict = book.use(invitation, by: node, .now)
+      guard case .admitted(let role) = verdict else { return await refuse(session, verdict) }
+      // Written down first: a code that may have been used is used.
+      try keep(book)
+      await advertise()
+      try await admit(join, node, role, session)
     } catch {
       await refuse(session, .storage, error.message)
     }
@@ -93,18 +112,22 @@ extension Node {
       try await say(.admit(key: join.key, role: role))
       try await say(.introduce(node: node, name: name, words: words))
     }
-    let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        (try store.liveRowCount(), try store.schemaObjects())
-      }
-    }
     log("\(name) joins the site · words: \(words)")
     admitted = Admitted(name: name, words: words)
-    let admit = Admit(
-      site: identity.site, siteName: identity.siteName, rootKey: roster.membership.rootKey,
-      nodeName: name, rows: UInt64(rows), objects: UInt64(objects.count),
-      statements: roster.membership.credential(of: node))
-    await session.feed(.admitted(admit, objects))
+    await session.feed(
+      .admitted(
+        Admit(
+          rootKey: roster.membership.rootKey, nodeName: name,
+          statements: roster.membership.credential(of: node))))
+  }
+
+  private func refuse(_ session: PeerSession, _ verdict: InvitationBook.Verdict) async {
+    switch verdict {
+    case .used: await refuse(session, .invitationUsed, "the invitation was used already")
+    case .expired: await refuse(session, .invitationExpired, "the invitation has expired")
+    case .unknown, .admitted:
+      await refuse(session, .invitationUnknown, "this site knows no such invitation")
+    }
   }
 
   private func refuse(_ session: PeerSession, _ code: Bye.Code, _ reason: String) async {

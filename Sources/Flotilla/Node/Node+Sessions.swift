@@ -27,7 +27,7 @@ extension Node {
   }
 
   private func opened(_ session: PeerSession, _ hello: Hello) async {
-    guard hello.purpose == .member else { return }
+    guard hello.purpose == .member else { return await receive(joiner: session) }
     let before = peers[hello.node]
     gone.remove(hello.node)
     var record =

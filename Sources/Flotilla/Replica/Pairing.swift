@@ -8,6 +8,7 @@ struct Pairing: Sendable {
   static let search: Duration = .seconds(15)
 
   struct Result: Sendable {
+    var offer: Offer
     var admit: Admit
     var inviter: Hello
     var address: String
@@ -130,6 +131,14 @@ struct Pairing: Sendable {
         .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",
         remedy: "Use the same version of Flotilla on both machines.")
     }
+    let offer: Offer
+    switch try await link.receive() {
+    case .offer(let answer): offer = answer
+    case .bye(let bye): throw refusal(bye, inviter.name)
+    default: throw unexpected(endpoint)
+    }
+    let objects = try await schema(of: offer, link, inviter.name)
+    try accept(objects)
     let proof = keys.node.sign(JoinProof.bytes(channel))
     try await link.send(.join(Join(name: name, key: keys.node.publicKey, proof: proof)))
     let admit: Admit
@@ -138,31 +147,39 @@ struct Pairing: Sendable {
     case .bye(let bye): throw refusal(bye, inviter.name)
     default: throw unexpected(endpoint)
     }
-    try check(admit, inviter.name)
-    await link.acceptLongFrames()
-    var objects: [SchemaObject] = []
-    var bytes = 0
-    for _ in 0..<admit.objects {
-      guard case .schema(let object) = try await link.receive() else { throw unexpected(endpoint) }
-      bytes += object.sql.utf8.count
-      guard bytes <= Limits.schemaBytes else {
-        throw FlotillaError(.peer, "the schema that \(inviter.name) sends has no end")
-      }
-      objects.append(object)
-    }
+    try check(admit, inviter)
     try? await link.send(.bye(Bye(.stopping, "paired")))
     return Result(
-      admit: admit, inviter: inviter, address: endpoint.description,
+      offer: offer, admit: admit, inviter: inviter, address: endpoint.description,
       words: JoinProof.words(channel), objects: objects)
   }
 
+  private func schema(
+    of offer: Offer, _ link: MessageLink, _ inviter: String
+  ) async throws(FlotillaError) -> [SchemaObject] {
+    await link.acceptLongFrames()
+    var objects: [SchemaObject] = []
+    var bytes = 0
+    for _ in 0..<offer.objects {
+      guard case .schema(let object) = try await link.receive() else {
+        throw FlotillaError(.peer, "the schema that \(inviter) sends ends too early")
+      }
+      bytes += object.sql.utf8.count
+      guard bytes <= Limits.schemaBytes else {
+        throw FlotillaError(.peer, "the schema that \(inviter) sends has no end")
+      }
+      objects.append(object)
+    }
+    return objects
+  }
+
   /// What the inviter has signed must make this node a member, or no other member lets it in.
-  private func check(_ admit: Admit, _ inviter: String) throws(FlotillaError) {
+  private func check(_ admit: Admit, _ inviter: Hello) throws(FlotillaError) {
     var membership = Membership(rootKey: admit.rootKey, notary: .openSSL)
     _ = membership.unite(admit.statements)
-    guard membership.site == admit.site, membership.roll.member(keys.identity) != nil else {
+    guard membership.site == inviter.site, membership.roll.member(keys.identity) != nil else {
       throw FlotillaError(
-        .peer, "the admission that \(inviter) has sent does not hold",
+        .peer, "the admission that \(inviter.name) has sent does not hold",
         remedy: "Update Flotilla on both machines, and join with a new code.")
     }
   }

@@ -33,7 +33,7 @@ package struct Session: Sendable {
     case greeting
     /// Members exchange rows. Next: closed.
     case open
-    /// A joiner shows its code and is let in. Next: closed.
+    /// A joiner, who knows the code, gets an offer, agrees and is let in. Next: closed.
     case pairing
     case closed
   }
@@ -73,10 +73,12 @@ package struct Session: Sendable {
       guard state != .closed else { break }
       directives.append(.send(.bye(bye)))
       close(bye, byPeer: false, &directives)
-    case .admitted(let admit, let objects):
+    case .offer(let offer, let objects):
       guard state == .pairing else { break }
-      send(.admit(admit), &directives, now)
+      send(.offer(offer), &directives, now)
       for object in objects { send(.schema(object), &directives, now) }
+    case .admitted(let admit):
+      if state == .pairing { send(.admit(admit), &directives, now) }
     default: receiveOpen(input, &directives, now)
     }
     return directives

@@ -28,8 +28,10 @@ extension Session {
     case exportFailed(String)
     case merged(MergeResult)
     case mergeFailed(Bye)
+    /// What the inviter tells a joiner that knows the code of an open invitation.
+    case offer(Offer, [SchemaObject])
     /// The inviter's answer to a `join`.
-    case admitted(Admit, [SchemaObject])
+    case admitted(Admit)
     /// The peer is slower than we: a lot waits to be written.
     case crowded
     /// The stream has room again.
@@ -43,7 +45,8 @@ extension Session {
   /// What the shell must do.
   package enum Directive: Sendable, Equatable {
     case send(Message)
-    /// The peer is who it should be; the session counts from now on.
+    /// The peer is who it should be; the session counts from now on. To a joiner the node answers
+    /// with `offer` or `close`.
     case opened(Hello)
     /// The peer holds at least this.
     case peerHolds(Frontier)
@@ -59,7 +62,7 @@ extension Session {
     /// The peer tells what was signed about members.
     case statements([SignedStatement])
     case clockOffset(milliseconds: Int64)
-    /// A joiner shows a code; the node answers with `admitted` or `close`.
+    /// A joiner agrees to the offer; the node answers with `admitted` or `close`.
     case judge(Join)
     /// The session is over; `byPeer` tells who said so.
     case closed(Bye, byPeer: Bool)

@@ -29,6 +29,7 @@ extension Message {
     case .buckets: self = .buckets(try Buckets(from: &reader))
     case .join:
       self = .join(try Join(from: &reader))
+    case .offer: self = .offer(try Offer(from: &reader))
     case .admit: self = .admit(try Admit(from: &reader))
     case .schema: self = .schema(try SchemaObject(from: &reader))
     case .bye:
@@ -129,15 +130,19 @@ extension Join {
   }
 }
 
+extension Offer {
+  init(from reader: inout ByteReader) throws(WireError) {
+    self.siteName = try reader.text("Offer")
+    self.rows = try reader.uint("Offer")
+    self.objects = try reader.uint("Offer")
+    guard objects <= UInt64(Limits.schemaObjects) else { throw WireError(.tooLong, "Offer") }
+  }
+}
+
 extension Admit {
   init(from reader: inout ByteReader) throws(WireError) {
-    self.site = try reader.identity("Admit")
-    self.siteName = try reader.text("Admit")
     self.rootKey = try reader.raw("Admit", count: SiteStatement.keyLength)
     self.nodeName = try reader.text("Admit")
-    self.rows = try reader.uint("Admit")
-    self.objects = try reader.uint("Admit")
-    guard objects <= UInt64(Limits.schemaObjects) else { throw WireError(.tooLong, "Admit") }
     self.statements = try SignedStatement.decode(&reader, most: Limits.credentialStatements)
   }
 }

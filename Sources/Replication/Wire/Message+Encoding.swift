@@ -16,6 +16,7 @@ enum MessageType: UInt8 {
   case bye = 14
   case pause = 15
   case statements = 16
+  case offer = 17
 }
 
 extension Message {
@@ -81,6 +82,11 @@ extension Message {
       body.word(buckets.frontierHash)
       for bucket in buckets.digest.buckets { body.word(bucket) }
       return .buckets
+    case .offer(let offer):
+      body.text(offer.siteName)
+      body.uint(offer.rows)
+      body.uint(offer.objects)
+      return .offer
     case .join(let join):
       body.text(join.name)
       body.raw(join.key)
@@ -177,12 +183,8 @@ extension Member {
 
 extension Admit {
   func write(to body: inout ByteWriter) {
-    body.identity(site)
-    body.text(siteName)
     body.raw(rootKey)
     body.text(nodeName)
-    body.uint(rows)
-    body.uint(objects)
     body.raw(SignedStatement.encode(statements))
   }
 }

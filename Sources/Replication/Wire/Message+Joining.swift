@@ -1,4 +1,19 @@
-/// A joiner shows its key.
+/// What a joiner would join: told to who knows the code of an open invitation.
+package struct Offer: Sendable, Equatable {
+  package var siteName: String
+  /// About how many rows the first copy has.
+  package var rows: UInt64
+  /// How many `schema` messages follow.
+  package var objects: UInt64
+
+  package init(siteName: String, rows: UInt64, objects: UInt64) {
+    self.siteName = siteName
+    self.rows = rows
+    self.objects = objects
+  }
+}
+
+/// A joiner agrees, and shows its key.
 package struct Join: Sendable, Equatable {
   /// The name that the joiner would like.
   package var name: String
@@ -16,29 +31,16 @@ package struct Join: Sendable, Equatable {
 
 /// The inviter lets the joiner in.
 package struct Admit: Sendable, Equatable {
-  package var site: Identity
-  package var siteName: String
   /// The public key of the site's root, which names the site.
   package var rootKey: [UInt8]
   /// The name that the joiner gets: its wish, or that with "-2".
   package var nodeName: String
-  /// About how many rows the first copy has.
-  package var rows: UInt64
-  /// How many `schema` messages follow.
-  package var objects: UInt64
   /// Its admission, and what that rests on.
   package var statements: [SignedStatement]
 
-  package init(
-    site: Identity, siteName: String, rootKey: [UInt8], nodeName: String, rows: UInt64,
-    objects: UInt64, statements: [SignedStatement]
-  ) {
-    self.site = site
-    self.siteName = siteName
+  package init(rootKey: [UInt8], nodeName: String, statements: [SignedStatement]) {
     self.rootKey = rootKey
     self.nodeName = nodeName
-    self.rows = rows
-    self.objects = objects
     self.statements = statements
   }
 }

@@ -16,6 +16,7 @@ package enum Message: Sendable, Equatable {
   /// What was signed about the members and the receiver may not know.
   case statements([SignedStatement])
   case buckets(Buckets)
+  case offer(Offer)
   case join(Join)
   case admit(Admit)
   case schema(SchemaObject)
