@@ -80,6 +80,9 @@ extension Node {
       }
       await server.start()
       control = server
+      if !sidecar.noteSocket(path) {
+        log("cannot note where commands are answered; ask with this XDG_RUNTIME_DIR: \(path)")
+      }
     } catch {
       throw FlotillaError(.node, "cannot open the control socket: \(error)")
     }

@@ -117,10 +117,7 @@ actor Node {
     let checked = try OpeningCheck(path: path, sidecar: sidecar).check()
     let taken = if let lock { lock } else { try sidecar.lock() }
     guard let taken else {
-      throw FlotillaError(
-        .node, "another Flotilla process works on \(path)",
-        remedy: "See: flotilla status \(shellWord(path)); stop a running node with: flotilla "
-          + "stop \(shellWord(path))")
+      throw sidecar.occupied(path)
     }
     let store = try reporting(path) { () throws(StoreError) in try StoreActor(path: checked) }
     return (store, taken)
@@ -147,7 +144,10 @@ actor Node {
     await folding?.value
     for loop in loops { await loop.value }
     if mode != .offline { await savePeers() }
-    await control?.stop()
+    if let control {
+      sidecar.forgetSocket()
+      await control.stop()
+    }
     await store.close()
     lock.release()
     requestStop()
