@@ -76,7 +76,7 @@ extension BadInputTests {
       }
     }
 
-    @Test func `other columns are no obstacle, another key is`() async throws {
+    @Test func `other columns are no obstacle`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db", rows: 5)
         try await desk.sql(
@@ -88,14 +88,41 @@ extension BadInputTests {
         #expect(try await desk.sql("c.db", "SELECT count(*), sum(w) FROM t") == "6|2")
         #expect(try await desk.sql("c.db", "SELECT count(*) FROM _flotilla_conflict") == "1")
 
-        try await desk.sql("d.db", "CREATE TABLE t(id INTEGER, v TEXT PRIMARY KEY)")
+      }
+    }
+
+    @Test(arguments: [
+      ("id INTEGER PRIMARY KEY, v", "PRIMARY KEY(id INTEGER)"),
+      ("id INTEGER, v TEXT PRIMARY KEY", "PRIMARY KEY(v TEXT)"),
+    ])
+    func `another key is refused, and the same code is good once the table is put aside`(
+      _ columns: String, _ key: String
+    ) async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 5)
+        try await desk.sql("d.db", "CREATE TABLE t(\(columns)); INSERT INTO t VALUES(7, 'mine')")
         let before = try desk.bytes("d.db")
-        let second = try await desk.succeed("invite", "a.db")
-        let outcome = try await desk.flotilla("join", "d.db", second, "--at", node.address)
-        #expect(outcome.status == 1)
-        #expect(outcome.error.contains("table t has another primary key here"))
-        #expect(try desk.bytes("d.db") == before)
-        #expect(try desk.names("d.db") == ["d.db"])
+        let code = try await desk.succeed("invite", "a.db")
+        for _ in 0..<2 {
+          let outcome = try await desk.flotilla(
+            "join", "d.db", code, "--at", node.address, "--name", "third")
+          #expect(outcome.status == 1)
+          #expect(
+            outcome.error.contains("table t has \(key) here and PRIMARY KEY(id TEXT) at the site"),
+            "\(outcome)")
+          #expect(outcome.error.contains(#"ALTER TABLE "t" RENAME TO "t_here""#))
+          #expect(try desk.bytes("d.db") == before)
+          #expect(try desk.names("d.db") == ["d.db"])
+        }
+        #expect(try await desk.flotilla("status", "d.db").error.contains("is not a replica yet"))
+        #expect(try await !desk.succeed("peers", "a.db").contains("third"))
+        try await desk.sql("d.db", #"ALTER TABLE "t" RENAME TO "t_here""#)
+        try await desk.succeed("join", "d.db", code, "--at", node.address, "--name", "third")
+        #expect(try await desk.succeed("peers", "a.db").contains("third"))
+        #expect(try await desk.sql("d.db", "SELECT count(*) FROM t") == "5")
+        #expect(try await desk.sql("d.db", "SELECT v FROM t_here") == "mine")
+        let late = try await desk.flotilla("join", "e.db", code, "--at", node.address)
+        #expect(late.error.contains("the code was used already"))
       }
     }
 

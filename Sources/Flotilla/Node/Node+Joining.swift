@@ -64,6 +64,8 @@ extension Node {
       case .expired: await refuse(session, .invitationExpired, "the invitation has expired")
       case .admitted(let admit, let objects):
         log("\(admit.nodeName) joins the site")
+        admissions[session.id] = Admission(
+          fingerprint: code.fingerprint, name: name, before: admitted)
         admitted = admit.nodeName
         await session.feed(.admitted(admit, objects))
       }

@@ -160,6 +160,7 @@ extension Node {
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
     sessions[session.id] = nil
     waitingToPull.removeAll { $0.id == session.id }
+    await endAdmission(session, bye, byPeer: byPeer)
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }

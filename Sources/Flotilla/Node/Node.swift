@@ -70,6 +70,8 @@ actor Node {
   /// The name of the last node that was let in, and all names that were given away.
   var admitted: String?
   var namesGiven: Set<String> = []
+  /// Joiners that are taking in the schema.
+  var admissions: [Mesh.ConnectionID: Admission] = [:]
   /// Members that have left the site: hearsay does not bring them back.
   var gone: Set<Identity> = []
   let serviceName = RandomNumbers.serviceName()

@@ -17,6 +17,9 @@ struct Pairing: Sendable {
   let code: InviteCode
   let node: Identity
   let name: String
+  /// Throws if the file cannot take in this schema; then the joiner declines, and the code stays
+  /// good.
+  let accept: @Sendable ([SchemaObject]) throws(FlotillaError) -> Void
 
   /// Pairs with the node at an address, or with the one that shows the hint of the code.
   func pair(at address: String?) async throws(FlotillaError) -> Result {
@@ -126,6 +129,12 @@ struct Pairing: Sendable {
         throw FlotillaError(.peer, "the schema that \(inviter.name) sends has no end")
       }
       objects.append(object)
+    }
+    do {
+      try accept(objects)
+    } catch {
+      try? await link.send(.bye(Bye(.declined, "the joiner's file does not fit")))
+      throw error
     }
     try? await link.send(.bye(Bye(.stopping, "paired")))
     return Result(

@@ -20,10 +20,12 @@ extension Replica {
     let admit: Admit
     let warnings: [String]
     do {
-      paired = try await Pairing(code: invite, node: identity, name: name).pair(at: address)
+      paired = try await Pairing(code: invite, node: identity, name: name) {
+        objects throws(FlotillaError) in
+        if !isNew { try refuseOtherKeys(objects) }
+      }.pair(at: address)
       admit = paired.admit
       progress(.found(site: admit.siteName, node: paired.inviter.name, address: paired.address))
-      if !isNew { try refuseOtherKeys(paired.objects) }
       warnings = try create(
         Store.Identities(
           site: admit.site, siteName: admit.siteName, node: identity, nodeName: admit.nodeName,
@@ -43,17 +45,6 @@ extension Replica {
       site: admit.siteName, node: admit.nodeName, from: paired.inviter.name,
       address: paired.address, rows: copied.rows, bytes: copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, warnings: warnings)
-  }
-
-  /// Refuses a file with a table whose rows have another identity than the site's.
-  private func refuseOtherKeys(_ objects: [SchemaObject]) throws(FlotillaError) {
-    let different = try reporting(path) { () throws(StoreError) in
-      try Store.differentKeys(in: sidecar.database, from: objects)
-    }
-    guard let table = different.first else { return }
-    throw FlotillaError(
-      .table, "table \(table) has another primary key here than at the site; nothing was changed",
-      remedy: "Rename or drop it in \(path), then join with a new code.")
   }
 
   private static func parse(_ code: String) throws(FlotillaError) -> InviteCode {

@@ -73,6 +73,7 @@ package struct Bye: Sendable, Equatable {
     package static let storage = Code(rawValue: 11)
     package static let leaving = Code(rawValue: 12)
     package static let busy = Code(rawValue: 13)
+    package static let declined = Code(rawValue: 14)
   }
 
   package var code: Code

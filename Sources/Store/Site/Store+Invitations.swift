@@ -62,6 +62,15 @@ extension Store {
     }
   }
 
+  /// Lets an invitation be used after all: who used it has not joined.
+  package func reopen(_ fingerprint: String) throws(StoreError) {
+    _ = try reporting { () throws(SQLiteError) in
+      try connection.run(
+        "UPDATE _flotilla_invitation SET used = NULL WHERE fingerprint = ?",
+        [.string(fingerprint)])
+    }
+  }
+
   private func invitations(
     where condition: String, _ values: [SQLite.Value]
   ) throws(SQLiteError) -> [Invitation] {
