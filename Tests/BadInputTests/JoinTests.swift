@@ -126,18 +126,38 @@ extension BadInputTests {
       }
     }
 
-    @Test func `a join that was killed goes on as a node`() async throws {
+    @Test(arguments: [false, true])
+    func `a join that was killed half-way says so and goes on`(_ joins: Bool) async throws {
       try await Desk.with { desk in
-        let node = try await desk.pair("a.db", "b.db", rows: 40_000)
+        let node = try await desk.pair("a.db", "b.db", rows: 20_000)
         let code = try await desk.succeed("invite", "a.db")
-        let script = "flotilla join j.db \(code) --at \(node.address) & sleep 0.4; kill -9 $!"
+        let script = """
+          flotilla join j.db \(code) --at \(node.address) & join=$!
+          until [ "$(sqlite3 j.db 'SELECT count(*) > 500 FROM _flotilla_version')" = 1 ]
+          do kill -0 $join || exit; done; kill -9 $join
+          """
         _ = try await desk.run("sh", "-c", script)
-        guard try !desk.names("j.db-flotilla").isEmpty else { return }
-        _ = try await desk.start("j.db", "--peer", node.address)
-        let isWhole = try await eventually(within: .seconds(40)) {
-          try await desk.sql("j.db", "SELECT count(*) FROM t") == "40000"
+        let status = try await desk.flotilla("status", "j.db")
+        #expect(status.status == 3)
+        #expect(status.output.contains("first copy not complete: "), "\(status)")
+        #expect(status.error.contains("flotilla join j.db CODE"), "\(status)")
+        let json = try await desk.flotilla("status", "j.db", "--json")
+        #expect(json.output.contains(#""in_sync":false"#), "\(json)")
+        if joins {
+          let text = try await desk.succeed("join", "j.db", code)
+          #expect(text.contains("goes on with the first copy of \"a\" from first"), "\(text)")
+          #expect(text.contains("copied 20,000 rows"), "\(text)")
+        } else {
+          _ = try await desk.start("j.db")
+          let isWhole = try await eventually(within: .seconds(40)) {
+            try await desk.flotilla("status", "j.db").status == 0
+          }
+          #expect(isWhole)
         }
-        #expect(isWhole)
+        #expect(try await desk.sql("j.db", "SELECT count(*) FROM t") == "20000")
+        #expect(try await !desk.flotilla("status", "j.db").output.contains("first copy"))
+        let again = try await desk.flotilla("join", "j.db", code)
+        #expect(again.error.contains("j.db is a replica already"), "\(again)")
         #expect(try await desk.sql("j.db", "PRAGMA integrity_check") == "ok")
       }
     }

@@ -16,6 +16,7 @@ extension Node {
     startDiscovery()
     await advertise()
     loops.append(Task { await self.notice(.patrol) })
+    if firstCopy != nil { loops.append(Task { await self.awaitFirstCopy() }) }
     await startMesh()
   }
 

@@ -7,6 +7,7 @@ extension Node {
     let figures = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.figures() }
     }
+    let copy = try await firstCopyReport()
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let counted = all ? reports : connected
@@ -18,8 +19,9 @@ extension Node {
           name: $0.name, rule: $0.rule, acting_rule: Store.rules[0], rows: $0.rows)
       },
       peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
-      in_sync: isEqual && (peers.isEmpty || !connected.isEmpty), running: mode == .lasting,
-      remarks: remarks(figures))
+      in_sync: copy == nil && isEqual && (peers.isEmpty || !connected.isEmpty),
+      first_copy: copy, running: mode == .lasting,
+      remarks: (copy.map { [remark(on: $0)] } ?? []) + remarks(figures))
   }
 
   private func remarks(_ figures: Store.Figures) -> [String] {

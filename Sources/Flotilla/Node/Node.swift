@@ -80,6 +80,8 @@ actor Node {
   let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
   let fileIdentity: FileIdentity
+  /// The first copy, while it is not complete.
+  var firstCopy: FirstCopy? { didSet { changed() } }
   /// Rows and bytes received so far, for the progress of a first copy.
   var receivedRows: UInt64 = 0
   var expectedRows: UInt64 = 0
@@ -102,13 +104,15 @@ actor Node {
     self.options = options
     self.mode = mode
     self.log = log
-    let (identity, known, position) = try await reporting(path) { () async throws(StoreError) in
+    let (identity, known, position, copy) = try await reporting(path) {
+      () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (NodeIdentity(store), try store.knownPeers(), store.position)
+        (NodeIdentity(store), try store.knownPeers(), store.position, try store.firstCopy())
       }
     }
     self.identity = identity
     self.position = position
+    self.firstCopy = copy
     self.mesh = Mesh(node: identity.node)
     for peer in known { peers[peer.node] = PeerRecord(peer) }
   }

@@ -11,6 +11,9 @@ extension Replica {
     progress: @escaping @Sendable (JoinProgress) -> Void
   ) async throws(FlotillaError) -> JoinReport {
     let invite = try Self.parse(code)
+    if let copy = try unfinishedCopy() {
+      return try await resume(copy, at: address, progress: progress)
+    }
     try refuseReplica()
     let start = Uptime.now
     let identity = RandomNumbers.identity()
@@ -18,6 +21,7 @@ extension Replica {
     let isNew = try prepare()
     let paired: Pairing.Result
     let admit: Admit
+    let copy: FirstCopy
     let warnings: [String]
     do {
       paired = try await Pairing(code: invite, node: identity, name: name) {
@@ -26,10 +30,13 @@ extension Replica {
       }.pair(at: address)
       admit = paired.admit
       progress(.found(site: admit.siteName, node: paired.inviter.name, address: paired.address))
+      copy = FirstCopy(
+        inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
+        rows: admit.rows)
       warnings = try create(
         Store.Identities(
           site: admit.site, siteName: admit.siteName, node: identity, nodeName: admit.nodeName,
-          origin: RandomNumbers.origin()), creating: paired.objects)
+          origin: RandomNumbers.origin()), creating: paired.objects, copying: copy)
     } catch {
       if isNew { removeEmpty() }
       throw error
@@ -39,7 +46,7 @@ extension Replica {
     options.discovery = false
     let copied = try await withNode(mode: .brief, options: options) {
       node async throws(FlotillaError) in
-      try await node.firstCopy(from: paired.inviter, rows: admit.rows, progress: progress)
+      try await node.finish(copy, progress: progress)
     }
     return JoinReport(
       site: admit.siteName, node: admit.nodeName, from: paired.inviter.name,
@@ -66,60 +73,5 @@ extension Replica {
           .invitation, "the code is mistyped: its last group does not fit", remedy: remedy)
       }
     }
-  }
-}
-
-extension Node {
-  struct Copied: Sendable {
-    var rows: Int
-    var bytes: Int
-  }
-
-  /// Waits until this replica holds all that its inviter holds.
-  func firstCopy(
-    from inviter: Hello, rows: UInt64, progress: @Sendable (JoinProgress) -> Void
-  ) async throws(FlotillaError) -> Copied {
-    await store.stopSharing()
-    var watch = CopyWatch(at: Uptime.now)
-    var lastSeen: (UInt64, Int) = (0, 0)
-    while true {
-      let bytes = receivedBytes
-      if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
-        lastSeen = (receivedRows, bytes)
-        let total = max(rows, expectedRows)
-        progress(
-          .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
-      }
-      if let peer = peers[inviter.node], peer.session != nil, !peer.isReceiving,
-        !peer.holds.isEmpty || rows == 0, position.frontier.covers(peer.holds),
-        hasSettled(peer.node)
-      {
-        let count = try await reporting(path) { () async throws(StoreError) in
-          try await store.run { (store) throws(StoreError) in try store.applicationRowCount() }
-        }
-        return Copied(rows: count, bytes: receivedBytes)
-      }
-      if let failure = mergeFailure {
-        throw FlotillaError(
-          failure.code, "the first copy stopped: \(failure.message)",
-          remedy: "Put that right; this node is a member now and goes on where it stopped with: "
-            + "flotilla run \(shellWord(path))")
-      }
-      guard !watch.isStalled(rows: receivedRows, bytes: bytes, at: Uptime.now) else {
-        throw FlotillaError(
-          .peer, "the first copy from \(inviter.name) stopped after \(receivedRows) rows",
-          remedy: "This node is a member now; it goes on where it stopped with: "
-            + "flotilla run \(shellWord(path))")
-      }
-      try? await Task.sleep(for: .milliseconds(20))
-    }
-  }
-
-  private func hasSettled(_ node: Identity) -> Bool {
-    pulling.map { sessions[$0.session] == nil } ?? true
-  }
-
-  var receivedBytes: Int {
-    sessions.values.reduce(0) { $0 + Int(($1.channel as? SocketChannel)?.traffic.bytesIn ?? 0) }
   }
 }

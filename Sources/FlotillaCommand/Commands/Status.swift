@@ -7,7 +7,8 @@ enum Status {
     summary: "shows whether this node and the others are in sync",
     discussion: """
       In sync means: the connected nodes hold what this one holds, and the other way
-      round. Exit status 3 if that is not so.
+      round. Exit status 3 if that is not so, or if the first copy of a node that has
+      joined is not complete.
       """,
     parameters: [.database],
     options: [
@@ -62,6 +63,11 @@ enum Status {
     let inSync = members.count { $0.state == .inSync }
     var parts = [counted(report.conflicts, "conflict"), "\(thousands(report.parked)) parked"]
     if report.unjudged > 0 { parts.append("\(thousands(report.unjudged)) unjudged") }
+    if let copy = report.first_copy {
+      parts.append(
+        "first copy not complete: \(thousands(copy.rows)) of about \(counted(copy.of, "row"))")
+      return parts.joined(separator: " · ")
+    }
     parts.append(
       members.isEmpty
         ? "no other node has joined"
