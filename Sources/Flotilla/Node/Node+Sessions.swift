@@ -190,7 +190,7 @@ extension Node {
 
   /// An address that is dialled again and again gets its line when something about it is new.
   private func tellOnce(_ session: PeerSession, _ reason: String) {
-    let end = session.dialled.map { "to \($0)" } ?? "from \(session.channel.remote.host)"
+    let end = session.dialled.map(end) ?? "from \(session.channel.remote.host)"
     guard lastReasons[end] != reason else { return }
     if lastReasons.count >= 256 { lastReasons = [:] }
     lastReasons[end] = reason
