@@ -93,6 +93,26 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a web server at the address is told from a node, by sync and by join`() async throws {
+      try await Desk.with { desk in
+        _ = try await desk.pair("a.db", "b.db")
+        let code = try await desk.succeed("invite", "a.db")
+        // It waits for the end of a line, and the Hello of a node may have none.
+        let script = """
+          python3 -u -m http.server 0 --bind 127.0.0.1 >web 2>&1 & web=$!
+          until [ -n "$port" ]; do port=$(sed -n 's/.* port \\([0-9]*\\) .*/\\1/p' web); done
+          flotilla sync a.db 127.0.0.1:$port; echo "sync $?"
+          flotilla join j.db \(code) --at 127.0.0.1:$port; echo "join $?"
+          kill $web
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        #expect(outcome.output == "sync 1\njoin 1", "\(outcome)")
+        #expect(outcome.error.contains(#/no other node of "a" answers at 127.0.0.1:\d+: /#))
+        #expect(outcome.error.contains(#/no Flotilla node answers at 127.0.0.1:\d+: /#))
+        #expect(try desk.names("j.db").isEmpty)
+      }
+    }
+
     @Test func `one node at a time, however the file is called`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db")

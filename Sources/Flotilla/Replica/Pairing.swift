@@ -106,7 +106,7 @@ struct Pairing: Sendable {
         Hello(
           version: Session.versions.upperBound, purpose: .join, site: .none, node: node,
           name: name, run: .random(in: 0 ... .max), clock: Uptime.wall, port: 0, schema: 0)))
-    guard case .hello(let inviter) = try await link.receive() else { throw unexpected(endpoint) }
+    let inviter = try await hear(link, at: endpoint.description)
     guard Session.versions.contains(inviter.version) else {
       throw FlotillaError(
         .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",
