@@ -93,7 +93,8 @@ extension BadInputTests {
       }
     }
 
-    @Test func `a web server at the address is told from a node, by sync and by join`() async throws {
+    @Test func `a web server at the address is told from a node, by sync and by join`() async throws
+    {
       try await Desk.with { desk in
         _ = try await desk.pair("a.db", "b.db")
         let code = try await desk.succeed("invite", "a.db")
