@@ -61,10 +61,12 @@ extension Store {
   /// Makes the file a replica; the file must exist and must not be one.
   ///
   /// `objects` are created in the same commit: a replica that is cut off right after it has joined
-  /// has the tables that its rows are for. Gives a remark for each that cannot be made.
+  /// has the tables that its rows are for, and knows that they are not all there. Gives a remark
+  /// for each that cannot be made.
   @discardableResult
   package static func initialise(
-    path: String, as who: Identities, creating objects: [SchemaObject] = [], vfs: String? = nil
+    path: String, as who: Identities, creating objects: [SchemaObject] = [],
+    copying: FirstCopy? = nil, vfs: String? = nil
   ) throws(StoreError) -> [String] {
     let connection = try connect(path, vfs: vfs)
     return try reporting { () throws(SQLiteError) in
@@ -73,6 +75,7 @@ extension Store {
       do throws(SQLiteError) {
         return try connection.transaction { () throws(SQLiteError) in
           try lay(who, journalMode: journalMode, path: path, on: connection)
+          try copying?.begin(on: connection)
           return try create(objects, on: connection)
         }
       } catch {

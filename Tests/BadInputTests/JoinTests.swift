@@ -76,7 +76,7 @@ extension BadInputTests {
       }
     }
 
-    @Test func `other columns are no obstacle, another key is`() async throws {
+    @Test func `other columns are no obstacle`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db", rows: 5)
         try await desk.sql(
@@ -88,29 +88,76 @@ extension BadInputTests {
         #expect(try await desk.sql("c.db", "SELECT count(*), sum(w) FROM t") == "6|2")
         #expect(try await desk.sql("c.db", "SELECT count(*) FROM _flotilla_conflict") == "1")
 
-        try await desk.sql("d.db", "CREATE TABLE t(id INTEGER, v TEXT PRIMARY KEY)")
-        let before = try desk.bytes("d.db")
-        let second = try await desk.succeed("invite", "a.db")
-        let outcome = try await desk.flotilla("join", "d.db", second, "--at", node.address)
-        #expect(outcome.status == 1)
-        #expect(outcome.error.contains("table t has another primary key here"))
-        #expect(try desk.bytes("d.db") == before)
-        #expect(try desk.names("d.db") == ["d.db"])
       }
     }
 
-    @Test func `a join that was killed goes on as a node`() async throws {
+    @Test(arguments: [
+      ("id INTEGER PRIMARY KEY, v", "PRIMARY KEY(id INTEGER)"),
+      ("id INTEGER, v TEXT PRIMARY KEY", "PRIMARY KEY(v TEXT)"),
+    ])
+    func `another key is refused, and the same code is good once the table is put aside`(
+      _ columns: String, _ key: String
+    ) async throws {
       try await Desk.with { desk in
-        let node = try await desk.pair("a.db", "b.db", rows: 40_000)
+        let node = try await desk.pair("a.db", "b.db", rows: 5)
+        try await desk.sql("d.db", "CREATE TABLE t(\(columns)); INSERT INTO t VALUES(7, 'mine')")
+        let before = try desk.bytes("d.db")
         let code = try await desk.succeed("invite", "a.db")
-        let script = "flotilla join j.db \(code) --at \(node.address) & sleep 0.4; kill -9 $!"
-        _ = try await desk.run("sh", "-c", script)
-        guard try !desk.names("j.db-flotilla").isEmpty else { return }
-        _ = try await desk.start("j.db", "--peer", node.address)
-        let isWhole = try await eventually(within: .seconds(40)) {
-          try await desk.sql("j.db", "SELECT count(*) FROM t") == "40000"
+        for _ in 0..<2 {
+          let outcome = try await desk.flotilla(
+            "join", "d.db", code, "--at", node.address, "--name", "third")
+          #expect(outcome.status == 1)
+          #expect(
+            outcome.error.contains("table t has \(key) here and PRIMARY KEY(id TEXT) at the site"),
+            "\(outcome)")
+          #expect(outcome.error.contains(#"ALTER TABLE "t" RENAME TO "t_here""#))
+          #expect(try desk.bytes("d.db") == before)
+          #expect(try desk.names("d.db") == ["d.db"])
         }
-        #expect(isWhole)
+        #expect(try await desk.flotilla("status", "d.db").error.contains("is not a replica yet"))
+        #expect(try await !desk.succeed("peers", "a.db").contains("third"))
+        try await desk.sql("d.db", #"ALTER TABLE "t" RENAME TO "t_here""#)
+        try await desk.succeed("join", "d.db", code, "--at", node.address, "--name", "third")
+        #expect(try await desk.succeed("peers", "a.db").contains("third"))
+        #expect(try await desk.sql("d.db", "SELECT count(*) FROM t") == "5")
+        #expect(try await desk.sql("d.db", "SELECT v FROM t_here") == "mine")
+        let late = try await desk.flotilla("join", "e.db", code, "--at", node.address)
+        #expect(late.error.contains("the code was used already"))
+      }
+    }
+
+    @Test(arguments: [false, true])
+    func `a join that was killed half-way says so and goes on`(_ joins: Bool) async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 20_000)
+        let code = try await desk.succeed("invite", "a.db")
+        let script = """
+          flotilla join j.db \(code) --at \(node.address) & join=$!
+          until [ "$(sqlite3 j.db 'SELECT count(*) > 500 FROM _flotilla_version')" = 1 ]
+          do kill -0 $join || exit; done; kill -9 $join
+          """
+        _ = try await desk.run("sh", "-c", script)
+        let status = try await desk.flotilla("status", "j.db")
+        #expect(status.status == 3)
+        #expect(status.output.contains("first copy not complete: "), "\(status)")
+        #expect(status.error.contains("flotilla join j.db CODE"), "\(status)")
+        let json = try await desk.flotilla("status", "j.db", "--json")
+        #expect(json.output.contains(#""in_sync":false"#), "\(json)")
+        if joins {
+          let text = try await desk.succeed("join", "j.db", code)
+          #expect(text.contains("goes on with the first copy of \"a\" from first"), "\(text)")
+          #expect(text.contains("copied 20,000 rows"), "\(text)")
+        } else {
+          _ = try await desk.start("j.db")
+          let isWhole = try await eventually(within: .seconds(40)) {
+            try await desk.flotilla("status", "j.db").status == 0
+          }
+          #expect(isWhole)
+        }
+        #expect(try await desk.sql("j.db", "SELECT count(*) FROM t") == "20000")
+        #expect(try await !desk.flotilla("status", "j.db").output.contains("first copy"))
+        let again = try await desk.flotilla("join", "j.db", code)
+        #expect(again.error.contains("j.db is a replica already"), "\(again)")
         #expect(try await desk.sql("j.db", "PRAGMA integrity_check") == "ok")
       }
     }

@@ -82,6 +82,36 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a node is found from a session with another runtime folder`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        mkdir(desk.path("other"), 0o700)
+        func elsewhere(_ words: String...) async throws -> Outcome {
+          try await desk.run(["env", "XDG_RUNTIME_DIR=\(desk.path("other"))", "flotilla"] + words)
+        }
+        let status = try await elsewhere("status", "a.db", "--json")
+        #expect(status.output.contains(#""running":true"#), "\(status)")
+        let run = try await elsewhere("run", "a.db")
+        #expect(run.error.contains("a node runs already for a.db"), "\(run)")
+        // Nobody can reach it any more: then it is named.
+        #expect(try await desk.run("sh", "-c", "rm run/flotilla/*.sock").status == 0)
+        for command in ["status", "run", "stop"] {
+          let outcome = try await elsewhere(command, "a.db")
+          #expect(outcome.status == 1)
+          let who = "another Flotilla process (\(node.process)) works on a.db and cannot be asked"
+          #expect(outcome.error.contains(who), "\(outcome)")
+          #expect(outcome.error.contains("kill \(node.process)"), "\(outcome)")
+        }
+        node.signal(SIGTERM)
+        #expect(try await node.ends())
+        let again = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        #expect(try await elsewhere("stop", "a.db").status == 0)
+        #expect(try await again.ends())
+        let stopped = try await elsewhere("stop", "a.db")
+        #expect(stopped.error.contains("no node runs for a.db"), "\(stopped)")
+      }
+    }
+
     @Test func `signals end a node cleanly, and a hang-up does not`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

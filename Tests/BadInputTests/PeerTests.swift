@@ -70,8 +70,8 @@ extension BadInputTests {
         #expect(node.logText.matches(of: /belongs to another site/).count == 1)
         #expect(try await desk.sql("a.db", "SELECT count(*) FROM _flotilla_peer") == "0")
         let sync = try await desk.flotilla("sync", "a.db", other.address, "--timeout", "2s")
-        #expect(sync.status == 3)
-        #expect((sync.output + sync.error).contains("no member of this site answers"))
+        #expect(sync.status == 1)
+        #expect(sync.error.contains("first belongs to another site"), "\(sync)")
         #expect(try await desk.flotilla("sync", "a.db", "nobody").status == 1)
         let web = try await desk.run("curl", "-sm", "3", "http://\(node.address)/")
         #expect(web.status != 0)
@@ -90,6 +90,27 @@ extension BadInputTests {
         #expect(node.port > 0)
         try await desk.succeed("stop", "b.db")
         #expect(try await desk.start("b.db").port == node.port)
+      }
+    }
+
+    @Test func `a web server at the address is told from a node, by sync and by join`() async throws
+    {
+      try await Desk.with { desk in
+        _ = try await desk.pair("a.db", "b.db")
+        let code = try await desk.succeed("invite", "a.db")
+        // It waits for the end of a line, and the Hello of a node may have none.
+        let script = """
+          python3 -u -m http.server 0 --bind 127.0.0.1 >web 2>&1 & web=$!
+          until [ -n "$port" ]; do port=$(sed -n 's/.* port \\([0-9]*\\) .*/\\1/p' web); done
+          flotilla sync a.db 127.0.0.1:$port; echo "sync $?"
+          flotilla join j.db \(code) --at 127.0.0.1:$port; echo "join $?"
+          kill $web
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        #expect(outcome.output == "sync 1\njoin 1", "\(outcome)")
+        #expect(outcome.error.contains(#/no other node of "a" answers at 127.0.0.1:\d+: /#))
+        #expect(outcome.error.contains(#/no Flotilla node answers at 127.0.0.1:\d+: /#))
+        #expect(try desk.names("j.db").isEmpty)
       }
     }
 

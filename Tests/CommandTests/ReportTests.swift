@@ -73,6 +73,35 @@ private let clinic = """
         """)
   }
 
+  @Test func `of the status says how many rows no program sees, and how to look`() throws {
+    var status: StatusReport = try report(clinic)
+    #expect(Status.hint(status, path: "x.db") == nil)
+    status.parked = 1_204
+    status.conflicts = 1
+    let text = Status.text(status, at: try #require(morning()), colour: false)
+    #expect(
+      text.hasSuffix(
+        "1 conflict · 1,204 parked (not in their tables) · in sync with 1 of 3 nodes"))
+    #expect(
+      Status.hint(status, path: "x.db") == """
+        1,204 rows parked and 1 row replaced unseen: kept, but programs do not see them; of which \
+        tables and why says
+          flotilla doctor x.db
+        """)
+  }
+
+  @Test func `of a first copy that is not complete says how far it is`() throws {
+    var status: StatusReport = try report(clinic)
+    status.first_copy = try report(#"{"from":"ward-2","rows":1200,"of":48112}"#)
+    let text = Status.text(status, at: try #require(morning()), colour: false)
+    #expect(
+      text.hasSuffix(
+        "0 conflicts · 0 parked · first copy not complete: 1,200 of about 48,112 rows"))
+    #expect(
+      Join.resuming(site: "N", node: "ward-2", address: "10.0.0.2:7391")
+        == "goes on with the first copy of \"N\" from ward-2 (10.0.0.2:7391)")
+  }
+
   @Test func `of a new site names the next command`() throws {
     var made: InitReport = try report(
       #"{"site":"North clinic","node":"ward-1","tables":["a"],"rows":1,"warnings":[]}"#)

@@ -111,6 +111,30 @@ extension NodeTests {
       }
     }
 
+    @Test func `tells of a table that was renamed, and is in sync once its rows wait`() async throws
+    {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        try a.write("INSERT INTO item VALUES ('1', 'x'), ('2', 'y')")
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try b.count() == 2 })
+        #expect(try await eventually { try await second.isInSync })
+        await second.stop()
+        try b.write("ALTER TABLE item RENAME TO goods")
+        let offline = try await b.library.status(all: true)
+        let remark = try #require(offline.remarks.first)
+        #expect(remark.hasPrefix(#"table item is tracked, but not here: there is no table "item""#))
+        #expect(remark.contains("2 that went with it") && remark.contains("track the new name"))
+        #expect(offline.parked == 0 && !offline.in_sync)
+        let again = try await site.run(b, to: [first])
+        #expect(try await eventually { try await again.status(all: false).parked == 2 })
+        #expect(try await eventually { try await again.isInSync })
+        let status = try await b.library.status(all: true)
+        #expect(status.remarks.first?.contains("2 rows wait for it (create") == true)
+      }
+    }
+
     @Test func `follows when a table is tracked or not any more`() async throws {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))

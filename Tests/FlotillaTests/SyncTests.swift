@@ -1,4 +1,5 @@
 import Foundation
+import Network
 import Replication
 import Testing
 
@@ -67,6 +68,37 @@ extension NodeTests {
         #expect(report.peers.first?.error != nil)
         await #expect(throws: FlotillaError.self) {
           try await a.library.sync(with: "nobody", timeout: .milliseconds(300))
+        }
+      }
+    }
+
+    @Test func `with an address where something else answers fails at once`() async throws {
+      try await TestSite.with { site in
+        try await TestSite.with { other in
+          let (a, x) = (try await site.replica("a"), try await other.replica("x"))
+          let (node, stranger) = (try await site.run(a), try await other.run(x))
+          let listener = try await Listener(host: "127.0.0.1", port: 0, tryNext: 0)
+          let web = Task {
+            while let channel = try? await listener.accept() {
+              try? await channel.write(Array("HTTP/1.0 400 Bad Request\r\n\r\n".utf8))
+            }
+          }
+          // A day: whoever waits for the time to be over never ends.
+          for (address, cause) in [
+            (try await stranger.address, "x belongs to another site"),
+            ("127.0.0.1:\(listener.port)", "the peer is no Flotilla node"),
+            (try await node.address, "that is this node itself"),
+          ] {
+            for _ in 0..<2 {
+              let error = await #expect(throws: FlotillaError.self) {
+                try await a.library.sync(with: address, timeout: .seconds(86_400))
+              }
+              #expect(error?.code == .peer)
+              #expect(error?.message.contains("answers at \(address): \(cause)") == true)
+            }
+          }
+          listener.close()
+          await web.value
         }
       }
     }

@@ -18,7 +18,7 @@ struct ControlClient: Sendable {
   func ask<Body: Codable & Sendable>(
     _ request: ControlRequest, as type: Body.Type = Body.self
   ) async throws(FlotillaError) -> Body? {
-    guard let channel = try? await SocketChannel.connect(toLocal: path) else { return nil }
+    guard let channel = await connect() else { return nil }
     defer { channel.close() }
     let data: Data
     let alarm = Alarm(after: Self.patience) { channel.close() }
@@ -48,6 +48,13 @@ struct ControlClient: Sendable {
       throw FlotillaError(.node, "the running node gave an empty answer")
     }
     return body
+  }
+
+  /// A node noted its socket if its runtime folder may be another one than ours.
+  private func connect() async -> SocketChannel? {
+    if let channel = try? await SocketChannel.connect(toLocal: path) { return channel }
+    guard let noted = sidecar.notedSocket, noted != path else { return nil }
+    return try? await SocketChannel.connect(toLocal: noted)
   }
 
   /// Blanks before the answer only say that it is still being worked on.

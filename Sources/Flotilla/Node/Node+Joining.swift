@@ -63,8 +63,8 @@ extension Node {
         return await refuse(session, .unknown)
       }
       // Whoever has used it may ask again, if the answer was lost on the way.
-      let isUsed = await invitation.usedBy.map { $0 != session.announced?.description } ?? false
-      if isUsed { return await refuse(session, .used) }
+      let joiner = await session.announced?.description
+      if let user = invitation.usedBy, user != joiner { return await refuse(session, .used) }
       if invitation.isExpired(.now) { return await refuse(session, .expired) }
       let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in

@@ -158,7 +158,7 @@ extension Node {
 
   /// An address that is dialled again and again gets its line when something about it is new.
   func tellOnce(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
-    let end = dialled.map { "to \($0)" } ?? "from \(remote.host)"
+    let end = dialled.map(end) ?? "from \(remote.host)"
     guard lastReasons[end] != reason else { return }
     if lastReasons.count >= 256 { lastReasons = [:] }
     lastReasons[end] = reason

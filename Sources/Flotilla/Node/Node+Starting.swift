@@ -16,6 +16,7 @@ extension Node {
     startDiscovery()
     await advertise()
     loops.append(Task { await self.notice(.patrol) })
+    if firstCopy != nil { loops.append(Task { await self.awaitFirstCopy() }) }
     await startMesh()
   }
 
@@ -80,6 +81,9 @@ extension Node {
       }
       await server.start()
       control = server
+      if !sidecar.noteSocket(path) {
+        log("cannot note where commands are answered; ask with this XDG_RUNTIME_DIR: \(path)")
+      }
     } catch {
       throw FlotillaError(.node, "cannot open the control socket: \(error)")
     }

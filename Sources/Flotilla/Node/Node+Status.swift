@@ -4,12 +4,17 @@ import Store
 
 extension Node {
   func status(all: Bool) async throws(FlotillaError) -> StatusReport {
-    let figures = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.figures() }
+    let (figures, waiting) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        (try store.figures(), try store.waitingTables())
+      }
     }
+    let copy = try await firstCopyReport()
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let counted = all ? reports : connected
+    // What is parked is held; what went with a dropped table is not, until it has come again.
+    let hasAll = copy == nil && (peers.isEmpty || position.lost == 0)
     let isEqual = counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
     return StatusReport(
       site: identity.siteName, node: identity.name, role: ownEntry?.role.name ?? "none",
@@ -19,36 +24,9 @@ extension Node {
           name: $0.name, rule: $0.rule, acting_rule: Store.rules[0], rows: $0.rows)
       },
       peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
-      in_sync: isEqual && (peers.isEmpty || !connected.isEmpty), running: mode == .lasting,
-      remarks: remarks(figures))
-  }
-
-  private func remarks(_ figures: Store.Figures) -> [String] {
-    var remarks: [String] = []
-    for table in figures.tables {
-      if !table.isPresent {
-        remarks.append(
-          "table \(table.name) is tracked but does not exist here; its rows wait until it is "
-            + "created (if it was renamed: track the new name, untrack this one)")
-      }
-      if table.rowsWithoutKey > 0 {
-        remarks.append(
-          table.rowsWithoutKey == 1
-            ? "1 row of \(table.name) has NULL in its key and stays here"
-            : "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
-      }
-    }
-    if let trouble = figures.derivedTrouble {
-      remarks.append(
-        "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
-    }
-    if figures.unfolded > 0, mode == .offline {
-      remarks.append(
-        figures.unfolded == 1
-          ? "1 edit waits for the node to run"
-          : "\(figures.unfolded) edits wait for the node to run")
-    }
-    return remarks
+      in_sync: hasAll && isEqual && (peers.isEmpty || !connected.isEmpty),
+      first_copy: copy, running: mode == .lasting,
+      remarks: (copy.map { [remark(on: $0)] } ?? []) + remarks(figures, waiting))
   }
 
   /// So long after the start it is not known yet whether a member is away.

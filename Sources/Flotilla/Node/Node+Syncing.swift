@@ -1,4 +1,3 @@
-import Network
 import Replication
 
 extension Node {
@@ -88,34 +87,6 @@ extension Node {
       return Array(Set(wanted + found))
     }
     return wanted
-  }
-
-  /// Dials HOST:PORT and gives the member that answers there, if one does.
-  private func dialled(
-    _ address: String, deadline: Int64
-  ) async throws(FlotillaError) -> Identity? {
-    let endpoint: Endpoint
-    do {
-      guard address.contains(":") || address.contains(".") else {
-        throw NetworkError(.invalidAddress, "no such member")
-      }
-      endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
-    } catch {
-      let known = peers.values.map(\.name).sorted().joined(separator: ", ")
-      throw FlotillaError(
-        .peer, "\(address) is no member that this node knows, and no address",
-        remedy: known.isEmpty
-          ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))"
-          : "Known: \(known)")
-    }
-    let text = endpoint.description
-    await perform(mesh.receive(.configured([text]), at: .now))
-    var found: Identity?
-    _ = await until(deadline) {
-      found = mesh.node(at: text)
-      return found.map { peers[$0]?.session != nil } ?? false
-    }
-    return found.flatMap { peers[$0]?.session == nil ? nil : $0 }
   }
 
   /// Waits until what was committed here before the call is there.

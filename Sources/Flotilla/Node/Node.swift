@@ -86,6 +86,8 @@ actor Node {
   let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
   let fileIdentity: FileIdentity
+  /// The first copy, while it is not complete.
+  var firstCopy: FirstCopy? { didSet { changed() } }
   /// Rows and bytes received so far, for the progress of a first copy.
   var receivedRows: UInt64 = 0
   var expectedRows: UInt64 = 0
@@ -108,13 +110,15 @@ actor Node {
     self.options = options
     self.mode = mode
     self.log = log
-    let (identity, known, position) = try await reporting(path) { () async throws(StoreError) in
+    let (identity, known, position, copy) = try await reporting(path) {
+      () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (NodeIdentity(store), try store.knownPeers(), store.position)
+        (NodeIdentity(store), try store.knownPeers(), store.position, try store.firstCopy())
       }
     }
     self.identity = identity
     self.position = position
+    self.firstCopy = copy
     self.mesh = Mesh(node: identity.node)
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
@@ -153,10 +157,7 @@ actor Node {
     let checked = try OpeningCheck(path: path, sidecar: sidecar).check()
     let taken = if let lock { lock } else { try sidecar.lock() }
     guard let taken else {
-      throw FlotillaError(
-        .node, "another Flotilla process works on \(path)",
-        remedy: "See: flotilla status \(shellWord(path)); stop a running node with: flotilla "
-          + "stop \(shellWord(path))")
+      throw sidecar.occupied(path)
     }
     let store = try reporting(path) { () throws(StoreError) in try StoreActor(path: checked) }
     return (store, taken)
@@ -186,7 +187,10 @@ actor Node {
     await folding?.value
     for loop in loops { await loop.value }
     if mode != .offline { await savePeers() }
-    await control?.stop()
+    if let control {
+      sidecar.forgetSocket()
+      await control.stop()
+    }
     await store.close()
     lock.release()
     requestStop()

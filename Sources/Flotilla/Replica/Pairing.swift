@@ -20,6 +20,9 @@ struct Pairing: Sendable {
   let code: InviteCode
   let keys: NodeKeys
   let name: String
+  /// Throws if the file cannot take in this schema; then nobody was admitted, and the code stays
+  /// good.
+  let accept: @Sendable ([SchemaObject]) throws(FlotillaError) -> Void
 
   private var secret: InvitationSecret { InvitationSecret(code) }
 
@@ -125,7 +128,7 @@ struct Pairing: Sendable {
           version: Session.versions.upperBound, purpose: .join, site: .none,
           node: keys.identity, name: name, run: .random(in: 0 ... .max), clock: Uptime.wall,
           port: 0, schema: 0)))
-    guard case .hello(let inviter) = try await link.receive() else { throw unexpected(endpoint) }
+    let inviter = try await hear(link, at: endpoint.description)
     guard Session.versions.contains(inviter.version) else {
       throw FlotillaError(
         .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",

@@ -47,11 +47,7 @@ extension Replica {
       if let body = try await client.ask(request, as: type) { return .answer(body) }
       if let lock = try sidecar.lock() { return .lock(lock) }
       let isOver = (try? await Task.sleep(for: .milliseconds(50))) == nil
-      guard !isOver, Uptime.now < deadline else {
-        throw FlotillaError(
-          .node, "another Flotilla process works on \(path)",
-          remedy: "Wait until it has ended, or see: flotilla status \(path)")
-      }
+      guard !isOver, Uptime.now < deadline else { throw sidecar.occupied(path) }
     }
   }
 

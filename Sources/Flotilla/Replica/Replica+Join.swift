@@ -11,27 +11,35 @@ extension Replica {
     progress: @escaping @Sendable (JoinProgress) -> Void
   ) async throws(FlotillaError) -> JoinReport {
     let invite = try Self.parse(code)
+    if let copy = try unfinishedCopy() {
+      return try await resume(copy, at: address, progress: progress)
+    }
     try refuseReplica()
     let start = Uptime.now
     let keys = NodeKeys()
     let name = try Self.checkedName(node ?? Self.machineName)
     let isNew = try prepare()
     let paired: Pairing.Result
-    let admit: Admit
+    let copy: FirstCopy
     let warnings: [String]
     do {
-      paired = try await Pairing(code: invite, keys: keys, name: name).pair(at: address)
-      admit = paired.admit
+      paired = try await Pairing(code: invite, keys: keys, name: name) {
+        objects throws(FlotillaError) in
+        if !isNew { try refuseOtherKeys(objects) }
+      }.pair(at: address)
       progress(
         .found(
-          site: admit.siteName, node: paired.inviter.name, address: paired.address,
+          site: paired.offer.siteName, node: paired.inviter.name, address: paired.address,
           words: paired.words))
-      if !isNew { try refuseOtherKeys(paired.objects) }
+      copy = FirstCopy(
+        inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
+        rows: paired.offer.rows)
       warnings = try create(
         Store.Identities(
-          site: admit.site, siteName: admit.siteName, node: keys.identity,
-          nodeName: admit.nodeName, origin: RandomNumbers.origin(), rootKey: admit.rootKey,
-          statements: admit.statements), keys, creating: paired.objects)
+          site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,
+          nodeName: paired.admit.nodeName, origin: RandomNumbers.origin(),
+          rootKey: paired.admit.rootKey, statements: paired.admit.statements), keys,
+        creating: paired.objects, copying: copy)
     } catch {
       if isNew { removeEmpty() }
       throw error
@@ -41,23 +49,12 @@ extension Replica {
     options.discovery = false
     let copied = try await withNode(mode: .brief, options: options) {
       node async throws(FlotillaError) in
-      try await node.firstCopy(from: paired.inviter, rows: admit.rows, progress: progress)
+      try await node.finish(copy, progress: progress)
     }
     return JoinReport(
-      site: admit.siteName, node: admit.nodeName, from: paired.inviter.name,
+      site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,
       address: paired.address, rows: copied.rows, bytes: copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, warnings: warnings)
-  }
-
-  /// Refuses a file with a table whose rows have another identity than the site's.
-  private func refuseOtherKeys(_ objects: [SchemaObject]) throws(FlotillaError) {
-    let different = try reporting(path) { () throws(StoreError) in
-      try Store.differentKeys(in: sidecar.database, from: objects)
-    }
-    guard let table = different.first else { return }
-    throw FlotillaError(
-      .table, "table \(table) has another primary key here than at the site; nothing was changed",
-      remedy: "Rename or drop it in \(path), then join with a new code.")
   }
 
   private static func parse(_ code: String) throws(FlotillaError) -> InviteCode {
@@ -79,60 +76,5 @@ extension Replica {
           .invitation, "the code is mistyped: its last group does not fit", remedy: remedy)
       }
     }
-  }
-}
-
-extension Node {
-  struct Copied: Sendable {
-    var rows: Int
-    var bytes: Int
-  }
-
-  /// Waits until this replica holds all that its inviter holds.
-  func firstCopy(
-    from inviter: Hello, rows: UInt64, progress: @Sendable (JoinProgress) -> Void
-  ) async throws(FlotillaError) -> Copied {
-    await store.stopSharing()
-    var watch = CopyWatch(at: Uptime.now)
-    var lastSeen: (UInt64, Int) = (0, 0)
-    while true {
-      let bytes = receivedBytes
-      if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
-        lastSeen = (receivedRows, bytes)
-        let total = max(rows, expectedRows)
-        progress(
-          .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
-      }
-      if let peer = peers[inviter.node], peer.session != nil, !peer.isReceiving,
-        !peer.holds.isEmpty || rows == 0, position.frontier.covers(peer.holds),
-        hasSettled(peer.node)
-      {
-        let count = try await reporting(path) { () async throws(StoreError) in
-          try await store.run { (store) throws(StoreError) in try store.applicationRowCount() }
-        }
-        return Copied(rows: count, bytes: receivedBytes)
-      }
-      if let failure = mergeFailure {
-        throw FlotillaError(
-          failure.code, "the first copy stopped: \(failure.message)",
-          remedy: "Put that right; this node is a member now and goes on where it stopped with: "
-            + "flotilla run \(shellWord(path))")
-      }
-      guard !watch.isStalled(rows: receivedRows, bytes: bytes, at: Uptime.now) else {
-        throw FlotillaError(
-          .peer, "the first copy from \(inviter.name) stopped after \(receivedRows) rows",
-          remedy: "This node is a member now; it goes on where it stopped with: "
-            + "flotilla run \(shellWord(path))")
-      }
-      try? await Task.sleep(for: .milliseconds(20))
-    }
-  }
-
-  private func hasSettled(_ node: Identity) -> Bool {
-    pulling.map { sessions[$0.session] == nil } ?? true
-  }
-
-  var receivedBytes: Int {
-    sessions.values.reduce(0) { $0 + Int(clamping: $1.link.bytesIn) }
   }
 }

@@ -84,6 +84,8 @@ extension Replica {
     // A node that runs can be stopped, whatever has become of its file.
     guard let freed = try await stop(isLeaving: false) else {
       try await check()
+      guard let lock = try sidecar.lock() else { throw sidecar.occupied(path) }
+      lock.release()
       throw FlotillaError(
         .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
     }

@@ -22,11 +22,13 @@ extension Replica {
       try connection.execute("PRAGMA foreign_keys = ON")
       let prepared = try connection.prepare(statement)
       try checkAlone(prepared)
+      let kind = StatementKind(prepared.sql)
+      try checkSense(kind)
       try checkOwners(prepared)
       guard !prepared.isReadOnly else { return try run(prepared, on: connection) }
       // One transaction around it, so that what the triggers note can be read back; what cannot
       // run inside one (VACUUM, some PRAGMAs) runs alone.
-      guard prepared.isEdit else { return try run(prepared, on: connection) }
+      guard kind.isEdit else { return try run(prepared, on: connection) }
       return try connection.transaction { () throws(SQLiteError) in
         let last = try connection.scalar("SELECT max(id) FROM _flotilla_journal").integer ?? 0
         var report = try run(prepared, on: connection)
@@ -48,6 +50,11 @@ extension Replica {
       throw SQLiteError(
         code: 21, message: "one statement at a time, please; nothing was run")
     }
+  }
+
+  private func checkSense(_ kind: StatementKind) throws(SQLiteError) {
+    guard let objection = kind.objection else { return }
+    throw SQLiteError(code: 21, message: objection)
   }
 
   /// Refuses to change what is Flotilla's own: capture would stop, or peers would lose count.
@@ -101,13 +108,5 @@ extension Replica {
       if !rows.contains(row) { rows.append(row) }
     }
     return rows
-  }
-}
-
-extension Statement {
-  /// True for statements that edit rows and may run inside a transaction.
-  fileprivate var isEdit: Bool {
-    let first = sql.drop { $0.isWhitespace }.prefix { $0.isLetter }.uppercased()
-    return ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(first)
   }
 }

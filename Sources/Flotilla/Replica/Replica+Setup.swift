@@ -88,10 +88,12 @@ extension Replica {
   }
 
   /// Makes the file a replica: Flotilla's tables and the site's `objects` in it, the folder beside
-  /// it. Gives a remark for each object that cannot be made.
+  /// it, and in the same commit the note that a first copy begins. Gives a remark for each object
+  /// that cannot be made.
   @discardableResult
   func create(
-    _ identities: Store.Identities, _ keys: NodeKeys, creating objects: [SchemaObject] = []
+    _ identities: Store.Identities, _ keys: NodeKeys, creating objects: [SchemaObject] = [],
+    copying: FirstCopy? = nil
   ) throws(FlotillaError) -> [String] {
     let database = sidecar.database
     try sidecar.create(node: identities.node.description)
@@ -102,7 +104,8 @@ extension Replica {
       throw error
     }
     do {
-      return try Store.initialise(path: database, as: identities, creating: objects)
+      return try Store.initialise(
+        path: database, as: identities, creating: objects, copying: copying)
     } catch {
       sidecar.remove()
       throw FlotillaError(error, path: path)

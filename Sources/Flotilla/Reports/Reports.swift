@@ -90,6 +90,8 @@ public struct JoinReport: Codable, Sendable, Equatable {
 public enum JoinProgress: Sendable, Equatable {
   /// The site was found: its name, the inviting node, its address, and the words that it shows.
   case found(site: String, node: String, address: String, words: String)
+  /// The file is a member already, and a first copy that was cut off goes on.
+  case resuming(site: String, node: String, address: String)
   /// Rows merged so far, of about how many, and bytes received.
   case copying(rows: Int, of: Int, bytes: Int)
 }

@@ -8,6 +8,15 @@ public struct StatusReport: Codable, Sendable, Equatable {
     public var rows: Int
   }
 
+  /// A first copy that is not complete.
+  public struct FirstCopy: Codable, Sendable, Equatable {
+    /// The node that it comes from.
+    public var from: String
+    /// Rows that are here, of about how many, settings included.
+    public var rows: Int
+    public var of: Int
+  }
+
   public var site: String
   public var node: String
   public var role: String
@@ -19,6 +28,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var parked: Int
   public var unjudged: Int
   public var in_sync: Bool
+  /// Null once this replica is whole; until then it is not in sync.
+  public var first_copy: FirstCopy?
   /// False if no node runs, so that peers are shown as last known.
   public var running: Bool
   /// Remarks for a person: rows that cannot be replicated, tables missing here.

@@ -6,8 +6,9 @@ enum Join {
     name: "join",
     summary: "joins a site with a code and makes the first copy",
     discussion: """
-      `flotilla invite` prints the code on a machine of the site. A copy that was
-      interrupted goes on where it stopped.
+      `flotilla invite` prints the code on a machine of the site. If the copy was
+      interrupted, the same command goes on where it stopped, and needs no new code;
+      so does `flotilla run`.
       """,
     parameters: [
       .database, Parameter(name: "CODE", help: "the code that `flotilla invite` printed"),
@@ -45,11 +46,22 @@ enum Join {
   private static func show(_ progress: JoinProgress, _ bar: ProgressBar, _ call: Call) {
     switch progress {
     case .found(let site, let node, let address, let words):
-      bar.clear()
-      let text = found(site: site, node: node, address: address, words: words)
-      if call.json { call.output.remark(text) } else { call.output.result(text) }
+      tell(found(site: site, node: node, address: address, words: words), bar, call)
+    case .resuming(let site, let node, let address):
+      tell(resuming(site: site, node: node, address: address), bar, call)
     case .copying(let rows, let total, let bytes): bar.show(rows: rows, of: total, bytes: bytes)
     }
+  }
+
+  private static func tell(_ text: String, _ bar: ProgressBar, _ call: Call) {
+    bar.clear()
+    if call.json { call.output.remark(text) } else { call.output.result(text) }
+  }
+
+  /// What goes on: `goes on with the first copy of "North clinic" from ward-1 (192.168.4.17)`.
+  static func resuming(site: String, node: String, address: String) -> String {
+    "goes on with the first copy of \(quoted(site)) from \(printable(node)) "
+      + "(\(printable(address)))"
   }
 
   /// Where the site was found, and the words that the inviter shows, too:

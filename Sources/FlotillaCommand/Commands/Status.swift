@@ -7,7 +7,11 @@ enum Status {
     summary: "shows whether this node and the others are in sync",
     discussion: """
       In sync means: the connected nodes hold what this one holds, and the other way
-      round. Exit status 3 if that is not so.
+      round. Exit status 3 if that is not so, or if the first copy of a node that has
+      joined is not complete. Rows that are parked are held, so they do not count
+      against it; but they are not in their tables, and programs do not see them:
+      there is none or another of that name here, or a constraint forbids them.
+      `flotilla doctor` says which.
       """,
     parameters: [.database],
     options: [
@@ -19,11 +23,20 @@ enum Status {
     let report = try await call.replica.status(all: call.arguments.has("--all"))
     call.print(report, as: text(report, at: .current, colour: call.output.colour))
     for remark in report.remarks { call.output.remark(printable(remark)) }
-    if report.parked + report.conflicts > 0 {
-      call.output.remark("`flotilla doctor \(call.shellPath)` says what the sums mean")
-    }
+    if let hint = hint(report, path: call.shellPath) { call.output.remark(hint) }
     if !report.running { call.output.remark(notRunning(call)) }
     return report.in_sync ? .done : .notInSync
+  }
+
+  /// How to see rows that are kept, but do not stand in their tables; nil if there are none.
+  static func hint(_ report: StatusReport, path: String) -> String? {
+    var kept: [String] = []
+    if report.parked > 0 { kept.append("\(counted(report.parked, "row")) parked") }
+    if report.conflicts > 0 { kept.append("\(counted(report.conflicts, "row")) replaced unseen") }
+    guard !kept.isEmpty else { return nil }
+    return kept.joined(separator: " and ")
+      + ": kept, but programs do not see them; of which tables and why says\n"
+      + "  flotilla doctor \(path)"
   }
 
   /// Says that what is shown is old, and how to start a node.
@@ -61,7 +74,13 @@ enum Status {
     let members = report.peers.filter { $0.state != .revoked }
     let inSync = members.count { $0.state == .inSync }
     var parts = [counted(report.conflicts, "conflict"), "\(thousands(report.parked)) parked"]
+    if report.parked > 0 { parts[1] += " (not in their tables)" }
     if report.unjudged > 0 { parts.append("\(thousands(report.unjudged)) unjudged") }
+    if let copy = report.first_copy {
+      parts.append(
+        "first copy not complete: \(thousands(copy.rows)) of about \(counted(copy.of, "row"))")
+      return parts.joined(separator: " · ")
+    }
     parts.append(
       members.isEmpty
         ? "no other node has joined"

@@ -7,7 +7,8 @@ enum Sync {
     summary: "exchanges changes now, both ways",
     discussion: """
       Asks the running node, or does it itself if none runs. Exit status 3 if some
-      node could not be reached.
+      node could not be reached; 1 if what answers at HOST:PORT is no other node of
+      this site.
       """,
     parameters: [
       .database,

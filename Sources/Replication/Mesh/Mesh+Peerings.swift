@@ -59,6 +59,9 @@ extension Mesh {
     candidates.values.contains { $0.node == node && $0.isDialling }
   }
 
+  /// True if this node itself has answered at an address.
+  package func isSelf(at address: String) -> Bool { candidates[address]?.isSelf ?? false }
+
   /// The node that answered at an address, if any.
   package func node(at address: String) -> Identity? { candidates[address]?.node }
 }

@@ -20,6 +20,8 @@ package struct Mesh: Sendable {
     case closed(ConnectionID)
     /// A member has left the site.
     case left(Identity)
+    /// What answers at an address is no member, though a person named it.
+    case dismissed(address: String)
     /// The peer turned out to be this node itself.
     case isSelf(address: String)
     case tick
@@ -84,6 +86,9 @@ package struct Mesh: Sendable {
       for (address, candidate) in candidates where candidate.node == node {
         candidates[address] = nil
       }
+    case .dismissed(let address):
+      guard candidates[address]?.node == nil, candidates[address]?.service == nil else { break }
+      candidates[address] = nil
     case .isSelf(let address):
       candidates[address]?.isDialling = false
       candidates[address]?.isSelf = true

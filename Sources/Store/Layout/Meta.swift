@@ -17,7 +17,7 @@ struct Meta {
     case journalMode
     /// Where the file was when it was last opened.
     case path
-    /// Set while the first copy is not complete, to the address that it comes from.
+    /// Set while the first copy is not complete: where it comes from (`FirstCopy`).
     case joining
   }
 

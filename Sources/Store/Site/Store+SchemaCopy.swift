@@ -57,28 +57,6 @@ extension Store {
     }
     return remarks
   }
-
-  /// The tables of the file whose primary key differs from that of the objects of the same name.
-  package static func differentKeys(
-    in path: String, from objects: [SchemaObject]
-  ) throws(StoreError) -> [String] {
-    let (local, site) = try reporting { () throws(SQLiteError) in
-      (try Connection(path: path, mode: .readOnly), try Connection(path: ":memory:"))
-    }
-    var different: [String] = []
-    for object in objects where object.kind == .table && !TableSchema.isReserved(object.name) {
-      guard let mine = try TableSchema.read(object.name, on: local),
-        SQLText(object.sql).isStoredObject,
-        (try? site.prepare(object.sql).step()) != nil,
-        let theirs = try TableSchema.read(object.name, on: site)
-      else { continue }
-      let names = [mine, theirs].map { schema in schema.key.map { schema.columns[$0].name } }
-      let isSame =
-        names[0].count == names[1].count && zip(names[0], names[1]).allSatisfy(isSameName)
-      if !isSame { different.append(mine.name) }
-    }
-    return different
-  }
 }
 
 extension SQLiteError {

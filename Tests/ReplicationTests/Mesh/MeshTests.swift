@@ -45,6 +45,20 @@ import Testing
     #expect(pauses == [500, 1_000, 2_000, 2_500, 2_500, 2_500, 2_500, 2_500])
   }
 
+  @Test func `an address that was dismissed is dialled no more, but for a member's`() {
+    var it = Clocked()
+    it.feed(.configured(["a:1"]))
+    it.feed(.dialFailed(address: "a:1"))
+    #expect(it.feed(.dismissed(address: "a:1")).isEmpty)
+    #expect(it.mesh.deadline == nil)
+    it.feed(.heard(node: Self.high, address: "h:1"))
+    it.feed(.dialFailed(address: "h:1"))
+    it.feed(.dismissed(address: "h:1"))
+    #expect(it.mesh.deadline != nil)
+    it.feed(.isSelf(address: "h:1"))
+    #expect(it.mesh.isSelf(at: "h:1") && !it.mesh.isSelf(at: "a:1"))
+  }
+
   @Test func `with many addresses each is tried more seldom`() {
     var it = Clocked()
     it.feed(.configured((0..<100).map { "a:\($0)" }))

@@ -1,0 +1,68 @@
+import Network
+import Replication
+
+/// Reaching one address because a person named it.
+extension Node {
+  /// A Flotilla node says Hello as soon as it is connected; so long is waited for it.
+  static let greetingPatience: Int64 = 5_000
+
+  /// Dials HOST:PORT and gives the member that answers there; nil if nobody does in time. Throws as
+  /// soon as it is known that something else answers.
+  func dialled(
+    _ address: String, deadline: Int64
+  ) async throws(FlotillaError) -> Identity? {
+    let text = try endpoint(address).description
+    // What is learned from now on counts.
+    lastReasons[end(of: text)] = nil
+    await perform(mesh.receive(.configured([text]), at: .now))
+    let patience = min(deadline, Uptime.now + Self.greetingPatience)
+    if await !until(patience, { member(at: text) != nil || objection(to: text) != nil }),
+      let silent = sessions.values.first(where: { $0.dialled == text }), patience < deadline,
+      mesh.node(of: silent.id) == nil
+    {
+      let seconds = Self.greetingPatience / 1_000
+      await silent.feed(
+        .close(
+          Bye(.silent, "it has said nothing for \(seconds) s: no Flotilla node, or one that hangs"))
+      )
+    }
+    _ = await until(deadline) { member(at: text) != nil || objection(to: text) != nil }
+    if let member = member(at: text) { return member }
+    guard let objection = objection(to: text) else { return nil }
+    if !options.peers.contains(text) {
+      await perform(mesh.receive(.dismissed(address: text), at: .now))
+    }
+    throw FlotillaError(
+      .peer, "no other node of \"\(identity.siteName)\" answers at \(text): \(objection)",
+      remedy: "Check the address: flotilla peers \(shellWord(path)) shows those that are known.")
+  }
+
+  private func endpoint(_ address: String) throws(FlotillaError) -> Endpoint {
+    do {
+      guard address.contains(":") || address.contains(".") else {
+        throw NetworkError(.invalidAddress, "no such member")
+      }
+      return try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
+    } catch {
+      let known = peers.values.map(\.name).sorted().joined(separator: ", ")
+      throw FlotillaError(
+        .peer, "\(address) is no member that this node knows, and no address",
+        remedy: known.isEmpty
+          ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))"
+          : "Known: \(known)")
+    }
+  }
+
+  /// The member that is connected at an address.
+  private func member(at address: String) -> Identity? {
+    mesh.node(at: address).flatMap { peers[$0]?.session == nil ? nil : $0 }
+  }
+
+  /// Why what answers at an address is no other member, if that is known.
+  private func objection(to address: String) -> String? {
+    mesh.isSelf(at: address) ? "that is this node itself" : lastReasons[end(of: address)]
+  }
+
+  /// The other end of a dialled connection, by which its end is remembered.
+  func end(of address: String) -> String { "to \(address)" }
+}

@@ -1,0 +1,119 @@
+import Network
+import Replication
+import Store
+
+/// The first copy after joining: it may be cut off, and goes on whenever a node is at work.
+extension Node {
+  struct Copied: Sendable {
+    var rows: Int
+    var bytes: Int
+  }
+
+  /// Whether all has come that the copy must have: what its inviter was last known to hold, whoever
+  /// brought it. If the inviter has left the site, what any other member holds.
+  private func isComplete(_ copy: FirstCopy) -> Bool {
+    guard let inviter = peers[copy.inviter] else {
+      return peers.values.contains { hasAll(of: $0) && $0.session != nil && $0.hasSpoken }
+    }
+    return hasAll(of: inviter, expecting: copy.rows)
+  }
+
+  private func hasAll(of peer: PeerRecord, expecting rows: UInt64 = 1) -> Bool {
+    // What an earlier session told is a goal as well; nothing told is none.
+    let isKnown = peer.holds.isEmpty ? rows == 0 && peer.session != nil : true
+    let isSettled = pulling.map { sessions[$0.session] == nil } ?? true
+    return isKnown && !peer.isReceiving && isSettled && position.frontier.covers(peer.holds)
+  }
+
+  /// Waits until the first copy is complete, if it is not, and notes that in the file.
+  func awaitFirstCopy() async {
+    guard let copy = firstCopy else { return }
+    let day: Int64 = 86_400_000
+    while !(await until(Uptime.now + day) { isComplete(copy) || hasGoal(copy) }) {
+      guard !isStopping, !Task.isCancelled else { return }
+    }
+    // The goal is remembered before a kill can come, for the inviter may be away afterwards.
+    await savePeers()
+    while !(await until(Uptime.now + day) { isComplete(copy) }) {
+      guard !isStopping, !Task.isCancelled else { return }
+    }
+    do {
+      try await store.run { (store) throws(StoreError) in try store.endFirstCopy() }
+      firstCopy = nil
+      log("the first copy is complete")
+    } catch {
+      mergeFailure = FlotillaError(error, path: path)
+      log("could not note that the first copy is complete: \(error.message)")
+    }
+  }
+
+  private func hasGoal(_ copy: FirstCopy) -> Bool { peers[copy.inviter]?.hasSpoken ?? false }
+
+  /// Waits until this replica holds all that its inviter holds.
+  func finish(
+    _ copy: FirstCopy, progress: @Sendable (JoinProgress) -> Void
+  ) async throws(FlotillaError) -> Copied {
+    await store.stopSharing()
+    var watch = CopyWatch(at: Uptime.now)
+    var lastSeen: (UInt64, Int) = (0, 0)
+    while true {
+      let bytes = receivedBytes
+      if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
+        lastSeen = (receivedRows, bytes)
+        let total = max(copy.rows, expectedRows)
+        progress(
+          .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
+      }
+      if firstCopy == nil {
+        let count = try await reporting(path) { () async throws(StoreError) in
+          try await store.run { (store) throws(StoreError) in try store.applicationRowCount() }
+        }
+        return Copied(rows: count, bytes: receivedBytes)
+      }
+      if let failure = mergeFailure {
+        throw FlotillaError(
+          failure.code, "the first copy stopped: \(failure.message)",
+          remedy: "Put that right; this node is a member now and \(Self.continuation(path))")
+      }
+      guard !watch.isStalled(rows: receivedRows, bytes: bytes, at: Uptime.now) else {
+        let isAlone = peers.values.allSatisfy { $0.session == nil }
+        throw FlotillaError(
+          .peer,
+          "the first copy from \(copy.name) stopped after \(receivedRows) rows"
+            + (isAlone ? ": \(copy.name) is not in reach" : ""),
+          remedy: "This node is a member now and \(Self.continuation(path))")
+      }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  static func continuation(_ path: String) -> String {
+    "goes on where it stopped with: flotilla run \(shellWord(path)) --background, or "
+      + "flotilla join \(shellWord(path)) CODE"
+  }
+
+  private var receivedBytes: Int {
+    sessions.values.reduce(0) { $0 + Int(clamping: $1.link.bytesIn) }
+  }
+
+  /// How far the first copy is, for `status`.
+  func firstCopyReport() async throws(FlotillaError) -> StatusReport.FirstCopy? {
+    guard let copy = firstCopy else { return nil }
+    let rows = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.liveRowCount() }
+    }
+    return StatusReport.FirstCopy(
+      from: copy.name, rows: rows, of: max(rows, Int(clamping: copy.rows)))
+  }
+
+  /// What a person should know and do about it.
+  func remark(on copy: StatusReport.FirstCopy) -> String {
+    if mode == .lasting {
+      return peers.values.contains { $0.session != nil }
+        ? "the first copy from \(copy.from) is under way"
+        : "the first copy from \(copy.from) is not complete; it goes on when \(copy.from) is in "
+          + "reach"
+    }
+    return "the first copy from \(copy.from) is not complete; it \(Self.continuation(path))"
+  }
+}

@@ -1,0 +1,37 @@
+import Store
+
+/// What a person should know beside the figures of `status`.
+extension Node {
+  func remarks(_ figures: Store.Figures, _ waiting: [WaitingTable]) -> [String] {
+    var remarks = waiting.map(remark)
+    for table in figures.tables where table.rowsWithoutKey > 0 {
+      remarks.append(
+        table.rowsWithoutKey == 1
+          ? "1 row of \(table.name) has NULL in its key and stays here"
+          : "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
+    }
+    if let trouble = figures.derivedTrouble {
+      remarks.append(
+        "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
+    }
+    if figures.unfolded > 0, mode == .offline {
+      remarks.append(
+        figures.unfolded == 1
+          ? "1 edit waits for the node to run"
+          : "\(figures.unfolded) edits wait for the node to run")
+    }
+    return remarks
+  }
+
+  /// A table that the site tracks and whose rows cannot be seen here.
+  private func remark(on table: WaitingTable) -> String {
+    var text = "table \(table.name) is tracked, but not here: \(table.reason); "
+    text += table.rows == 1 ? "1 row waits for it" : "\(table.rows) rows wait for it"
+    if table.lost > 0 {
+      text += ", and \(table.lost) that went with it are to come from other nodes again"
+    }
+    return text
+      + " (create it with the site's primary key; if it was renamed: track the new name, untrack "
+      + "this one)"
+  }
+}

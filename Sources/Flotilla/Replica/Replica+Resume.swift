@@ -1,0 +1,50 @@
+import Foundation
+import Glibc
+import Network
+import SQLite
+import Store
+
+/// Going on with a first copy that was cut off.
+extension Replica {
+  /// The first copy that is not complete; nil if the file is no replica, or a whole one.
+  func unfinishedCopy() throws(FlotillaError) -> FirstCopy? {
+    guard access(path, F_OK) == 0 else { return nil }
+    let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+    do {
+      guard try Store.isInitialised(connection) else { return nil }
+      return try FirstCopy.read(connection)
+    } catch {
+      throw FlotillaError(error, path: path)
+    }
+  }
+
+  /// Copies what is missing. The node is a member already, so it needs no code; it dials its
+  /// inviter, or the address given, and members that are found by themselves.
+  func resume(
+    _ copy: FirstCopy, at address: String?, progress: @escaping @Sendable (JoinProgress) -> Void
+  ) async throws(FlotillaError) -> JoinReport {
+    let start = Uptime.now
+    let lock: FileLock
+    switch try await reach(.status(all: false), as: StatusReport.self) {
+    case .lock(let free): lock = free
+    case .answer(let status):
+      throw FlotillaError(
+        .node,
+        "\(path) is \(status.node) of \"\(status.site)\" already, and its node makes the first "
+          + "copy",
+        remedy: "See how far it is: flotilla status \(shellWord(path))")
+    }
+    var options = RunOptions()
+    options.peers = [address ?? copy.address]
+    options.discovery = address == nil
+    return try await withNode(mode: .brief, lock: lock, options: options) {
+      node async throws(FlotillaError) in
+      let (who, source) = (node.identity, options.peers[0])
+      progress(.resuming(site: who.siteName, node: copy.name, address: source))
+      let copied = try await node.finish(copy, progress: progress)
+      return JoinReport(
+        site: who.siteName, node: who.name, from: copy.name, address: source, rows: copied.rows,
+        bytes: copied.bytes, seconds: Double(Uptime.now - start) / 1_000, warnings: [])
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/// What `sql` has to know of a statement before it runs it: its first word.
+struct StatementKind: Sendable, Equatable {
+  /// In capitals; empty if the text begins with no word.
+  let keyword: String
+
+  init(_ sql: String) {
+    self.keyword = Self.start(of: sql).prefix { $0.isASCII && $0.isLetter }.uppercased()
+  }
+
+  /// True for statements that edit rows and may run inside a transaction.
+  var isEdit: Bool { ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(keyword) }
+
+  /// Why the statement makes no sense by itself; nil if it does.
+  ///
+  /// Each call has a connection of its own: what is begun, saved or attached there ends with it.
+  var objection: String? {
+    switch keyword {
+    case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
+      "\(keyword) has no effect here, for each statement is a transaction of its own; nothing was "
+        + "run"
+    case "ATTACH", "DETACH":
+      "\(keyword) has no effect here, for each statement has a connection of its own; nothing was "
+        + "run"
+    default: nil
+    }
+  }
+
+  /// The text without the blanks, comments and empty statements before the first word.
+  private static func start(of sql: String) -> Substring {
+    var rest = sql[...]
+    while let first = rest.unicodeScalars.first {
+      if first == ";" || first.properties.isWhitespace {
+        rest.unicodeScalars.removeFirst()
+      } else if rest.hasPrefix("--") {
+        rest = rest.drop { !$0.isNewline }
+      } else if rest.hasPrefix("/*") {
+        let end = rest.dropFirst(2).firstRange(of: "*/")?.upperBound
+        rest = rest[(end ?? rest.endIndex)...]
+      } else {
+        break
+      }
+    }
+    return rest
+  }
+}
