@@ -122,8 +122,8 @@ private let clinic = """
       """)
     #expect(Join.text(joined) == "copied 48,112 rows, 31 MB in 1.4 s")
     #expect(
-      Join.found(site: "North clinic", node: "ward-1", address: "192.168.4.17")
-        == #"found "North clinic" on ward-1 (192.168.4.17)"#)
+      Join.found(site: "North clinic", node: "ward-1", address: "192.168.4.17", words: "a b c d")
+        == #"found "North clinic" on ward-1 (192.168.4.17) · words: a b c d"#)
   }
 
   @Test func `of an invitation says how to use it and who serves it`() throws {

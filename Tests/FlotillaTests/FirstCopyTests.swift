@@ -16,10 +16,10 @@ extension NodeTests {
       let replica = TestReplica(name: name, path: "\(site.folder)/\(name).db")
       try Connection(path: replica.path, mode: .create).execute(TestSite.schema)
       let who = await inviter.identity
+      let keys = NodeKeys()
+      await site.admit(keys, name)
       try replica.library.create(
-        Store.Identities(
-          site: who.site, siteName: who.siteName, node: RandomNumbers.identity(), nodeName: name,
-          origin: RandomNumbers.origin()),
+        await site.identities(keys, name), keys,
         copying: FirstCopy(
           inviter: who.node, name: who.name, address: try await inviter.address, rows: 100))
       return replica

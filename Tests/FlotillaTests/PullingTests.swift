@@ -7,18 +7,6 @@ import Testing
 extension NodeTests {
   /// Asking one peer after the other.
   @Suite struct `A node that asks its peers` {
-    /// Somebody who says Hello as a member, and then only what the test says.
-    private func stranger(_ number: UInt64, to node: Node) async throws -> MessageLink {
-      let link = MessageLink(
-        channel: try await SocketChannel.connect(to: Endpoint(parsing: node.address)))
-      let hello = Hello(
-        version: 1, purpose: .member, site: await node.identity.site,
-        node: Identity(high: number, low: number), name: "p\(number)", run: number,
-        clock: Uptime.wall, port: 0, schema: 0)
-      try await link.send(.hello(hello))
-      return link
-    }
-
     private func have(from link: MessageLink) async throws -> Have {
       while true { if case .have(let have) = try await link.receive() { return have } }
     }
@@ -28,12 +16,12 @@ extension NodeTests {
     {
       try await TestSite.with { site in
         let node = try await site.run(try await site.replica("a"))
-        let silent = try await stranger(1, to: node)
+        let silent = try await site.talk(to: node)
         _ = try await have(from: silent)
         let turn = await node.pulling?.session
         #expect(turn != nil)
         // It might wait for us as we wait for the silent one, and that one for it.
-        let waiting = try await stranger(2, to: node)
+        let waiting = try await site.talk(to: node)
         let nothing = Have(
           frontier: Frontier(), frontierHash: Frontier().hash, rootDigest: 0, asks: false)
         try await waiting.send(.have(nothing))
@@ -47,10 +35,10 @@ extension NodeTests {
     @Test func `gives the turn to the next when all that a peer has is here`() async throws {
       try await TestSite.with { site in
         let node = try await site.run(try await site.replica("a"))
-        let first = try await stranger(1, to: node)
+        let first = try await site.talk(to: node)
         _ = try await have(from: first)
         let turn = await node.pulling?.session
-        let second = try await stranger(2, to: node)
+        let second = try await site.talk(to: node)
         let more = Frontier([RandomNumbers.origin(): 1])
         try await second.send(
           .have(Have(frontier: more, frontierHash: more.hash, rootDigest: 1, asks: false)))

@@ -72,12 +72,9 @@ extension NodeTests {
         #expect(try await eventually { await first.connectedCount == 0 })
         // Somebody who says Hello as b, and nothing else.
         let peer = try #require(await first.peers.values.first)
-        let link = MessageLink(
-          channel: try await SocketChannel.connect(to: Endpoint(parsing: first.address)))
-        let hello = Hello(
-          version: 1, purpose: .member, site: await first.identity.site, node: peer.node, name: "b",
-          run: 1, clock: Uptime.wall, port: 0, schema: 0)
-        try await link.send(.hello(hello))
+        let keys = try KeyFolder(Sidecar(database: b.path)).keys()
+        #expect(keys.identity == peer.node)
+        let link = try await site.talk(to: first, as: keys, "b")
         #expect(try await eventually { await first.connectedCount == 1 })
         let status = try await first.status(all: false)
         #expect(status.peers.map(\.state) == [.catchingUp])

@@ -52,7 +52,7 @@ extension NodeTests {
       try await TestSite.with { site in
         let node = try await site.run(try await site.replica("a"))
         let silent = try await SocketChannel.connect(to: Endpoint(parsing: node.address))
-        #expect(try await eventually { await !node.sessions.isEmpty })
+        #expect(try await eventually { await !node.strangers.isEmpty })
         // The peer hangs up only afterwards: a node that waits for it does not get there.
         await node.stop()
         silent.close()

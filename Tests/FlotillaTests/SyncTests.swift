@@ -85,8 +85,8 @@ extension NodeTests {
           }
           // A day: whoever waits for the time to be over never ends.
           for (address, cause) in [
-            (try await stranger.address, "x belongs to another site"),
-            ("127.0.0.1:\(listener.port)", "the peer is no Flotilla node"),
+            (try await stranger.address, "the peer is no member of this site"),
+            ("127.0.0.1:\(listener.port)", "what is at the other end is no Flotilla node"),
             (try await node.address, "that is this node itself"),
           ] {
             for _ in 0..<2 {

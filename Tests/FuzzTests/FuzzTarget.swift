@@ -14,6 +14,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case session
   /// An invitation code as somebody typed it.
   case code
+  /// Signed statements, taken in beside a site's own, and what they amount to.
+  case statements
   #if !WIRE
     /// A row on the shelf, as it lies in the file.
     case shelf
@@ -29,6 +31,10 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case address
     /// The text of a service on the air.
     case txt
+    /// What a stranger sends in place of a handshake.
+    case handshake
+    /// A site key as somebody typed it.
+    case siteKey
   #endif
 
   func read(_ bytes: [UInt8]) {
@@ -39,6 +45,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .key: readKey(bytes)
     case .session: readSession(bytes)
     case .code: readCode(bytes)
+    case .statements: readStatements(bytes)
     #if !WIRE
       case .shelf: readShelf(bytes)
       case .merge: readMerge(bytes)
@@ -47,6 +54,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
       case .control: readRequest(bytes)
       case .address: readAddress(bytes)
       case .txt: readTXT(bytes)
+      case .handshake: readHandshake(bytes)
+      case .siteKey: readSiteKey(bytes)
     #endif
     }
   }

@@ -1,3 +1,4 @@
+import Network
 import Replication
 
 @testable import Flotilla
@@ -22,12 +23,22 @@ extension FuzzTarget {
     case .code: ["0123-4567-89AB-CDEF-GHJK-WW", "k7qf m2xd"].map { Array($0.utf8) }
     case .address:
       ["192.168.1.2:7391", "[fe80::1%eth0]:7391", "::1", "host.name.:80"].map { Array($0.utf8) }
+    case .statements: Seeds.statements
+    case .handshake: Seeds.handshakes
+    case .siteKey:
+      [Array(SiteKeyText(SigningKey(seed: Array(repeating: 9, count: 32))!).text(site: "s").utf8)]
     case .txt: [Array("\u{6}v=1\u{4}a=b".utf8), Array("\u{B}k=f9585,aaa\u{0}\u{2}=x".utf8)]
     }
   }
 }
 
 enum Seeds {
+  static let statement = SignedStatement(
+    SiteStatement(
+      site: Identity(high: 1, low: 2), issuer: Identity(high: 1, low: 2), previous: .none, time: 5,
+      kind: .admit(key: [UInt8](repeating: 3, count: 32), role: .writer)),
+    signature: [UInt8](repeating: 4, count: 64))
+
   static let origins = [Origin(rawValue: 20), Origin(rawValue: 1 << 63)]
   static let frontier = Frontier([origins[0]: 3, origins[1]: 1 << 40])
 
@@ -42,8 +53,15 @@ enum Seeds {
       .begin(Begin(.repair, rows: 1)), .pong(echo: -1, clock: 1_800_000_000_000),
       .members([Member(node: node, name: "desk", addresses: ["192.168.1.2:7391"])]),
       .buckets(Buckets(frontierHash: 1, digest: Digest())),
-      .join(Join(code: "0123-4567-89AB-CDEF-GHJK-WW", name: "laptop")),
-      .admit(Admit(site: node, siteName: "site", nodeName: "laptop", rows: 3, objects: 1)),
+      .join(
+        Join(
+          name: "laptop", key: [UInt8](repeating: 1, count: 32),
+          proof: [UInt8](repeating: 2, count: 64))),
+      .offer(Offer(siteName: "site", rows: 3, objects: 1)),
+      .admit(
+        Admit(
+          rootKey: [UInt8](repeating: 3, count: 32), nodeName: "laptop", statements: [statement])),
+      .statements([statement]),
       .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
       .bye(Bye(.stopping, "the node stops")),
     ]

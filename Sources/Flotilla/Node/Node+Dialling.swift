@@ -3,9 +3,6 @@ import Replication
 
 /// Reaching one address because a person named it.
 extension Node {
-  /// A Flotilla node says Hello as soon as it is connected; so long is waited for it.
-  static let greetingPatience: Int64 = 5_000
-
   /// Dials HOST:PORT and gives the member that answers there; nil if nobody does in time. Throws as
   /// soon as it is known that something else answers.
   func dialled(
@@ -15,17 +12,6 @@ extension Node {
     // What is learned from now on counts.
     lastReasons[end(of: text)] = nil
     await perform(mesh.receive(.configured([text]), at: .now))
-    let patience = min(deadline, Uptime.now + Self.greetingPatience)
-    if await !until(patience, { member(at: text) != nil || objection(to: text) != nil }),
-      let silent = sessions.values.first(where: { $0.dialled == text }), patience < deadline,
-      mesh.node(of: silent.id) == nil
-    {
-      let seconds = Self.greetingPatience / 1_000
-      await silent.feed(
-        .close(
-          Bye(.silent, "it has said nothing for \(seconds) s: no Flotilla node, or one that hangs"))
-      )
-    }
     _ = await until(deadline) { member(at: text) != nil || objection(to: text) != nil }
     if let member = member(at: text) { return member }
     guard let objection = objection(to: text) else { return nil }

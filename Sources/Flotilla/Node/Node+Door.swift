@@ -45,7 +45,7 @@ extension Node {
         over: channel, door.accepting, timeout: Door.patience)
     }
     return try await TLSChannel.dial(
-      over: channel, door.dialling, for: .member, timeout: Door.patience)
+      over: channel, door.dialling, for: .member, timeout: Door.dialPatience)
   }
 
   private func open(

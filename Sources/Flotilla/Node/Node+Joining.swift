@@ -105,9 +105,10 @@ extension Node {
     _ join: Join, _ node: Identity, _ role: Role, _ session: PeerSession
   ) async throws(FlotillaError) {
     let words = JoinProof.words(session.link)
-    let others = roster.roll.members.filter { $0.node != node }.map(\.name)
-    let name = JoinerName.free(join.name, beside: Set(others))
-    namesGiven.insert(name)
+    // Given away before anything is waited for: another joiner may want the same name.
+    let others = roster.roll.members.map(\.name) + namesGiven.values
+    let name = namesGiven[node] ?? JoinerName.free(join.name, beside: Set(others))
+    namesGiven[node] = name
     if roster.roll.member(node) == nil {
       try await say(.admit(key: join.key, role: role))
       try await say(.introduce(node: node, name: name, words: words))

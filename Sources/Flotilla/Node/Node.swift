@@ -75,9 +75,9 @@ actor Node {
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  /// The name of the last node that was let in, and all names that were given away.
+  /// The last node that was let in, and all names that were given away.
   var admitted: Admitted?
-  var namesGiven: Set<String> = []
+  var namesGiven: [Identity: String] = [:]
   /// Members that have left the site: hearsay does not bring them back.
   var gone: Set<Identity> = []
   let serviceName = RandomNumbers.serviceName()

@@ -88,11 +88,10 @@ extension Node {
   /// hangs up as soon as it has its copy, often before it could say so.
   private var hasServedCopies: Bool {
     let frontier = position.frontier
-    return namesGiven.allSatisfy { name in
-      peers.values.contains { peer in
-        peer.name == name
-          && (peer.holds.covers(frontier) || peer.session == nil && peer.traffic.exchangesSent > 0)
-      }
+    return namesGiven.keys.allSatisfy { node in
+      guard let peer = peers[node] else { return false }
+      return peer.holds.covers(frontier)
+        || peer.session == nil && peer.traffic.exchangesSent > 0
     }
   }
 }

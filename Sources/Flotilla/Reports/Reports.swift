@@ -43,8 +43,8 @@ public struct InviteReport: Codable, Sendable, Equatable {
   public var port: Int?
 }
 
-/// Who belongs to the site. JSON:
-/// `{site,node,members:[{node,id,role,state,since,last_seen,admitted_by,words,rights,is_this_node}]}`.
+/// Who belongs to the site. JSON: `{site, node, members:[{node, id, role, state, since, last_seen,
+/// admitted_by, words, rights, is_this_node}]}`.
 public struct MembersReport: Codable, Sendable, Equatable {
   /// A node that is or was a member; `state` is `member`, `revoked` or `left`.
   public struct Member: Codable, Sendable, Equatable {

@@ -69,8 +69,10 @@ final class Roster: Sendable {
 
 /// How a node shows itself: one way for those that dial it, one for those that it dials.
 struct Door: Sendable {
-  /// So long both sides have to show who they are.
+  /// So long who dials us has to show who it is, ...
   static let patience: Duration = .seconds(10)
+  /// ... and whom we dial.
+  static let dialPatience: Duration = .seconds(5)
 
   let accepting: TLSContext
   let dialling: TLSContext

@@ -54,6 +54,8 @@ struct SiteKeyText: Sendable {
     let lines = stride(from: 0, to: groups.count, by: 7).map {
       groups[$0..<min($0 + 7, groups.count)].joined(separator: "-")
     }
+    // One line is for people as a whole, whatever the name.
+    let site = site.split(whereSeparator: \.isNewline).joined(separator: " ")
     return """
       # Site key of "\(site)" (Flotilla). Who has it rules the site: keep it locked away.
       # On another member: flotilla import-site-key DB FILE

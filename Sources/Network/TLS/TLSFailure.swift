@@ -19,7 +19,7 @@ enum TLSFailure {
       return NetworkError(.untrusted, "the peer shows no certificate")
     }
     let text = ERR_reason_error_string(error).map { String(cString: $0) } ?? "no reason given"
-    return NetworkError(.notTLS, "the peer does not speak TLS 1.3 as nodes do (\(text))")
+    return NetworkError(.notTLS, "what is at the other end is no Flotilla node (\(text))")
   }
 
   /// What the peer has said about us, by the number of its alert (RFC 8446, 6.2).

@@ -16,11 +16,13 @@ actor TestSite {
     """
 
   let folder: String
-  private let site = RandomNumbers.identity()
+  let root = SigningKey()
+  private var membership: Membership
   private var nodes: [Node] = []
   private var hasTracked = false
 
   private init() throws {
+    membership = Membership(rootKey: root.publicKey, notary: .openSSL)
     folder = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   }
@@ -48,15 +50,56 @@ actor TestSite {
     let replica = TestReplica(name: name, path: "\(folder)/\(name).db")
     let application = try Connection(path: replica.path, mode: .create)
     try application.execute(schema)
-    try Replica(path: replica.path).create(
-      Store.Identities(
-        site: site, siteName: "Test", node: RandomNumbers.identity(), nodeName: name,
-        origin: RandomNumbers.origin()))
+    let keys = NodeKeys(site: hasTracked ? nil : root)
+    admit(keys, name, hasTracked ? .writer : .admin)
+    try replica.library.create(identities(keys, name), keys)
     if !hasTracked {
       hasTracked = true
       _ = try await replica.library.track(.all, rule: nil)
     }
     return replica
+  }
+
+  /// Makes somebody a member by the root's word; nodes hear of it by themselves.
+  func admit(_ keys: NodeKeys, _ name: String, _ role: Role = .writer) {
+    let site = membership.site
+    _ = membership.sign(.admit(key: keys.node.publicKey, role: role), by: site, with: root)
+    _ = membership.sign(
+      .introduce(node: keys.identity, name: name, words: ""), by: site, with: root)
+  }
+
+  /// Who the replica of a member is, and all that was signed so far.
+  func identities(_ keys: NodeKeys, _ name: String) -> Store.Identities {
+    Store.Identities(
+      site: membership.site, siteName: "Test", node: keys.identity, nodeName: name,
+      origin: RandomNumbers.origin(), rootKey: root.publicKey, statements: membership.all)
+  }
+
+  /// A stream to a node as a member opens it that says only what the test says; without `keys` as
+  /// somebody who was just admitted. Says Hello first.
+  func talk(
+    to node: Node, as keys: NodeKeys? = nil, _ name: String = "p"
+  ) async throws -> MessageLink {
+    let who = keys ?? NodeKeys()
+    if keys == nil { admit(who, name) }
+    let channel = try await channel(to: node, as: who)
+    let link = MessageLink(channel: channel)
+    try await link.send(
+      .hello(
+        Hello(
+          version: 1, purpose: .member, site: membership.site, node: who.identity, name: name,
+          run: 1, clock: Uptime.wall, port: 0, schema: 0, statements: await node.roster.hash)))
+    return link
+  }
+
+  func channel(to node: Node, as keys: NodeKeys) async throws -> TLSChannel {
+    let certificate = try Certificate(
+      of: keys.node,
+      credential: SignedStatement.encode(membership.credential(of: keys.identity)))
+    let context = try TLSContext(dialling: keys.node, certificate, judge: { _, _ in .trusted })
+    return try await TLSChannel.dial(
+      over: try await SocketChannel.connect(to: Endpoint(parsing: node.address)), context,
+      for: .member, timeout: .seconds(5))
   }
 
   /// Starts the node of a replica that knows these addresses.

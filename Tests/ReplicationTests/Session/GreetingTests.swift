@@ -55,20 +55,48 @@ import Testing
     }
   }
 
-  @Test func `a joiner is judged, admitted and given the schema`() {
+  @Test func `a joiner gets an offer with the schema, is judged and admitted`() {
     var it = Conversation()
     it.feed(.connected)
     let hello = it.peerHello(purpose: .join, site: .none)
     #expect(it.hear(.hello(hello)) == [.opened(hello)])
     #expect(it.session.state == .pairing)
-    let join = Join(code: "K7QF", name: "laptop")
-    #expect(it.hear(.join(join)) == [.judge(join)])
-    let admit = Admit(
-      site: Samples.site, siteName: "clinic", nodeName: "laptop", rows: 7, objects: 1)
+    let offer = Offer(siteName: "clinic", rows: 7, objects: 1)
     let table = SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")
-    #expect(
-      it.feed(.admitted(admit, [table])) == [.send(.admit(admit)), .send(.schema(table))])
+    #expect(it.feed(.offer(offer, [table])) == [.send(.offer(offer)), .send(.schema(table))])
+    #expect(it.hear(.join(Samples.join)) == [.judge(Samples.join)])
+    #expect(it.feed(.admitted(Samples.admit)) == [.send(.admit(Samples.admit))])
     #expect(it.hear(.have(it.have(Frontier()))).bye == .badMessage)
+  }
+
+  @Test func `whoever says to be somebody else than the handshake has shown is let go`() {
+    let (peer, other) = (Samples.site, Samples.node)
+    for (shown, node, purpose, isGood) in [
+      (Session.Shown.member(peer), peer, Hello.Purpose.member, true),
+      (.member(peer), other, .member, false), (.member(peer), peer, .join, false),
+      (.joiner, peer, .join, true), (.joiner, peer, .member, false),
+    ] {
+      var it = Conversation(shown: shown)
+      it.feed(.connected)
+      var hello = it.peerHello(purpose: purpose)
+      hello.node = node
+      #expect((it.hear(.hello(hello)).bye == nil) == isGood, "\(shown) \(purpose)")
+    }
+  }
+
+  @Test func `signed statements are passed on in frames that fit, and heard`() {
+    var it = Conversation.open()
+    let many = Array(repeating: Samples.statement, count: 9_000)
+    let frames = it.feed(.tell(many)).compactMap { directive -> Int? in
+      guard case .send(let message) = directive, case .statements(let part) = message else {
+        return nil
+      }
+      #expect(message.frame.count <= Limits.frame + 4)
+      return part.count
+    }
+    #expect(frames.reduce(0, +) == many.count && frames.count > 1)
+    #expect(it.hear(.statements([Samples.statement])) == [.statements([Samples.statement])])
+    #expect(it.feed(.tell([])).isEmpty)
   }
 
   @Test func `a joiner that is turned away hears why`() {

@@ -150,7 +150,7 @@ import Testing
       [.rows([1])], [.part([1])], [end], [.pause(End(rows: 0, check: 0))], [begin, begin],
       [begin, .part([1]), begin], [begin, .part([1]), end],
       [begin, .part([1]), .pause(End(rows: 0, check: 0))],
-      [.join(Join(code: "", name: ""))], [begin, .rows([1]), .hello(Samples.hello())],
+      [.join(Samples.join)], [begin, .rows([1]), .hello(Samples.hello())],
       [begin, .rows([1]), .schema(SchemaObject(kind: .table, name: "t", sql: ""))],
     ] as [[Message]])
   func `messages out of order end the session and merge nothing`(messages: [Message]) {

@@ -11,11 +11,14 @@ struct Conversation {
   var session: Session
   var now = Instant(uptime: 100_000, wall: 1_700_000_000_000)
 
-  init(holding frontier: Frontier = Frontier(), digest: Digest = Digest()) {
+  init(
+    holding frontier: Frontier = Frontier(), digest: Digest = Digest(),
+    shown: Session.Shown? = nil
+  ) {
     let configuration = Session.Configuration(
       hello: Samples.hello(node: Self.node, name: "here", clock: now.wall),
       position: Position(frontier: frontier, digest: digest, own: Self.own),
-      relayDelay: Self.relayDelay)
+      relayDelay: Self.relayDelay, shown: shown)
     session = Session(configuration, at: now)
   }
 

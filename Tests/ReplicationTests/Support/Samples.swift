@@ -18,6 +18,15 @@ enum Samples {
       clock: clock, port: port, schema: 5)
   }
 
+  static let statement = TestSite().sign(
+    .admit(key: PlainNotary.key(1), role: .writer), by: TestSite.root, at: 5)
+
+  static let join = Join(
+    name: "laptop", key: PlainNotary.key(1), proof: [UInt8](repeating: 7, count: 64))
+
+  static let admit = Admit(
+    rootKey: PlainNotary.key(255), nodeName: "desk-2", statements: [statement])
+
   static let frontiers = [
     Frontier(), Frontier([origin(1): 1]), Frontier([origin(0): 1, origin(.max): 1 << 62]),
     Frontier([origin(3): 127, origin(4): 128, origin(5): 16_384]),
@@ -44,8 +53,9 @@ enum Samples {
         Member(node: site, name: longName, addresses: Array(repeating: "[fe80::1%2]:7", count: 16)),
       ]),
       .buckets(Buckets(frontierHash: .max, digest: digest)),
-      .join(Join(code: "K7QF", name: "laptop")), .join(Join(code: "", name: longName)),
-      .admit(Admit(site: site, siteName: "clinic", nodeName: "desk-2", rows: .max, objects: 3)),
+      .join(join), .join(Join(name: longName, key: join.key, proof: join.proof)),
+      .offer(Offer(siteName: "clinic", rows: .max, objects: 3)), .admit(admit),
+      .statements([]), .statements([statement, statement]),
       .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
       .schema(SchemaObject(kind: .trigger, name: "", sql: "")),
       .bye(Bye(.stopping, "stopping")), .bye(Bye(Bye.Code(rawValue: .max), "")),

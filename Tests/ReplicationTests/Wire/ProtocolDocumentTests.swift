@@ -140,7 +140,7 @@ import Testing
       ("key(−1, 0.5, \"a␀B\" NOCASE)", Self.hex(key.bytes)),
       ("bucket(notes, key(1))", String(Digest.bucket(table: tableSeed("notes"), key: one))),
       ("share of the first row", Self.word(digest.root)),
-      ("code of the digits 0 to 19", code.description), ("its hint", code.hint),
+      ("code of the digits 0 to 19", code.description),
     ] {
       #expect(text.contains("| \(what) | `\(value)` |"), "| \(what) | `\(value)` |")
     }

@@ -40,7 +40,8 @@ extension SessionDriver {
       hear(.buckets(Buckets(frontierHash: session.position.frontier.hash, digest: digest)))
     case 12: hear(.ping(clock: try reader.clock("clock")))
     case 13: hear(.pong(echo: now.wall - 5, clock: try reader.clock("clock")))
-    case 14: hear(.join(Join(code: "code", name: "name")))
+    case 14: hear(.join(Self.join))
+    case 15: hear(.statements([]))
     default: hear(.bye(Bye(.stopping, "")))
     }
   }
@@ -76,8 +77,9 @@ extension SessionDriver {
     case 15: feed(.heard)
     case 16: feed(.introduce([Member(node: Self.site, name: "a", addresses: ["b"])]))
     case 17:
-      let admit = Admit(site: Self.site, siteName: "s", nodeName: "n", rows: 1, objects: 1)
-      feed(.admitted(admit, [SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a)")]))
+      let offer = Offer(siteName: "s", rows: 1, objects: 1)
+      feed(.offer(offer, [SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a)")]))
+      feed(.admitted(Admit(rootKey: Self.join.key, nodeName: "n", statements: [])))
     case 18: feed(.close(Bye(.other, "")))
     default: feed(.disconnected(""))
     }

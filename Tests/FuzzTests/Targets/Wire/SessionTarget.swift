@@ -13,6 +13,8 @@ func readSession(_ bytes: [UInt8]) {
 /// One session, fed with what bytes say: a peer's messages and what a shell does.
 struct SessionDriver {
   static let own = Origin(rawValue: 10)
+  static let join = Join(
+    name: "name", key: [UInt8](repeating: 1, count: 32), proof: [UInt8](repeating: 2, count: 64))
   static let site = Identity(high: 1, low: 1)
 
   var session: Session

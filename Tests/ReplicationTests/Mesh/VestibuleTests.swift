@@ -1,0 +1,31 @@
+import Replication
+import Testing
+
+@Suite("The vestibule")
+struct VestibuleTests {
+  @Test("has few places; the one that waited longest of the busiest address makes room")
+  func places() {
+    var vestibule = Vestibule()
+    for number in 0..<8 as Range<UInt64> { #expect(vestibule.enter(number, from: "a") == nil) }
+    #expect(vestibule.enter(8, from: "a") == 0)
+    for number in 9..<17 as Range<UInt64> {
+      #expect(vestibule.enter(number, from: "h\(number)") == nil)
+    }
+    #expect(vestibule.count == Vestibule.places)
+    // Whoever comes alone is not put out for one that comes in numbers, nor kept out by it.
+    #expect(vestibule.enter(17, from: "b") == 1)
+    vestibule.leave(9)
+    #expect(vestibule.enter(18, from: "b") == nil)
+    #expect(vestibule.count == Vestibule.places)
+  }
+
+  @Test("forgets who has shown itself")
+  func leaving() {
+    var vestibule = Vestibule()
+    for number in 0..<1_000 as Range<UInt64> {
+      #expect(vestibule.enter(number, from: "a") == nil)
+      vestibule.leave(number)
+    }
+    #expect(vestibule.count == 0)
+  }
+}
