@@ -8,10 +8,10 @@ extension Message {
     }
     switch type {
     case .rows:
-      self = .rows(Array(frame.dropFirst()))
+      self = .rows(number: try reader.uint("Rows"), reader.rest())
       return
     case .part:
-      self = .part(Array(frame.dropFirst()))
+      self = .part(number: try reader.uint("Part"), reader.rest())
       return
     case .hello: self = .hello(try Hello(from: &reader))
     case .have: self = .have(try Have(from: &reader))

@@ -45,10 +45,12 @@ extension Message {
     case .begin(let begin):
       begin.write(to: &body)
       return .begin
-    case .rows(let bytes):
+    case .rows(let number, let bytes):
+      body.uint(number)
       body.raw(bytes)
       return .rows
-    case .part(let bytes):
+    case .part(let number, let bytes):
+      body.uint(number)
       body.raw(bytes)
       return .part
     case .end(let end):

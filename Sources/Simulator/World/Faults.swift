@@ -52,11 +52,6 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     for kind in Kind.allCases where random.chance(350) { self[kind] = kind.rate(&random) }
-    // An interrupted catch-up resumes after the last slice: that relies on the order of the stream,
-    // which TCP keeps.
-    if self[.slices] > 0 {
-      for kind: Kind in [.loss, .duplication, .reordering] { self[kind] = 0 }
-    }
   }
 
   package subscript(kind: Kind) -> Int {

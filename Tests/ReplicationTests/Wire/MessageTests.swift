@@ -9,7 +9,7 @@ import Testing
     #expect(frame.prefix(4).reduce(0) { $0 << 8 | Int($1) } == frame.count - 4)
   }
 
-  /// Rows and Part have no field of their own: their bytes are a batch, tested with `RowBatch`.
+  /// What follows the number of Rows and Part is a batch, tested with `RowBatch`.
   @Test(arguments: Samples.messages)
   func `a message that ends early or late is refused`(message: Message) {
     switch message {

@@ -29,8 +29,8 @@ extension SessionDriver {
       guard from < 1 << 62 else { return }
       hear(.begin(Begin(.push(origin: origin, from: from, to: from + 1), rows: 1)))
     case 6: hear(.begin(Begin(.repair, rows: try reader.uint("rows"))))
-    case 7: hear(.part([UInt8](repeating: 0, count: try size())))
-    case 8: hear(.rows([UInt8](repeating: 0, count: try size())))
+    case 7: hear(.part(number: session.order.heard, [UInt8](repeating: 0, count: try size())))
+    case 8: hear(.rows(number: session.order.heard, [UInt8](repeating: 0, count: try size())))
     case 9: hear(.end(End(rows: 0, check: 0)))
     case 10: hear(.pause(End(rows: 0, check: 0)))
     case 11:
