@@ -1,7 +1,7 @@
 import Replication
 
 /// A frontier never claims what the replica lacks: of every version that it covers, the replica
-/// holds that one or a higher one of the same row.
+/// holds that one or a higher one of the same row, unless that was lost with its table.
 enum AnytimeFrontier {
   /// Looks at what the frontier covers since the last look.
   static func check(
@@ -12,8 +12,8 @@ enum AnytimeFrontier {
       let from = before.frontier[origin]
       guard seq > from, let made = history.made[origin] else { continue }
       for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {
-        guard let made = made[index] else { continue }
-        let held = after.versions[made.row]
+        guard let made = made[index], !history.lost.contains(made.row) else { continue }
+        let held = after.known(made.row)
         if held.map({ $0.rank < made.version.rank }) ?? true {
           history.blame(
             "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "
