@@ -37,7 +37,7 @@ def have(flags=0):
 
 
 def begin():
-    return frame(3, bytes([0]) + uint(1) + bytes([1]) + bytes(7) + b"\xA1" + uint(3))
+    return frame(3, bytes([0]) + uint(0) + uint(1) + bytes([1]) + bytes(7) + b"\xA1" + uint(3))
 
 
 def batch(rows=1, columns=2, key=1):

@@ -11,11 +11,12 @@ extension Session {
       if message.isOfExchange { sent += 1 }
     }
 
-    /// False if rows arrive that do not follow what arrived before.
+    /// False if an exchange or rows arrive that do not follow what arrived before.
     mutating func isNext(_ message: Message) -> Bool {
       guard message.isOfExchange else { return true }
       defer { heard += 1 }
       switch message {
+      case .begin(let begin): return begin.number == heard
       case .rows(let number, _), .part(let number, _): return number == heard
       default: return true
       }

@@ -83,7 +83,7 @@ extension Session {
       push.batch.count <= Limits.piece, outgoing.peerFrontier[push.origin] == push.from
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
-    send(.begin(Begin(kind, rows: push.rows)), &directives, now)
+    send(.begin(Begin(kind, rows: push.rows, number: order.sent)), &directives, now)
     send(.rows(number: order.sent, push.batch), &directives, now)
     let check = nextCheck(kind) &+ push.check
     send(.end(End(rows: push.rows, check: check)), &directives, now)
@@ -140,7 +140,7 @@ extension Session {
       case .buckets, .bucket: .repair
       }
     outgoing.check = nextCheck(kind)
-    send(.begin(Begin(kind, rows: rows)), &directives, now)
+    send(.begin(Begin(kind, rows: rows, number: order.sent)), &directives, now)
     directives.append(.readExport)
   }
 

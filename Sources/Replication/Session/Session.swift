@@ -130,7 +130,7 @@ package struct Session: Sendable {
     _ message: Message, _ directives: inout [Directive], _ now: Instant
   ) {
     guard order.isNext(message) else {
-      let text = "a frame of rows that does not follow the one before it"
+      let text = "a frame of an exchange that does not follow the one before it"
       return fail(Bye(.badMessage, text), &directives)
     }
     switch message {

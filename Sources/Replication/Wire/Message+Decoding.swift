@@ -76,6 +76,7 @@ extension Have {
 extension Begin {
   init(from reader: inout ByteReader) throws(WireError) {
     let kind = try reader.byte("Begin")
+    self.number = try reader.uint("Begin")
     self.rows = try reader.uint("Begin")
     switch kind {
     case 0: self.kind = .full(covers: try reader.frontier("Begin"))

@@ -135,16 +135,19 @@ extension Begin {
     switch kind {
     case .full(let covers):
       body.byte(0)
+      body.uint(number)
       body.uint(rows)
       body.frontier(covers)
     case .push(let origin, let from, let to):
       body.byte(1)
+      body.uint(number)
       body.uint(rows)
       body.word(origin.rawValue)
       body.uint(from)
       body.uint(to)
     case .repair:
       body.byte(2)
+      body.uint(number)
       body.uint(rows)
     }
   }

@@ -108,10 +108,13 @@ package struct Begin: Sendable, Equatable {
   package var kind: Kind
   /// About how many rows will follow.
   package var rows: UInt64
+  /// Counts the frames of exchanges that the sender has sent before.
+  package var number: UInt64
 
-  package init(_ kind: Kind, rows: UInt64) {
+  package init(_ kind: Kind, rows: UInt64, number: UInt64 = 0) {
     self.kind = kind
     self.rows = rows
+    self.number = number
   }
 }
 

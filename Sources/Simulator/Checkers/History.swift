@@ -14,8 +14,9 @@ struct History {
   /// By origin and seq; nil where a version was replaced before anybody saw it.
   private(set) var made: [Origin: [Made?]] = [:]
   private(set) var faults: [String] = []
-  /// Rows that some node has lost with their table, perhaps before it had told anybody of them.
-  private(set) var lost: Set<RowNumber> = []
+  /// The highest version of each row that a node has lost with the table, perhaps before it had
+  /// told anybody of it.
+  private(set) var lost: [RowNumber: Version] = [:]
 
   mutating func add(_ new: Made) {
     let dot = new.version.dot
@@ -30,7 +31,9 @@ struct History {
     return list[Int(dot.seq) - 1]
   }
 
-  mutating func lose(_ rows: some Sequence<RowNumber>) { lost.formUnion(rows) }
+  mutating func lose(_ versions: [RowNumber: Version]) {
+    lost.merge(versions) { $0.rank > $1.rank ? $0 : $1 }
+  }
 
   /// Rows whose newest version, of those that are known to somebody in the end, nobody has kept:
   /// it was taken away with its table before others had it.
@@ -42,7 +45,9 @@ struct History {
       shown.contains { $0.versions[row].map { $0.rank >= version.rank } ?? false }
     }
     let newest = newest(shown.reduce(into: Frontier()) { $0.join($1.frontier) })
-    var gone = lost.filter { row in newest[row].map { !isKept(row, $0.version) } ?? false }
+    var gone = Set(lost.keys).filter { row in
+      newest[row].map { !isKept(row, $0.version) } ?? false
+    }
     for one in shown where !one.lost.allSatisfy({ isKept($0.key, $0.value) }) {
       gone.formUnion(one.lost.keys)
     }

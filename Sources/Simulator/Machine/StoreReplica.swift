@@ -197,7 +197,7 @@ final class StoreReplica: SimulatedReplica {
     guard hasWritten || version != lastVersion else { return }
     (hasWritten, lastVersion) = (false, version)
     knownSchema = try application.schemaVersion()
-    if losesColumns { history.lose(try application.lost(of: tables).keys) }
+    if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
       return witness.wait()

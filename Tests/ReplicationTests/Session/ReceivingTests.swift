@@ -198,6 +198,18 @@ import Testing
     #expect(it.hear(Self.rows(7)).bye == .badMessage)
   }
 
+  /// Rows would follow a Begin that came too late by their number alone.
+  @Test func `a Begin that does not come in its turn ends the session`() {
+    for number in [0, 1, 3] as [UInt64] {
+      var it = Conversation.known()
+      #expect(it.hear(.begin(Begin(.repair, rows: 1))).isEmpty)
+      #expect(!it.hear(Self.end).merges.isEmpty)
+      it.feed(.merged(MergeResult(rows: 0, check: 0)))
+      let late = Message.begin(Begin(Self.full, rows: 1, number: number))
+      #expect(it.feed(.received(late)).bye == .badMessage)
+    }
+  }
+
   @Test func `pieces beyond the longest row end the session`() {
     var it = Conversation.known()
     it.hear(Self.begin)

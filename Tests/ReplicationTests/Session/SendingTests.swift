@@ -70,7 +70,8 @@ import Testing
       let kind = Begin.Kind.push(origin: Self.own, from: seq, to: seq + 1)
       #expect(
         it.feed(.folded(Self.push(seq, seq + 1))) == [
-          .send(.begin(Begin(kind, rows: 1))), .send(.rows(number: 3 * seq + 1, [7, 7])),
+          .send(.begin(Begin(kind, rows: 1, number: 3 * seq))),
+          .send(.rows(number: 3 * seq + 1, [7, 7])),
           .send(.end(End(rows: 1, check: 5 &+ kind.check(number: seq + 1)))),
           .exchanged(sent: true, rows: 1),
         ])

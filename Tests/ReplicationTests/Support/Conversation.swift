@@ -46,11 +46,15 @@ struct Conversation {
 
   @discardableResult
   mutating func hear(_ message: Message) -> [Session.Directive] {
-    switch message {
-    case .begin, .rows, .part, .end, .pause: frames += 1
-    default: break
+    defer {
+      switch message {
+      case .begin, .rows, .part, .end, .pause: frames += 1
+      default: break
+      }
     }
-    return feed(.received(message))
+    guard case .begin(var begin) = message else { return feed(.received(message)) }
+    begin.number = frames
+    return feed(.received(.begin(begin)))
   }
 
   /// Feeds a batch with the number that it must have.

@@ -32,7 +32,7 @@ enum Samples {
       .hello(hello()), .hello(hello(version: .max, purpose: .join, name: "", port: 0)),
       .hello(hello(name: longName, run: .max, clock: Limits.clock, port: .max)),
       .hello(hello(site: .none, name: "Büro 漢", clock: -Limits.clock)),
-      .begin(Begin(.repair, rows: 0)), .begin(Begin(.repair, rows: .max)),
+      .begin(Begin(.repair, rows: 0)), .begin(Begin(.repair, rows: .max, number: .max)),
       .begin(Begin(.push(origin: origin(9), from: 0, to: 1), rows: 1)),
       .begin(Begin(.push(origin: origin(.max), from: (1 << 62) - 1, to: 1 << 62), rows: 1)),
       .rows(number: 0, []), .rows(number: .max, batch.bytes), .part(number: 1, []),
