@@ -90,7 +90,7 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     live(steps: steps)
-    if !settle() { history.blame("they never fall silent") }
+    if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {
       var shown: [(name: String, shown: Observation)] = []
       for node in nodes where !node.isDead {

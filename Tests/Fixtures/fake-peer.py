@@ -37,7 +37,7 @@ def have(flags=0):
 
 
 def begin():
-    return frame(3, bytes([0]) + uint(1) + bytes([1]) + bytes(7) + b"\xA1" + uint(3))
+    return frame(3, bytes([0]) + uint(0) + uint(1) + bytes([1]) + bytes(7) + b"\xA1" + uint(3))
 
 
 def batch(rows=1, columns=2, key=1):
@@ -50,6 +50,10 @@ def batch(rows=1, columns=2, key=1):
 
 def end():
     return frame(6, uint(1) + bytes(8))
+
+
+def rows(body, number=1):
+    return frame(4, uint(number) + body)
 
 
 def opened(site):
@@ -73,16 +77,19 @@ STORIES = {
     "control-name": lambda site: [hello(site, name=b"\x1b[2J\nfake\x00"), have()],
     "have-first": lambda site: [have()],
     "two-hellos": lambda site: [hello(site), hello(site)],
-    "rows-outside": lambda site: [hello(site), have(), frame(4, batch())],
-    "wrong-rows": lambda site: opened(site) + [frame(4, batch(rows=9)), end()],
-    "wrong-end": lambda site: opened(site) + [frame(4, batch()), frame(6, uint(7) + bytes(8))],
-    "many-rows": lambda site: opened(site) + [frame(4, batch(rows=1 << 60)), end()],
-    "many-columns": lambda site: opened(site) + [frame(4, batch(columns=1 << 40)), end()],
-    "no-key": lambda site: opened(site) + [frame(4, batch(key=0)), end()],
+    "rows-outside": lambda site: [hello(site), have(), rows(batch())],
+    "wrong-rows": lambda site: opened(site) + [rows(batch(rows=9)), end()],
+    "missing-rows": lambda site: opened(site) + [rows(batch()), rows(batch(), 3), end()],
+    "rows-twice": lambda site: opened(site) + [rows(batch()), rows(batch()), end()],
+    "wrong-end": lambda site: opened(site) + [rows(batch()), frame(6, uint(7) + bytes(8))],
+    "many-rows": lambda site: opened(site) + [rows(batch(rows=1 << 60)), end()],
+    "many-columns": lambda site: opened(site) + [rows(batch(columns=1 << 40)), end()],
+    "no-key": lambda site: opened(site) + [rows(batch(key=0)), end()],
     "many-entries": lambda site: [hello(site), frame(2, bytes([0]) + uint(1 << 50))],
-    "many-parts": lambda site: opened(site) + [frame(5, bytes(1 << 20)[1:])] * 80,
+    "many-parts": lambda site: opened(site) + [
+        frame(5, uint(number) + bytes((1 << 20) - 16)) for number in range(1, 81)],
     "garbage-after": lambda site: [hello(site), have(), os.urandom(20000)],
-    "cut-frame": lambda site: [hello(site), have(), frame(4, batch())[:-5], None],
+    "cut-frame": lambda site: [hello(site), have(), rows(batch())[:-5], None],
     "joiner-asks": lambda site: [hello(bytes(16), purpose=1), have()],
     "joiner-guesses": lambda site: [
         hello(bytes(16), purpose=1), frame(11, uint(3) + b"abc" + uint(1) + b"x")],

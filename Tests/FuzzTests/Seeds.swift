@@ -47,7 +47,8 @@ enum Seeds {
     return [
       .hello(SessionDriver.hello(node: node)),
       .have(Have(frontier: frontier, frontierHash: 1, rootDigest: 2, resume: frontier)),
-      .begin(Begin(.full(covers: frontier), rows: 2)), .rows(batches[0]), .part([1, 2]),
+      .begin(Begin(.full(covers: frontier), rows: 2)), .rows(number: 1, batches[0]),
+      .part(number: 300, [1, 2]),
       .end(End(rows: 2, check: 9)), .pause(End(rows: 300, check: 9)), .ping(clock: 1_000),
       .begin(Begin(.push(origin: origins[0], from: 2, to: 3), rows: 1)),
       .begin(Begin(.repair, rows: 1)), .pong(echo: -1, clock: 1_800_000_000_000),

@@ -19,5 +19,13 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 716, found: "a column that was kept beside a row came into its table"),
     KeptSeed(
       depth: .full, seed: 260, found: "an application wrote between two folds of one export"),
+    KeptSeed(
+      depth: .full, seed: 12_505,
+      found: "a migration between two batches of a small export showed half a transaction"),
+    KeptSeed(
+      depth: .full, seed: 1_618,
+      found: "a node that dropped a table with an edit that it had told nobody stays behind"),
+    KeptSeed(
+      depth: .full, seed: 3_195, found: "two nodes added the same columns in different orders"),
   ]
 }

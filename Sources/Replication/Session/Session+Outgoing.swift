@@ -80,11 +80,11 @@ extension Session {
   /// that the receiver moves to would hide what has superseded them elsewhere.
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded,
-      push.batch.count < Limits.frame, outgoing.peerFrontier[push.origin] == push.from
+      push.batch.count <= Limits.piece, outgoing.peerFrontier[push.origin] == push.from
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
-    send(.begin(Begin(kind, rows: push.rows)), &directives, now)
-    send(.rows(push.batch), &directives, now)
+    send(.begin(Begin(kind, rows: push.rows, number: order.sent)), &directives, now)
+    send(.rows(number: order.sent, push.batch), &directives, now)
     let check = nextCheck(kind) &+ push.check
     send(.end(End(rows: push.rows, check: check)), &directives, now)
     outgoing.peerFrontier.raise(push.origin, to: push.to)
@@ -140,7 +140,7 @@ extension Session {
       case .buckets, .bucket: .repair
       }
     outgoing.check = nextCheck(kind)
-    send(.begin(Begin(kind, rows: rows)), &directives, now)
+    send(.begin(Begin(kind, rows: rows, number: order.sent)), &directives, now)
     directives.append(.readExport)
   }
 
@@ -150,13 +150,14 @@ extension Session {
     _ now: Instant
   ) {
     guard case .sending = outgoing.phase else { return }
-    let longest = Limits.frame - 16
     var start = 0
-    while batch.count - start > longest {
-      send(.part(Array(batch[start..<start + longest])), &directives, now)
-      start += longest
+    while batch.count - start > Limits.piece {
+      let piece = Array(batch[start..<start + Limits.piece])
+      send(.part(number: order.sent, piece), &directives, now)
+      start += Limits.piece
     }
-    send(.rows(start == 0 ? batch : Array(batch[start...])), &directives, now)
+    let last = start == 0 ? batch : Array(batch[start...])
+    send(.rows(number: order.sent, last), &directives, now)
     outgoing.rows += rows
     outgoing.check &+= check
     outgoing.wantsRoom = true

@@ -50,6 +50,7 @@ package struct Session: Sendable {
   var timers: Timers
   var outgoing = Outgoing()
   var incoming = Incoming()
+  var order = Order()
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration
@@ -142,11 +143,15 @@ package struct Session: Sendable {
   private mutating func receiveFromMember(
     _ message: Message, _ directives: inout [Directive], _ now: Instant
   ) {
+    guard order.isNext(message) else {
+      let text = "a frame of an exchange that does not follow the one before it"
+      return fail(Bye(.badMessage, text), &directives)
+    }
     switch message {
     case .have(let have): hear(have, &directives, now)
     case .begin(let begin): beginReceiving(begin, &directives)
-    case .part(let bytes): receivePart(bytes, &directives)
-    case .rows(let bytes): receiveBatch(bytes, &directives)
+    case .part(_, let bytes): receivePart(bytes, &directives)
+    case .rows(_, let bytes): receiveBatch(bytes, &directives)
     case .end(let end): endReceiving(end, isPause: false, &directives, now)
     case .pause(let end): endReceiving(end, isPause: true, &directives, now)
     case .ping(let clock): send(.pong(echo: clock, clock: now.wall), &directives, now)
@@ -160,6 +165,7 @@ package struct Session: Sendable {
 
   mutating func send(_ message: Message, _ directives: inout [Directive], _ now: Instant) {
     timers.sent(now.uptime)
+    order.note(message)
     directives.append(.send(message))
   }
 

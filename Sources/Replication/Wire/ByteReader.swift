@@ -17,6 +17,12 @@ package struct ByteReader {
     return bytes[position]
   }
 
+  /// Everything that was not read yet.
+  package mutating func rest() -> [UInt8] {
+    defer { position = bytes.count }
+    return Array(bytes[position...])
+  }
+
   package mutating func word(_ what: String) throws(WireError) -> UInt64 {
     guard remaining >= 8 else { throw WireError(.truncated, what) }
     defer { position += 8 }

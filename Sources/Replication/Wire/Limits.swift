@@ -2,6 +2,8 @@
 package enum Limits {
   /// Longest frame once both sides have said Hello.
   package static let frame = 1 << 20
+  /// So much of a batch fits one frame, beside its type and number.
+  package static let piece = frame - 16
   /// Longest frame before that.
   package static let greetingFrame = 4 << 10
   /// Largest row that travels, encoded.

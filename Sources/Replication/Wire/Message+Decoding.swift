@@ -8,10 +8,10 @@ extension Message {
     }
     switch type {
     case .rows:
-      self = .rows(Array(frame.dropFirst()))
+      self = .rows(number: try reader.uint("Rows"), reader.rest())
       return
     case .part:
-      self = .part(Array(frame.dropFirst()))
+      self = .part(number: try reader.uint("Part"), reader.rest())
       return
     case .hello: self = .hello(try Hello(from: &reader))
     case .have: self = .have(try Have(from: &reader))
@@ -81,6 +81,7 @@ extension Have {
 extension Begin {
   init(from reader: inout ByteReader) throws(WireError) {
     let kind = try reader.byte("Begin")
+    self.number = try reader.uint("Begin")
     self.rows = try reader.uint("Begin")
     switch kind {
     case 0: self.kind = .full(covers: try reader.frontier("Begin"))

@@ -47,10 +47,12 @@ extension Message {
     case .begin(let begin):
       begin.write(to: &body)
       return .begin
-    case .rows(let bytes):
+    case .rows(let number, let bytes):
+      body.uint(number)
       body.raw(bytes)
       return .rows
-    case .part(let bytes):
+    case .part(let number, let bytes):
+      body.uint(number)
       body.raw(bytes)
       return .part
     case .end(let end):
@@ -145,16 +147,19 @@ extension Begin {
     switch kind {
     case .full(let covers):
       body.byte(0)
+      body.uint(number)
       body.uint(rows)
       body.frontier(covers)
     case .push(let origin, let from, let to):
       body.byte(1)
+      body.uint(number)
       body.uint(rows)
       body.word(origin.rawValue)
       body.uint(from)
       body.uint(to)
     case .repair:
       body.byte(2)
+      body.uint(number)
       body.uint(rows)
     }
   }

@@ -3,10 +3,11 @@ package enum Message: Sendable, Equatable {
   case hello(Hello)
   case have(Have)
   case begin(Begin)
-  /// A batch of rows (see `RowBatch`), or the last piece of one.
-  case rows([UInt8])
+  /// A batch of rows (see `RowBatch`), or the last piece of one; `number` counts the frames of
+  /// exchanges that the sender has sent before.
+  case rows(number: UInt64, [UInt8])
   /// A piece of a batch that is too long for one frame; more pieces follow, then `rows`.
-  case part([UInt8])
+  case part(number: UInt64, [UInt8])
   case end(End)
   /// Ends an exchange for now: what came is merged, the frontier stays, the rest follows.
   case pause(End)
@@ -113,10 +114,13 @@ package struct Begin: Sendable, Equatable {
   package var kind: Kind
   /// About how many rows will follow.
   package var rows: UInt64
+  /// Counts the frames of exchanges that the sender has sent before.
+  package var number: UInt64
 
-  package init(_ kind: Kind, rows: UInt64) {
+  package init(_ kind: Kind, rows: UInt64, number: UInt64 = 0) {
     self.kind = kind
     self.rows = rows
+    self.number = number
   }
 }
 

@@ -5,8 +5,8 @@ enum AnytimeForward {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
   ) {
-    for (row, old) in before.versions {
-      guard let new = after.versions[row] else {
+    for (row, old) in before.versions.merging(before.lost, uniquingKeysWith: { held, _ in held }) {
+      guard let new = after.known(row) else {
         history.blame("\(node) has forgotten row \(row), \(old.dot)")
         continue
       }

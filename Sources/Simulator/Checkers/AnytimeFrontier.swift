@@ -1,7 +1,8 @@
 import Replication
 
 /// A frontier never claims what the replica lacks: of every version that it covers, the replica
-/// holds that one or a higher one of the same row.
+/// holds that one or a higher one of the same row, unless one that replaced it was lost with its
+/// table.
 enum AnytimeFrontier {
   /// Looks at what the frontier covers since the last look.
   static func check(
@@ -13,7 +14,9 @@ enum AnytimeFrontier {
       guard seq > from, let made = history.made[origin] else { continue }
       for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {
         guard let made = made[index] else { continue }
-        let held = after.versions[made.row]
+        // What had replaced it went with its table.
+        if let lost = history.lost[made.row], lost.rank > made.version.rank { continue }
+        let held = after.known(made.row)
         if held.map({ $0.rank < made.version.rank }) ?? true {
           history.blame(
             "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "

@@ -4,20 +4,24 @@ import Replication
 enum EventuallyEqual {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
     guard let first = all.first else { return }
+    let gone = history.gone(all.map(\.shown))
     for (name, shown) in all where !shown.shelved.isEmpty {
       history.blame("\(name) still has \(shown.shelved.sorted()) on its shelf")
     }
     for (name, shown) in all.dropFirst() {
-      for row in Set(shown.rows.keys).union(first.shown.rows.keys).sorted()
+      for row in Set(shown.rows.keys).union(first.shown.rows.keys).subtracting(gone)
+        .sorted()
       where shown.rows[row] != first.shown.rows[row] {
         history.blame("row \(row) at \(name) is not as at \(first.name)")
       }
-      for row in Set(shown.versions.keys).union(first.shown.versions.keys).sorted()
+      for row in Set(shown.versions.keys).union(first.shown.versions.keys)
+        .subtracting(gone).sorted()
       where shown.versions[row] != first.shown.versions[row] {
         history.blame(
           "row \(row) at \(name) is \(dot(shown, row)), at \(first.name) \(dot(first.shown, row))")
       }
-      if shown.frontier != first.shown.frontier {
+      // Who has lost what nobody else has cannot make the others' frontiers whole.
+      if gone.isEmpty, shown.frontier != first.shown.frontier {
         history.blame("\(name)'s frontier is not \(first.name)'s")
       }
     }

@@ -2,11 +2,13 @@ import Replication
 
 /// In the end each row is the newest version that anybody ever made of it, and shows its content.
 ///
-/// Only what a node that was lost for good had told nobody is lost with it.
+/// Only what a node that was lost for good had told nobody is lost with it, and so is what was in a
+/// table that an application has dropped.
 enum FinallyNewest {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
-    let newest = newest(history, known)
+    let gone = history.gone(all.map(\.shown))
+    let newest = history.newest(known).filter { !gone.contains($0.key) }
     for (name, shown) in all {
       for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
         let held = shown.versions[row]
@@ -20,15 +22,5 @@ enum FinallyNewest {
         }
       }
     }
-  }
-
-  private static func newest(_ history: History, _ known: Frontier) -> [RowNumber: History.Made] {
-    var newest: [RowNumber: History.Made] = [:]
-    for made in history.made.values.joined() {
-      guard let made, known.covers(made.version.dot) else { continue }
-      if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
-      newest[made.row] = made
-    }
-    return newest
   }
 }

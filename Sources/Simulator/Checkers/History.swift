@@ -14,6 +14,9 @@ struct History {
   /// By origin and seq; nil where a version was replaced before anybody saw it.
   private(set) var made: [Origin: [Made?]] = [:]
   private(set) var faults: [String] = []
+  /// The highest version of each row that a node has lost with the table, perhaps before it had
+  /// told anybody of it.
+  private(set) var lost: [RowNumber: Version] = [:]
 
   mutating func add(_ new: Made) {
     let dot = new.version.dot
@@ -26,6 +29,40 @@ struct History {
   subscript(dot: Dot) -> Made? {
     guard let list = made[dot.origin], dot.seq <= UInt64(list.count) else { return nil }
     return list[Int(dot.seq) - 1]
+  }
+
+  mutating func lose(_ versions: [RowNumber: Version]) {
+    lost.merge(versions) { $0.rank > $1.rank ? $0 : $1 }
+  }
+
+  /// Rows whose newest version, of those that are known to somebody in the end, nobody has kept:
+  /// it was taken away with its table before others had it.
+  ///
+  /// Such a node's frontier stays beyond those of the others, and as digests are compared at equal
+  /// frontiers only, what else it has lost does not come again either: docs/limits.md says so.
+  func gone(_ shown: [Observation]) -> Set<RowNumber> {
+    func isKept(_ row: RowNumber, _ version: Version) -> Bool {
+      shown.contains { $0.versions[row].map { $0.rank >= version.rank } ?? false }
+    }
+    let newest = newest(shown.reduce(into: Frontier()) { $0.join($1.frontier) })
+    var gone = Set(lost.keys).filter { row in
+      newest[row].map { !isKept(row, $0.version) } ?? false
+    }
+    for one in shown where !one.lost.allSatisfy({ isKept($0.key, $0.value) }) {
+      gone.formUnion(one.lost.keys)
+    }
+    return gone
+  }
+
+  /// The newest version of each row of those that a frontier covers.
+  func newest(_ known: Frontier) -> [RowNumber: Made] {
+    var newest: [RowNumber: Made] = [:]
+    for made in made.values.joined() {
+      guard let made, known.covers(made.version.dot) else { continue }
+      if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
+      newest[made.row] = made
+    }
+    return newest
   }
 
   mutating func blame(_ fault: String) {

@@ -16,8 +16,13 @@ struct Observation {
   /// What the replica claims to hold.
   var frontier = Frontier()
   var versions: [RowNumber: Version] = [:]
+  /// Versions that were held when their table was taken away: neither shown nor handed on.
+  var lost: [RowNumber: Version] = [:]
   /// The rows of the tracked tables; deleted ones are absent.
   var rows: [RowNumber: Content] = [:]
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
+
+  /// The version that the replica knows of a row, even if it has its content no more.
+  func known(_ row: RowNumber) -> Version? { versions[row] ?? lost[row] }
 }

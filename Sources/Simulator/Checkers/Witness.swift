@@ -48,6 +48,11 @@ struct Witness {
     for (row, content) in rows where pending[row] == nil { seen.rows[row] = content }
   }
 
+  /// A table was taken away with these rows: whether they come again is not for this node to say.
+  mutating func removed(_ rows: Set<RowNumber>) {
+    for row in rows { (pending[row], seen.rows[row], lastRead[row]) = (nil, nil, nil) }
+  }
+
   /// The replica has worked. `own` is the origin that it writes under, `isFolded` tells that
   /// nothing of its application's waits.
   mutating func check(

@@ -7,10 +7,11 @@ extension Application {
   /// Every row of the tables, by its number.
   func rows(of tables: [ApplicationTable]) throws -> [RowNumber: Observation.Content] {
     var rows: [RowNumber: Observation.Content] = [:]
-    for table in tables {
+    for table in tables where !isGone(table) {
       let key = table.key.map(\.column)
       let common = table.columns + table.generated
-      let columns = key + common + added(to: table)
+      // Two nodes may have added the same columns in different orders.
+      let columns = key + common + added(to: table).sorted()
       try connection.with("SELECT \(columns.joined(separator: ", ")) FROM \(table.name)") {
         (statement) throws(SQLiteError) in
         while try statement.step() {
@@ -32,14 +33,28 @@ extension Application {
 
   /// Every version of the tables, as the file has them.
   func versions(of tables: [ApplicationTable]) throws -> [RowNumber: Version] {
-    var versions: [RowNumber: Version] = [:]
-    let wanted = Set(tables.map(\.name))
-    try connection.with(
+    try read(
       """
       SELECT l.name, v.key, o.origin, v.seq, v.stamp, v.hash FROM _flotilla_version AS v
       JOIN _flotilla_local AS l ON l.id = v.tbl JOIN _flotilla_origin AS o ON o.id = v.origin
+      """, of: tables)
+  }
+
+  /// Versions that the replica held when an application took their table away.
+  func lost(of tables: [ApplicationTable]) throws -> [RowNumber: Version] {
+    try read(
       """
-    ) { (statement) throws(SQLiteError) in
+      SELECT l.name, l.key, o.origin, l.seq, l.stamp, l.hash FROM _flotilla_lost AS l
+      JOIN _flotilla_origin AS o ON o.id = l.origin WHERE l.why <> 1
+      """, of: tables)
+  }
+
+  private func read(
+    _ sql: String, of tables: [ApplicationTable]
+  ) throws -> [RowNumber: Version] {
+    var versions: [RowNumber: Version] = [:]
+    let wanted = Set(tables.map(\.name))
+    try connection.with(sql) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let table = statement.string(0), wanted.contains(table) else { continue }
         let dot = Dot(
@@ -52,10 +67,13 @@ extension Application {
     return versions
   }
 
-  /// Rows that are kept beside their table.
-  func shelved() throws -> Set<RowNumber> {
+  /// Rows that are kept beside their table; also those of which some columns are alone, if asked.
+  func shelved(inPart: Bool) throws -> Set<RowNumber> {
     let rows = try connection.rows(
-      "SELECT l.name, s.key FROM _flotilla_shelf AS s JOIN _flotilla_local AS l ON l.id = s.tbl")
+      """
+      SELECT l.name, s.key FROM _flotilla_shelf AS s JOIN _flotilla_local AS l ON l.id = s.tbl
+      WHERE s.why <> 'columns' OR \(inPart)
+      """)
     return Set(
       rows.map { names.number(of: Key(bytes: $0[1].blob ?? []), in: $0[0].string ?? "") })
   }

@@ -12,6 +12,9 @@ final class Application {
   let names: RowNames
   /// Columns that migrations have added here, per table.
   var extra: [String: [String]] = [:]
+  /// Tables that the application has dropped, or given another name.
+  var dropped: Set<String> = []
+  var renamed: Set<String> = []
 
   init(
     on disk: Disk, tables: [ApplicationTable], number: Int, of count: Int, names: RowNames,
@@ -31,7 +34,7 @@ final class Application {
   func restart(on disk: Disk, random: Seeded) throws -> Application {
     let next = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random)
-    next.extra = extra
+    (next.extra, next.dropped, next.renamed) = (extra, dropped, renamed)
     return next
   }
 

@@ -11,6 +11,9 @@ final class Mischief {
   var isCalm = false
   /// A call has failed in what the store does now.
   private var hasFailed = false
+  /// How often an application may still write in the middle of the piece of work under way: no
+  /// program writes faster than its edits are folded for ever.
+  private var interruptions = 0
 
   init(_ faults: Faults, _ random: Seeded) {
     // There are many pieces of work, each of some ten calls.
@@ -25,7 +28,10 @@ final class Mischief {
   var hasTrouble: Bool { hasFailed || failing > 0 && !isCalm }
 
   /// A new piece of work begins.
-  func begin() { hasFailed = false }
+  func begin() {
+    hasFailed = false
+    interruptions = 6
+  }
 
   func spoil(_ random: inout Seeded) {
     guard !kinds.isEmpty, !isCalm else { return }
@@ -33,7 +39,11 @@ final class Mischief {
     failing = 1 + random.below(60)
   }
 
-  func interleaves() -> Bool { !isCalm && random.chance(interleaving) }
+  func interleaves() -> Bool {
+    guard !isCalm, interruptions > 0, random.chance(interleaving) else { return false }
+    interruptions -= 1
+    return true
+  }
 
   func fate(of call: DiskProcess.Call) -> DiskProcess.Fate {
     guard !isCalm else { return .done }

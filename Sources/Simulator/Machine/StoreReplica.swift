@@ -14,6 +14,8 @@ final class StoreReplica: SimulatedReplica {
   private let pace: Pace
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
+  /// Columns are dropped and renamed: nothing is promised of what is in them.
+  private let losesColumns: Bool
   let disk: Disk
   private var open: Store?
   // After the store: it is let go in this order.
@@ -38,6 +40,7 @@ final class StoreReplica: SimulatedReplica {
     self.tables = tables
     pace = Self.pace(faults, &random)
     isWhole = faults[.slices] == 0
+    losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(
       try templates.image(tables, tracking: tracking, number: number), as: Self.path)
@@ -108,7 +111,7 @@ final class StoreReplica: SimulatedReplica {
     let isKnown = try application.schemaVersion() == knownSchema
     guard try application.write(&random, &story) else { return }
     hasWritten = true
-    witness.written(try application.rows(of: tables), at: isKnown ? now.wall : 0)
+    witness.written(try rows(), at: isKnown ? now.wall : 0)
   }
 
   func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
@@ -116,13 +119,34 @@ final class StoreReplica: SimulatedReplica {
     if random.chance(200) { return try trackAll(at: now) }
     try application.migrate(&random, &story)
     hasWritten = true
-    witness.reshaped(try application.rows(of: tables))
+    witness.reshaped(try rows())
+  }
+
+  func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
+    application.setClock(now.wall)
+    let before = try rows()
+    let gone = try application.remove(&random, &story)
+    hasWritten = true
+    let after = try rows()
+    if gone.isEmpty {
+      witness.reshaped(after)
+    } else {
+      witness.removed(Set(before.keys).subtracting(after.keys))
+    }
+  }
+
+  /// What the application reads of its tables.
+  private func rows() throws -> [RowNumber: Observation.Content] {
+    let rows = try application.rows(of: tables)
+    guard losesColumns else { return rows }
+    return rows.mapValues { Observation.Content(whole: $0.common, common: $0.common) }
   }
 
   /// Tracks the tables that are not tracked yet; only a node that has the site's settings may.
   private func trackAll(at now: Instant) throws {
     guard try application.isCaptured(Ledger.name) else { return }
-    let missing = try tables.map(\.name).filter { try !application.isCaptured($0) }
+    let missing = try tables.filter { !application.isGone($0) }.map(\.name)
+      .filter { try !application.isCaptured($0) }
     guard !missing.isEmpty else { return }
     mischief.begin()
     try store().track(missing, rule: nil, at: now)
@@ -136,6 +160,7 @@ final class StoreReplica: SimulatedReplica {
     with additions: Set<String>, at now: Instant, _ story: inout Story
   ) throws {
     application.setClock(now.wall)
+    for table in tables { try application.bringBack(table, &story) }
     try trackAll(at: now)
     for table in tables {
       for addition in ApplicationTable.additions
@@ -144,7 +169,7 @@ final class StoreReplica: SimulatedReplica {
       }
     }
     hasWritten = true
-    witness.reshaped(try application.rows(of: tables))
+    witness.reshaped(try rows())
   }
 
   /// A call of the store is about to touch the disk.
@@ -161,7 +186,8 @@ final class StoreReplica: SimulatedReplica {
   func observe() throws -> Observation {
     Observation(
       frontier: try application.frontier(), versions: try application.versions(of: tables),
-      rows: try application.rows(of: tables), shelved: try application.shelved())
+      lost: try application.lost(of: tables), rows: try rows(),
+      shelved: try application.shelved(inPart: !losesColumns))
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
@@ -171,7 +197,9 @@ final class StoreReplica: SimulatedReplica {
     guard hasWritten || version != lastVersion else { return }
     (hasWritten, lastVersion) = (false, version)
     knownSchema = try application.schemaVersion()
-    guard try tables.allSatisfy({ try application.isCaptured($0.name) }) else {
+    if losesColumns { history.lose(try application.lost(of: tables)) }
+    let present = tables.filter { !application.isGone($0) }
+    guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
       return witness.wait()
     }
     witness.check(

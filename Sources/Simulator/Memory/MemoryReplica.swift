@@ -72,6 +72,7 @@ struct MemoryReplica: SimulatedReplica {
 
   /// There is no schema.
   mutating func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
+  mutating func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
   mutating func fold(at now: Instant) -> FoldResult {
     let result = foldAll(at: now)

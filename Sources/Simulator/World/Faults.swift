@@ -39,6 +39,8 @@ package struct Faults: Sendable, Equatable {
     case slices
     /// The application changes its schema.
     case migration
+    /// The application drops a table or a column, or renames one.
+    case removal
     /// Applications write in the middle of what Flotilla does.
     case interleaving
   }
@@ -52,11 +54,6 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     for kind in Kind.allCases where random.chance(350) { self[kind] = kind.rate(&random) }
-    // An interrupted catch-up resumes after the last slice: that relies on the order of the stream,
-    // which TCP keeps.
-    if self[.slices] > 0 {
-      for kind: Kind in [.loss, .duplication, .reordering] { self[kind] = 0 }
-    }
   }
 
   package subscript(kind: Kind) -> Int {
@@ -83,7 +80,7 @@ extension Faults.Kind {
     case .absence: 1 + random.below(5)
     case .death: 1 + random.below(3)
     case .slices: 100 + random.below(500)
-    case .migration: 5 + random.below(30)
+    case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     }
   }

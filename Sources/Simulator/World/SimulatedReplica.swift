@@ -16,6 +16,9 @@ protocol SimulatedReplica {
   /// A change of the schema, where there is one.
   mutating func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
 
+  /// A change of the schema that takes something away, or brings it back.
+  mutating func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
+
   /// What migrations have added here; in the end everybody has it.
   var additions: Set<String> { get }
   mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) throws

@@ -43,6 +43,12 @@ extension World {
         try world.nodes[node].replica.migrate(&world.random, at: now, &world.story)
       }
     }
+    if happens(.removal) {
+      let now = now(node)
+      attempt(node, nil, 0) { world in
+        try world.nodes[node].replica.remove(&world.random, at: now, &world.story)
+      }
+    }
     let pause = Int64(random.chance(500) ? 0 : random.below(20_000))
     if happens(.crash) {
       tell("kill \(Words.node(node))")
@@ -88,6 +94,21 @@ extension World {
       }
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
       for link in links.indices { connect(link) }
+    }
+    return true
+  }
+
+  /// Connects everybody anew until all hold the same: what was lost with a table comes again when
+  /// two sessions meet at one frontier.
+  mutating func repair() -> Bool {
+    for _ in 0..<8 {
+      let digests = nodes.filter { !$0.isDead }.map { $0.replica.position.digest }
+      guard !digests.allSatisfy({ $0 == digests[0] }) else { return true }
+      for link in links.indices {
+        for side in 0...1 { drop(link, side) }
+        connect(link)
+      }
+      guard settle() else { return false }
     }
     return true
   }

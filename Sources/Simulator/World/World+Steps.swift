@@ -101,6 +101,11 @@ extension World {
           world.folded(node, fold)
         }
       }
+      // A slice need not be on disk yet, so this is when a power cut takes most.
+      if merge.end == nil, world.happens(.powerCut) {
+        world.tell("\(Words.node(node)) loses power after a slice")
+        world.cutPower(node)
+      }
     }
   }
 

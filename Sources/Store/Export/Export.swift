@@ -24,8 +24,8 @@ final class Export {
   let frontier: Frontier
   let rows: UInt64
   let openedAt: Int64
-  /// The schema as it was then; a later one may not fit the snapshot.
-  let schemaVersion: Int64
+  /// The tables as they were then: those of a later schema may not fit the snapshot.
+  let tables: [Int64: ReplicaTable]
   var source: Source
   var last: Dot?
   /// A row that was read but did not fit into the last batch.
@@ -37,9 +37,9 @@ final class Export {
 
   init(
     connection: Connection, covers: Frontier, frontier: Frontier, rows: UInt64, openedAt: Int64,
-    schemaVersion: Int64, source: Source, buckets: Set<Int>?
+    tables: [Int64: ReplicaTable], source: Source, buckets: Set<Int>?
   ) {
-    self.schemaVersion = schemaVersion
+    self.tables = tables
     self.connection = connection
     self.covers = covers
     self.frontier = frontier

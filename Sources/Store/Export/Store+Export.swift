@@ -93,7 +93,7 @@ extension Store {
     }
     return Export(
       connection: reader, covers: covers, frontier: origins.frontier, rows: UInt64(recent.count),
-      openedAt: now.uptime, schemaVersion: schemaVersion,
+      openedAt: now.uptime, tables: tables.byID,
       source: .list(try items(recent), next: 0), buckets: nil)
   }
 
@@ -133,7 +133,7 @@ extension Store {
     return Export(
       connection: reader, covers: covers, frontier: origins.frontier,
       rows: buckets.map { rows * UInt64($0.count) / UInt64(Digest.bucketCount) } ?? rows,
-      openedAt: now.uptime, schemaVersion: schemaVersion, source: .scan(statement),
+      openedAt: now.uptime, tables: tables.byID, source: .scan(statement),
       buckets: buckets)
   }
 }

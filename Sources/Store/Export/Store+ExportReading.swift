@@ -7,9 +7,6 @@ extension Store {
     guard let export = exports[id] else {
       throw StoreError(.sqlite, "the export is closed")
     }
-    guard export.schemaVersion == schemaVersion else {
-      return .paused(progress: export.progress)
-    }
     if export.last != nil, !export.isExhausted,
       now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
     {
@@ -30,7 +27,7 @@ extension Store {
     var writer = RowBatchWriter()
     while writer.size < pace.batchBytes, writer.rowCount < pace.batchRows {
       guard let item = try next(export) else { break }
-      guard let table = tables.byID[item.table] else { continue }
+      guard let table = export.tables[item.table] else { continue }
       if let buckets = export.buckets,
         !buckets.contains(Digest.bucket(table: table.seed, key: item.key))
       {

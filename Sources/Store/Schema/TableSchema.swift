@@ -53,9 +53,10 @@ package struct TableSchema: Sendable, Equatable {
   /// are their shadows.
   static func unknownVirtualTables(on connection: Connection) throws(StoreError) -> [String] {
     try reporting { () throws(SQLiteError) in
-      let modules = try connection.rows("SELECT name FROM pragma_module_list")
       let tables = try connection.rows(
         "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0")
+      guard !tables.isEmpty else { return [] }
+      let modules = try connection.rows("SELECT name FROM pragma_module_list")
       return tables.compactMap { table in
         let tokens = SQLText(table[1].string ?? "").tokens
         let module = tokens.drop { !$0.isWord("USING") }.dropFirst().first?.name ?? ""

@@ -29,11 +29,11 @@ package enum Trackability: Sendable, Equatable {
   /// The site's settings come from peers: one that names a table of Flotilla's or a part of a
   /// virtual table must not open it to them.
   static func schema(
-    of name: String, on connection: Connection
+    of name: String, on connection: Connection, _ schemas: SchemaCache
   ) throws(StoreError) -> TableSchema? {
     if name != Tables.settings, try refusalByKind(name, connection) != nil { return nil }
     do {
-      guard let schema = try TableSchema.read(name, on: connection) else { return nil }
+      guard let schema = try schemas.read(name, on: connection) else { return nil }
       return refusalByKey(schema) == nil ? schema : nil
     } catch {
       guard error.code == .schema else { throw error }

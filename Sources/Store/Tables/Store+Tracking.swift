@@ -179,7 +179,9 @@ extension Store {
   /// that is catching up itself may bring rows before the settings. Nor those that are newer than
   /// the end of the tracking: the table may be tracked again, and that news be on its way.
   func forgetUntracked() throws {
-    for table in tables.byID.values where !table.isTracked {
+    let late = tables.byID.values.filter { !$0.isTracked }
+    guard !late.isEmpty else { return }
+    for table in late {
       let settings = try settings()
       let end = try versions.version(table: settings.id, key: settingsKey(table.name))
       let waiting = try connection.row(

@@ -12,6 +12,7 @@ final class Tables {
   private(set) var byID: [Int64: ReplicaTable] = [:]
   private var idByName: [String: Int64] = [:]
   private var remembered: [String: [KeyCollation]] = [:]
+  private let schemas = SchemaCache()
 
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
@@ -32,7 +33,7 @@ final class Tables {
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
       let isTracked = name == Self.settings || tracked.contains { isSameName($0, name) }
-      let schema = isTracked ? try Trackability.schema(of: name, on: connection) : nil
+      let schema = isTracked ? try Trackability.schema(of: name, on: connection, schemas) : nil
       add(
         ReplicaTable(
           id: id, name: name, schema: schema, isTracked: isTracked,

@@ -19,8 +19,8 @@ import Testing
   @Test func `a small exchange is merged once, at End`() {
     var it = Conversation.known()
     #expect(it.hear(.begin(Begin(Self.full, rows: 3))).isEmpty)
-    #expect(it.hear(.rows([1])).isEmpty)
-    #expect(it.hear(.rows([2])).isEmpty)
+    #expect(it.hear(rows: [1]).isEmpty)
+    #expect(it.hear(rows: [2]).isEmpty)
     #expect(it.session.isReceiving && !it.session.isMerging)
     let end = End(rows: 3, check: 9)
     #expect(it.hear(.end(end)) == [Self.merge([[1], [2]], end: end)])
@@ -35,13 +35,13 @@ import Testing
   @Test func `a long exchange is merged in slices, the frontier moves at End only`() {
     var it = Conversation.known()
     it.hear(.begin(Begin(Self.full, rows: 2_000)))
-    #expect(it.hear(.rows([1])) == [Self.merge([[1]], end: nil, moves: false)])
+    #expect(it.hear(rows: [1]) == [Self.merge([[1]], end: nil, moves: false)])
     #expect(
       it.feed(.merged(MergeResult(rows: 1_200, check: .max))) == [
         .catchingUp(rows: 1_200, of: 2_000)
       ])
     #expect(
-      it.hear(.rows([2])) == [Self.merge([[2]], before: 1_200, check: .max, end: nil, moves: false)]
+      it.hear(rows: [2]) == [Self.merge([[2]], before: 1_200, check: .max, end: nil, moves: false)]
     )
     it.feed(.merged(MergeResult(rows: 800, check: 3)))
     let end = End(rows: 2_000, check: 2)
@@ -56,20 +56,20 @@ import Testing
     var bytes = Conversation.known()
     bytes.hear(.begin(Begin(Self.full, rows: 1)))
     let half = Array(repeating: 1, count: Limits.wholeBytes / 2) as [UInt8]
-    #expect(bytes.hear(.rows(half)).isEmpty)
-    #expect(bytes.hear(.rows(half)).isEmpty)
-    #expect(bytes.hear(.rows([1])) == [Self.merge([half, half, [1]], end: nil, moves: false)])
+    #expect(bytes.hear(rows: half).isEmpty)
+    #expect(bytes.hear(rows: half).isEmpty)
+    #expect(bytes.hear(rows: [1]) == [Self.merge([half, half, [1]], end: nil, moves: false)])
     var batches = Conversation.known()
     batches.hear(.begin(Begin(Self.full, rows: 1)))
     // Batches without a byte take memory as well.
-    for _ in 0..<Limits.wholeRows { #expect(batches.hear(.rows([])).isEmpty) }
-    #expect(batches.hear(.rows([])).merges.first?.batches.count == Limits.wholeRows + 1)
+    for _ in 0..<Limits.wholeRows { #expect(batches.hear(rows: []).isEmpty) }
+    #expect(batches.hear(rows: []).merges.first?.batches.count == Limits.wholeRows + 1)
   }
 
   @Test func `a pause merges what came and moves nothing`() {
     var it = Conversation.known()
     it.hear(.begin(Begin(Self.full, rows: 3)))
-    it.hear(.rows([1]))
+    it.hear(rows: [1])
     let end = End(rows: 1, check: 9)
     #expect(it.hear(.pause(end)) == [Self.merge([[1]], end: end, moves: false)])
     #expect(it.feed(.merged(MergeResult(rows: 1, check: 9))).isEmpty)
@@ -80,9 +80,9 @@ import Testing
   @Test func `pieces are put together`() {
     var it = Conversation.known()
     it.hear(.begin(Begin(Self.full, rows: 1)))
-    #expect(it.hear(.part([1, 2])).isEmpty && it.hear(.part([3])).isEmpty)
-    it.hear(.rows([4]))
-    it.hear(.rows([5]))
+    #expect(it.hear(part: [1, 2]).isEmpty && it.hear(part: [3]).isEmpty)
+    it.hear(rows: [4])
+    it.hear(rows: [5])
     let end = End(rows: 2, check: 0)
     #expect(it.hear(.end(end)) == [Self.merge([[1, 2, 3, 4], [5]], end: end)])
   }
@@ -92,8 +92,8 @@ import Testing
     let held = Frontier([Conversation.own: 1])
     it.feed(.exportOpened(covers: held, rows: 1))
     it.hear(.begin(Begin(Self.full, rows: 1)))
-    #expect(it.feed(.exported(batch: [8], rows: 1, check: 1)).sent == [.rows([8])])
-    it.hear(.rows([1]))
+    #expect(it.feed(.exported(batch: [8], rows: 1, check: 1)).sent == [.rows(number: 1, [8])])
+    it.hear(rows: [1])
     #expect(it.hear(.end(End(rows: 1, check: 0))).merges.count == 1)
     #expect(
       it.feed(.exportDone).sent == [
@@ -127,7 +127,7 @@ import Testing
     var it = Conversation.known(holding: held, peer: held)
     let kind = Begin.Kind.push(origin: Self.origin, from: 2, to: 3)
     it.hear(.begin(Begin(kind, rows: 1)))
-    #expect(it.hear(.part([1])).isEmpty && it.hear(.rows([1])).isEmpty)
+    #expect(it.hear(part: [1]).isEmpty && it.hear(rows: [1]).isEmpty)
     #expect(
       it.hear(.end(End(rows: 1, check: 9))) == [.send(.have(it.have(held, asks: true)))])
     #expect(it.session.isIdle)
@@ -144,14 +144,16 @@ import Testing
 
   static let begin = Message.begin(Begin(full, rows: 1))
   static let end = Message.end(End(rows: 1, check: 0))
+  static func rows(_ number: UInt64) -> Message { .rows(number: number, [1]) }
+  static func part(_ number: UInt64) -> Message { .part(number: number, [1]) }
 
   @Test(
     arguments: [
-      [.rows([1])], [.part([1])], [end], [.pause(End(rows: 0, check: 0))], [begin, begin],
-      [begin, .part([1]), begin], [begin, .part([1]), end],
-      [begin, .part([1]), .pause(End(rows: 0, check: 0))],
-      [.join(Samples.join)], [begin, .rows([1]), .hello(Samples.hello())],
-      [begin, .rows([1]), .schema(SchemaObject(kind: .table, name: "t", sql: ""))],
+      [rows(0)], [part(0)], [end], [.pause(End(rows: 0, check: 0))], [begin, begin],
+      [begin, part(1), begin], [begin, part(1), end],
+      [begin, part(1), .pause(End(rows: 0, check: 0))],
+      [.join(Samples.join)], [begin, rows(1), .hello(Samples.hello())],
+      [begin, rows(1), .schema(SchemaObject(kind: .table, name: "t", sql: ""))],
     ] as [[Message]])
   func `messages out of order end the session and merge nothing`(messages: [Message]) {
     var it = Conversation.known()
@@ -162,12 +164,58 @@ import Testing
     #expect(it.hear(Self.full, batches: [[1]], rows: 1).isEmpty)
   }
 
+  /// Whether merged whole or in slices, where what is lost would be skipped for ever.
+  @Test(
+    arguments: [
+      [rows(0)], [rows(2)], [part(2)], [rows(1), rows(1)], [rows(1), rows(3)],
+      [part(1), part(1)], [part(1), rows(3)],
+      // The end of this one and the beginning of the next are missing.
+      [rows(1), rows(4)],
+      [rows(1), end, begin, rows(3)], [rows(1), end, begin, rows(5)],
+      [rows(1), end, begin, rows(1)],
+    ] as [[Message]])
+  func `a frame that is missing or comes twice ends the session`(messages: [Message]) {
+    for rows in [1, 2_000] as [UInt64] {
+      var it = Conversation.known()
+      it.hear(.begin(Begin(Self.full, rows: rows)))
+      for message in messages.dropLast() {
+        let merges = it.hear(message).merges
+        if !merges.isEmpty { it.feed(.merged(MergeResult(rows: 1, check: 0))) }
+      }
+      let last = it.hear(messages[messages.count - 1])
+      #expect(last.bye == .badMessage && last.merges.isEmpty)
+    }
+  }
+
+  @Test func `frames are counted on through all exchanges, also those that are dropped`() {
+    let held = Frontier([Self.origin: 2])
+    var it = Conversation.known(holding: held, peer: held)
+    let known = Begin.Kind.push(origin: Self.origin, from: 0, to: 1)
+    #expect(it.hear(.begin(Begin(known, rows: 1))).isEmpty)
+    #expect(it.hear(Self.rows(1)).isEmpty && it.hear(Self.end).isEmpty)
+    #expect(it.hear(Self.begin).isEmpty)
+    #expect(it.hear(Self.rows(4)).isEmpty && it.hear(Self.part(5)).isEmpty)
+    #expect(it.hear(Self.rows(7)).bye == .badMessage)
+  }
+
+  /// Rows would follow a Begin that came too late by their number alone.
+  @Test func `a Begin that does not come in its turn ends the session`() {
+    for number in [0, 1, 3] as [UInt64] {
+      var it = Conversation.known()
+      #expect(it.hear(.begin(Begin(.repair, rows: 1))).isEmpty)
+      #expect(!it.hear(Self.end).merges.isEmpty)
+      it.feed(.merged(MergeResult(rows: 0, check: 0)))
+      let late = Message.begin(Begin(Self.full, rows: 1, number: number))
+      #expect(it.feed(.received(late)).bye == .badMessage)
+    }
+  }
+
   @Test func `pieces beyond the longest row end the session`() {
     var it = Conversation.known()
     it.hear(Self.begin)
     let piece = Array(repeating: 0, count: Limits.frame) as [UInt8]
-    for _ in 0..<65 { #expect(it.hear(.part(piece)).isEmpty) }
-    #expect(it.hear(.part([0])).bye == .badMessage)
+    for _ in 0..<65 { #expect(it.hear(part: piece).isEmpty) }
+    #expect(it.hear(part: [0]).bye == .badMessage)
   }
 
   @Test func `a merge that fails ends the session with its reason`() {

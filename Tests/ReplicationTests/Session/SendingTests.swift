@@ -25,10 +25,10 @@ import Testing
       it.feed(.exportOpened(covers: held, rows: 3)) == [
         .send(.begin(Begin(.full(covers: held), rows: 3))), .readExport,
       ])
-    #expect(it.feed(.exported(batch: [1], rows: 2, check: 5)) == [.send(.rows([1]))])
+    #expect(it.feed(.exported(batch: [1], rows: 2, check: 5)) == [.send(.rows(number: 1, [1]))])
     #expect(it.feed(.drained) == [.readExport])
     #expect(it.feed(.drained).isEmpty)
-    #expect(it.feed(.exported(batch: [2], rows: 1, check: .max)) == [.send(.rows([2]))])
+    #expect(it.feed(.exported(batch: [2], rows: 1, check: .max)) == [.send(.rows(number: 2, [2]))])
     #expect(
       it.feed(.exportDone) == [
         .send(.end(End(rows: 3, check: 4 &+ Self.check(held)))), .closeExport,
@@ -56,8 +56,8 @@ import Testing
     for (index, message) in sent.enumerated() {
       #expect(message.frame.count <= Limits.frame + 4)
       switch message {
-      case .part(let bytes) where index < sent.count - 1: joined += bytes
-      case .rows(let bytes) where index == sent.count - 1: joined += bytes
+      case .part(UInt64(index + 1), let bytes) where index < sent.count - 1: joined += bytes
+      case .rows(UInt64(index + 1), let bytes) where index == sent.count - 1: joined += bytes
       default: Issue.record("message \(index) is out of place")
       }
     }
@@ -70,7 +70,8 @@ import Testing
       let kind = Begin.Kind.push(origin: Self.own, from: seq, to: seq + 1)
       #expect(
         it.feed(.folded(Self.push(seq, seq + 1))) == [
-          .send(.begin(Begin(kind, rows: 1))), .send(.rows([7, 7])),
+          .send(.begin(Begin(kind, rows: 1, number: 3 * seq))),
+          .send(.rows(number: 3 * seq + 1, [7, 7])),
           .send(.end(End(rows: 1, check: 5 &+ kind.check(number: seq + 1)))),
           .exchanged(sent: true, rows: 1),
         ])
@@ -91,8 +92,8 @@ import Testing
     var busy = Conversation.known(holding: Frontier([Self.other: 1]))
     #expect(busy.feed(.folded(Self.push(0, 1))).isEmpty)
     var long = Conversation.known()
-    #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.frame))).isEmpty)
-    #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.frame - 1))).sent.count == 3)
+    #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.piece + 1))).isEmpty)
+    #expect(long.feed(.folded(Self.push(0, 1, bytes: Limits.piece))).sent.count == 3)
   }
 
   @Test func `a slow peer gets no pushes meanwhile, and one exchange when there is room`() {

@@ -90,7 +90,8 @@ import Testing
         Position(
           frontier: held.joined(random.frontier()), digest: Digest(), own: Conversation.own)),
       .exportOpened(covers: held, rows: 1), .exported(batch: [1], rows: 1, check: 1), .exportDone,
-      .exportPaused(progress: held), .received(ReceivingTests.begin), .received(.rows([1])),
+      .exportPaused(progress: held), .received(ReceivingTests.begin),
+      .received(ReceivingTests.rows(1)),
       .received(ReceivingTests.end), .merged(MergeResult(rows: 1, check: 1)), .heard, .drained,
       .crowded,
       .received(.buckets(Buckets(frontierHash: held.hash, digest: Samples.digest))), .tick,

@@ -9,6 +9,8 @@ struct Conversation {
   static let relayDelay: Int64 = 50
 
   var session: Session
+  /// Frames of exchanges that the peer has sent.
+  private var frames: UInt64 = 0
   var now = Instant(uptime: 100_000, wall: 1_700_000_000_000)
 
   init(
@@ -46,7 +48,28 @@ struct Conversation {
   }
 
   @discardableResult
-  mutating func hear(_ message: Message) -> [Session.Directive] { feed(.received(message)) }
+  mutating func hear(_ message: Message) -> [Session.Directive] {
+    defer {
+      switch message {
+      case .begin, .rows, .part, .end, .pause: frames += 1
+      default: break
+      }
+    }
+    guard case .begin(var begin) = message else { return feed(.received(message)) }
+    begin.number = frames
+    return feed(.received(.begin(begin)))
+  }
+
+  /// Feeds a batch with the number that it must have.
+  @discardableResult
+  mutating func hear(rows: [UInt8]) -> [Session.Directive] {
+    hear(.rows(number: frames, rows))
+  }
+
+  @discardableResult
+  mutating func hear(part: [UInt8]) -> [Session.Directive] {
+    hear(.part(number: frames, part))
+  }
 
   /// Lets time pass and ticks.
   @discardableResult
@@ -78,7 +101,7 @@ struct Conversation {
   /// Feeds a whole exchange; gives the directives of its last message.
   mutating func hear(_ kind: Begin.Kind, batches: [[UInt8]], rows: UInt64) -> [Session.Directive] {
     hear(.begin(Begin(kind, rows: rows)))
-    for batch in batches { hear(.rows(batch)) }
+    for batch in batches { hear(rows: batch) }
     return hear(.end(End(rows: rows, check: 9)))
   }
 }

@@ -6,7 +6,7 @@ import Testing
   private func read(_ frame: [UInt8]) -> Bool {
     guard let message = try? Message(frame: frame) else { return false }
     switch message {
-    case .rows(let bytes): return (try? RowBatch(bytes: bytes)) != nil
+    case .rows(_, let bytes): return (try? RowBatch(bytes: bytes)) != nil
     case .members(let members): return members.count <= frame.count
     default: return message.frame.count < 2 * frame.count + 1_024
     }

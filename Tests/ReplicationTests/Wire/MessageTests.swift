@@ -9,7 +9,7 @@ import Testing
     #expect(frame.prefix(4).reduce(0) { $0 << 8 | Int($1) } == frame.count - 4)
   }
 
-  /// Rows and Part have no field of their own: their bytes are a batch, tested with `RowBatch`.
+  /// What follows the number of Rows and Part is a batch, tested with `RowBatch`.
   @Test(arguments: Samples.messages)
   func `a message that ends early or late is refused`(message: Message) {
     switch message {
@@ -40,6 +40,7 @@ import Testing
   static func frontier(_ entries: [(UInt64, UInt64)]) -> [UInt8] {
     bytes(3) {
       $0.byte(0)
+      $0.uint(0)
       $0.uint(1)
       $0.uint(entries.count)
       for (origin, seq) in entries {
@@ -62,7 +63,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("a frontier", 3, [0, 1], 16_385), ("members", 9, [], 1_025),
+      ("a frontier", 3, [0, 0, 1], 16_385), ("members", 9, [], 1_025),
       ("a name", 11, [], 513), ("a reason", 14, [0], 1_025), ("SQL", 13, [0, 0], (512 << 10) + 1),
     ] as [(String, UInt8, [UInt8], UInt64)])
   func `a count beyond its limit is refused before memory is taken`(
@@ -87,6 +88,7 @@ import Testing
       },
       Self.bytes(3) {
         $0.byte(3)
+        $0.uint(0)
         $0.uint(0)
       },
       Self.bytes(13) {
@@ -121,6 +123,7 @@ import Testing
   func `a push must be a range`(from: UInt64, to: UInt64) {
     let frame = Self.bytes(3) {
       $0.byte(1)
+      $0.uint(0)
       $0.uint(1)
       $0.word(9)
       $0.uint(from)

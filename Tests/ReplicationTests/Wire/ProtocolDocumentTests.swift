@@ -63,7 +63,7 @@ import Testing
         .have(Have(frontier: empty, frontierHash: empty.hash, rootDigest: Digest().root))
       ),
       ("begin", .begin(Begin(.full(covers: held), rows: 2))),
-      ("rows", .rows(batch.bytes)),
+      ("rows", .rows(number: 1, batch.bytes)),
       (
         "end",
         .end(

@@ -27,7 +27,7 @@ func readMerge(_ bytes: [UInt8]) {
     try sandbox.expectWhole(since: tables)
     try expectLasting(store, sandbox)
   } catch {
-    fatalError("\(error)")
+    fatalError(explain(error))
   }
 }
 

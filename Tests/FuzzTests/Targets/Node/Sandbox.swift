@@ -7,9 +7,16 @@ import SQLite
 /// A small replica in a file of this process, as new for each input.
 struct Sandbox {
   /// In memory if the machine has such a place: thousands of files a minute are no good for disks.
-  private static let folder =
-    (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : NSTemporaryDirectory())
-    + "flotilla-fuzz-\(getpid())"
+  ///
+  /// Its name is new, for a run that was killed leaves its own behind and numbers of processes
+  /// come again.
+  private static let folder: String = {
+    let place = access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : NSTemporaryDirectory()
+    let folder = place + "flotilla-fuzz-\(UUID().uuidString)"
+    demand(mkdir(folder, 0o700) == 0, "mkdir: \(String(cString: strerror(errno)))")
+    atexit { try? FileManager.default.removeItem(atPath: Sandbox.folder) }
+    return folder
+  }()
   private static let node = Identity(high: 5, low: 5)
   static let now = Instant(uptime: 1_000, wall: 1_800_000_000_000)
 
@@ -29,17 +36,15 @@ struct Sandbox {
   /// Makes the file anew, from a copy in memory.
   init(_ name: String, schema: String, tracking: [String]) throws {
     self.path = "\(Self.folder)/\(name).db"
-    try FileManager.default.createDirectory(atPath: Self.folder, withIntermediateDirectories: true)
-    for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
     let template = "\(Self.folder)/\(name).template"
     if access(template, R_OK) != 0 {
       try Self.make(template, schema: schema, tracking: tracking)
     }
-    try FileManager.default.copyItem(atPath: template, toPath: path)
+    Self.copy(template, to: path)
   }
 
   private static func make(_ path: String, schema: String, tracking: [String]) throws {
-    atexit { try? FileManager.default.removeItem(atPath: Sandbox.folder) }
     try Connection(path: path, mode: .create).execute(schema + "\nPRAGMA user_version = 1;")
     try Store.initialise(
       path: path,
@@ -49,6 +54,26 @@ struct Sandbox {
     let store = try Store(path: path)
     if !tracking.isEmpty { try store.track(tracking, rule: nil, at: now) }
     while try store.fold(at: now).hasMore {}
+  }
+
+  /// Copies a file, however often a signal comes in between.
+  ///
+  /// libFuzzer's timer interrupts a call every few seconds, for it sets no SA_RESTART, and
+  /// Foundation takes that for an error of its copying.
+  private static func copy(_ source: String, to target: String) {
+    func call(_ name: String, _ body: () -> Int) -> Int {
+      while true {
+        let result = body()
+        if result >= 0 { return result }
+        demand(errno == EINTR, "\(name) \(target): \(String(cString: strerror(errno)))")
+      }
+    }
+    let input = call("open") { Int(open(source, O_RDONLY | O_CLOEXEC)) }
+    let output = call("create") {
+      Int(open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600))
+    }
+    defer { for descriptor in [input, output] { close(Int32(descriptor)) } }
+    while call("copy", { sendfile(Int32(output), Int32(input), nil, 1 << 20) }) > 0 {}
   }
 
   /// All rows of a query, as text.
@@ -69,4 +94,11 @@ struct Sandbox {
     try rows("SELECT type, name, sql FROM sqlite_schema WHERE type <> 'trigger' ORDER BY 1, 2")
       + rows("SELECT * FROM _flotilla_meta ORDER BY 1")
   }
+}
+
+/// What went wrong in a sandbox, with the code and the SQL that tell where.
+func explain(_ error: any Error) -> String {
+  let cause = error as? SQLiteError ?? (error as? StoreError)?.cause
+  guard let cause else { return "\(type(of: error)): \(error)" }
+  return "\(type(of: error)): \(error), SQLite \(cause.code), by \(cause.sql ?? "no statement")"
 }

@@ -34,6 +34,6 @@ func readSchema(_ bytes: [UInt8]) {
     let verdict = try sandbox.rows("PRAGMA quick_check")
     demand(verdict.count == 1, "\(verdict)")
   } catch {
-    fatalError("\(error)")
+    fatalError(explain(error))
   }
 }

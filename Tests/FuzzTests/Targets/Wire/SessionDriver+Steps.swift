@@ -23,14 +23,14 @@ extension SessionDriver {
             frontierHash: equal ? session.position.frontier.hash : 1,
             rootDigest: UInt64(flags >> 2),
             resume: flags & 4 != 0 ? try frontier() : Frontier(), asks: flags & 1 != 0)))
-    case 4: hear(.begin(Begin(.full(covers: try frontier()), rows: try reader.uint("rows"))))
+    case 4: begin(.full(covers: try frontier()), rows: try reader.uint("rows"))
     case 5:
       let (origin, from) = (Origin(rawValue: try reader.uint("origin")), try reader.uint("from"))
       guard from < 1 << 62 else { return }
-      hear(.begin(Begin(.push(origin: origin, from: from, to: from + 1), rows: 1)))
-    case 6: hear(.begin(Begin(.repair, rows: try reader.uint("rows"))))
-    case 7: hear(.part([UInt8](repeating: 0, count: try size())))
-    case 8: hear(.rows([UInt8](repeating: 0, count: try size())))
+      begin(.push(origin: origin, from: from, to: from + 1), rows: 1)
+    case 6: begin(.repair, rows: try reader.uint("rows"))
+    case 7: hear(.part(number: session.order.heard, [UInt8](repeating: 0, count: try size())))
+    case 8: hear(.rows(number: session.order.heard, [UInt8](repeating: 0, count: try size())))
     case 9: hear(.end(End(rows: 0, check: 0)))
     case 10: hear(.pause(End(rows: 0, check: 0)))
     case 11:
@@ -44,6 +44,10 @@ extension SessionDriver {
     case 15: hear(.statements([]))
     default: hear(.bye(Bye(.stopping, "")))
     }
+  }
+
+  private mutating func begin(_ kind: Begin.Kind, rows: UInt64) {
+    hear(.begin(Begin(kind, rows: rows, number: session.order.heard)))
   }
 
   /// One thing that the node, the store or the stream does.

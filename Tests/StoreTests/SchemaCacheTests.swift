@@ -1,0 +1,34 @@
+import SQLite
+import Testing
+
+@testable import Store
+
+@Suite struct SchemaCacheTests {
+  static let table = """
+    CREATE TABLE t(a TEXT PRIMARY KEY, b INT DEFAULT 1, c AS (b + 1));
+    CREATE UNIQUE INDEX i ON t(b) WHERE b > 0; CREATE TABLE other(x PRIMARY KEY);
+    """
+
+  @Test(
+    arguments: [
+      "ALTER TABLE t ADD COLUMN d DEFAULT 'x'", "ALTER TABLE t RENAME COLUMN b TO bb",
+      "DROP INDEX i; ALTER TABLE t DROP COLUMN c", "DROP INDEX i",
+      "DROP INDEX i; CREATE UNIQUE INDEX i ON t(b)", "CREATE UNIQUE INDEX j ON t(b + 1, a)",
+      "DROP INDEX i; CREATE UNIQUE INDEX j ON t(b); CREATE UNIQUE INDEX i ON t(b) WHERE b > 0",
+      "DROP TABLE t", "ALTER TABLE t RENAME TO u", "DROP TABLE t; CREATE TABLE T(a PRIMARY KEY)",
+      "DROP TABLE t; CREATE VIEW t AS SELECT 1", "DROP TABLE t; ALTER TABLE other RENAME TO t",
+      "CREATE TABLE fresh(a TEXT PRIMARY KEY COLLATE NOCASE); DROP TABLE t; "
+        + "ALTER TABLE fresh RENAME TO t",
+    ])
+  func `what was read once is read again when its definition has changed`(change: String) throws {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.execute(Self.table)
+    let schemas = SchemaCache()
+    let before = try TableSchema.read("t", on: connection)
+    for _ in 0..<2 { #expect(try schemas.read("t", on: connection) == before) }
+    try connection.execute(change)
+    let after = try TableSchema.read("t", on: connection)
+    #expect(after != before)
+    for _ in 0..<2 { #expect(try schemas.read("t", on: connection) == after) }
+  }
+}
