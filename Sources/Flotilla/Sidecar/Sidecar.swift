@@ -106,7 +106,7 @@ struct Sidecar: Sendable {
   }
 
   /// The process that has the lock, as far as it can be known.
-  var holder: pid_t? { lockHolder(of: lockPath) }
+  var holder: pid_t? { LockHolder(of: lockPath)?.process }
 
   private func failure(_ what: String) -> FlotillaError {
     let reason = String(cString: strerror(errno))
