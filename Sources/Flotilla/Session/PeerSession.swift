@@ -20,7 +20,7 @@ actor PeerSession {
   private var isClosed = false
   /// Closes the channel if the peer does not hang up after the last words.
   private var hangUp: Task<Void, Never>?
-  private var frames = FrameBuffer()
+  private var inbox = Inbox()
 
   init(
     id: Mesh.ConnectionID, channel: any ByteChannel, dialled: String?, store: StoreActor,
@@ -38,29 +38,49 @@ actor PeerSession {
   /// Talks until the session is over and the channel is closed.
   func run() async {
     await feed(.connected)
+    let work = Task { await self.work() }
+    await read()
+    await work.value
+    await finish()
+  }
+
+  /// Reads until the stream ends, beside the work on what was read: a long merge must not look
+  /// like a peer that is silent.
+  private func read() async {
     while true {
       do {
         let bytes = try await channel.read(upTo: 64 << 10)
-        guard !bytes.isEmpty else {
-          await feed(.disconnected("the peer closed the connection"))
-          break
-        }
+        guard !bytes.isEmpty else { return inbox.finish("the peer closed the connection") }
         // Our last words are on their way: only waits for the peer to hang up.
         if isClosed { continue }
         await feed(.heard)
-        frames.append(bytes)
-        while !isClosed, let frame = try frames.next() {
-          await feed(.received(try Message(frame: frame)))
-          if machine.state == .open { frames.limit = Limits.frame }
+        inbox.append(bytes)
+        while inbox.isFull, !isClosed {
+          await feed(.stoppedReading)
+          await withCheckedContinuation { inbox.waitForRoom($0) }
+          await feed(.heard)
         }
-      } catch let error as WireError {
-        await feed(.close(Bye(.badMessage, reason(error))))
       } catch {
-        await feed(.disconnected("\(error)"))
-        break
+        return inbox.finish("\(error)")
       }
     }
-    await finish()
+  }
+
+  /// Works through what was read, one message after another, to its end.
+  private func work() async {
+    while true {
+      do {
+        while !isClosed, let frame = try inbox.next() {
+          await feed(.received(try Message(frame: frame)))
+          if machine.state == .open { inbox.acceptLongFrames() }
+        }
+      } catch {
+        await feed(.close(Bye(.badMessage, reason(error))))
+      }
+      if isClosed { inbox.clear() }
+      if let end = inbox.end { return await feed(.disconnected(end)) }
+      await withCheckedContinuation { inbox.waitForMore($0) }
+    }
   }
 
   /// Why bytes were refused; before the Hello another program may be at the other end.
@@ -168,6 +188,9 @@ actor PeerSession {
       switch step {
       case .batch(let batch):
         await feed(.exported(batch: batch.bytes, rows: batch.rows, check: batch.check))
+        if outbox.hasRoom { await feed(.drained) }
+      case .part(let bytes):
+        await feed(.exportedPart(bytes))
         if outbox.hasRoom { await feed(.drained) }
       case .paused(let progress): await feed(.exportPaused(progress: progress))
       case .done: await feed(.exportDone)

@@ -43,7 +43,10 @@ struct Conversation {
   }
 
   @discardableResult
-  mutating func hear(_ message: Message) -> [Session.Directive] { feed(.received(message)) }
+  mutating func hear(_ message: Message) -> [Session.Directive] {
+    feed(.heard)
+    return feed(.received(message))
+  }
 
   /// Lets time pass and ticks.
   @discardableResult
