@@ -19,7 +19,7 @@ import Testing
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
-      "in_sync", "running", "remarks",
+      "in_sync", "running", "trouble", "remarks",
     ],
     "status.tables": ["name", "rule", "acting_rule", "rows"],
     "status.peers": Self.peer,

@@ -7,6 +7,7 @@ extension Node {
     let figures = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.figures() }
     }
+    let trouble = await troubleReport()
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let counted = all ? reports : connected
@@ -19,7 +20,7 @@ extension Node {
       },
       peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
       in_sync: isEqual && (peers.isEmpty || !connected.isEmpty), running: mode == .lasting,
-      remarks: remarks(figures))
+      trouble: trouble, remarks: remarks(figures))
   }
 
   private func remarks(_ figures: Store.Figures) -> [String] {

@@ -142,7 +142,9 @@ actor PeerSession {
 
   private func merge(_ merge: Merge) async {
     do {
-      let (outcome, position) = try await store.merge(merge)
+      let (outcome, position) = try await persisting { () async throws(StoreError) in
+        try await store.merge(merge)
+      }
       await feed(.merged(outcome.result))
       await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
       await feed(.advanced(position))
@@ -150,6 +152,19 @@ actor PeerSession {
       let code: Bye.Code = error.code == .wire ? .badMessage : .storage
       await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
       await feed(.mergeFailed(Bye(code, error.message)))
+    }
+  }
+
+  /// Works on the file until it succeeds: a full disk or a lock is no reason to leave the peer.
+  private func persisting<Result: Sendable>(
+    _ work: () async throws(StoreError) -> Result
+  ) async throws(StoreError) -> Result {
+    while true {
+      do {
+        return try await work()
+      } catch {
+        guard let owner, await owner.rest(after: error, of: id) else { throw error }
+      }
     }
   }
 
@@ -165,11 +180,13 @@ actor PeerSession {
     guard !isClosed else { return }
     do {
       // A backlog is folded in slices that leave the applications their share of the lock.
-      while let (fold, position) = try await store.foldBacklog() {
-        await owner?.folded(fold, position)
-      }
-      let (opened, position) = try await store.run { (store) throws(StoreError) in
-        (try store.openExport(scope, at: .now), store.position)
+      let (opened, position) = try await persisting { () async throws(StoreError) in
+        while let (fold, position) = try await store.foldBacklog() {
+          await owner?.folded(fold, position)
+        }
+        return try await store.patiently { (store) throws(StoreError) in
+          (try store.openExport(scope, at: .now), store.position)
+        }
       }
       export = opened.id
       await owner?.folded(opened.fold, position)
@@ -182,8 +199,10 @@ actor PeerSession {
   private func readExport() async {
     guard !isClosed, let export else { return }
     do {
-      let step = try await store.run { (store) throws(StoreError) in
-        try store.readExport(export, at: .now)
+      let step = try await persisting { () async throws(StoreError) in
+        try await store.run { (store) throws(StoreError) in
+          try store.readExport(export, at: .now)
+        }
       }
       switch step {
       case .batch(let batch):

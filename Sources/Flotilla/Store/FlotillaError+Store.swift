@@ -68,6 +68,20 @@ extension FlotillaError {
     return "\(holder.text) keeps a transaction open: let it commit, or end it"
   }
 
+  /// The same as what goes on at present, rather than as the end of one command.
+  func asTrouble(of path: String) -> FlotillaError {
+    switch code {
+    case .locked:
+      FlotillaError(
+        .locked, "another program holds the write lock of \(path), so nothing is taken in",
+        remedy: Self.unlocking(path) + "; the node goes on by itself.")
+    case .diskFull:
+      FlotillaError(
+        .diskFull, message, remedy: "Make room; nothing was lost, and the node goes on by itself.")
+    default: self
+    }
+  }
+
   /// Somebody dropped a table of Flotilla's: the journal can be made anew, the others cannot.
   init(missing table: String, path: String) {
     let name = shellWord(path)
