@@ -101,7 +101,9 @@ struct Examination {
         health = try store.health()
       }
       judge(health)
+      if repair { letGo(try store.letGoOfDropped()) }
       try judgeRows(in: sidecar.database)
+      judgeColumns(try store.keptColumns())
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)
