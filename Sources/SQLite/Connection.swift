@@ -82,8 +82,7 @@ package final class Connection {
       statement.reset()
       statement.isInUse = false
     }
-    try statement.bind(values)
-    return try body(statement)
+    return try statement.binding(values) { () throws(SQLiteError) in try body(statement) }
   }
 
   /// Runs one statement to its end; gives the number of rows changed.

@@ -44,5 +44,10 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
   package var isSchemaChange: Bool { primary == SQLITE_SCHEMA }
   package var isTooBig: Bool { primary == SQLITE_TOOBIG }
 
+  /// The file is to blame, or who else uses it, and not what was wanted of it: it may work later.
+  package var isOfFile: Bool {
+    isBusy || isFull || isReadOnly || cannotOpen || primary == SQLITE_IOERR
+  }
+
   package var description: String { "\(message) (SQLite \(code))" }
 }

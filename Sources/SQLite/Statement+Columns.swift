@@ -33,6 +33,24 @@ extension Statement {
     }
   }
 
+  /// True for a text, false for a blob, nil for anything else.
+  package func isText(_ index: Int) -> Bool? {
+    switch sqlite3_column_type(handle, Int32(index)) {
+    case SQLITE_TEXT: true
+    case SQLITE_BLOB: false
+    default: nil
+    }
+  }
+
+  /// Lends the bytes of a blob or text column as SQLite holds them: good until the next step.
+  package func withBytes<Result>(
+    _ index: Int, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    let start = sqlite3_column_blob(handle, Int32(index))
+    let count = Int(sqlite3_column_bytes(handle, Int32(index)))
+    return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+  }
+
   /// The value of a column in its own storage class.
   package func value(_ index: Int) -> Value {
     let i = Int32(index)

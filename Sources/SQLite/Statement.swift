@@ -76,6 +76,36 @@ package final class Statement {
     guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
   }
 
+  /// Binds values while `body` runs; long ones are lent to SQLite, which else copies them.
+  func binding<Result>(
+    _ values: [Value], from first: Int = 0, _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    for index in first..<values.count {
+      guard let bytes = values[index].longBytes else {
+        try bind(values[index], at: index + 1)
+        continue
+      }
+      let result = bytes.withUnsafeBytes { buffer in
+        Swift.Result { () throws(SQLiteError) in
+          try lend(buffer, isText: values[index].isText, at: index + 1)
+          // What is lent must be given back before the bytes may move.
+          defer { reset() }
+          return try binding(values, from: index + 1, body)
+        }
+      }
+      return try result.get()
+    }
+    return try body()
+  }
+
+  private func lend(
+    _ bytes: UnsafeRawBufferPointer, isText: Bool, at index: Int
+  ) throws(SQLiteError) {
+    let code = flotilla_lend(
+      handle, Int32(index), bytes.baseAddress, UInt64(bytes.count), isText ? 1 : 0)
+    guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
+  }
+
   package func bind(_ values: [Value]) throws(SQLiteError) {
     for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
   }

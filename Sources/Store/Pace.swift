@@ -1,3 +1,5 @@
+import Replication
+
 /// How much the store does in one go, and how long it keeps a snapshot.
 package struct Pace: Sendable {
   /// Journal entries folded in one slice: a few ms of the write lock.
@@ -7,6 +9,10 @@ package struct Pace: Sendable {
   /// A batch is sent on once it has this many bytes or rows.
   package var batchBytes = 128 << 10
   package var batchRows = 250
+  /// A row of more bytes goes in pieces ...
+  package var longRow = Limits.wholeBytes / 2
+  /// ... of about this many bytes.
+  package var pieceBytes = Limits.wholeBytes / 2
   /// A snapshot keeps the WAL from being reused: after this many ms the export pauses.
   package var snapshotTime: Int64 = 30_000
   /// Or once the WAL has this many bytes.

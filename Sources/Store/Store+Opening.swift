@@ -29,7 +29,7 @@ extension Store {
   }
 
   /// How long a call waits for another program's lock.
-  static let busyTimeout = 5_000
+  package static let busyTimeout = 5_000
 
   /// Opens the connection that folds and applies.
   static func connect(

@@ -19,7 +19,7 @@ import Testing
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
-      "in_sync", "first_copy", "running", "remarks",
+      "in_sync", "first_copy", "running", "trouble", "remarks",
     ],
     "status.tables": ["name", "rule", "acting_rule", "rows"],
     "status.peers": Self.peer,

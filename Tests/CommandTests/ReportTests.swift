@@ -63,6 +63,23 @@ private let clinic = """
         """)
   }
 
+  @Test func `of the status says first what keeps the node from its file`() throws {
+    var status: StatusReport = try report(clinic)
+    status.peers = []
+    status.trouble = try report(
+      """
+      {"kind":"disk-full","since":"2026-03-01T08:14:00Z","text":"the disk of a.db is full",
+      "remedy":"Make room."}
+      """)
+    #expect(
+      Status.text(status, at: try #require(morning()), colour: false) == """
+        North clinic · this node: ward-1 (anchor) · 2 tables · 48,112 rows
+        ! the disk of a.db is full (since 08:14)
+          Make room.
+        0 conflicts · 0 parked · no other node has joined
+        """)
+  }
+
   @Test func `of a node that is alone says so`() throws {
     var status: StatusReport = try report(clinic)
     status.peers = []

@@ -35,7 +35,7 @@ private let rows = """
       "node":"ward-1","parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,"clock_offset_ms":-3,"id":"a","last_seen":null,\
       "node":"ward-2","state":"catching-up"}],"remarks":["x"],"role":"writer","running":false,\
-      "site":"N","tables":[],"unjudged":0}
+      "site":"N","tables":[],"trouble":null,"unjudged":0}
       """
     let status: StatusReport = try report(text)
     #expect(JSON(reflecting: status).description == text)

@@ -31,6 +31,17 @@ import Testing
     #expect(pair.here.traffic.bytesOut == 10_000_000)
   }
 
+  @Test func `sends lost bytes again within a second, where the kernel can`() throws {
+    let socket = try Descriptor(streamSocket: AF_INET)
+    var value: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    let isKnown = getsockopt(socket.raw, Int32(IPPROTO_TCP), 44, &value, &size) == 0
+    try socket.setTCPOptions()
+    guard isKnown else { return }
+    _ = getsockopt(socket.raw, Int32(IPPROTO_TCP), 44, &value, &size)
+    #expect(value == 1_000)
+  }
+
   @Test func `ends the reads of a peer when it closes`() async throws {
     let pair = try await Pair()
     defer { pair.close() }

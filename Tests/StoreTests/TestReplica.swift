@@ -60,10 +60,17 @@ final class TestReplica {
     let opened = try store.openExport(scope, at: now)
     defer { try? store.closeExport(opened.id) }
     var batches: [ExportBatch] = []
-    while case .batch(let batch) = try store.readExport(opened.id, at: now) {
-      batches.append(batch)
+    var parts: [UInt8] = []
+    while true {
+      switch try store.readExport(opened.id, at: now) {
+      case .part(let bytes): parts += bytes
+      case .batch(var batch):
+        batch.bytes = parts + batch.bytes
+        parts = []
+        batches.append(batch)
+      case .paused, .done: return (opened.covers, batches)
+      }
     }
-    return (opened.covers, batches)
   }
 
   /// One whole exchange from another replica to this one.

@@ -60,6 +60,7 @@ extension Node {
   }
 
   private func fold(_ version: Int64) async -> WriteNotice.Input {
+    if trouble.rests(at: .now) { return .failed }
     do {
       try await foldAll()
       foldTrouble = nil
@@ -71,6 +72,7 @@ extension Node {
   }
 
   private func failed(_ error: StoreError) -> WriteNotice.Input {
+    if note(error) { return .failed }
     let trouble = FlotillaError(error, path: path).message
     if foldTrouble != trouble { log("could not take in what was written: \(trouble)") }
     foldTrouble = trouble
@@ -91,6 +93,7 @@ extension Node {
   func folded(_ result: FoldResult, _ position: Position) async {
     guard position.age > self.position.age else { return }
     self.position = position
+    tell(.worked)
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }
       await session.feed(.advanced(position))
@@ -109,16 +112,19 @@ extension Node {
       do throws(StoreError) {
         try await self.foldAll()
       } catch {
-        self.log("could not take in what was written: \(error.message)")
+        // The next look tries again.
+        if !self.note(error) {
+          self.log("could not take in what was written: \(error.message)")
+        }
       }
       self.folding = nil
     }
   }
 
   func couldNotMerge(_ error: StoreError, from peer: String) {
-    let error = FlotillaError(error, path: path)
-    mergeFailure = error
-    log("could not merge rows from \(peer): \(error.message)")
+    let failure = FlotillaError(error, path: path)
+    mergeFailure = failure
+    log("could not merge rows from \(peer): \(failure.message)")
   }
 
   /// Silent links are noticed and addresses tried at once, not when their timers find out.
@@ -142,14 +148,16 @@ extension Node {
       return requestStop()
     }
     await notice(.patrol)
+    await examineFile()
     await pullNext()
     await advertise()
     do {
-      let changed = try await store.run { (store) throws(StoreError) in
+      let changed = try await store.patiently { (store) throws(StoreError) in
         try store.ensureWAL()
       }
       if changed { log("the journal mode was changed by a program; it is WAL again") }
     } catch {
+      if note(error) { return }
       log("the journal mode is not WAL: \(FlotillaError(error, path: path).message)")
     }
   }

@@ -10,6 +10,7 @@ extension Node {
       }
     }
     let copy = try await firstCopyReport()
+    let trouble = await troubleReport()
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let counted = all ? reports : connected
@@ -25,7 +26,7 @@ extension Node {
       },
       peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
       in_sync: hasAll && isEqual && (peers.isEmpty || !connected.isEmpty),
-      first_copy: copy, running: mode == .lasting,
+      first_copy: copy, running: mode == .lasting, trouble: trouble,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + remarks(figures, waiting))
   }
 

@@ -50,6 +50,10 @@ actor Node {
   var noticeTimer: Task<Void, Never>?
   /// What went wrong at the last look, so that it is said once.
   var foldTrouble: String?
+  /// What keeps this node from its file at present.
+  var trouble = FileTrouble() { didSet { changed() } }
+  /// Sessions that wait for the file.
+  var resting = 0
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
@@ -197,10 +201,13 @@ actor Node {
   }
 
   func savePeers() async {
+    // Hints alone, which nobody has to wait for.
+    guard trouble.current == nil else { return }
     let known = peers.values.map(\.known)
     do {
-      try await store.run { (store) throws(StoreError) in try store.save(known) }
+      try await store.patiently { (store) throws(StoreError) in try store.save(known) }
     } catch {
+      if note(error) { return }
       log("could not remember the peers: \(error.message)")
     }
   }

@@ -11,7 +11,8 @@ extension Examination {
         try connection.rows(
           """
           SELECT l.name, s.why, count(*) FROM _flotilla_shelf s
-          LEFT JOIN _flotilla_local l ON l.id = s.tbl GROUP BY 1, 2 ORDER BY 1, 2
+          LEFT JOIN _flotilla_local l ON l.id = s.tbl
+          WHERE s.why <> 'columns' GROUP BY 1, 2 ORDER BY 1, 2
           """),
         try connection.rows(
           """
@@ -45,12 +46,6 @@ extension Examination {
         "\(table) is not here, and \(rows(count)) of it \(count == 1 ? "waits" : "wait")",
         "Create it here with the same primary key as at the other nodes; the rows enter by "
           + "themselves.")
-    case "columns":
-      add(
-        "columns", .warning,
-        "\(rows(count)) of \(table) with values for columns that are not here; they are kept",
-        "Add the columns here as at the other nodes (ALTER TABLE), and the values enter by "
-          + "themselves. If a column was renamed: write these rows again where the values show.")
     case "too-large":
       add(
         "parked", .warning,
@@ -63,6 +58,35 @@ extension Examination {
         "Look for values that must be unique and occur at two nodes, and change one of them; "
           + "parked rows are tried again by themselves.")
     }
+  }
+
+  /// What is kept for columns that are not here: such as may come, and such as were here.
+  mutating func judgeColumns(_ kept: [KeptColumns]) {
+    for group in kept {
+      let names = group.columns.map { "\"\($0)\"" }.joined(separator: ", ")
+      let what = "\(rows(Int64(group.rows))) of \(group.table)"
+      switch group.fate {
+      case .notHereYet:
+        add(
+          "columns", .warning, "\(what) with values for columns that are not here: \(names)",
+          "They are kept. Add the columns here as at the other nodes (ALTER TABLE), and the values "
+            + "enter by themselves.")
+      case .dropped:
+        add(
+          "columns", .warning,
+          "\(what) with values for columns that were dropped or renamed here: \(names)",
+          "They are kept for the other nodes. If a column was renamed: write these rows again "
+            + "where the values show. Or let go of the values here: flotilla doctor "
+            + "\(shellWord(path)) --repair (no node may run meanwhile)")
+      case .letGo:
+        add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")
+      }
+    }
+  }
+
+  mutating func letGo(_ count: Int) {
+    guard count > 0 else { return }
+    add("repair", .ok, "let go of values for dropped columns in \(rows(Int64(count)))")
   }
 
   private func rows(_ count: Int64) -> String { count == 1 ? "1 row" : "\(count) rows" }

@@ -17,6 +17,7 @@ extension Replica {
     if repair { chmod(sidecar.folder, 0o700) }
     examination.checkPermissions(sidecar)
     try examination.checkInside(sidecar, repair: repair)
+    await examination.checkWriting(sidecar)
     await examination.checkDiscovery()
     await checkNode(&examination)
     return examination.report
@@ -27,11 +28,13 @@ extension Replica {
     do {
       let client = try ControlClient(database: sidecar.database)
       guard let status: StatusReport = try await client.ask(.status(all: true)) else {
+        examination.judge(nil)
         examination.add(
           "node", .warning, "no node runs for this database",
           "Start it with: flotilla run \(shellWord(path)) --background")
         return
       }
+      examination.judge(status.trouble)
       let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
       examination.add(
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
@@ -98,7 +101,9 @@ struct Examination {
         health = try store.health()
       }
       judge(health)
+      if repair { letGo(try store.letGoOfDropped()) }
       try judgeRows(in: sidecar.database)
+      judgeColumns(try store.keptColumns())
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)

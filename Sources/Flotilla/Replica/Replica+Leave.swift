@@ -9,6 +9,9 @@ extension Replica {
     .movedWithoutFolder, .notInitialised, .damagedSetUp,
   ]
 
+  /// So often, 5 s each, the write lock is waited for once the others were told.
+  private static let mostTries = 6
+
   /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent.
   public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
     var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
@@ -18,6 +21,7 @@ extension Replica {
       report.node = unsent.node
       report.unsent_rows = unsent.rows
       guard force || unsent.rows == 0 else { return report }
+      try await requireWriteLock()
       let lock =
         if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
       try await takeOut()
@@ -25,6 +29,7 @@ extension Replica {
     } catch {
       // A set-up that cannot be opened any more can still be removed, if that is wanted.
       guard force, Self.broken.contains(error.code), try isReplica() else { throw error }
+      try await requireWriteLock()
       let lock = error.code == .damagedSetUp ? try await stop(isLeaving: true) : nil
       if let store = try? Store(path: sidecar.database, inspects: false) {
         report.site = store.siteName
@@ -64,7 +69,38 @@ extension Replica {
     return lock
   }
 
+  /// Throws unless the file can be written now: the others must not be told that this node has
+  /// left, and the node not be stopped, when Flotilla cannot be taken out.
+  private func requireWriteLock() async throws(FlotillaError) {
+    let (path, database) = (path, sidecar.database)
+    do {
+      try await offPool { () throws(FlotillaError) in
+        try reporting(path) { () throws(StoreError) in try Store.tryWriting(path: database) }
+      }
+    } catch {
+      throw FlotillaError(
+        error.code, "\(error.message); nothing was changed", remedy: error.remedy)
+    }
+  }
+
+  /// Somebody may have been faster: by now the others know, so this waits longer than usual.
   private func takeOut() async throws(FlotillaError) {
+    var tries = 1
+    while true {
+      do {
+        return try await removeSetUp()
+      } catch {
+        guard error.code == .locked, tries < Self.mostTries else {
+          throw FlotillaError(
+            error.code, "\(error.message); the node is stopped, the others were told",
+            remedy: "\(error.remedy ?? "") Then: flotilla leave \(shellWord(path)) --force")
+        }
+        tries += 1
+      }
+    }
+  }
+
+  private func removeSetUp() async throws(FlotillaError) {
     let (path, sidecar) = (path, sidecar)
     try await offPool { () throws(FlotillaError) in
       try reporting(path) { () throws(StoreError) in

@@ -32,8 +32,21 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var first_copy: FirstCopy?
   /// False if no node runs, so that peers are shown as last known.
   public var running: Bool
+  /// What keeps this node from its file at present, or null.
+  public var trouble: TroubleReport?
   /// Remarks for a person: rows that cannot be replicated, tables missing here.
   public var remarks: [String]
+}
+
+/// What keeps a node from its file: a full disk, a lock, a lack of permission.
+public struct TroubleReport: Codable, Sendable, Equatable {
+  /// `read-only`, `disk-full`, `locked` or `unusable`.
+  public var kind: String
+  /// ISO 8601 in UTC.
+  public var since: String
+  /// What is wrong, with the name of the file.
+  public var text: String
+  public var remedy: String?
 }
 
 /// The peers alone (`peers --json`).

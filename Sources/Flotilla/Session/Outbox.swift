@@ -26,7 +26,13 @@ struct Outbox {
   /// What is to be written next: everything that waits, in one piece.
   mutating func take() -> [UInt8]? {
     guard !frames.isEmpty else { return nil }
-    let all = frames.count == 1 ? frames[0] : Array(frames.joined())
+    if frames.count == 1 {
+      defer { clear() }
+      return frames[0]
+    }
+    var all: [UInt8] = []
+    all.reserveCapacity(bytes)
+    for frame in frames { all.append(contentsOf: frame) }
     clear()
     return all
   }

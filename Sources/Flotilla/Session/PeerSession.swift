@@ -20,7 +20,7 @@ actor PeerSession {
   private var isClosed = false
   /// Closes the channel if the peer does not hang up after the last words.
   private var hangUp: Task<Void, Never>?
-  private var frames = FrameBuffer()
+  private var inbox = Inbox()
 
   init(
     id: Mesh.ConnectionID, link: TLSChannel, dialled: String?, store: StoreActor,
@@ -38,29 +38,49 @@ actor PeerSession {
   /// Talks until the session is over and the channel is closed.
   func run() async {
     await feed(.connected)
+    let work = Task { await self.work() }
+    await read()
+    await work.value
+    await finish()
+  }
+
+  /// Reads until the stream ends, beside the work on what was read: a long merge must not look
+  /// like a peer that is silent.
+  private func read() async {
     while true {
       do {
         let bytes = try await link.read(upTo: 64 << 10)
-        guard !bytes.isEmpty else {
-          await feed(.disconnected("the peer closed the connection"))
-          break
-        }
+        guard !bytes.isEmpty else { return inbox.finish("the peer closed the connection") }
         // Our last words are on their way: only waits for the peer to hang up.
         if isClosed { continue }
         await feed(.heard)
-        frames.append(bytes)
-        while !isClosed, let frame = try frames.next() {
-          await feed(.received(try Message(frame: frame)))
-          if machine.state == .open { frames.limit = Limits.frame }
+        inbox.append(bytes)
+        while inbox.isFull, !isClosed {
+          await feed(.stoppedReading)
+          await withCheckedContinuation { inbox.waitForRoom($0) }
+          await feed(.heard)
         }
-      } catch let error as WireError {
-        await feed(.close(Bye(.badMessage, reason(error))))
       } catch {
-        await feed(.disconnected("\(error)"))
-        break
+        return inbox.finish("\(error)")
       }
     }
-    await finish()
+  }
+
+  /// Works through what was read, one message after another, to its end.
+  private func work() async {
+    while true {
+      do {
+        while !isClosed, let frame = try inbox.next() {
+          await feed(.received(try Message(frame: frame)))
+          if machine.state == .open { inbox.acceptLongFrames() }
+        }
+      } catch {
+        await feed(.close(Bye(.badMessage, reason(error))))
+      }
+      if isClosed { inbox.clear() }
+      if let end = inbox.end { return await feed(.disconnected(end)) }
+      await withCheckedContinuation { inbox.waitForMore($0) }
+    }
   }
 
   /// Who the peer has said to be.
@@ -125,7 +145,9 @@ actor PeerSession {
 
   private func merge(_ merge: Merge) async {
     do {
-      let (outcome, position) = try await store.merge(merge)
+      let (outcome, position) = try await persisting { () async throws(StoreError) in
+        try await store.merge(merge)
+      }
       await feed(.merged(outcome.result))
       await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
       await feed(.advanced(position))
@@ -133,6 +155,19 @@ actor PeerSession {
       let code: Bye.Code = error.code == .wire ? .badMessage : .storage
       await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
       await feed(.mergeFailed(Bye(code, error.message)))
+    }
+  }
+
+  /// Works on the file until it succeeds: a full disk or a lock is no reason to leave the peer.
+  private func persisting<Result: Sendable>(
+    _ work: () async throws(StoreError) -> Result
+  ) async throws(StoreError) -> Result {
+    while true {
+      do {
+        return try await work()
+      } catch {
+        guard let owner, await owner.rest(after: error, of: id) else { throw error }
+      }
     }
   }
 
@@ -148,11 +183,13 @@ actor PeerSession {
     guard !isClosed else { return }
     do {
       // A backlog is folded in slices that leave the applications their share of the lock.
-      while let (fold, position) = try await store.foldBacklog() {
-        await owner?.folded(fold, position)
-      }
-      let (opened, position) = try await store.run { (store) throws(StoreError) in
-        (try store.openExport(scope, at: .now), store.position)
+      let (opened, position) = try await persisting { () async throws(StoreError) in
+        while let (fold, position) = try await store.foldBacklog() {
+          await owner?.folded(fold, position)
+        }
+        return try await store.patiently { (store) throws(StoreError) in
+          (try store.openExport(scope, at: .now), store.position)
+        }
       }
       export = opened.id
       await owner?.folded(opened.fold, position)
@@ -165,12 +202,17 @@ actor PeerSession {
   private func readExport() async {
     guard !isClosed, let export else { return }
     do {
-      let step = try await store.run { (store) throws(StoreError) in
-        try store.readExport(export, at: .now)
+      let step = try await persisting { () async throws(StoreError) in
+        try await store.run { (store) throws(StoreError) in
+          try store.readExport(export, at: .now)
+        }
       }
       switch step {
       case .batch(let batch):
         await feed(.exported(batch: batch.bytes, rows: batch.rows, check: batch.check))
+        if outbox.hasRoom { await feed(.drained) }
+      case .part(let bytes):
+        await feed(.exportedPart(bytes))
         if outbox.hasRoom { await feed(.drained) }
       case .paused(let progress): await feed(.exportPaused(progress: progress))
       case .done: await feed(.exportDone)

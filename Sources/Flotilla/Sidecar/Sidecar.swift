@@ -96,7 +96,7 @@ struct Sidecar: Sendable {
   }
 
   /// The process that has the lock, as far as it can be known.
-  var holder: pid_t? { lockHolder(of: lockPath) }
+  var holder: pid_t? { LockHolder(of: lockPath)?.process }
 }
 
 /// Held while this process is the one that writes Flotilla's tables; at the latest released with

@@ -44,7 +44,7 @@ extension FlotillaError {
     } else if error.isBusy {
       self.init(
         .locked, "\(path) was locked by another program for too long",
-        remedy: "Find the program that keeps a transaction open, and try again.")
+        remedy: Self.unlocking(path) + ", and try again.")
     } else if error.cannotOpen {
       self.init(
         .notADatabase, "\(path) cannot be opened: \(error.message)",
@@ -60,6 +60,28 @@ extension FlotillaError {
 }
 
 extension FlotillaError {
+  /// What to do about a write lock that another program keeps.
+  static func unlocking(_ path: String) -> String {
+    guard let holder = LockHolder(writing: Sidecar.absolute(path)) else {
+      return "Find the program that keeps a transaction open"
+    }
+    return "\(holder.text) keeps a transaction open: let it commit, or end it"
+  }
+
+  /// The same as what goes on at present, rather than as the end of one command.
+  func asTrouble(of path: String) -> FlotillaError {
+    switch code {
+    case .locked:
+      FlotillaError(
+        .locked, "another program holds the write lock of \(path), so nothing is taken in",
+        remedy: Self.unlocking(path) + "; the node goes on by itself.")
+    case .diskFull:
+      FlotillaError(
+        .diskFull, message, remedy: "Make room; nothing was lost, and the node goes on by itself.")
+    default: self
+    }
+  }
+
   /// Somebody dropped a table of Flotilla's: the journal can be made anew, the others cannot.
   init(missing table: String, path: String) {
     let name = shellWord(path)

@@ -1,8 +1,13 @@
 import Replication
+import SQLite
 import Store
 
 /// The one owner of an open replica; all work on the file happens on its queue.
 actor StoreActor {
+  /// So long a call waits for the write lock in one go, and so long it then lets others in, in ms.
+  private static let turn = 100
+  private static let gap: Int64 = 25
+
   private let executor: QueueExecutor
   private var store: Store?
   private var courtesy = Courtesy()
@@ -22,6 +27,25 @@ actor StoreActor {
     try body(opened())
   }
 
+  /// Runs `body`, which changes the file; while another program has the write lock, others may
+  /// look at the file in between.
+  func patiently<Result: Sendable>(
+    _ body: @Sendable (Store) throws(StoreError) -> Result
+  ) async throws(StoreError) -> Result {
+    let end = Uptime.now + Int64(Store.busyTimeout)
+    while true {
+      let store = try opened()
+      do {
+        store.setPatience(Self.turn)
+        defer { store.setPatience() }
+        return try body(store)
+      } catch {
+        guard error.cause?.isBusy == true, Uptime.now < end else { throw error }
+      }
+      await wait(until: Uptime.now + Self.gap)
+    }
+  }
+
   /// Closes the file; whatever comes later fails.
   func close() { store = nil }
 
@@ -35,21 +59,23 @@ actor StoreActor {
     while try await foldBacklog() != nil {}
     let isBulk = isShared && (merge.end == nil || merge.rowsBefore > 0)
     if isBulk { await wait(until: courtesy.nextHold) }
-    let start = Uptime.now
-    let store = try opened()
-    let outcome = try store.merge(merge, at: .now)
+    let (outcome, position, start) = try await patiently { (store) throws(StoreError) in
+      let start = Uptime.now
+      return (try store.merge(merge, at: .now), store.position, start)
+    }
     if isBulk { courtesy.held(from: start, to: Uptime.now) }
-    return (outcome, store.position)
+    return (outcome, position)
   }
 
   /// Folds one slice of what applications wrote; a backlog leaves them their share, too.
   func fold() async throws(StoreError) -> (FoldResult, Position) {
     await wait(until: courtesy.nextHold)
-    let start = Uptime.now
-    let store = try opened()
-    let result = try store.fold(at: .now)
+    let (result, position, start) = try await patiently { (store) throws(StoreError) in
+      let start = Uptime.now
+      return (try store.fold(at: .now), store.position, start)
+    }
     if result.hasMore { courtesy.held(from: start, to: Uptime.now) }
-    return (result, store.position)
+    return (result, position)
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.

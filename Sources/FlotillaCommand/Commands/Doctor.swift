@@ -13,8 +13,9 @@ enum Doctor {
       does not try the port from outside. Exit status 1 if something is broken;
       warnings alone leave it at 0.
 
-      --repair makes triggers and journal anew and compares the tables; no node may
-      run meanwhile.
+      --repair makes triggers and journal anew where they are missing, compares the
+      tables, and lets go of values that were kept for columns which were dropped or
+      renamed here; no node may run meanwhile.
       """,
     parameters: [.database],
     options: [Option(name: "--repair", help: "repairs what can be repaired"), .json],

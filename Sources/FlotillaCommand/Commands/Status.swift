@@ -50,6 +50,7 @@ enum Status {
   /// The header, the table of nodes, rules that wait, and the sums.
   static func text(_ report: StatusReport, at moment: Moment, colour: Bool) -> String {
     var lines = [header(report)]
+    lines += trouble(report, at: moment)
     if !report.peers.isEmpty {
       lines.append(Peers.table(report.peers, at: moment, addresses: false).text(colour: colour))
     }
@@ -59,6 +60,14 @@ enum Status {
       })
     lines.append(sums(report))
     return lines.joined(separator: "\n")
+  }
+
+  /// What keeps this node from its file, and what to do about it.
+  private static func trouble(_ report: StatusReport, at moment: Moment) -> [String] {
+    guard let trouble = report.trouble else { return [] }
+    let since = Moment.date(from: trouble.since).map { " (since \(moment.clock($0)))" } ?? ""
+    return ["! \(printable(trouble.text))\(since)"]
+      + (trouble.remedy.map { ["  " + printable($0)] } ?? [])
   }
 
   private static func header(_ report: StatusReport) -> String {

@@ -98,17 +98,25 @@ extension SocketChannel {
 extension Descriptor {
   /// How long a peer may leave sent bytes unacknowledged, or take none although it acknowledges.
   ///
-  /// Linux applies TCP_USER_TIMEOUT to a closed window too: with 10 s a live peer that did not
-  /// read for 10.6 s, behind a locked database say, was cut off (measured, kernel 6.18). A dead
-  /// peer is noticed sooner by whoever expects a heartbeat from it.
-  private static let silenceLimit: Duration = .seconds(30)
+  /// Linux applies TCP_USER_TIMEOUT to a closed window too: a live peer takes nothing for as long
+  /// as its database is locked or its disk is full. A dead peer is noticed much sooner by whoever
+  /// expects a heartbeat from it.
+  private static let silenceLimit: Duration = .seconds(600)
+
+  /// The option of Linux that bounds the pause between two transmissions, and its least value, in
+  /// ms (include/uapi/linux/tcp.h, since 6.15; Glibc's header has no name for it yet).
+  private static let longestPause: (option: Int32, value: Int32) = (44, 1_000)
 
   /// What every TCP connection gets: no delay, and an end when the peer falls silent.
   ///
-  /// TCP_USER_TIMEOUT covers bytes in flight; keep-alive probes cover a connection at rest.
+  /// TCP_USER_TIMEOUT covers bytes in flight; keep-alive probes cover a connection at rest. After a
+  /// cut of a few seconds bytes that were lost are sent again only when a pause is over that grew
+  /// all the while: without its bound what a peer has to say came seconds after the link was back.
   borrowing func setTCPOptions() throws(NetworkError) {
     let TCP = Int32(IPPROTO_TCP)
     try set(TCP_NODELAY, level: TCP, to: 1)
+    // Older kernels do without.
+    try? set(Self.longestPause.option, level: TCP, to: Self.longestPause.value)
     try set(TCP_USER_TIMEOUT, level: TCP, to: Int32(Self.silenceLimit.wholeMilliseconds))
     try set(TCP_KEEPIDLE, level: TCP, to: 10)
     try set(TCP_KEEPINTVL, level: TCP, to: 3)

@@ -14,7 +14,8 @@ extension Session {
     var exchanges: UInt64 = 0
     var phase = Phase.idle
     /// Pieces of a batch that is longer than a frame.
-    var pieces: [UInt8] = []
+    var pieces: [[UInt8]] = []
+    var pieceBytes = 0
     var staged: [[UInt8]] = []
     var stagedBytes = 0
     /// Rows and check of the slices merged so far.
@@ -23,6 +24,18 @@ extension Session {
     var isMerging = false
     var isLast = false
     var isPause = false
+
+    /// The pieces so far and the last one, joined without more room than they need.
+    mutating func whole(with last: [UInt8]) -> [UInt8] {
+      guard !pieces.isEmpty else { return last }
+      var batch: [UInt8] = []
+      batch.reserveCapacity(pieceBytes + last.count)
+      for piece in pieces { batch.append(contentsOf: piece) }
+      batch.append(contentsOf: last)
+      pieces = []
+      pieceBytes = 0
+      return batch
+    }
   }
 
   /// True while a merge is under way: the shell keeps what arrives until it is done.
@@ -60,10 +73,11 @@ extension Session {
       return fail(Bye(.badMessage, "Part outside an exchange"), &directives)
     }
     if case .skipping = incoming.phase { return }
-    guard incoming.pieces.count + bytes.count <= Limits.row + Limits.frame else {
+    guard incoming.pieceBytes + bytes.count <= Limits.row + Limits.frame else {
       return fail(Bye(.badMessage, "a row of more than \(Limits.row) bytes"), &directives)
     }
-    incoming.pieces.append(contentsOf: bytes)
+    incoming.pieces.append(bytes)
+    incoming.pieceBytes += bytes.count
   }
 
   mutating func receiveBatch(_ bytes: [UInt8], _ directives: inout [Directive]) {
@@ -71,8 +85,7 @@ extension Session {
     case .idle: fail(Bye(.badMessage, "Rows outside an exchange"), &directives)
     case .skipping: break
     case .receiving(let begin):
-      let batch = incoming.pieces.isEmpty ? bytes : incoming.pieces + bytes
-      incoming.pieces = []
+      let batch = incoming.whole(with: bytes)
       incoming.staged.append(batch)
       incoming.stagedBytes += batch.count
       // A small exchange is merged whole, at End; a long one in slices as it comes.
@@ -120,7 +133,6 @@ extension Session {
     _ result: MergeResult, _ directives: inout [Directive], _ now: Instant
   ) {
     guard incoming.isMerging, case .receiving(let begin) = incoming.phase else { return }
-    timers.heard(now.uptime)
     incoming.isMerging = false
     incoming.rows += result.rows
     incoming.check &+= result.check

@@ -144,22 +144,24 @@ extension Session {
     directives.append(.readExport)
   }
 
-  /// Sends one batch, in pieces if it is longer than a frame.
+  /// Sends one batch, or the end of one that went in pieces.
   mutating func sendBatch(
     _ batch: [UInt8], rows: UInt64, check: UInt64, _ directives: inout [Directive],
     _ now: Instant
   ) {
     guard case .sending = outgoing.phase else { return }
-    var start = 0
-    while batch.count - start > Limits.piece {
-      let piece = Array(batch[start..<start + Limits.piece])
-      send(.part(number: order.sent, piece), &directives, now)
-      start += Limits.piece
-    }
-    let last = start == 0 ? batch : Array(batch[start...])
-    send(.rows(number: order.sent, last), &directives, now)
+    send(.rows(number: order.sent, batch), &directives, now)
     outgoing.rows += rows
     outgoing.check &+= check
+    outgoing.wantsRoom = true
+  }
+
+  /// Sends a piece of a long batch; the next one is read when there is room for it.
+  mutating func sendPart(
+    _ bytes: [UInt8], _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard case .sending = outgoing.phase else { return }
+    send(.part(number: order.sent, bytes), &directives, now)
     outgoing.wantsRoom = true
   }
 

@@ -20,6 +20,8 @@ extension Session {
 
     let start: Int64
     private(set) var lastHeard: Int64
+    /// False while the shell does not read: then silence means nothing.
+    var isReading = true
     private(set) var lastSent: Int64
     var lastClockCheck: Int64
     var haveDue: Int64?
@@ -38,20 +40,22 @@ extension Session {
       self.lastClockCheck = start
     }
 
-    mutating func heard(_ now: Int64) { lastHeard = now }
+    mutating func heard(_ now: Int64) {
+      lastHeard = now
+      isReading = true
+    }
     mutating func sent(_ now: Int64) { lastSent = now }
 
     /// True once the peer has been silent for too long.
-    func isSilent(_ now: Int64) -> Bool { now - lastHeard >= Self.silence }
+    func isSilent(_ now: Int64) -> Bool { silenceDue <= now }
 
-    var silenceDue: Int64 { lastHeard + Self.silence }
+    var silenceDue: Int64 { isReading ? lastHeard + Self.silence : .max }
     var pingDue: Int64 { min(lastSent + Self.quiet, lastClockCheck + Self.clockCheck) }
   }
 
   /// The uptime at which the session wants its next `tick`; a tick then always moves it on.
   package var deadline: Int64 {
-    // While we merge nothing is read, so silence means nothing.
-    let silence = incoming.isMerging ? .max : timers.silenceDue
+    let silence = timers.silenceDue
     switch state {
     case .closed: return .max
     case .greeting: return min(silence, timers.start + Timers.greeting)
@@ -63,7 +67,7 @@ extension Session {
 
   mutating func tick(_ directives: inout [Directive], _ now: Instant) {
     guard state != .closed else { return }
-    if timers.isSilent(now.uptime), !incoming.isMerging {
+    if timers.isSilent(now.uptime) {
       let seconds = Timers.silence / 1000
       return fail(Bye(.silent, "no word for \(seconds) seconds"), &directives)
     }

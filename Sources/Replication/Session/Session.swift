@@ -64,9 +64,8 @@ package struct Session: Sendable {
     switch input {
     case .connected: send(.hello(configuration.hello), &directives, now)
     case .heard: timers.heard(now.uptime)
-    case .received(let message):
-      timers.heard(now.uptime)
-      receive(message, &directives, now)
+    case .stoppedReading: timers.isReading = false
+    case .received(let message): receive(message, &directives, now)
     case .tick: tick(&directives, now)
     case .disconnected(let reason):
       close(Bye(.other, reason), byPeer: true, &directives)
@@ -104,6 +103,7 @@ package struct Session: Sendable {
       beginSending(covers: covers, rows: rows, &directives, now)
     case .exported(let batch, let rows, let check):
       sendBatch(batch, rows: rows, check: check, &directives, now)
+    case .exportedPart(let bytes): sendPart(bytes, &directives, now)
     case .exportDone: endSending(&directives, now)
     case .exportPaused(let progress): pauseSending(progress, &directives, now)
     case .exportFailed(let reason): fail(Bye(.storage, reason), &directives)

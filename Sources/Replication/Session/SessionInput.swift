@@ -5,6 +5,8 @@ extension Session {
     case connected
     /// Some bytes arrived, perhaps not yet a whole message.
     case heard
+    /// The shell does not read any more until what has arrived is worked through; ends at `heard`.
+    case stoppedReading
     case received(Message)
     /// This replica now holds more, by its own edits or by those of other peers.
     case advanced(Position)
@@ -20,8 +22,10 @@ extension Session {
     case ask
     /// The snapshot for the export is open.
     case exportOpened(covers: Frontier, rows: UInt64)
-    /// The next batch of the export; at most `Limits.row` long.
+    /// The next batch of the export, or the end of one that went in pieces; shorter than a frame.
     case exported(batch: [UInt8], rows: UInt64, check: UInt64)
+    /// A piece of a batch that is longer than a frame; `exported` brings the end of it.
+    case exportedPart([UInt8])
     case exportDone
     /// The snapshot was held for too long: a new exchange goes on from `progress`.
     case exportPaused(progress: Frontier)

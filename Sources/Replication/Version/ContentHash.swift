@@ -20,6 +20,11 @@ package struct ContentHash: Sendable {
     sum &+= mix(column ^ mix(content))
   }
 
+  /// Adds a column that holds these bytes as a text or a blob.
+  package mutating func add(column: UInt64, _ bytes: UnsafeRawBufferPointer, isText: Bool) {
+    sum &+= mix(column ^ mix(hash64(bytes, seed: isText ? 3 : 4)))
+  }
+
   /// The hash; never 0, which stands for a deleted row.
   package var value: UInt64 { max(1, mix(sum)) }
 

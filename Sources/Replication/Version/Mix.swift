@@ -28,6 +28,11 @@ package func hash64(_ bytes: some Collection<UInt8>, seed: UInt64 = 0) -> UInt64
   return Array(bytes).withUnsafeBytes { hashWords($0, seed: seed) }
 }
 
+/// The same of bytes that lie somewhere else than in an array.
+package func hash64(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+  hashWords(bytes, seed: seed)
+}
+
 private func hashWords(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
   var hash = mix(seed ^ UInt64(bytes.count))
   var index = 0

@@ -41,6 +41,14 @@ package struct ByteWriter: Sendable {
 
   package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
 
+  package mutating func raw(_ value: UnsafeRawBufferPointer) { bytes.append(contentsOf: value) }
+
+  /// What comes before the content of a text or blob value of that many bytes.
+  package mutating func head(isText: Bool, count: Int) {
+    byte(isText ? 3 : 4)
+    uint(count)
+  }
+
   package mutating func identity(_ value: Identity) {
     word(value.high)
     word(value.low)

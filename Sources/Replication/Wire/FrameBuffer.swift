@@ -7,6 +7,9 @@ package struct FrameBuffer: Sendable {
 
   package init(limit: Int = Limits.greetingFrame) { self.limit = limit }
 
+  /// Bytes that were not taken yet.
+  package var count: Int { bytes.count - start }
+
   package mutating func append(_ more: [UInt8]) {
     bytes.removeFirst(start)
     start = 0

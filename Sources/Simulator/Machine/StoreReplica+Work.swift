@@ -21,6 +21,7 @@ extension StoreReplica {
   func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
     switch try begin(now).readExport(id, at: now) {
     case .batch(let batch): .batch(bytes: batch.bytes, rows: batch.rows, check: batch.check)
+    case .part(let bytes): .part(bytes)
     case .paused(let progress): .paused(progress: progress)
     case .done: .done
     }

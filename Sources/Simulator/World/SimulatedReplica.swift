@@ -62,6 +62,7 @@ struct OpenedSource {
 /// What reading from an export gives.
 enum SourceStep {
   case batch(bytes: [UInt8], rows: UInt64, check: UInt64)
+  case part([UInt8])
   case paused(progress: Frontier)
   case done
 }

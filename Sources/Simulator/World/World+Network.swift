@@ -76,6 +76,7 @@ extension World {
     guard let body = try? buffer.next(), let message = try? Message(frame: body) else {
       preconditionFailure("a frame that was sent cannot be read")
     }
+    feed(link, 1 - side, .heard)
     feed(link, 1 - side, .received(message))
   }
 

@@ -76,6 +76,9 @@ extension World {
       case .batch(let bytes, let rows, let check):
         world.feed(link, side, .exported(batch: bytes, rows: rows, check: check))
         if !world.links[link].sides[side].isCrowded { world.feed(link, side, .drained) }
+      case .part(let bytes):
+        world.feed(link, side, .exportedPart(bytes))
+        if !world.links[link].sides[side].isCrowded { world.feed(link, side, .drained) }
       case .paused(let progress):
         world.tell("the export of \(Words.node(node)) pauses")
         world.feed(link, side, .exportPaused(progress: progress))
@@ -88,6 +91,7 @@ extension World {
   mutating func commit(_ merge: Merge, at node: Int, _ link: Int, _ side: Int) {
     let isStillThere = links[link].sides[side].merge != nil
     links[link].sides[side].merge = nil
+    if isStillThere { feed(link, side, .heard) }
     attempt(node, link, side) { world in
       let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
       let part = merge.end == nil ? "a slice of " : ""

@@ -90,7 +90,9 @@ struct World<Replica: SimulatedReplica> {
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
     case .closeExport: closeExport(link, side)
-    case .merge(let merge): links[link].sides[side].merge = merge
+    case .merge(let merge):
+      links[link].sides[side].merge = merge
+      feed(link, side, .stoppedReading)
     case .closed(let bye, let byPeer):
       let names = links[link].nodes.map(Words.node)
       let by = byPeer ? 1 - side : side

@@ -28,6 +28,8 @@ final class Export {
   let tables: [Int64: ReplicaTable]
   var source: Source
   var last: Dot?
+  /// A row that goes in pieces, begun and not yet ended.
+  var long: LongRow?
   /// A row that was read but did not fit into the last batch.
   var waiting: Item?
   /// Tables in which a row was missing though its version is live.
@@ -74,6 +76,8 @@ package struct ExportBatch: Sendable {
 /// What reading from an export gives.
 package enum ExportStep: Sendable {
   case batch(ExportBatch)
+  /// A piece of a batch that is longer than a frame: more pieces follow, then its end as a batch.
+  case part([UInt8])
   /// The snapshot was held for too long; the next export goes on from here.
   case paused(progress: Frontier)
   case done

@@ -7,6 +7,8 @@ extension Store {
     guard let export = exports[id] else {
       throw StoreError(.sqlite, "the export is closed")
     }
+    // What was begun is ended: it holds all that it needs.
+    if let long = export.long { return readOn(long, export) }
     if export.last != nil, !export.isExhausted,
       now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
     {
@@ -33,19 +35,38 @@ extension Store {
       {
         continue
       }
-      guard let (shape, content) = try content(of: item, table, export) else { continue }
-      // A long row travels alone: it is cut into pieces.
-      let size = content.size
-      if !writer.isEmpty, writer.size + size > Limits.wholeBytes / 2 {
+      switch try found(item, table, export) {
+      case nil: break
+      case .long where !writer.isEmpty:
+        // It travels alone.
         push(back: item, export)
-        break
+        return batch(writer)
+      case .long(let row): return readOn(row, export)
+      case .row(let shape, let content):
+        if !writer.isEmpty, writer.size + content.size > Limits.wholeBytes / 2 {
+          push(back: item, export)
+          return batch(writer)
+        }
+        export.last = item.version.dot
+        writer.add(shape, item.version, content)
       }
-      export.last = item.version.dot
-      writer.add(shape, item.version, content)
     }
     guard !writer.isEmpty else { return .done }
-    return .batch(
-      ExportBatch(bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check))
+    return batch(writer)
+  }
+
+  private func batch(_ writer: RowBatchWriter) -> ExportStep {
+    .batch(ExportBatch(bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check))
+  }
+
+  private func readOn(_ row: LongRow, _ export: Export) -> ExportStep {
+    let step = row.read(pace.pieceBytes)
+    export.long = row
+    if case .batch = step {
+      export.long = nil
+      export.last = row.version.dot
+    }
+    return step
   }
 
   private func next(_ export: Export) throws -> Export.Item? {
@@ -76,16 +97,21 @@ extension Store {
     export.waiting = item
   }
 
-  /// A row as it travels: from its table, from the shelf, or its key alone; nil if its table is
-  /// not here.
-  private func content(
-    of item: Export.Item, _ table: ReplicaTable, _ export: Export
-  ) throws -> (TableShape, WireRow.Content)? {
+  /// A row as it travels.
+  private enum Found {
+    case row(TableShape, WireRow.Content)
+    case long(LongRow)
+  }
+
+  /// A row from its table, from the shelf, or its key alone; nil if its table is not here.
+  private func found(
+    _ item: Export.Item, _ table: ReplicaTable, _ export: Export
+  ) throws -> Found? {
     let key = item.key.values ?? []
     let reader = export.connection
     let shelf = Shelf(connection: reader)
     if item.version.isDeleted {
-      return (table.statements?.shape ?? keyShape(table, key), .deleted(key: key))
+      return .row(table.statements?.shape ?? keyShape(table, key), .deleted(key: key))
     }
     let shelved = try shelf.entry(table: item.table, key: item.key)
     if let shelved, shelved.why.isWhole {
@@ -93,26 +119,36 @@ extension Store {
         name: table.name, keyCount: shelved.keyCount, columns: shelved.values.map(\.name),
         collations: table.keyCollations)
       let values = shelved.values.map(\.value)
-      let isWithheld = shelved.why == .tooLarge
-      return (shape, isWithheld ? .withheld(key: values) : .values(values))
+      if shelved.why == .tooLarge { return .row(shape, .withheld(key: values)) }
+      guard WireRow.Content.values(values).size > pace.longRow else {
+        return .row(shape, .values(values))
+      }
+      return .long(LongRow(shape, item.version, nil, columns: 0, values: values))
     }
     guard let statements = table.statements else { return nil }
+    let extras = statements.unknown(in: shelved)
+    let shape = statements.shape(with: extras)
     let count = statements.shape.columns.count
-    let values = try reader.with(statements.selectByKey, key.map(\.sqlite)) {
-      (statement) throws(SQLiteError) -> [Replication.Value]? in
-      guard try statement.step() else { return nil }
-      let size = (0..<count).reduce(0) { $0 + statement.byteCount($1) }
-      return size > Limits.row ? [] : statement.travelling(count)
+    let (size, values) = try reader.with(statements.selectByKey, key.map(\.sqlite)) {
+      (statement) throws(SQLiteError) -> (Int?, [Replication.Value]) in
+      guard try statement.step() else { return (nil, []) }
+      let size = statement.size(count) + WireRow.Content.values(extras.map(\.value)).size
+      return (size, size > pace.longRow ? [] : statement.travelling(count))
     }
-    guard let values else {
+    guard let size else {
       // Somebody wrote with triggers switched off. The comparison that follows makes it a delete.
       export.suspects.insert(table.id)
-      return (statements.shape, .withheld(key: key))
+      return .row(statements.shape, .withheld(key: key))
     }
-    guard !values.isEmpty else { return (statements.shape, .withheld(key: key)) }
-    let extras = statements.unknown(in: shelved)
-    let (shape, all) = Self.travelling(statements.shape, values, extras: extras)
-    return (shape, .values(all))
+    guard size > pace.longRow else {
+      return .row(shape, .values(values + extras.map(\.value)))
+    }
+    guard size <= Limits.row else { return .row(statements.shape, .withheld(key: key)) }
+    let statement = try reader.prepare(statements.selectByKey)
+    try statement.bind(key.map(\.sqlite))
+    guard try statement.step() else { return nil }
+    return .long(
+      LongRow(shape, item.version, statement, columns: count, values: extras.map(\.value)))
   }
 
   /// The shape of a table that does not exist here: only its key is spoken of.

@@ -33,6 +33,12 @@ struct Edits {
     if let size = writer?.size, size > Limits.wholeBytes - 4_096 { writer = nil }
   }
 
+  /// One that no push can carry.
+  mutating func addLong() {
+    count += 1
+    writer = nil
+  }
+
   /// The push of all versions made, if there are any and they fit.
   func push(_ origin: Origin) -> Push? {
     guard let writer, count > 0 else { return nil }

@@ -89,12 +89,12 @@ extension Store {
     let isPhaseDone =
       switch comparison.phase {
       case .columns:
-        try compareRows(table, &comparison) { key, values in
-          try keepRest(of: values, table, key)
+        try compareRows(table, &comparison) { key, row in
+          try keepRest(of: row, table, key)
         }
       case .rows, .firstRows:
-        try compareRows(table, &comparison) { key, values in
-          try fold(table, key, values: values, madeAt: now.wall, &edits)
+        try compareRows(table, &comparison) { key, row in
+          try fold(table, key, row, madeAt: now.wall, &edits)
         }
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
       case .ended: try compareEnded(table, &comparison, &edits, at: now)
@@ -138,36 +138,45 @@ extension Store {
 
   private func compareRows(
     _ table: ReplicaTable, _ comparison: inout Comparison,
-    _ look: (Key, [Replication.Value]) throws -> Void
+    _ look: (Key, StandingRow) throws -> Void
   ) throws -> Bool {
     guard let statements = table.statements else { return true }
     var arguments = comparison.after?.values?.map(\.sqlite) ?? []
     let sql = statements.selectAfter(hasStart: !arguments.isEmpty)
     arguments.append(.integer(Int64(pace.comparedRows)))
     let count = statements.shape.columns.count
+    var isDone = true
     let rows = try connection.with(sql, arguments) { (statement) throws(SQLiteError) in
-      var rows: [[Replication.Value]] = []
-      while try statement.step() { rows.append(statement.travelling(count)) }
+      var rows: [StandingRow] = []
+      var bytes = 0
+      while try statement.step() {
+        rows.append(StandingRow(statement, statements))
+        bytes += statement.size(count)
+        if rows.count == pace.comparedRows || bytes > Limits.wholeBytes {
+          isDone = false
+          break
+        }
+      }
       return rows
     }
-    for values in rows {
-      guard let key = table.key(Array(values.prefix(statements.shape.keyCount))) else { continue }
-      try look(key, values)
+    for row in rows {
+      guard let key = table.key(row.key) else { continue }
+      try look(key, row)
       comparison.after = key
     }
-    return rows.count < pace.comparedRows
+    return isDone
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is
   /// still the same one, and an edit of the other columns does not empty them elsewhere.
-  private func keepRest(of values: [Replication.Value], _ table: ReplicaTable, _ key: Key) throws {
+  private func keepRest(of row: StandingRow, _ table: ReplicaTable, _ key: Key) throws {
     guard let statements = table.statements,
       let version = try versions.version(table: table.id, key: key), !version.isDeleted
     else { return }
     let shelved = try shelf.entry(table: table.id, key: key)
     guard shelved?.why.isWhole != true else { return }
     let extras = statements.unknown(in: shelved)
-    let rest = statements.rest(of: values, extras: extras, to: version.hash)
+    let rest = row.rest(extras: extras, to: version.hash)
     guard rest != statements.rest(in: shelved) else { return }
     if rest == 0, extras.isEmpty { return try shelf.remove(table: table.id, key: key) }
     let keyCount = statements.shape.keyCount
@@ -196,7 +205,7 @@ extension Store {
       let values = (key.values ?? []).map(\.sqlite)
       let exists = try connection.row(statements.existsByKey, values) != nil
       if !exists {
-        try fold(table, key, values: nil, madeAt: now.wall, &edits)
+        try fold(table, key, nil, madeAt: now.wall, &edits)
       }
     }
     return keys.count < pace.comparedRows

@@ -93,16 +93,16 @@ extension Store {
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    let values = try connection.with(statements.selectByKey, keyValues) {
+    let row = try connection.with(statements.selectByKey, keyValues) {
       (statement) throws(SQLiteError) in
-      try statement.step() ? statement.travelling(statements.shape.columns.count) : nil
+      try statement.step() ? StandingRow(statement, statements) : nil
     }
-    try fold(table, key, values: values, madeAt: madeAt, &edits)
+    try fold(table, key, row, madeAt: madeAt, &edits)
   }
 
   /// The same for a row that was read already; nil if it is absent.
   func fold(
-    _ table: ReplicaTable, _ key: Key, values: [Replication.Value]?, madeAt: Int64,
+    _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Int64,
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
@@ -110,7 +110,7 @@ extension Store {
     let gone = held == nil ? try lost.version(table, key) : nil
     let old = held ?? gone
     let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
-    guard let values else {
+    guard let row else {
       // A row that was lost with its table is absent without having been deleted, and so is a
       // parked one.
       guard let old = held, !old.isDeleted, shelved?.why.isWhole != true else { return }
@@ -121,8 +121,7 @@ extension Store {
       return
     }
     let extras = statements.unknown(in: shelved)
-    let hash = statements.contentHash(
-      values, extras: extras, rest: statements.rest(in: shelved))
+    let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
     if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }
@@ -131,19 +130,9 @@ extension Store {
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
     let version = make(over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, &edits)
     try keep(version, table, key, old: held)
-    let (shape, content) = Self.travelling(statements.shape, values, extras: extras)
-    edits.add(shape, version, .values(content))
-  }
-
-  /// A row with the columns that do not exist here, as it travels.
-  static func travelling(
-    _ shape: TableShape, _ values: [Replication.Value],
-    extras: [(name: String, value: Replication.Value)]
-  ) -> (TableShape, [Replication.Value]) {
-    guard !extras.isEmpty else { return (shape, values) }
-    var wider = shape
-    wider.columns += extras.map(\.name)
-    return (wider, values + extras.map(\.value))
+    guard let values = row.values else { return edits.addLong() }
+    edits.add(
+      statements.shape(with: extras), version, .values(values + extras.map(\.value)))
   }
 
   /// The next version of this replica, over the one that it replaces.

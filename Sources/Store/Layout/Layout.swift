@@ -18,6 +18,7 @@ enum Layout {
   /// - `conflict`: rows that were replaced without their author having seen it.
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
+  /// - `dropped`: hashes of columns that tables had here and have no more.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
@@ -69,6 +70,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_statement(
       id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE
     );
+    CREATE TABLE IF NOT EXISTS _flotilla_dropped(
+      name TEXT NOT NULL COLLATE NOCASE, column INTEGER NOT NULL, PRIMARY KEY(name, column)
+    ) WITHOUT ROWID;
     """
 
   /// Removes every table of Flotilla from the file.

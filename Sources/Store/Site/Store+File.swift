@@ -6,6 +6,19 @@ extension Store {
     try reporting { () throws(SQLiteError) in try connection.dataVersion() }
   }
 
+  /// Throws unless something can be written at present; changes nothing.
+  package func tryWriting() throws(StoreError) {
+    try transaction {
+      guard let path = try meta.text(.path) else { return }
+      try meta.set(.path, .string(path))
+    }
+  }
+
+  /// How long a call waits for another program's lock from now on, in ms.
+  package func setPatience(_ milliseconds: Int = Store.busyTimeout) {
+    connection.setBusyTimeout(milliseconds: milliseconds)
+  }
+
   /// Puts the file back into WAL mode if a program has taken it out; true if it had.
   package func ensureWAL() throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in

@@ -9,7 +9,18 @@ extension Store {
     try Self.remove(from: connection, journalMode: mode)
   }
 
-  /// The same for a file whose set-up cannot be read any more.
+  /// Throws unless the file can be written now; changes nothing.
+  package static func tryWriting(
+    path: String, patience milliseconds: Int = busyTimeout
+  ) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      let connection = try Connection(path: path)
+      connection.setBusyTimeout(milliseconds: milliseconds)
+      try connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+    }
+  }
+
+  /// Takes Flotilla out of a file whose set-up cannot be read any more.
   package static func remove(path: String) throws(StoreError) {
     let connection = try connect(path)
     // Gives back the room of the log, if there is any.

@@ -91,6 +91,13 @@ struct RowStatements {
     return entry.values.filter { column(named: $0.name, at: nil) == nil }
   }
 
+  /// How a row travels with values whose columns do not exist here.
+  func shape(with extras: [(name: String, value: Replication.Value)]) -> TableShape {
+    var wider = shape
+    wider.columns += extras.map(\.name)
+    return wider
+  }
+
   /// Which of the columns that do not exist here count in a content hash.
   ///
   /// Only where a column is declared is its default known; but the author's hash tells. To keep
@@ -163,26 +170,19 @@ struct RowStatements {
     }
   }
 
-  /// The hash of a row, given in the order of the shape, and of columns unknown here.
-  func contentHash(
-    _ values: [Replication.Value], extras: [(name: String, value: Replication.Value)] = [],
-    rest: UInt64 = 0
-  ) -> UInt64 {
-    var hash = sum(values.enumerated().map { ($0, $1) }, extras)
-    hash.add(rest: rest)
-    return hash.value
+  /// What counts of a row, given in the order of the shape.
+  func sum(_ values: [Replication.Value]) -> ContentHash {
+    sum(values.enumerated().map { ($0, $1) }, [])
   }
 
-  /// What is missing to give `hash`, beside a row and the columns unknown here.
-  func rest(
-    of values: [Replication.Value], extras: [(name: String, value: Replication.Value)],
-    to hash: UInt64
-  ) -> UInt64 {
-    sum(values.enumerated().map { ($0, $1) }, extras).rest(to: hash)
-  }
+  /// The hash of a row, given in the order of the shape.
+  func contentHash(_ values: [Replication.Value]) -> UInt64 { sum(values).value }
 }
 
 extension Statement {
+  /// About how many bytes the first `count` columns take as they travel.
+  func size(_ count: Int) -> Int { (0..<count).reduce(0) { $0 + byteCount($1) + 9 } }
+
   /// The values of the first `count` columns as they travel.
   func travelling(_ count: Int) -> [Replication.Value] {
     (0..<count).map { Replication.Value(value($0)) }

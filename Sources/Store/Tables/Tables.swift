@@ -119,7 +119,28 @@ final class Tables {
     }
     try connection.run(
       "UPDATE _flotilla_key SET columns = ? WHERE name = ?", [.blob(bytes), .string(table.name)])
-    return !Set(before).isSubset(of: columns)
+    let gone = Set(before).subtracting(columns)
+    for column in gone {
+      try connection.run(
+        "INSERT OR IGNORE INTO _flotilla_dropped(name, column) VALUES (?, ?)",
+        [.string(table.name), .integer(Int64(bitPattern: column))])
+    }
+    for column in columns {
+      try connection.run(
+        "DELETE FROM _flotilla_dropped WHERE name = ? AND column = ?",
+        [.string(table.name), .integer(Int64(bitPattern: column))])
+    }
+    return !gone.isEmpty
+  }
+
+  /// The hashes of columns that a table had here and has no more.
+  func dropped(_ name: String) throws(SQLiteError) -> Set<UInt64> {
+    let exists = try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_dropped'")
+    guard exists != nil else { return [] }
+    let rows = try connection.rows(
+      "SELECT column FROM _flotilla_dropped WHERE name = ?", [.string(name)])
+    return Set(rows.compactMap { $0[0].integer.map(UInt64.init(bitPattern:)) })
   }
 
   private func rememberedCollations() throws(SQLiteError) -> [String: [KeyCollation]] {

@@ -119,6 +119,9 @@ extension Cable {
       case .batch(let batch):
         try feed(.exported(batch: batch.bytes, rows: batch.rows, check: batch.check))
         try feed(.drained)
+      case .part(let bytes):
+        try feed(.exportedPart(bytes))
+        try feed(.drained)
       case .paused(let progress): try feed(.exportPaused(progress: progress))
       case .done: try feed(.exportDone)
       }

@@ -46,22 +46,19 @@ import Testing
     #expect(it.hear(.have(have)).last == .openExport(scope))
   }
 
-  @Test func `a batch longer than a frame goes in pieces`() throws {
+  @Test func `a batch longer than a frame goes piece by piece, as there is room`() {
     var it = Conversation.known(holding: Frontier([Self.own: 1]))
     it.feed(.exportOpened(covers: Frontier([Self.own: 1]), rows: 1))
-    var random = Seeded(1)
-    let batch = random.bytes(2 * Limits.frame + 5)
-    let sent = it.feed(.exported(batch: batch, rows: 1, check: 0)).sent
-    var joined: [UInt8] = []
-    for (index, message) in sent.enumerated() {
-      #expect(message.frame.count <= Limits.frame + 4)
-      switch message {
-      case .part(UInt64(index + 1), let bytes) where index < sent.count - 1: joined += bytes
-      case .rows(UInt64(index + 1), let bytes) where index == sent.count - 1: joined += bytes
-      default: Issue.record("message \(index) is out of place")
-      }
+    for piece in 0..<3 as Range<UInt8> {
+      let number = UInt64(piece) + 1
+      #expect(it.feed(.exportedPart([piece])) == [.send(.part(number: number, [piece]))])
+      #expect(it.feed(.drained) == [.readExport])
+      #expect(it.feed(.drained).isEmpty)
     }
-    #expect(joined == batch && sent.count == 3)
+    #expect(it.feed(.exported(batch: [3], rows: 1, check: 7)) == [.send(.rows(number: 4, [3]))])
+    #expect(it.feed(.drained) == [.readExport])
+    let done = it.feed(.exportDone)
+    #expect(done.sent.count == 1 && done.contains(.exchanged(sent: true, rows: 1)))
   }
 
   @Test func `fresh edits are pushed at once, one after the other`() {

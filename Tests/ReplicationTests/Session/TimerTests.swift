@@ -39,12 +39,30 @@ import Testing
     #expect(it.session.state == .open)
   }
 
-  @Test func `silence means nothing while a merge keeps us from reading`() {
+  @Test func `a merge that takes long is no silence while the peer is heard`() {
     var it = Conversation.known()
     _ = it.hear(ReceivingTests.full, batches: [[1]], rows: 1)
-    #expect(it.wait(60_000).bye == nil)
+    for _ in 0..<10 {
+      #expect(!it.wait(3_000).sent.isEmpty)
+      it.feed(.heard)
+    }
+    #expect(it.session.isMerging && it.session.state == .open)
+    it.wait(9_999)
+    #expect(it.session.state == .open)
+    #expect(it.wait(1).bye == .silent)
+  }
+
+  @Test func `silence means nothing while nothing is read`() {
+    var it = Conversation.known()
+    _ = it.hear(ReceivingTests.full, batches: [[1]], rows: 1)
+    it.feed(.stoppedReading)
+    for _ in 0..<20 { #expect(!it.wait(3_000).sent.isEmpty) }
     #expect(it.session.deadline > it.now.uptime)
+    // What arrived before, and is looked at now, does not show that the link is alive.
     it.feed(.merged(MergeResult(rows: 1, check: 0)))
+    it.feed(.received(.ping(clock: 0)))
+    #expect(it.wait(60_000).bye == nil)
+    it.feed(.heard)
     it.wait(9_999)
     #expect(it.session.state == .open)
     #expect(it.wait(1).bye == .silent)
@@ -93,7 +111,7 @@ import Testing
       .exportPaused(progress: held), .received(ReceivingTests.begin),
       .received(ReceivingTests.rows(1)),
       .received(ReceivingTests.end), .merged(MergeResult(rows: 1, check: 1)), .heard, .drained,
-      .crowded,
+      .stoppedReading, .exportedPart([1]), .crowded,
       .received(.buckets(Buckets(frontierHash: held.hash, digest: Samples.digest))), .tick,
       .received(.bye(Bye(.stopping, ""))),
     ]

@@ -55,6 +55,7 @@ struct Conversation {
       default: break
       }
     }
+    feed(.heard)
     guard case .begin(var begin) = message else { return feed(.received(message)) }
     begin.number = frames
     return feed(.received(.begin(begin)))

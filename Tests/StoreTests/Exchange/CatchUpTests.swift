@@ -96,6 +96,7 @@ import Testing
       var isPaused = false
       reading: while true {
         switch try r[0].store.readExport(opened.id, at: r[0].now) {
+        case .part: continue
         case .batch(let batch): batches.append(batch)
         case .paused(let reached):
           progress.join(reached)

@@ -49,6 +49,54 @@ import Testing
     #expect(try r[2].value("SELECT c || n FROM note WHERE id = 'b'") == .string("new0"))
   }
 
+  @Test func `what was kept for a dropped column can be let go without a new version`() throws {
+    let r = try replicas()
+    try r[1].write("ALTER TABLE note DROP COLUMN c")
+    try r[1].foldAll()
+    try r[0].write("UPDATE note SET c = 'kept' WHERE id = 'a'; ALTER TABLE note ADD COLUMN z")
+    try r[0].write("UPDATE note SET z = 'late' WHERE id = 'b'")
+    try r[1].pull(from: r[0])
+    // What came as "c" is known by its name, "z" may still come, of "c" in row b only the share.
+    #expect(
+      try r[1].store.keptColumns() == [
+        KeptColumns(table: "note", fate: .notHereYet, columns: ["z"], rows: 1),
+        KeptColumns(table: "note", fate: .dropped, columns: ["c"], rows: 2),
+      ])
+    let before = r[1].store.position
+    #expect(try r[1].store.letGoOfDropped() == 2)
+    #expect(try r[1].store.letGoOfDropped() == 0)
+    #expect(
+      try r[1].store.keptColumns() == [
+        KeptColumns(table: "note", fate: .notHereYet, columns: ["z"], rows: 1),
+        KeptColumns(table: "note", fate: .letGo, columns: [], rows: 1),
+      ])
+    try r[1].store.repair()
+    try r[1].foldAll()
+    #expect(r[1].store.position.frontier == before.frontier)
+    #expect(r[1].store.position.digest == before.digest)
+    try r[1].write("UPDATE note SET n = 7; ALTER TABLE note ADD COLUMN z")
+    try r[0].pull(from: r[1])
+    #expect(
+      try r[0].prepareRows("SELECT id || n || coalesce(c, '-') || coalesce(z, '-') FROM note")
+        .sorted() == ["a7kept-", "b7ylate", "c7--"])
+    try r[1].foldAll()
+    #expect(try r[1].value("SELECT z FROM note WHERE id = 'b'") == .string("late"))
+  }
+
+  @Test func `a column that comes back is not dropped any more`() throws {
+    let r = try replicas()
+    try r[1].write("ALTER TABLE note DROP COLUMN c")
+    try r[1].foldAll()
+    try r[0].write("UPDATE note SET c = 'new'")
+    try r[1].pull(from: r[0])
+    #expect(try r[1].store.keptColumns().map(\.fate) == [.dropped])
+    try r[1].write("ALTER TABLE note ADD COLUMN c")
+    try r[1].foldAll()
+    #expect(try r[1].store.keptColumns() == [])
+    #expect(try r[1].value("SELECT group_concat(c) FROM note") == .string("new,new,new"))
+    #expect(try r[1].store.letGoOfDropped() == 0)
+  }
+
   @Test func `a column that all drop costs nothing, and who comes later gets the rows`() throws {
     let r = try replicas()
     let frontier = r[0].store.position.frontier

@@ -47,6 +47,7 @@ import Testing
     var rows = 0
     while true {
       switch try replica.store.readExport(opened.id, at: replica.now) {
+      case .part: continue
       case .batch(let batch): rows += Int(batch.rows)
       case .paused(let progress): return (rows, progress)
       case .done: return (rows, nil)

@@ -63,9 +63,13 @@ private func expectLasting(_ store: Store, _ sandbox: Sandbox) throws {
   demand(again.position.frontier == store.position.frontier, "another frontier")
   demand(again.position.digest == store.position.digest, "another digest")
   let opened = try again.openExport(.above(Frontier()), at: Sandbox.now)
+  var parts: [UInt8] = []
   reading: while true {
     switch try again.readExport(opened.id, at: Sandbox.now) {
-    case .batch(let batch): _ = try RowBatch(bytes: batch.bytes)
+    case .part(let bytes): parts += bytes
+    case .batch(let batch):
+      _ = try RowBatch(bytes: parts + batch.bytes)
+      parts = []
     case .done, .paused: break reading
     }
   }

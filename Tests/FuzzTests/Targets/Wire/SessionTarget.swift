@@ -47,6 +47,7 @@ struct SessionDriver {
   /// What the peer says; a shell reads no further while it merges.
   mutating func hear(_ message: Message) {
     if session.isMerging { feed(.merged(MergeResult(rows: 1, check: 1))) }
+    feed(.heard)
     feed(.received(message))
   }
 
@@ -78,7 +79,7 @@ struct SessionDriver {
   /// Whatever happened, nothing has grown without bound, and time goes on.
   func check() {
     let (incoming, outgoing) = (session.incoming, session.outgoing)
-    demand(incoming.pieces.count <= Limits.row + Limits.frame, "pieces")
+    demand(incoming.pieceBytes <= Limits.row + Limits.frame, "pieces")
     demand(incoming.stagedBytes <= Limits.wholeBytes, "\(incoming.stagedBytes) staged")
     demand(incoming.staged.count <= Limits.wholeRows, "\(incoming.staged.count) staged")
     for frontier in [outgoing.peerFrontier, outgoing.confirmed, outgoing.resume, session.merged] {

@@ -1,0 +1,69 @@
+import Replication
+import SQLite
+
+/// A row as it stands in its table: what counts of it, and its values unless they are long.
+///
+/// Of a long row, which no push could carry, only the sum of its content is taken, where SQLite
+/// holds it: a fold needs no second copy of it.
+struct StandingRow {
+  let key: [Replication.Value]
+  /// Every column; nil for a long row.
+  let values: [Replication.Value]?
+  let content: ContentHash
+
+  /// The row on which a statement stands that gives every column of the shape.
+  init(_ statement: Statement, _ statements: RowStatements) {
+    let count = statements.shape.columns.count
+    key = statement.travelling(statements.shape.keyCount)
+    if statement.size(count) < Limits.wholeBytes / 2 {
+      let all = statement.travelling(count)
+      values = all
+      content = statements.sum(all)
+      return
+    }
+    values = nil
+    var sum = ContentHash()
+    for column in 0..<count {
+      let preset = statements.defaults[column]
+      let length = statement.byteCount(column)
+      guard let isText = statement.isText(column), preset?.byteCount != length else {
+        let value = Replication.Value(statement.value(column))
+        if value != preset { sum.add(column: statements.columnHashes[column], value) }
+        continue
+      }
+      statement.withBytes(column) {
+        sum.add(column: statements.columnHashes[column], $0, isText: isText)
+      }
+    }
+    content = sum
+  }
+
+  /// The hash of the row with columns that are unknown here.
+  func hash(
+    extras: [(name: String, value: Replication.Value)], rest: UInt64
+  ) -> UInt64 {
+    var sum = content
+    for (name, value) in extras { sum.add(column: ContentHash.column(name), value) }
+    sum.add(rest: rest)
+    return sum.value
+  }
+
+  /// What is missing to give `hash`, beside the row and the columns unknown here.
+  func rest(
+    extras: [(name: String, value: Replication.Value)], to hash: UInt64
+  ) -> UInt64 {
+    var sum = content
+    for (name, value) in extras { sum.add(column: ContentHash.column(name), value) }
+    return sum.rest(to: hash)
+  }
+}
+
+extension Replication.Value {
+  /// The length of a text or blob, else nil.
+  fileprivate var byteCount: Int? {
+    switch self {
+    case .text(let bytes), .blob(let bytes): bytes.count
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Replication
+import SQLite
+
+/// Values that rows of one table have for columns that are not here, by what became of the columns.
+package struct KeptColumns: Sendable, Equatable {
+  package enum Fate: Sendable, Equatable {
+    /// This replica never had such columns.
+    case notHereYet
+    /// It had them: they were dropped or renamed here.
+    case dropped
+    /// The values are not known here, or were let go: only their share of the hash is kept.
+    case letGo
+  }
+
+  package var table: String
+  package var fate: Fate
+  /// In the order of their names; empty once they are let go.
+  package var columns: [String]
+  package var rows: Int
+}
+
+extension Store {
+  /// What is kept beside rows that stand in their tables.
+  package func keptColumns() throws(StoreError) -> [KeptColumns] {
+    var kept: [KeptColumns] = []
+    for table in tables.tracked {
+      guard let statements = table.statements else { continue }
+      let dropped = try reporting { () throws(SQLiteError) in try tables.dropped(table.name) }
+      var found: [(fate: KeptColumns.Fate, columns: Set<String>, rows: Int)] = [
+        (.notHereYet, [], 0), (.dropped, [], 0), (.letGo, [], 0),
+      ]
+      try reporting { () throws(SQLiteError) in
+        try eachKept(table) { (_, entry) throws(SQLiteError) in
+          let names = statements.unknown(in: entry).map(\.name)
+          let isDropped = { dropped.contains(ContentHash.column($0)) }
+          let parts = [
+            names.filter { !isDropped($0) }, names.filter(isDropped),
+          ]
+          for (index, part) in parts.enumerated() where !part.isEmpty {
+            found[index].columns.formUnion(part)
+            found[index].rows += 1
+          }
+          if names.isEmpty { found[2].rows += 1 }
+        }
+      }
+      for (fate, columns, rows) in found where rows > 0 {
+        kept.append(
+          KeptColumns(table: table.name, fate: fate, columns: columns.sorted(), rows: rows))
+      }
+    }
+    return kept
+  }
+
+  /// Lets go of values for columns that were dropped here; gives the number of rows.
+  ///
+  /// Their share of the content hash stays, so the rows keep their versions, and an edit here still
+  /// leaves the columns as they are where they exist.
+  package func letGoOfDropped() throws(StoreError) -> Int {
+    try transaction {
+      var rows = 0
+      for table in tables.tracked {
+        guard let statements = table.statements else { continue }
+        let dropped = try tables.dropped(table.name)
+        guard !dropped.isEmpty else { continue }
+        var lighter: [(Key, Shelf.Entry)] = []
+        try eachKept(table) { (key, entry) throws(SQLiteError) in
+          var entry = entry
+          entry.values = statements.unknown(in: entry)
+          let gone = entry.values.filter { dropped.contains(ContentHash.column($0.name)) }
+          guard !gone.isEmpty else { return }
+          entry.values.removeAll { dropped.contains(ContentHash.column($0.name)) }
+          var share = ContentHash()
+          for (name, value) in gone { share.add(column: ContentHash.column(name), value) }
+          entry.rest &+= ContentHash().rest(to: share.value)
+          lighter.append((key, entry))
+        }
+        for (key, entry) in lighter { try shelf.put(entry, table: table.id, key: key) }
+        rows += lighter.count
+      }
+      return rows
+    }
+  }
+
+  private func eachKept(
+    _ table: ReplicaTable, _ body: (Key, Shelf.Entry) throws(SQLiteError) -> Void
+  ) throws(SQLiteError) {
+    try connection.with(
+      "SELECT key, row FROM _flotilla_shelf WHERE tbl = ? AND why = 'columns'",
+      [.integer(table.id)]
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        guard let entry = Shelf.decode(statement.bytes(1), .columns) else { continue }
+        try body(Key(bytes: statement.bytes(0)), entry)
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Flotilla
+@testable import Store
+
+/// What keeps a node from its file, step by step.
+@Suite struct FileTroubleTests {
+  static let full = FlotillaError(.diskFull, "full", remedy: "Make room.")
+  static let locked = FlotillaError(.locked, "locked")
+  static let denied = FlotillaError(.readOnly, "denied")
+
+  private func at(_ uptime: Int64) -> Instant { Instant(uptime: uptime, wall: 1_000 + uptime) }
+
+  @Test func `is told once, tried again ever more slowly, and over when it works`() throws {
+    var it = FileTrouble()
+    #expect(it.receive(.worked, at: at(0)) == nil)
+    #expect(!it.rests(at: at(0)))
+    #expect(it.receive(.failed(Self.full), at: at(0)) == "full. Make room.")
+    var (now, pauses): (Int64, [Int64]) = (0, [])
+    for _ in 0..<7 {
+      let next = try #require(it.current?.nextTry)
+      pauses.append(next - now)
+      #expect(it.rests(at: at(next - 1)) && !it.rests(at: at(next)))
+      // Several that fail in one pause are one try.
+      #expect(it.receive(.failed(Self.full), at: at(next - 1)) == nil)
+      #expect(it.receive(.failed(Self.full), at: at(next)) == nil)
+      now = next
+    }
+    #expect(pauses == [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000])
+    #expect(it.current?.since == 1_000 && it.current?.kind == .diskFull)
+    #expect(it.receive(.worked, at: at(now)) == "the file can be written again")
+    #expect(it.current == nil)
+    #expect(it.receive(.worked, at: at(now)) == nil)
+  }
+
+  @Test func `of another kind is told, too`() {
+    var it = FileTrouble()
+    #expect(it.receive(.failed(Self.locked), at: at(0)) == "locked")
+    #expect(it.receive(.failed(Self.full), at: at(9_000)) != nil)
+    #expect(it.current?.kind == .diskFull && it.current?.since == 10_000)
+  }
+
+  @Test func `with the permissions lasts until they allow it again`() {
+    var it = FileTrouble()
+    #expect(it.receive(.denied(Self.denied), at: at(0)) == "denied")
+    #expect(it.receive(.denied(Self.denied), at: at(2_000)) == nil)
+    // What is open may still be written, and what fails meanwhile fails because of it.
+    #expect(it.receive(.worked, at: at(3_000)) == nil)
+    #expect(it.receive(.failed(Self.full), at: at(3_000)) == nil)
+    #expect(it.current?.kind == .readOnly)
+    #expect(it.receive(.allowed, at: at(4_000)) != nil)
+    #expect(it.current == nil)
+    _ = it.receive(.failed(Self.full), at: at(5_000))
+    #expect(it.receive(.allowed, at: at(6_000)) == nil)
+    #expect(it.current?.kind == .diskFull)
+  }
+
+  @Test(arguments: [5, 6, 8, 10, 13, 14, 10 | 4 << 8])
+  func `is what the file is to blame for`(_ code: Int32) {
+    #expect(SQLiteError(code: code, message: "").isOfFile)
+  }
+
+  @Test(arguments: [1, 11, 19, 20, 26])
+  func `is not what the rows or the statement are to blame for`(_ code: Int32) {
+    #expect(!SQLiteError(code: code, message: "").isOfFile)
+  }
+
+  @Test func `waiting for the write lock lets others look at the file`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let actor = try StoreActor(path: a.path)
+      try a.write("INSERT INTO item VALUES ('x', '1')")
+      let other = try Connection(path: a.path)
+      try other.execute("BEGIN IMMEDIATE")
+      let fold = Task { try await actor.fold().0.versions }
+      for _ in 0..<3 {
+        #expect(
+          try await actor.run { (store) throws(StoreError) in try store.figures() }.unfolded == 1)
+      }
+      try other.execute("COMMIT")
+      #expect(try await fold.value == 1)
+      await actor.close()
+    }
+  }
+
+  @Test func `names the program that has the write lock`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let other = try Connection(path: a.path)
+      try other.execute("BEGIN IMMEDIATE")
+      // This process itself is no other program.
+      #expect(LockHolder(writing: a.path) == nil)
+      #expect(throws: StoreError.self) { try Store.tryWriting(path: a.path, patience: 1) }
+      try other.execute("COMMIT")
+      try Store.tryWriting(path: a.path, patience: 1)
+    }
+  }
+}
