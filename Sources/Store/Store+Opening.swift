@@ -9,6 +9,8 @@ extension Store {
     package var node: Identity
     package var nodeName: String
     package var origin: Origin
+    /// From which the origin follows.
+    package var life: UInt64
     /// The public key of the site's root; none in a site without keys.
     package var rootKey: [UInt8]
     /// What was signed about the members, as it is stored.
@@ -16,13 +18,14 @@ extension Store {
 
     package init(
       site: Identity, siteName: String, node: Identity, nodeName: String, origin: Origin,
-      rootKey: [UInt8] = [], statements: [SignedStatement] = []
+      life: UInt64 = 0, rootKey: [UInt8] = [], statements: [SignedStatement] = []
     ) {
       self.site = site
       self.siteName = siteName
       self.node = node
       self.nodeName = nodeName
       self.origin = origin
+      self.life = life
       self.rootKey = rootKey
       self.statements = statements
     }
@@ -101,6 +104,7 @@ extension Store {
     try meta.set(.siteName, .string(who.siteName))
     try meta.set(.node, .string(who.node.description))
     try meta.set(.nodeName, .string(who.nodeName))
+    try meta.set(.life, .integer(Int64(bitPattern: who.life)))
     try meta.set(.rootKey, .blob(who.rootKey))
     try insert(who.statements, on: connection)
     try meta.set(.journalMode, .string(journalMode))

@@ -37,6 +37,8 @@ package final class Store {
   package let node: Identity
   package let nodeName: String
   package internal(set) var own: Origin
+  /// What this replica may do; edits that it may not make are put back.
+  package internal(set) var rights = Rights.all
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -81,6 +83,9 @@ package final class Store {
     }
     self.own = own
     self.schemaVersion = -1
+    if let bytes = try reporting({ () throws(SQLiteError) in try meta.blob(.rights) }) {
+      self.rights = Rights(bytes: bytes)
+    }
     guard inspects else { return }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.

@@ -35,6 +35,10 @@ extension Node {
       }
     case .members:
       return await controlReply { () async throws(FlotillaError) in members() }
+    case .grant(let node, let table, let right):
+      return await controlReply { () async throws(FlotillaError) in
+        try await grant(node, table: table, right: right)
+      }
     case .revoke(let node):
       return await controlReply { () async throws(FlotillaError) in try await revoke(node) }
     case .importSiteKey(let seed):
@@ -87,8 +91,9 @@ extension Node {
     try await foldNow()
     let own = position.own
     let mine = position.frontier[own]
-    let held = peers.values.map { $0.holds[own] }.max()
-    let rows = held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0
+    // What a leaf holds it passes on to nobody.
+    let held = peers.values.filter { self.rights(of: $0.node).isWhole }.map { $0.holds[own] }.max()
+    let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
     return UnsentReport(rows: rows, site: identity.siteName, node: identity.name)
   }
 

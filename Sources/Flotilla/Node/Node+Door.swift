@@ -57,14 +57,22 @@ extension Node {
     guard !isStopping else { return link.close() }
     let session = PeerSession(
       id: id, link: link, dialled: dialled, store: store, owner: self,
-      configuration: Session.Configuration(
-        hello: hello, position: position, relayDelay: .random(in: 60...200),
-        shown: shown(by: link)))
+      configuration: configuration(link, hello))
     sessions[id] = session
     sessionTasks[id] = Task {
       await session.run()
       self.sessionTasks[id] = nil
     }
+  }
+
+  private func configuration(_ link: TLSChannel, _ hello: Hello) -> Session.Configuration {
+    let shown = shown(by: link)
+    var configuration = Session.Configuration(
+      hello: hello, position: position, relayDelay: .random(in: 60...200), shown: shown)
+    configuration.notary = .openSSL
+    configuration.ownRights = rights
+    if case .member(let node) = shown { configuration.peerRights = rights(of: node) }
+    return configuration
   }
 
   private func shown(by link: TLSChannel) -> Session.Shown {
@@ -91,6 +99,6 @@ extension Node {
     return Hello(
       version: Session.versions.upperBound, purpose: .member, site: identity.site,
       node: identity.node, name: identity.name, run: run, clock: Uptime.wall,
-      port: listener?.port ?? 0, schema: schema, statements: roster.hash)
+      port: listener?.port ?? 0, schema: schema, statements: roster.hash, life: life)
   }
 }

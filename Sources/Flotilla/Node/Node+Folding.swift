@@ -98,6 +98,7 @@ extension Node {
       if let push = result.push { await session.feed(.folded(push)) }
       await session.feed(.advanced(position))
     }
+    await askForRows()
   }
 
   /// A session has merged rows from its peer: the others hear of it.

@@ -85,6 +85,7 @@ extension Node {
       case .left: if peers[entry.node]?.session == nil { await forget(entry.node) }
       }
     }
+    await followRights()
     if !isStopping, let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {
@@ -161,7 +162,7 @@ extension Node {
           last_seen: (isConnected ? Uptime.wall : peer?.seen).map(Self.text),
           admitted_by: roll.entries[entry.admittedBy]?.name ?? "site key",
           words: entry.words.isEmpty ? nil : entry.words,
-          rights: entry.rights.mapValues(\.name), is_this_node: isSelf)
+          rights: entry.tables.mapValues(\.name), is_this_node: isSelf)
       })
   }
 

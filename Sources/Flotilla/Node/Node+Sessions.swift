@@ -62,6 +62,7 @@ extension Node {
       await perform(mesh.receive(.heard(node: hello.node, address: address), at: .now))
     }
     await compareMembers(session, hello)
+    if rights(of: hello.node).isWhole { await askForRows(session) }
     await tellMembers(session)
     waitingToPull.append(session)
     await pullNext()

@@ -38,8 +38,11 @@ extension Node {
   }
 
   private func report(_ peer: PeerRecord) -> PeerReport {
-    let lacks = position.frontier.distance(above: peer.holds)
-    let ahead = peer.holds.distance(above: position.frontier)
+    // A leaf sends only what it may write, so what else it counts is not waited for.
+    let theirs = rights(of: peer.node)
+    let ours = rights.writes ? position.frontier : position.frontier.without(position.own)
+    let lacks = ours.distance(above: peer.holds)
+    let ahead = theirs.isWhole ? peer.holds.distance(above: position.frontier) : 0
     let state: PeerReport.State
     if peer.isRevoked {
       state = .revoked

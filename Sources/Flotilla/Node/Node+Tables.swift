@@ -8,6 +8,7 @@ extension Node {
     _ selection: TableSelection, rule: String?
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
+    try requireWhole("choose tables")
     let path = path
     var report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
@@ -27,6 +28,7 @@ extension Node {
   }
 
   func untrack(_ names: [String]) async throws(FlotillaError) -> TrackReport {
+    try requireWhole("choose tables")
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store).untrack(names)
@@ -38,6 +40,7 @@ extension Node {
 
   func rule(table: String?, rule: String?) async throws(FlotillaError) -> RuleReport {
     try Self.check(rule: rule)
+    if rule != nil { try requireWhole("set rules") }
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store).rule(table: table, rule: rule)

@@ -22,6 +22,11 @@ actor Node {
   let roster: Roster
   let door: Door
   var invitations = InvitationBook()
+  /// From which the origin follows, as others can check.
+  let life: UInt64
+  /// What this node may do, and what everybody was seen to be allowed.
+  var rights = Rights.all
+  var rightsSeen: [Identity: Rights] = [:]
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void
@@ -124,6 +129,9 @@ actor Node {
     self.position = position
     self.firstCopy = copy
     self.mesh = Mesh(node: identity.node)
+    self.life = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.life() }
+    }
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     self.keys = keys

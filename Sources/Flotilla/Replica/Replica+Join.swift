@@ -17,6 +17,7 @@ extension Replica {
     try refuseReplica()
     let start = Uptime.now
     let keys = NodeKeys()
+    let life = UInt64.random(in: 0 ... .max)
     let name = try Self.checkedName(node ?? Self.machineName)
     let isNew = try prepare()
     let paired: Pairing.Result
@@ -37,7 +38,8 @@ extension Replica {
       warnings = try create(
         Store.Identities(
           site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,
-          nodeName: paired.admit.nodeName, origin: RandomNumbers.origin(),
+          nodeName: paired.admit.nodeName, origin: Origin.of(keys.identity, life: life, .openSSL),
+          life: life,
           rootKey: paired.admit.rootKey, statements: paired.admit.statements), keys,
         creating: paired.objects, copying: copy)
     } catch {

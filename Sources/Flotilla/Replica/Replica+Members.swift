@@ -20,6 +20,18 @@ extension Replica {
     }
   }
 
+  /// Says what a member may do with a table: `read`, `write` or `none`.
+  public func grant(
+    _ node: String, table: String, right: String
+  ) async throws(FlotillaError) -> GrantReport {
+    try await perform(.grant(node: node, table: table, right: right), mode: .brief) {
+      opened async throws(FlotillaError) in
+      let report = try await opened.grant(node, table: table, right: right)
+      await opened.untilConnected(within: .seconds(2))
+      return report
+    }
+  }
+
   /// Writes the site key into a new file, for its owner alone.
   public func exportSiteKey(to file: String) async throws(FlotillaError) {
     try await check()

@@ -19,10 +19,12 @@ extension Replica {
     let isNew = try prepare()
     let root = SigningKey()
     let keys = NodeKeys(site: root)
+    let life = UInt64.random(in: 0 ... .max)
     let membership = Membership.founded(by: keys, root: root, name: name)
     let identities = Store.Identities(
       site: membership.site, siteName: siteName, node: keys.identity, nodeName: name,
-      origin: RandomNumbers.origin(), rootKey: root.publicKey, statements: membership.all)
+      origin: Origin.of(keys.identity, life: life, .openSSL), life: life, rootKey: root.publicKey,
+      statements: membership.all)
     do {
       try create(identities, keys)
       let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in

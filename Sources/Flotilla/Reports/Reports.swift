@@ -67,6 +67,15 @@ public struct MembersReport: Codable, Sendable, Equatable {
   public var members: [Member]
 }
 
+/// What a member may do with a table now; a leaf passes nothing on. JSON:
+/// `{node, table, right, is_leaf}`.
+public struct GrantReport: Codable, Sendable, Equatable {
+  public var node: String
+  public var table: String
+  public var right: String
+  public var is_leaf: Bool
+}
+
 /// Who was shut out, and which connected nodes were told at once. JSON: `{node,id,told:[…]}`.
 public struct RevokeReport: Codable, Sendable, Equatable {
   public var node: String

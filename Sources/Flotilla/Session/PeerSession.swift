@@ -181,6 +181,7 @@ actor PeerSession {
 
   private func openExport(_ scope: Session.ExportScope) async {
     guard !isClosed else { return }
+    let filter = machine.exportFilter
     do {
       // A backlog is folded in slices that leave the applications their share of the lock.
       let (opened, position) = try await persisting { () async throws(StoreError) in
@@ -188,7 +189,7 @@ actor PeerSession {
           await owner?.folded(fold, position)
         }
         return try await store.patiently { (store) throws(StoreError) in
-          (try store.openExport(scope, at: .now), store.position)
+          (try store.openExport(scope, filter: filter, at: .now), store.position)
         }
       }
       export = opened.id

@@ -29,6 +29,13 @@ extension Merge {
     var (rows, check) = (rowsBefore, checkBefore)
     for bytes in batches {
       let batch = try RowBatch(bytes: bytes)
+      if let licence,
+        let row = batch.rows.first(where: {
+          !licence.allows($0.version.dot, in: batch.tables[$0.table].name)
+        })
+      {
+        throw WireError(.notAllowed, "a row of \(batch.tables[row.table].name)")
+      }
       rows &+= UInt64(batch.rows.count)
       check &+= batch.check
       decoded.append(batch)

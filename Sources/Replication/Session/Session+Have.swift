@@ -53,7 +53,9 @@ extension Session {
   private mutating func considerRepair(
     _ have: Have, _ directives: inout [Directive], _ now: Instant
   ) {
-    guard have.frontierHash == position.frontier.hash,
+    // Who may not read everything has another digest, and is none the worse.
+    guard configuration.peerRights.readsAll, configuration.ownRights.readsAll,
+      have.frontierHash == position.frontier.hash,
       have.rootDigest != position.digest.root
     else { return }
     compare(with: have.rootDigest, &directives, now)
@@ -82,6 +84,7 @@ extension Session {
     let differing = position.digest.differing(from: buckets.digest)
     guard !differing.isEmpty else { return }
     compare(with: buckets.digest.root, &directives, now)
+    guard configuration.ownRights.isWhole else { return }
     outgoing.repair = differing
     openRepair(&directives)
   }

@@ -50,6 +50,11 @@ extension Session {
     guard incoming.phase == .idle else {
       return fail(Bye(.badMessage, "Begin inside an exchange"), &directives)
     }
+    guard licence?.allows(begin.kind) ?? true else {
+      let name = peer?.name ?? "the peer"
+      return fail(
+        Bye(.notAllowed, "\(name) sends what it may not: it is no whole member"), &directives)
+    }
     let coming: Frontier =
       switch begin.kind {
       case .full(let covers): covers
@@ -118,10 +123,11 @@ extension Session {
     _ begin: Begin, end: End?, _ directives: inout [Directive]
   ) {
     guard let peer else { preconditionFailure("rows before Hello in state \(state)") }
-    let merge = Merge(
+    var merge = Merge(
       sender: peer.node, kind: begin.kind, batches: incoming.staged,
       rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
       movesFrontier: end != nil && !incoming.isPause && begin.kind != .repair)
+    merge.licence = licence
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true

@@ -30,6 +30,8 @@ extension Session {
     var offered = Frontier()
     /// Something that was lost here has come again, and was not offered yet.
     var hasRegained = false
+    /// Rows that the peer has asked for, to be sent when nothing else is.
+    var wanted: Set<RowName> = []
     /// Buckets that the peer lacks something of, to be sent when nothing else is.
     var repair: [Int] = []
     /// Whether the first exchange of this session was sent, or there was nothing to send.
@@ -80,7 +82,8 @@ extension Session {
   /// that the receiver moves to would hide what has superseded them elsewhere.
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded,
-      push.batch.count <= Limits.piece, outgoing.peerFrontier[push.origin] == push.from
+      configuration.peerRights.readsAll, push.batch.count <= Limits.piece,
+      outgoing.peerFrontier[push.origin] == push.from
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
     send(.begin(Begin(kind, rows: push.rows, number: order.sent)), &directives, now)
@@ -99,7 +102,10 @@ extension Session {
       timers.relayDue = nil
       return
     }
-    let lacking = position.frontier.beyond(outgoing.peerFrontier.joined(outgoing.offered))
+    var lacking = position.frontier.beyond(outgoing.peerFrontier.joined(outgoing.offered))
+    if !configuration.ownRights.isWhole {
+      lacking = configuration.ownRights.writes ? lacking.only(position.own) : Frontier()
+    }
     if lacking.isEmpty, !outgoing.isAsked {
       timers.relayDue = nil
       outgoing.hasSent = true
@@ -137,7 +143,7 @@ extension Session {
     let kind: Begin.Kind =
       switch outgoing.scope {
       case .above, .unsent: .full(covers: covers)
-      case .buckets, .bucket: .repair
+      case .buckets, .bucket, .rows: .repair
       }
     outgoing.check = nextCheck(kind)
     send(.begin(Begin(kind, rows: rows, number: order.sent)), &directives, now)
@@ -196,9 +202,10 @@ extension Session {
       outgoing.told.join(covers)
       // To send again what does not count would send it for ever.
       if !covers.covers(outgoing.offering) { outgoing.offered.join(outgoing.offering) }
-    case .buckets, .bucket: break
+    case .buckets, .bucket, .rows: break
     }
     considerExport(&directives, now)
+    openWanted(&directives)
     openRepair(&directives)
   }
 
@@ -229,7 +236,7 @@ extension Session {
       }
     case .bucket(let bucket, let sent) where !sent.covers(progress):
       open(.bucket(bucket, above: sent.joined(progress)), &directives)
-    case .bucket:
+    case .bucket, .rows:
       // Nothing of it counts as sent: the next comparison finds what is still amiss.
       considerExport(&directives, now)
       openRepair(&directives)

@@ -11,6 +11,10 @@ package struct Session: Sendable {
     package var relayDelay: Int64
     /// Who the handshake has shown the peer to be; nil in a world without keys.
     package var shown: Shown?
+    /// What this node may do, and what the peer may.
+    package var ownRights = Rights.all
+    package var peerRights = Rights.all
+    package var notary: Notary?
 
     package init(hello: Hello, position: Position, relayDelay: Int64, shown: Shown? = nil) {
       self.hello = hello
@@ -96,6 +100,7 @@ package struct Session: Sendable {
     case .advanced(let position): advance(to: position, &directives, now)
     case .folded(let push): self.push(push, &directives, now)
     case .introduce(let members): send(.members(members), &directives, now)
+    case .want(let names): want(names, &directives, now)
     case .tell(let statements): tell(statements, &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
@@ -159,6 +164,9 @@ package struct Session: Sendable {
     case .members(let members): directives.append(.members(members))
     case .statements(let statements): directives.append(.statements(statements))
     case .buckets(let buckets): hear(buckets, &directives, now)
+    case .want(let names):
+      if outgoing.wanted.count < 16 * Limits.wantedRows { outgoing.wanted.formUnion(names) }
+      openWanted(&directives)
     default: fail(Bye(.badMessage, "a message out of place"), &directives)
     }
   }

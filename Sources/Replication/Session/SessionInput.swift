@@ -18,6 +18,8 @@ extension Session {
     case tell([SignedStatement])
     /// The node lets this session ask for what it lacks; `resume` is the remembered progress.
     case mayPull(resume: Frontier)
+    /// Rows that should be as the site has them, and are not here.
+    case want([RowName])
     /// A person wants an exchange now.
     case ask
     /// The snapshot for the export is open.
@@ -79,6 +81,8 @@ extension Session {
     /// before by a replica that could not give everything.
     case unsent(above: Frontier, holds: Frontier)
     case buckets([Int])
+    /// These rows, as they stand.
+    case rows([RowName])
     /// The rest of a bucket, of which what lies below was sent before a pause.
     case bucket(Int, above: Frontier)
   }
@@ -97,6 +101,8 @@ package struct Merge: Sendable, Equatable {
   package var end: End?
   /// Whether the frontier moves, in the same commit; never at a pause.
   package var movesFrontier: Bool
+  /// What the sender may send, if that is not everything.
+  package var licence: LeafLicence?
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

@@ -94,7 +94,7 @@ extension Membership {
         roll.entries[node]?.name = name
         roll.entries[node]?.words = words
       case .grant(let node, let table, let right):
-        roll.entries[node]?.rights[table.foldedForNames] = right
+        roll.entries[node]?.tables[table.foldedForNames] = right
       default: break
       }
     }

@@ -17,22 +17,17 @@ package struct Roll: Sendable, Equatable {
     package var since: Int64
     package var name = ""
     package var words = ""
-    package var rights: [String: Right] = [:]
+    /// What differs from what the role says, by table.
+    package var tables: [String: Right] = [:]
     package var ending: Ending?
 
     package var isMember: Bool { ending == nil }
 
-    /// What it may do with a table, whose name may be written in any case of ASCII letters.
-    package func right(to table: String) -> Right {
-      let general: Right = role == .reader ? .read : .write
-      return rights[table.foldedForNames] ?? general
+    /// An admin may do everything.
+    package var rights: Rights {
+      role == .admin
+        ? .all : Rights(general: role == .reader ? .read : .write, tables: tables)
     }
-
-    /// Whether it may read and write everything, so that what it passes on of others may be
-    /// believed and its frontier tells what it holds.
-    package var isWhole: Bool { role > .reader && rights.values.allSatisfy { $0 == .write } }
-    /// Whether every table may be sent to it.
-    package var readsAll: Bool { rights.values.allSatisfy { $0 >= .read } }
   }
 
   package internal(set) var entries: [Identity: Entry] = [:]

@@ -41,6 +41,16 @@ package struct Frontier: Sendable, Equatable {
     return entries.count + more <= Limits.frontierEntries
   }
 
+  /// All entries but that of one origin.
+  package func without(_ origin: Origin) -> Frontier {
+    Frontier(entries.filter { $0.key != origin })
+  }
+
+  /// The entry of one origin alone.
+  package func only(_ origin: Origin) -> Frontier {
+    self[origin] == 0 ? Frontier() : Frontier([origin: self[origin]])
+  }
+
   /// The entries of this frontier that `other` does not reach.
   package func beyond(_ other: Frontier) -> Frontier {
     Frontier(entries.filter { $0.value > other[$0.key] })

@@ -29,6 +29,7 @@ extension Message {
     case .buckets: self = .buckets(try Buckets(from: &reader))
     case .join:
       self = .join(try Join(from: &reader))
+    case .want: self = .want(try RowName.list(from: &reader))
     case .offer: self = .offer(try Offer(from: &reader))
     case .admit: self = .admit(try Admit(from: &reader))
     case .schema: self = .schema(try SchemaObject(from: &reader))
@@ -63,6 +64,7 @@ extension Hello {
     self.port = port
     self.schema = try reader.word("Hello")
     self.statements = try reader.word("Hello")
+    self.life = try reader.word("Hello")
   }
 }
 
@@ -128,6 +130,18 @@ extension Join {
     self.name = try reader.text("Join")
     self.key = try reader.raw("Join", count: SiteStatement.keyLength)
     self.proof = try reader.raw("Join", count: SignedStatement.signatureLength)
+  }
+}
+
+extension RowName {
+  static func list(from reader: inout ByteReader) throws(WireError) -> [RowName] {
+    var names: [RowName] = []
+    for _ in 0..<(try reader.count("Want", limit: Limits.wantedRows)) {
+      let table = try reader.text("Want")
+      names.append(
+        RowName(table: table, key: try reader.blob("Want", limit: Limits.wantedKey)))
+    }
+    return names
   }
 }
 

@@ -17,6 +17,7 @@ enum MessageType: UInt8 {
   case pause = 15
   case statements = 16
   case offer = 17
+  case want = 18
 }
 
 extension Message {
@@ -84,6 +85,13 @@ extension Message {
       body.word(buckets.frontierHash)
       for bucket in buckets.digest.buckets { body.word(bucket) }
       return .buckets
+    case .want(let names):
+      body.uint(names.count)
+      for name in names {
+        body.text(name.table)
+        body.blob(name.key)
+      }
+      return .want
     case .offer(let offer):
       body.text(offer.siteName)
       body.uint(offer.rows)
@@ -129,6 +137,7 @@ extension Hello {
     body.uint(UInt64(port))
     body.word(schema)
     body.word(statements)
+    body.word(life)
   }
 }
 

@@ -3,6 +3,8 @@ package enum Message: Sendable, Equatable {
   case hello(Hello)
   case have(Have)
   case begin(Begin)
+  /// Asks for the rows of these names as they stand.
+  case want([RowName])
   /// A batch of rows (see `RowBatch`), or the last piece of one; `number` counts the frames of
   /// exchanges that the sender has sent before.
   case rows(number: UInt64, [UInt8])
@@ -47,10 +49,13 @@ package struct Hello: Sendable, Equatable {
   package var schema: UInt64
   /// Hash of the signed statements that the sender knows.
   package var statements: UInt64
+  /// From which the sender's origin follows.
+  package var life: UInt64
 
   package init(
     version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,
-    clock: Int64, port: UInt16, schema: UInt64, statements: UInt64 = 0
+    clock: Int64, port: UInt16, schema: UInt64, statements: UInt64 = 0,
+    life: UInt64 = 0
   ) {
     self.version = version
     self.purpose = purpose
@@ -62,6 +67,7 @@ package struct Hello: Sendable, Equatable {
     self.port = port
     self.schema = schema
     self.statements = statements
+    self.life = life
   }
 }
 

@@ -5,6 +5,8 @@ package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
     case tooLong
     case malformed
     case unknownType
+    /// The sender may not send it.
+    case notAllowed
   }
 
   package let code: Code
@@ -20,6 +22,7 @@ package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
     case .truncated: "\(what) ends too early"
     case .tooLong: "\(what) is too long"
     case .malformed: "\(what) is malformed"
+    case .notAllowed: "\(what) may not come from there"
     case .unknownType: "unknown message type \(what)"
     }
   }

@@ -21,6 +21,7 @@ extension MemoryReplica {
       case .above(let frontier), .unsent(let frontier, _): !frontier.covers(version.dot)
       case .buckets(let buckets):
         buckets.contains(Digest.bucket(table: Self.table, key: Self.encoded[row]))
+      case .rows(let names): names.contains { $0.key == Self.encoded[row].bytes }
       case .bucket(let bucket, let frontier):
         bucket == Digest.bucket(table: Self.table, key: Self.encoded[row])
           && !frontier.covers(version.dot)

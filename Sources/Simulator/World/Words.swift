@@ -19,6 +19,7 @@ enum Words {
     case .above(let frontier): "above \(Words.frontier(frontier))"
     case .unsent(let frontier, _): "not yet sent, above \(self.frontier(frontier))"
     case .buckets(let buckets): "of buckets \(buckets)"
+    case .rows(let names): "of \(names.count) rows by name"
     case .bucket(let bucket, _): "of the rest of bucket \(bucket)"
     }
   }

@@ -30,6 +30,7 @@ extension Store {
         guard incoming.dot == old.dot else { return }
         // It came with an exchange that was cut, before the frontier could cover it; now it may.
         touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
+        if try putBack(row, table, key, &application) { return }
         return try complete(row, table, key, &application)
       }
     }
@@ -37,6 +38,7 @@ extension Store {
     if let gone, gone.rank > incoming.rank { return }
     try log(old, replacedBy: incoming, table, key, at: now)
     try keep(incoming, table, key, old: old)
+    try forgetPutBack(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {
       return try shelve(row, table, key, why: .table, &application)

@@ -36,6 +36,10 @@ final class Export {
   var suspects: Set<Int64> = []
   /// Only rows of these digest buckets, if set.
   let buckets: Set<Int>?
+  /// What the peer may not read, or this node may not send, is left out; as a leaf it sends only
+  /// what it wrote under `own`.
+  var filter = ExportFilter.none
+  var own = Origin(rawValue: 0)
 
   init(
     connection: Connection, covers: Frontier, frontier: Frontier, rows: UInt64, openedAt: Int64,
@@ -49,6 +53,12 @@ final class Export {
     self.openedAt = openedAt
     self.source = source
     self.buckets = buckets
+  }
+
+  /// Whether a row of this table goes out.
+  func passes(_ item: Item, of table: String) -> Bool {
+    filter.isOpen
+      || filter.passes(table) && (filter.sender.isWhole || item.version.dot.origin == own)
   }
 
   /// True once the last row was read.

@@ -16,7 +16,7 @@ extension Store {
   /// The write lock is held while the journal is seen to be empty and the snapshot is opened on
   /// another connection: an edit in between would travel under the dot of what it replaced.
   package func openExport(
-    _ scope: Session.ExportScope, at now: Instant
+    _ scope: Session.ExportScope, filter: ExportFilter = .none, at now: Instant
   ) throws(StoreError) -> OpenedExport {
     while try fold(at: now).hasMore {}
     let reader = try openReader()
@@ -34,13 +34,15 @@ extension Store {
     }
     // What was folded just now is visible only after the commit: try once more.
     if folded.versions > 0 || isRenewed {
-      var opened = try openExport(scope, at: now)
+      var opened = try openExport(scope, filter: filter, at: now)
       if opened.fold.versions == 0 { opened.fold = folded }
       return opened
     }
     let export = try reporting { () throws(SQLiteError) in
-      try makeExport(scope, reader, at: now)
+      try makeExport(scope, filter, reader, at: now)
     }
+    export.filter = filter
+    export.own = own
     let id = nextExport
     nextExport += 1
     exports[id] = export
@@ -72,11 +74,13 @@ extension Store {
   }
 
   private func makeExport(
-    _ scope: Session.ExportScope, _ reader: Connection, at now: Instant
+    _ scope: Session.ExportScope, _ filter: ExportFilter, _ reader: Connection,
+    at now: Instant
   ) throws(SQLiteError) -> Export {
     switch scope {
-    case .above(let held): try rows(above: held, for: held, reader, at: now)
-    case .unsent(let sent, let held): try rows(above: sent, for: held, reader, at: now)
+    case .above(let held): try rows(above: held, for: held, filter, reader, at: now)
+    case .unsent(let sent, let held): try rows(above: sent, for: held, filter, reader, at: now)
+    case .rows(let names): try export(names, reader, at: now)
     case .buckets(let buckets):
       try scan(reader, above: Frontier(), origins.frontier, buckets: Set(buckets), at: now)
     case .bucket(let bucket, let sent):
@@ -85,9 +89,12 @@ extension Store {
   }
 
   private func rows(
-    above sent: Frontier, for held: Frontier, _ reader: Connection, at now: Instant
+    above sent: Frontier, for held: Frontier, _ filter: ExportFilter, _ reader: Connection,
+    at now: Instant
   ) throws(SQLiteError) -> Export {
-    let covers = try lost.covers(origins.frontier, for: held)
+    let given = try lost.covers(origins.frontier, for: held)
+    // A leaf may hold less than its frontier says, and is believed about its own edits alone.
+    let covers = filter.sender.isWhole ? given : given.only(own)
     guard let recent = recent.above(sent) else {
       return try scan(reader, above: sent, covers, buckets: nil, at: now)
     }
@@ -95,6 +102,23 @@ extension Store {
       connection: reader, covers: covers, frontier: origins.frontier, rows: UInt64(recent.count),
       openedAt: now.uptime, tables: tables.byID,
       source: .list(try items(recent), next: 0), buckets: nil)
+  }
+
+  /// The rows of these names; what is not known here is left out.
+  private func export(
+    _ names: [RowName], _ reader: Connection, at now: Instant
+  ) throws(SQLiteError) -> Export {
+    var items: [Export.Item] = []
+    for name in names {
+      guard let table = tables.table(name.table) else { continue }
+      let key = Key(bytes: name.key)
+      guard let version = try versions.version(table: table.id, key: key) else { continue }
+      items.append(Export.Item(table: table.id, key: key, version: version))
+    }
+    return Export(
+      connection: reader, covers: origins.frontier, frontier: origins.frontier,
+      rows: UInt64(items.count), openedAt: now.uptime, tables: tables.byID,
+      source: .list(items, next: 0), buckets: nil)
   }
 
   /// Those of the recent rows that are still current; the others were replaced by later ones.

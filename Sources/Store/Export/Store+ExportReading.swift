@@ -29,7 +29,9 @@ extension Store {
     var writer = RowBatchWriter()
     while writer.size < pace.batchBytes, writer.rowCount < pace.batchRows {
       guard let item = try next(export) else { break }
-      guard let table = export.tables[item.table] else { continue }
+      guard let table = export.tables[item.table], export.passes(item, of: table.name) else {
+        continue
+      }
       if let buckets = export.buckets,
         !buckets.contains(Digest.bucket(table: table.seed, key: item.key))
       {

@@ -106,6 +106,7 @@ extension Store {
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
+    guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt) }
     let held = try versions.version(table: table.id, key: key)
     let gone = held == nil ? try lost.version(table, key) : nil
     let old = held ?? gone

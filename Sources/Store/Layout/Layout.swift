@@ -22,6 +22,7 @@ enum Layout {
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
+  /// - `putback`: rows that were edited without the right to, and are asked for again.
   /// - `statement`: what was signed about the members of the site.
   static let statements = """
     CREATE TABLE _flotilla_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
@@ -70,6 +71,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_statement(
       id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE
     );
+    CREATE TABLE IF NOT EXISTS _flotilla_putback(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
+    ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_dropped(
       name TEXT NOT NULL COLLATE NOCASE, column INTEGER NOT NULL, PRIMARY KEY(name, column)
     ) WITHOUT ROWID;

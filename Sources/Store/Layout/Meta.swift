@@ -9,6 +9,10 @@ struct Meta {
     case siteName
     case node
     case nodeName
+    /// From which the origin follows: random, one for each life of a replica.
+    case life
+    /// What this replica was allowed when it last ran.
+    case rights
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.

@@ -44,6 +44,13 @@ final class Origins {
 
   func origin(of number: Int64) -> Origin? { origins[number] }
 
+  /// Counts nothing of others as held any more, in the open transaction: all is fetched anew.
+  func forgetOthers(but own: Origin) throws(SQLiteError) {
+    guard let number = numbers[own] else { return }
+    try connection.run("UPDATE _flotilla_origin SET seq = 0 WHERE id <> ?", [.integer(number)])
+    frontier = frontier.only(own)
+  }
+
   /// Raises the frontier, in memory and in the open transaction.
   func raise(to other: Frontier) throws(SQLiteError) {
     for (origin, seq) in other.beyond(frontier).sorted {

@@ -1,0 +1,103 @@
+import Replication
+import Store
+
+/// What this node and others may do with the tables of the site.
+extension Node {
+  /// Who is no member has no right.
+  func rights(of node: Identity) -> Rights {
+    roster.roll.member(node)?.rights ?? Rights(general: .none)
+  }
+
+  /// Sees to it that the store and every session go by the rights of today.
+  func followRights() async {
+    let own = rights(of: identity.node)
+    if own != rights {
+      rights = own
+      await allow(own)
+      for session in sessions.values { await close(session, "the rights of this node") }
+    }
+    for (id, session) in sessions {
+      guard let node = mesh.node(of: id), rightsSeen[node] != rights(of: node) else { continue }
+      if rightsSeen[node] != nil { await close(session, "the rights of this member") }
+    }
+    rightsSeen = Dictionary(
+      uniqueKeysWithValues: roster.roll.everybody.map { ($0.node, rights(of: $0.node)) })
+  }
+
+  /// A session keeps the rights with which it began; the next one has the new ones.
+  private func close(_ session: PeerSession, _ what: String) async {
+    await session.feed(.close(Bye(.other, "\(what) have changed")))
+  }
+
+  private func allow(_ rights: Rights) async {
+    let delivered = deliveredSeq
+    do {
+      let position = try await store.run { (store) throws(StoreError) in
+        try store.allow(rights, delivered: delivered, at: .now)
+        return store.position
+      }
+      self.position = position
+    } catch {
+      log("could not follow the rights of this node: \(error.message)")
+    }
+  }
+
+  /// How much of what was written here some node holds that may pass it on.
+  var deliveredSeq: UInt64 {
+    peers.values.filter { rights(of: $0.node).isWhole }.map { $0.holds[position.own] }.max() ?? 0
+  }
+
+  /// Asks for rows that were edited here without the right to.
+  func askForRows(_ session: PeerSession? = nil) async {
+    guard !rights.isWhole else { return }
+    let able =
+      session
+      ?? peers.values.first { $0.session != nil && rights(of: $0.node).isWhole }?
+      .session
+    guard let able else { return }
+    do {
+      let names = try await store.run { (store) throws(StoreError) in try store.wantedRows() }
+      if !names.isEmpty { await able.feed(.want(names)) }
+    } catch {
+      log("could not look for rows to be put back: \(error.message)")
+    }
+  }
+
+  /// Throws unless this node may change what holds for the whole site.
+  func requireWhole(_ what: String) throws(FlotillaError) {
+    guard !rights.isWhole else { return }
+    throw FlotillaError(
+      .notAllowed, "\(identity.name) may not \(what): it may not write every table of the site",
+      remedy: "Do it on a node that may: flotilla members \(shellWord(path))")
+  }
+
+  /// Says what a member may do with a table.
+  func grant(
+    _ name: String, table: String, right: String
+  ) async throws(FlotillaError) -> GrantReport {
+    let entry = try member(named: name)
+    guard let right = Right(right) else {
+      throw FlotillaError(.usage, "\(right) is no right: read, write or none")
+    }
+    guard entry.isMember else {
+      throw FlotillaError(.usage, "\(name) is no member any more")
+    }
+    guard entry.role != .admin else {
+      throw FlotillaError(
+        .usage, "\(entry.name) is an admin, who may do everything",
+        remedy: "Grant rights to readers and writers.")
+    }
+    let tracked = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.figures().tables.map(\.name) }
+    }
+    guard let known = tracked.first(where: { $0.foldedForNames == table.foldedForNames }) else {
+      throw FlotillaError(
+        .table, "\(table) is no table of the site",
+        remedy: "Tables are: \(tracked.joined(separator: ", "))")
+    }
+    try await say(.grant(node: entry.node, table: known, right: right))
+    return GrantReport(
+      node: entry.name, table: known, right: right.name,
+      is_leaf: !rights(of: entry.node).isWhole)
+  }
+}

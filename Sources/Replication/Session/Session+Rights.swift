@@ -1,0 +1,36 @@
+/// What a node may send and read decides what a session says and takes.
+extension Session {
+  /// What the peer may send, if that is not everything; known from its Hello on.
+  var licence: LeafLicence? {
+    guard !configuration.peerRights.isWhole, let peer else { return nil }
+    let origin = configuration.notary.map { Origin.of(peer.node, life: peer.life, $0) }
+    // Nobody writes as 0: without a notary nothing can be taken.
+    return LeafLicence(origin: origin ?? Origin(rawValue: 0), rights: configuration.peerRights)
+  }
+
+  /// What an export to the peer leaves out.
+  package var exportFilter: ExportFilter {
+    ExportFilter(reader: configuration.peerRights, sender: configuration.ownRights)
+  }
+
+  /// Asks for rows by name, as many in a message as may be; a leaf has nothing to give.
+  mutating func want(
+    _ names: [RowName], _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard configuration.peerRights.isWhole else { return }
+    let fitting = names.filter { $0.key.count <= Limits.wantedKey }
+    for start in stride(from: 0, to: fitting.count, by: Limits.wantedRows) {
+      let end = min(start + Limits.wantedRows, fitting.count)
+      send(.want(Array(fitting[start..<end])), &directives, now)
+    }
+  }
+
+  /// Opens the export of the rows that the peer has asked for, once nothing else is being sent.
+  mutating func openWanted(_ directives: inout [Directive]) {
+    guard configuration.ownRights.isWhole else { return outgoing.wanted = [] }
+    guard outgoing.phase == .idle, !outgoing.wanted.isEmpty else { return }
+    let names = outgoing.wanted.sorted { ($0.table, $0.key.count) < ($1.table, $1.key.count) }
+    open(.rows(Array(names.prefix(Limits.wantedRows))), &directives)
+    outgoing.wanted = Set(names.dropFirst(Limits.wantedRows).prefix(16 * Limits.wantedRows))
+  }
+}
