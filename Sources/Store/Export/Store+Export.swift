@@ -87,7 +87,13 @@ extension Store {
   private func rows(
     above sent: Frontier, for held: Frontier, _ reader: Connection, at now: Instant
   ) throws(SQLiteError) -> Export {
-    let covers = try lost.covers(origins.frontier, for: held)
+    var entries = try lost.covers(origins.frontier, for: held).entries
+    // Of an origin of which the peer holds less than it was sent, something could not be given: it
+    // may be here again, but this export does not hold it.
+    for (origin, seq) in sent.entries where seq > held[origin] {
+      entries[origin] = min(entries[origin] ?? 0, held[origin])
+    }
+    let covers = Frontier(entries)
     guard let recent = recent.above(sent) else {
       return try scan(reader, above: sent, covers, buckets: nil, at: now)
     }
