@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash fuzz demo bench simulate nightly mutate install clean help
+.PHONY: setup build test check crash fuzz demo bench chaos simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -23,6 +23,12 @@ crash: setup ## kill processes at 6,000 calls, or repeat one: make crash POINT=â
 	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5000) \
 	  --commands $(or $(COMMANDS),1000)) $(if $(SEED),--seed $(SEED))
 
+chaos: setup ## a LAN of five nodes under kills, cuts and wrong clocks, some times for minutes
+	$(SWIFT) build --build-tests --disable-xctest
+	@for run in $$(seq $(or $(CHAOS_RUNS),5)); do \
+	  FLOTILLA_CHAOS_SECONDS=$(or $(CHAOS_SECONDS),300) SWIFT_BACKTRACE=enable=no \
+	  $(SWIFT) test --skip-build --disable-xctest --filter ChaosTests || exit 1; done
+
 fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
 	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
 
@@ -41,11 +47,12 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
 
-nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills
+nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	$(SWIFT) build -c release --product FlotillaSimulator
 	@$(SIMULATOR) laws --seeds 500 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
+	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py

@@ -27,5 +27,10 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "a node that dropped a table with an edit that it had told nobody stays behind"),
     KeptSeed(
       depth: .full, seed: 3_195, found: "two nodes added the same columns in different orders"),
+    KeptSeed(
+      depth: .full, seed: 31_148,
+      found: "a renamed table came back while an export was opened that took its rows for sent"),
+    KeptSeed(
+      depth: .full, seed: 32_153, found: "a table was renamed with edits that were not folded"),
   ]
 }

@@ -200,8 +200,10 @@ extension Session {
       outgoing.resume = Frontier()
       outgoing.peerFrontier.join(covers)
       outgoing.told.join(covers)
-      // To send again what does not count would send it for ever.
-      if !covers.covers(outgoing.offering) { outgoing.offered.join(outgoing.offering) }
+      // To send again what does not count would send it for ever, while something is lost.
+      if position.lost > 0, !covers.covers(outgoing.offering) {
+        outgoing.offered.join(outgoing.offering)
+      }
     case .buckets, .bucket, .rows: break
     }
     considerExport(&directives, now)

@@ -15,6 +15,9 @@ struct Witness {
   private var pending: [RowNumber: Edit] = [:]
   /// Rows that the application has changed since the last check.
   private var touched: Set<RowNumber> = []
+  /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
+  /// again and folded.
+  private var away: Set<RowNumber> = []
   private var lastRead: [RowNumber: Observation.Content] = [:]
 
   /// What the replica shows at first.
@@ -50,6 +53,7 @@ struct Witness {
 
   /// A table was taken away with these rows: whether they come again is not for this node to say.
   mutating func removed(_ rows: Set<RowNumber>) {
+    away.formUnion(rows)
     for row in rows { (pending[row], seen.rows[row], lastRead[row]) = (nil, nil, nil) }
   }
 
@@ -59,7 +63,7 @@ struct Witness {
     _ now: Observation, own: Origin, isFolded: Bool, at node: String, wall: Int64,
     _ history: inout History
   ) {
-    let waiting = isFolded ? [] : touched.union(pending.keys)
+    let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
     AnytimeForward.check(seen, now, &history, at: node)
     for (row, version) in now.versions
     where version.dot.origin == own && seen.versions[row] != version && history[version.dot] == nil
@@ -67,13 +71,15 @@ struct Witness {
       history.add(
         History.Made(
           row: row, version: version, content: now.rows[row]?.common,
-          isSeen: !waiting.contains(row)))
+          // A table that is away under another name shows nothing.
+          isSeen: !waiting.contains(row) && (version.isDeleted || now.rows[row] != nil)))
     }
     AnytimeContent.check(seen, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node)
     touched = []
     lastRead = now.rows
     if isFolded {
+      away.subtract(now.rows.keys)
       FinallyKept.check(
         pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,
         &history, at: node)

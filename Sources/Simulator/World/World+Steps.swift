@@ -92,6 +92,8 @@ extension World {
     let isStillThere = links[link].sides[side].merge != nil
     links[link].sides[side].merge = nil
     if isStillThere { feed(link, side, .heard) }
+    // Edits of our own that are folded with a slice, as its commit is another than at End.
+    if merge.end == nil, !isCalm, random.chance(250) { write(node) }
     attempt(node, link, side) { world in
       let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
       let part = merge.end == nil ? "a slice of " : ""
@@ -106,7 +108,7 @@ extension World {
         }
       }
       // A slice need not be on disk yet, so this is when a power cut takes most.
-      if merge.end == nil, world.happens(.powerCut) {
+      if merge.end == nil, (0..<3).contains(where: { _ in world.happens(.powerCut) }) {
         world.tell("\(Words.node(node)) loses power after a slice")
         world.cutPower(node)
       }

@@ -92,8 +92,14 @@ extension Store {
     above sent: Frontier, for held: Frontier, _ filter: ExportFilter, _ reader: Connection,
     at now: Instant
   ) throws(SQLiteError) -> Export {
-    let given = try lost.covers(origins.frontier, for: held)
+    var entries = try lost.covers(origins.frontier, for: held).entries
+    // Of an origin of which the peer holds less than it was sent, something could not be given: it
+    // may be here again, but this export does not hold it.
+    for (origin, seq) in sent.entries where seq > held[origin] {
+      entries[origin] = min(entries[origin] ?? 0, held[origin])
+    }
     // A leaf may hold less than its frontier says, and is believed about its own edits alone.
+    let given = Frontier(entries)
     let covers = filter.sender.isWhole ? given : given.only(own)
     guard let recent = recent.above(sent) else {
       return try scan(reader, above: sent, covers, buckets: nil, at: now)

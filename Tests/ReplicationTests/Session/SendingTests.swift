@@ -183,6 +183,7 @@ import Testing
     let held = Frontier([Self.own: 9])
     let covered = Frontier([Self.own: 4])
     var it = Conversation.known(holding: held)
+    #expect(it.advance(held, lost: 2).isEmpty)
     it.feed(.exportOpened(covers: covered, rows: 9))
     it.feed(.exported(batch: [1], rows: 2, check: 3))
     let progress = Frontier([Self.own: 6])
