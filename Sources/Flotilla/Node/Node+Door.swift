@@ -65,6 +65,11 @@ extension Node {
     }
   }
 
+  /// A peer may tell only after the handshake that it does not let us in.
+  func noteRefusal(_ error: NetworkError) {
+    if error.code == .refusedByPeer(.revoked) { isShutOut = true }
+  }
+
   private func configuration(_ link: TLSChannel, _ hello: Hello) -> Session.Configuration {
     let shown = shown(by: link)
     var configuration = Session.Configuration(
@@ -87,6 +92,7 @@ extension Node {
   ) async {
     channel.close()
     guard !isStopping else { return }
+    noteRefusal(error)
     if let dialled {
       await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }

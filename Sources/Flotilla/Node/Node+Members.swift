@@ -70,6 +70,8 @@ extension Node {
 
   /// Members that were admitted are waited for, who is none any more is shut out.
   func followRoll() async {
+    // Who leaves has nothing to do but to say so.
+    guard !isStopping else { return }
     let roll = roster.roll
     for entry in roll.everybody where entry.node != identity.node {
       switch entry.ending {
@@ -86,7 +88,7 @@ extension Node {
       }
     }
     await followRights()
-    if !isStopping, let own = roll.entries[identity.node], !own.isMember {
+    if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {
         await session.feed(.close(Bye(.revoked, "\(identity.name) is no member any more")))

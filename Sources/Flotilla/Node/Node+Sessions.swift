@@ -81,7 +81,10 @@ extension Node {
     while pulling == nil, !waitingToPull.isEmpty {
       let session = waitingToPull.removeFirst()
       guard sessions[session.id] != nil, let peer = peer(of: session) else { continue }
-      if !peer.hasSpoken || !position.frontier.covers(peer.holds) {
+      // A leaf gives little of what it holds, and nobody waits for it.
+      if rights(of: peer.node).isWhole,
+        !peer.hasSpoken || !position.frontier.covers(peer.holds)
+      {
         pulling = (session.id, Uptime.now)
       }
       let progress =
@@ -143,7 +146,9 @@ extension Node {
       if bye.code != .duplicate {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
-      if bye.code == .leaving, byPeer { await forget(peer.node) }
+      if bye.code == .leaving && byPeer || roster.roll.hasLeft(peer.node) {
+        await forget(peer.node)
+      }
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {

@@ -72,6 +72,8 @@ actor Node {
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }
+  /// A member has refused this node as one that was revoked.
+  var isShutOut = false
   /// Why connections that never were a member's ended, by their other end: told once.
   var lastReasons: [String: String] = [:]
   var wantsStop = false

@@ -59,6 +59,13 @@ struct KeyFolder: Sendable {
     }
   }
 
+  /// Takes what others may do with the keys from them.
+  func repairModes() {
+    chmod(String(folder.dropLast("/keys".count)), 0o700)
+    chmod(folder, 0o700)
+    for path in [nodePath, sitePath, invitationsPath] { chmod(path, 0o600) }
+  }
+
   /// What is stored about invitations; nothing if there are none.
   func invitations() throws(FlotillaError) -> Data? {
     try read(invitationsPath).map { Data($0.utf8) }

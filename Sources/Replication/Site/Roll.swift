@@ -38,6 +38,10 @@ package struct Roll: Sendable, Equatable {
     entries[node].flatMap { $0.isMember ? $0 : nil }
   }
 
+  package func hasLeft(_ node: Identity) -> Bool {
+    if case .left? = entries[node]?.ending { true } else { false }
+  }
+
   package var members: [Entry] {
     entries.values.filter(\.isMember).sorted { $0.node < $1.node }
   }
