@@ -8,13 +8,13 @@ extension Replica {
   /// Checks file, schema, permissions, Avahi, port, clocks and peers; each finding with a remedy.
   public func doctor(repair: Bool) async throws(FlotillaError) -> DoctorReport {
     var examination = Examination(path: path)
+    if repair { KeyFolder(sidecar).closeToOthers() }
     do {
       _ = try OpeningCheck(path: path, sidecar: sidecar).check()
     } catch {
       examination.add("file", .error, error.message, error.remedy)
       return examination.report
     }
-    if repair { chmod(sidecar.folder, 0o700) }
     examination.checkPermissions(sidecar)
     try examination.checkInside(sidecar, repair: repair)
     await examination.checkDiscovery()
