@@ -1,16 +1,18 @@
 """Speaks TLS as the node of a database: its key, and a certificate with its credential.
 
-member.py DB [PORT] [ALPN]    prints how a handshake as that node ends: `open`, or the reason of TLS
-                              without PORT writes the certificate and prints its path
+member.py PORT DB [--key FILE] [--alpn NAME]…
+
+Prints how a handshake as that node ends: `open`, or the reason that TLS gives. With --key the
+credential of that node is shown with another key.
 """
 
+import argparse
 import hashlib
 import os
 import socket
 import sqlite3
 import ssl
 import subprocess
-import sys
 import tempfile
 
 CREDENTIAL = "2.25.134817263905415572810963348208146720391"
@@ -29,15 +31,16 @@ def openssl(*words):
 
 
 def certify(key, credential, path):
-    """Writes a certificate of a key that carries a credential; none if that is empty."""
-    words = ["-addext", CREDENTIAL + "=DER:" + credential.hex()] if credential else []
-    openssl("req", "-x509", "-new", "-key", key, "-subj", "/CN=flotilla", "-out", path, *words)
+    """Writes a certificate of a key that carries a credential."""
+    part = CREDENTIAL + "=DER:" + credential.hex()
+    openssl(
+        "req", "-x509", "-new", "-key", key, "-subj", "/CN=flotilla", "-addext", part, "-out", path)
 
 
 class Member:
-    """The node of a database that does not run; `credential` and `key` may be others'."""
+    """The node of a database that does not run, or who shows its credential with another key."""
 
-    def __init__(self, database, key=None, credential=None, alpn=("flotilla/1",)):
+    def __init__(self, database, key=None, alpn=("flotilla/1",)):
         self.key = key or f"{database}-flotilla/keys/node.key"
         public = openssl("pkey", "-in", self.key, "-pubout", "-outform", "DER")[-32:]
         self.node = hashlib.sha256(public).digest()[:16]
@@ -45,9 +48,8 @@ class Member:
             look = "SELECT value FROM _flotilla_meta WHERE name = ?"
             self.site = bytes.fromhex(db.execute(look, ["site"]).fetchone()[0])
             rows = [row for row, in db.execute("SELECT bytes FROM _flotilla_statement ORDER BY id")]
-        if credential is None:
-            rows = rows[:8]
-            credential = uint(len(rows)) + b"".join(uint(len(row)) + row for row in rows)
+        rows = rows[:8]
+        credential = uint(len(rows)) + b"".join(uint(len(row)) + row for row in rows)
         folder = tempfile.mkdtemp(dir=os.path.dirname(os.path.abspath(database)))
         self.certificate = folder + "/certificate.pem"
         certify(self.key, credential, self.certificate)
@@ -80,8 +82,10 @@ def outcome(member, port):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        print(Member(sys.argv[1]).certificate)
-    else:
-        alpn = [word for word in sys.argv[3:] if word]
-        print(outcome(Member(sys.argv[1], alpn=alpn), int(sys.argv[2])))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("database")
+    parser.add_argument("--key")
+    parser.add_argument("--alpn", nargs="*", default=["flotilla/1"])
+    said = parser.parse_args()
+    print(outcome(Member(said.database, said.key, alpn=said.alpn), said.port))
