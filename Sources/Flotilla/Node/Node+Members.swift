@@ -99,9 +99,11 @@ extension Node {
   private func shutOut(_ entry: Roll.Entry, _ reason: String) async {
     peers[entry.node]?.isRevoked = true
     await perform(mesh.receive(.left(entry.node), at: .now))
-    guard let session = peers[entry.node]?.session else { return }
-    log("cutting the connection with \(entry.name): it was revoked")
-    await session.feed(.close(Bye(.revoked, reason)))
+    // All of them: one that has not said Hello yet is no peer's session so far.
+    for session in sessions.values where session.link.peer == .member(key: entry.key) {
+      log("cutting the connection with \(entry.name): it was revoked")
+      await session.feed(.close(Bye(.revoked, reason)))
+    }
   }
 
   /// Says that this node leaves the site, as the last thing.

@@ -8,7 +8,7 @@ extension Replica {
   /// Checks file, schema, permissions, Avahi, port, clocks and peers; each finding with a remedy.
   public func doctor(repair: Bool) async throws(FlotillaError) -> DoctorReport {
     var examination = Examination(path: path)
-    if repair { KeyFolder(sidecar).repairModes() }
+    if repair { KeyFolder(sidecar).closeToOthers() }
     do {
       _ = try OpeningCheck(path: path, sidecar: sidecar).check()
     } catch {

@@ -17,7 +17,7 @@ actor TestSite {
 
   let folder: String
   let root = SigningKey()
-  private var membership: Membership
+  private(set) var membership: Membership
   private var nodes: [Node] = []
   private var hasTracked = false
 
