@@ -53,7 +53,7 @@ extension BadInputTests {
         let before = try await desk.sql("a.db", "SELECT count(*), sum(length(v)) FROM t")
         let (files, memory) = (node.openFiles, node.memory)
         let answers = try await answers(to: nil, of: node, on: desk)
-        #expect(answers.count == 31)
+        #expect(answers.count == 33)
         #expect(Set(answers.values) == ["closed"], "\(answers)")
         for line in ["is no Flotilla node", "the peer did not say in time who it is"] {
           #expect(node.logText.contains(line), "\(line)")

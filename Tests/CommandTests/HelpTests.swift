@@ -31,6 +31,7 @@ import Testing
           rule             shows or sets the merge rule of a table
           members          shows who belongs to the site, since when, and with which
                            role
+          grant            says what a node may do with a table
           revoke           shuts a node out of the site, for good
           export-site-key  writes the site key into a file, to be printed or locked
                            away

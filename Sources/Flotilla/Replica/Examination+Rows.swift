@@ -33,8 +33,8 @@ extension Examination {
         isRefused
           ? "\(what) changed here without the right to: put back, and what was written is kept"
           : "\(what) that the site had not seen gave way to the site's; the old content is kept",
-        "It stays in the table _flotilla_conflict; this version cannot show it. Write again by hand "
-          + "what is missing\(isRefused ? ", where that is allowed" : "").")
+        "It stays in the table _flotilla_conflict; this version cannot show it. Write again by "
+          + "hand what is missing\(isRefused ? ", where that is allowed" : "").")
     }
     if shelved.isEmpty, replaced.isEmpty {
       add("rows", .ok, "no row is parked, and none was replaced unseen")
