@@ -100,6 +100,37 @@ extension NodeTests {
       }
     }
 
+    @Test func `that was used gives nobody more than a few places at the door`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let code = try await a.library.invite(timeToLive: .seconds(60), role: "writer")
+        let address = try await node.address
+        _ = try await join("b", code.code, at: address, in: site)
+        let context = try TLSContext(
+          joining: InvitationSecret(try InviteCode(code.code)).shared)
+        var idle: [TLSChannel] = []
+        for _ in 0..<4 * Vestibule.placesOfOne {
+          idle.append(
+            try await TLSChannel.dial(
+              over: try await SocketChannel.connect(to: Endpoint(parsing: address)), context,
+              for: .joining, timeout: .seconds(5)))
+        }
+        // All but the last have made room, none because its time was over: that ends with a Bye.
+        for channel in idle.dropLast(Vestibule.placesOfOne) {
+          let link = MessageLink(channel: channel)
+          while let message = try? await link.receive() {
+            if case .bye(let bye) = message { Issue.record("\(bye)") }
+          }
+        }
+        // A member comes in all the same.
+        let link = try await site.talk(to: node)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        link.close()
+        for channel in idle { channel.close() }
+      }
+    }
+
     @Test func `lets one in of eight that race for it`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")

@@ -125,6 +125,20 @@ struct MembershipTests {
     }
   }
 
+  @Test("are not held up by what a revoked admin has dated ahead")
+  func datedAhead() {
+    var site = site
+    let ahead = SiteStatement(
+      site: site.membership.site, issuer: TestSite.first.identity, previous: .none,
+      time: Limits.clock, kind: .introduce(node: TestSite.second.identity, name: "x", words: ""))
+    site.say(
+      .revoke(
+        node: TestSite.first.identity, heads: site.membership.heads(of: TestSite.first.identity)),
+      by: TestSite.root)
+    #expect(site.membership.unite([TestSite.sign(ahead, by: TestSite.first)]).count == 1)
+    #expect(site.membership.draft(.leave, by: TestSite.second.identity, at: 7).time < 1_000)
+  }
+
   @Test("do not return once they are revoked, whatever is said or replayed")
   func revokedStaysOut() {
     var site = site
