@@ -31,7 +31,8 @@ enum Reconnect {
     report.figures = [
       Figure("both ways", "bytes", Array(bytes.dropFirst())).target(.maximum, atMost: 2_048)
     ]
-    report.notes.append("Hello, Have, Members, Ping and Pong; what TCP itself adds is not counted")
+    report.notes.append(
+      "TLS handshake, Hello, Have, Members, Ping and Pong; what TCP itself adds is not counted")
   }
 
   /// Waits for a connection on which nothing was said for a second and a half.
