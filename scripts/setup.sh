@@ -24,6 +24,8 @@ dbus                dbus-daemon
 iproute2            ip
 sqlite3             sqlite3
 python3             python3
+openssl             openssl
+netcat-openbsd      nc.openbsd
 curl                curl
 libfaketime         /usr/lib/*/faketime/libfaketime.so.1
 libdbd-sqlite3-perl /usr/lib/*/perl5/*/DBD/SQLite.pm

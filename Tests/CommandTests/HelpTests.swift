@@ -16,21 +16,28 @@ import Testing
         without the internet. Programs go on using the file as they always did.
 
         Commands:
-          init     makes this file the first replica of a new site
-          join     joins a site with a code and makes the first copy
-          invite   prints a code with which one more machine can join
-          run      runs the node that keeps databases in sync
-          stop     stops the running node
-          status   shows whether this node and the others are in sync
-          peers    shows the other nodes and their addresses
-          sync     exchanges changes now, both ways
-          wait     waits until what was committed here has arrived
-          sql      runs a statement here and prints the rows it gave or touched
-          track    replicates tables, on every node of the site
-          untrack  stops replicating tables, on every node of the site
-          rule     shows or sets the merge rule of a table
-          doctor   checks file, rows, discovery and node, each finding with a remedy
-          leave    takes Flotilla out of this file; the data stays
+          init             makes this file the first replica of a new site
+          join             joins a site with a code and makes the first copy
+          invite           prints a code with which one more machine can join
+          run              runs the node that keeps databases in sync
+          stop             stops the running node
+          status           shows whether this node and the others are in sync
+          peers            shows the other nodes and their addresses
+          sync             exchanges changes now, both ways
+          wait             waits until what was committed here has arrived
+          sql              runs a statement here and prints the rows it gave or touched
+          track            replicates tables, on every node of the site
+          untrack          stops replicating tables, on every node of the site
+          rule             shows or sets the merge rule of a table
+          members          shows who belongs to the site, since when, and with which
+                           role
+          revoke           shuts a node out of the site, for good
+          export-site-key  writes the site key into a file, to be printed or locked
+                           away
+          import-site-key  takes the site key over: this node becomes an admin
+          doctor           checks file, rows, discovery and node, each finding with a
+                           remedy
+          leave            takes Flotilla out of this file; the data stays
 
         Options:
           -h, --help  shows this, or the help of a command

@@ -101,7 +101,7 @@ private let clinic = """
         "1 conflict · 1,204 parked (not in their tables) · in sync with 1 of 3 nodes"))
     #expect(
       Status.hint(status, path: "x.db") == """
-        1,204 rows parked and 1 row replaced unseen: kept, but programs do not see them; of which \
+        1,204 rows parked and 1 row replaced: kept, but programs do not see them; of which \
         tables and why says
           flotilla doctor x.db
         """)

@@ -1,8 +1,10 @@
 """Talks to a node as a broken, foreign or hostile peer would.
 
-fake-peer.py PORT STORY [SITE]    prints the code of the Bye that came back, `closed`, or `silent`
+fake-peer.py PORT STORY        as a stranger, without TLS
+fake-peer.py PORT STORY DB     as the node of the database DB, with its key and its credential
 
-SITE is the identity of the site as 32 hexadecimal digits. The bytes are those of docs/protocol.md.
+Prints the story and the code of the Bye that came back, `closed`, or `silent`. STORY `all` tells
+all of them. The bytes are those of docs/protocol.md.
 """
 
 import os
@@ -10,6 +12,8 @@ import socket
 import struct
 import sys
 import time
+
+from member import Member
 
 BYE = 14
 
@@ -26,10 +30,10 @@ def frame(kind, body=b""):
     return struct.pack(">IB", len(body) + 1, kind) + body
 
 
-def hello(site, version=1, name=b"fake", magic=b"FLOT", purpose=0):
-    body = magic + uint(version) + bytes([purpose]) + site + bytes(15) + b"\xFA"
+def hello(who, version=1, name=b"fake", magic=b"FLOT", purpose=0, site=None, node=None):
+    body = magic + uint(version) + bytes([purpose]) + (site or who.site) + (node or who.node)
     body += uint(len(name)) + name + os.urandom(8) + uint(2 * int(time.time() * 1000))
-    return frame(1, body + uint(0) + bytes(8))
+    return frame(1, body + uint(0) + bytes(24))
 
 
 def have(flags=0):
@@ -56,43 +60,46 @@ def rows(body, number=1):
     return frame(4, uint(number) + body)
 
 
-def opened(site):
-    return [hello(site), have(), begin()]
+def opened(who):
+    return [hello(who), have(), begin()]
 
 
 STORIES = {
-    "silence": lambda site: [],
-    "random": lambda site: [os.urandom(3000)],
-    "http": lambda site: [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
-    "half-hello": lambda site: [hello(site)[:40], None],
-    "length-0": lambda site: [struct.pack(">I", 0) + b"\x01"],
-    "length-4-gib": lambda site: [struct.pack(">I", 0xFFFFFFFF) + b"\x01" + bytes(5000)],
-    "length-5-kib-first": lambda site: [struct.pack(">I", 5000) + b"\x01" + bytes(5000)],
-    "unknown-type": lambda site: [hello(site), frame(99)],
-    "bad-magic": lambda site: [hello(site, magic=b"FLOP")],
-    "version-99": lambda site: [hello(site, version=99)],
-    "version-0": lambda site: [hello(site, version=0)],
-    "other-site": lambda site: [hello(os.urandom(16))],
-    "long-name": lambda site: [hello(site, name=b"n" * 600)],
-    "control-name": lambda site: [hello(site, name=b"\x1b[2J\nfake\x00"), have()],
-    "have-first": lambda site: [have()],
-    "two-hellos": lambda site: [hello(site), hello(site)],
-    "rows-outside": lambda site: [hello(site), have(), rows(batch())],
-    "wrong-rows": lambda site: opened(site) + [rows(batch(rows=9)), end()],
-    "missing-rows": lambda site: opened(site) + [rows(batch()), rows(batch(), 3), end()],
-    "rows-twice": lambda site: opened(site) + [rows(batch()), rows(batch()), end()],
-    "wrong-end": lambda site: opened(site) + [rows(batch()), frame(6, uint(7) + bytes(8))],
-    "many-rows": lambda site: opened(site) + [rows(batch(rows=1 << 60)), end()],
-    "many-columns": lambda site: opened(site) + [rows(batch(columns=1 << 40)), end()],
-    "no-key": lambda site: opened(site) + [rows(batch(key=0)), end()],
-    "many-entries": lambda site: [hello(site), frame(2, bytes([0]) + uint(1 << 50))],
-    "many-parts": lambda site: opened(site) + [
+    "silence": lambda who: [],
+    "random": lambda who: [os.urandom(3000)],
+    "http": lambda who: [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
+    "half-hello": lambda who: [hello(who)[:40], None],
+    "length-0": lambda who: [struct.pack(">I", 0) + b"\x01"],
+    "length-4-gib": lambda who: [struct.pack(">I", 0xFFFFFFFF) + b"\x01" + bytes(5000)],
+    "length-5-kib-first": lambda who: [struct.pack(">I", 5000) + b"\x01" + bytes(5000)],
+    "unknown-type": lambda who: [hello(who), frame(99)],
+    "bad-magic": lambda who: [hello(who, magic=b"FLOP")],
+    "version-99": lambda who: [hello(who, version=99)],
+    "version-0": lambda who: [hello(who, version=0)],
+    "other-site": lambda who: [hello(who, site=os.urandom(16))],
+    "long-name": lambda who: [hello(who, name=b"n" * 600)],
+    "control-name": lambda who: [hello(who, name=b"\x1b[2J\nfake\x00"), have()],
+    "have-first": lambda who: [have()],
+    "two-hellos": lambda who: [hello(who), hello(who)],
+    "rows-outside": lambda who: [hello(who), have(), rows(batch())],
+    "wrong-rows": lambda who: opened(who) + [rows(batch(rows=9)), end()],
+    "missing-rows": lambda who: opened(who) + [rows(batch()), rows(batch(), 3), end()],
+    "rows-twice": lambda who: opened(who) + [rows(batch()), rows(batch()), end()],
+    "wrong-end": lambda who: opened(who) + [rows(batch()), frame(6, uint(7) + bytes(8))],
+    "many-rows": lambda who: opened(who) + [rows(batch(rows=1 << 60)), end()],
+    "many-columns": lambda who: opened(who) + [rows(batch(columns=1 << 40)), end()],
+    "no-key": lambda who: opened(who) + [rows(batch(key=0)), end()],
+    "many-entries": lambda who: [hello(who), frame(2, bytes([0]) + uint(1 << 50))],
+    "many-parts": lambda who: opened(who) + [
         frame(5, uint(number) + bytes((1 << 20) - 16)) for number in range(1, 81)],
-    "garbage-after": lambda site: [hello(site), have(), os.urandom(20000)],
-    "cut-frame": lambda site: [hello(site), have(), rows(batch())[:-5], None],
-    "joiner-asks": lambda site: [hello(bytes(16), purpose=1), have()],
-    "joiner-guesses": lambda site: [
-        hello(bytes(16), purpose=1), frame(11, uint(3) + b"abc" + uint(1) + b"x")],
+    "garbage-after": lambda who: [hello(who), have(), os.urandom(20000)],
+    "cut-frame": lambda who: [hello(who), have(), rows(batch())[:-5], None],
+    "joiner-asks": lambda who: [hello(who, purpose=1), have()],
+    "joiner-guesses": lambda who: [
+        hello(who, purpose=1), frame(11, uint(3) + b"abc" + bytes(96))],
+    "other-node": lambda who: [hello(who, node=os.urandom(16)), have()],
+    "bad-statements": lambda who: [hello(who), frame(16, uint(1) + uint(80) + os.urandom(80))],
+    "many-statements": lambda who: [hello(who), frame(16, uint(1 << 40))],
 }
 
 
@@ -106,13 +113,13 @@ def answer(data):
     return None
 
 
-def tell(port, story, site, patience=15):
-    with socket.create_connection(("127.0.0.1", port), timeout=patience) as peer:
-        data = b""
-        try:
-            for piece in STORIES[story](site):
+def tell(port, story, who, patience=15):
+    data = b""
+    try:
+        with who.connect(port, patience) as peer:
+            for piece in STORIES[story](who):
                 if piece is None:
-                    peer.shutdown(socket.SHUT_WR)
+                    who.finish(peer)
                 else:
                     peer.sendall(piece)
             # Who says nothing does not hang up either: the node must.
@@ -121,15 +128,27 @@ def tell(port, story, site, patience=15):
                 if not more:
                     break
                 data += more
-        except TimeoutError:
-            return "silent"
-        except OSError:
-            pass
-        return answer(data) or "closed"
+    except TimeoutError:
+        return "silent"
+    except OSError:
+        pass
+    return answer(data) or "closed"
+
+
+class Stranger:
+    """Whoever talks without TLS."""
+
+    site = node = bytes(15) + b"\xFA"
+
+    def connect(self, port, patience):
+        return socket.create_connection(("127.0.0.1", port), timeout=patience)
+
+    def finish(self, peer):
+        peer.shutdown(socket.SHUT_WR)
 
 
 if __name__ == "__main__":
-    site = bytes.fromhex(sys.argv[3]) if len(sys.argv) > 3 else os.urandom(16)
+    who = Member(sys.argv[3]) if len(sys.argv) > 3 else Stranger()
     stories = STORIES if sys.argv[2] == "all" else [sys.argv[2]]
     for story in stories:
-        print(story, tell(int(sys.argv[1]), story, site), flush=True)
+        print(story, tell(int(sys.argv[1]), story, who), flush=True)

@@ -14,7 +14,7 @@ extension LANTests {
       try await one.succeed(
         "flotilla", "init", "site.db", "--site", "Links", "--name", "one", "--all")
       try await one.succeed("flotilla", "run", "site.db", "--background")
-      let code = try await one.succeed("flotilla", "invite", "site.db")
+      let code = try await one.succeed("flotilla", "invite", "site.db", "--role", "admin")
       if let address {
         try await two.succeed("flotilla", "join", "site.db", code, "--at", address)
       } else {

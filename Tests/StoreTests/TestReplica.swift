@@ -56,8 +56,10 @@ final class TestReplica {
     try export(.above(frontier))
   }
 
-  func export(_ scope: Session.ExportScope) throws -> (Frontier, [ExportBatch]) {
-    let opened = try store.openExport(scope, at: now)
+  func export(
+    _ scope: Session.ExportScope, filter: ExportFilter = .none
+  ) throws -> (Frontier, [ExportBatch]) {
+    let opened = try store.openExport(scope, filter: filter, at: now)
     defer { try? store.closeExport(opened.id) }
     var batches: [ExportBatch] = []
     var parts: [UInt8] = []

@@ -19,12 +19,20 @@ extension Node {
     } catch {
       result = .failure(error)
     }
-    vestibule.leave(id)
-    strangers[id] = nil
     switch result {
     case .success(let link): await open(link, id, dialled)
-    case .failure(let error): await couldNotOpen(channel, dialled, error)
+    case .failure(let error):
+      hasShown(id)
+      await couldNotOpen(channel, dialled, error)
     }
+  }
+
+  /// A stream needs no place at the door any more: its end has said Hello, or is gone.
+  ///
+  /// A handshake is not enough, for who knows an old code can make any number of them.
+  func hasShown(_ id: Mesh.ConnectionID) {
+    vestibule.leave(id)
+    strangers[id] = nil
   }
 
   /// A stream that somebody else has opened: looked after until it is a session or closed.
@@ -54,7 +62,10 @@ extension Node {
     await save(roster.takeUnsaved())
     let hello = await hello()
     // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
-    guard !isStopping else { return link.close() }
+    guard !isStopping else {
+      hasShown(id)
+      return link.close()
+    }
     let session = PeerSession(
       id: id, link: link, dialled: dialled, store: store, owner: self,
       configuration: configuration(link, hello))
@@ -63,6 +74,11 @@ extension Node {
       await session.run()
       self.sessionTasks[id] = nil
     }
+  }
+
+  /// A peer may tell only after the handshake that it does not let us in.
+  func noteRefusal(_ error: NetworkError) {
+    if error.code == .refusedByPeer(.revoked) { isShutOut = true }
   }
 
   private func configuration(_ link: TLSChannel, _ hello: Hello) -> Session.Configuration {
@@ -87,6 +103,7 @@ extension Node {
   ) async {
     channel.close()
     guard !isStopping else { return }
+    noteRefusal(error)
     if let dialled {
       await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }

@@ -70,6 +70,8 @@ extension Node {
 
   /// Members that were admitted are waited for, who is none any more is shut out.
   func followRoll() async {
+    // Who leaves has nothing to do but to say so.
+    guard !isStopping else { return }
     let roll = roster.roll
     for entry in roll.everybody where entry.node != identity.node {
       switch entry.ending {
@@ -86,7 +88,7 @@ extension Node {
       }
     }
     await followRights()
-    if !isStopping, let own = roll.entries[identity.node], !own.isMember {
+    if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {
         await session.feed(.close(Bye(.revoked, "\(identity.name) is no member any more")))
@@ -97,9 +99,11 @@ extension Node {
   private func shutOut(_ entry: Roll.Entry, _ reason: String) async {
     peers[entry.node]?.isRevoked = true
     await perform(mesh.receive(.left(entry.node), at: .now))
-    guard let session = peers[entry.node]?.session else { return }
-    log("cutting the connection with \(entry.name): it was revoked")
-    await session.feed(.close(Bye(.revoked, reason)))
+    // All of them: one that has not said Hello yet is no peer's session so far.
+    for session in sessions.values where session.link.peer == .member(key: entry.key) {
+      log("cutting the connection with \(entry.name): it was revoked")
+      await session.feed(.close(Bye(.revoked, reason)))
+    }
   }
 
   /// Says that this node leaves the site, as the last thing.

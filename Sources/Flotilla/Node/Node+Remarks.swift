@@ -1,9 +1,11 @@
+import Replication
 import Store
 
 /// What a person should know beside the figures of `status`.
 extension Node {
   func remarks(_ figures: Store.Figures, _ waiting: [WaitingTable]) -> [String] {
-    var remarks = waiting.map(remark)
+    var remarks = standing.map { [$0] } ?? []
+    remarks += waiting.map(remark)
     for table in figures.tables where table.rowsWithoutKey > 0 {
       remarks.append(
         table.rowsWithoutKey == 1
@@ -21,6 +23,21 @@ extension Node {
           : "\(figures.unfolded) edits wait for the node to run")
     }
     return remarks
+  }
+
+  /// That this node is no member any more, or that others say so.
+  private var standing: String? {
+    let again =
+      "the data stays; to come back: flotilla leave \(shellWord(path)) --force, then join again"
+    switch ownEntry?.ending {
+    case .revoked(let by, _)?:
+      let admin = roster.roll.entries[by]?.name ?? "the site key"
+      return "this node was shut out of the site by \(admin); \(again)"
+    case .left?: return "this node has left the site; \(again)"
+    case nil: break
+    }
+    guard isShutOut else { return nil }
+    return "a member of the site refuses this node as one that was shut out; \(again)"
   }
 
   /// A table that the site tracks and whose rows cannot be seen here.

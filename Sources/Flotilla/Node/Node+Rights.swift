@@ -11,14 +11,18 @@ extension Node {
   /// Sees to it that the store and every session go by the rights of today.
   func followRights() async {
     let own = rights(of: identity.node)
-    if own != rights {
+    // Who is no member any more keeps what it has, as it is.
+    if own != rights, roster.roll.member(identity.node) != nil {
       rights = own
       await allow(own)
       for session in sessions.values { await close(session, "the rights of this node") }
     }
     for (id, session) in sessions {
-      guard let node = mesh.node(of: id), rightsSeen[node] != rights(of: node) else { continue }
-      if rightsSeen[node] != nil { await close(session, "the rights of this member") }
+      // One that has left says so itself, and one that was revoked is cut off.
+      guard let node = mesh.node(of: id), roster.roll.member(node) != nil,
+        let seen = rightsSeen[node], seen != rights(of: node)
+      else { continue }
+      await close(session, "the rights of this member")
     }
     rightsSeen = Dictionary(
       uniqueKeysWithValues: roster.roll.everybody.map { ($0.node, rights(of: $0.node)) })

@@ -27,7 +27,12 @@ extension Node {
   }
 
   private func opened(_ session: PeerSession, _ hello: Hello) async {
+    hasShown(session.id)
     guard hello.purpose == .member else { return await receive(joiner: session) }
+    // It was one in the handshake, and may have been shut out or have left since.
+    guard roster.roll.member(hello.node) != nil else {
+      return await session.feed(.close(Bye(.revoked, "\(hello.name) is no member any more")))
+    }
     let before = peers[hello.node]
     gone.remove(hello.node)
     var record =
@@ -81,7 +86,10 @@ extension Node {
     while pulling == nil, !waitingToPull.isEmpty {
       let session = waitingToPull.removeFirst()
       guard sessions[session.id] != nil, let peer = peer(of: session) else { continue }
-      if !peer.hasSpoken || !position.frontier.covers(peer.holds) {
+      // A leaf gives little of what it holds, and nobody waits for it.
+      if rights(of: peer.node).isWhole,
+        !peer.hasSpoken || !position.frontier.covers(peer.holds)
+      {
         pulling = (session.id, Uptime.now)
       }
       let progress =
@@ -129,6 +137,7 @@ extension Node {
 
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
     sessions[session.id] = nil
+    hasShown(session.id)
     waitingToPull.removeAll { $0.id == session.id }
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
@@ -143,7 +152,9 @@ extension Node {
       if bye.code != .duplicate {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
-      if bye.code == .leaving, byPeer { await forget(peer.node) }
+      if bye.code == .leaving && byPeer || roster.roll.hasLeft(peer.node) {
+        await forget(peer.node)
+      }
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {

@@ -40,7 +40,7 @@ actor Node {
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
   var nextConnection: Mesh.ConnectionID = 1
-  /// Streams whose other end has not shown yet who it is.
+  /// Streams whose other end has not shown yet who it is, or not said Hello.
   var vestibule = Vestibule()
   var strangers: [Mesh.ConnectionID: any ByteChannel] = [:]
   var handshakes: [Mesh.ConnectionID: Task<Void, Never>] = [:]
@@ -72,6 +72,8 @@ actor Node {
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }
+  /// A member has refused this node as one that was revoked.
+  var isShutOut = false
   /// Why connections that never were a member's ended, by their other end: told once.
   var lastReasons: [String: String] = [:]
   var wantsStop = false
@@ -189,7 +191,7 @@ actor Node {
     noticeTimer?.cancel()
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
-    for channel in strangers.values { channel.close() }
+    for (id, channel) in strangers where sessions[id] == nil { channel.close() }
     for task in Array(handshakes.values) { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.

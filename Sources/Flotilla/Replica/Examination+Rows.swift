@@ -16,8 +16,8 @@ extension Examination {
           """),
         try connection.rows(
           """
-          SELECT l.name, count(*) FROM _flotilla_conflict c
-          LEFT JOIN _flotilla_local l ON l.id = c.tbl GROUP BY 1 ORDER BY 1
+          SELECT l.name, count(*), c.reason FROM _flotilla_conflict c
+          LEFT JOIN _flotilla_local l ON l.id = c.tbl GROUP BY 1, 3 ORDER BY 1, 3
           """)
       )
     }
@@ -26,12 +26,15 @@ extension Examination {
         table: group[0].string ?? "?", why: group[1].string ?? "", count: group[2].integer ?? 0)
     }
     for group in replaced {
+      let what = "\(rows(group[1].integer ?? 0)) of \(group[0].string ?? "?")"
+      let isRefused = group[2].string == "not-allowed"
       add(
         "conflicts", .warning,
-        "\(rows(group[1].integer ?? 0)) of \(group[0].string ?? "?") that the site had not seen "
-          + "gave way to the site's; the old content is kept",
-        "It stays in the table _flotilla_conflict; this version cannot show it. Put back by hand "
-          + "what is missing.")
+        isRefused
+          ? "\(what) changed here without the right to: put back, and what was written is kept"
+          : "\(what) that the site had not seen gave way to the site's; the old content is kept",
+        "It stays in the table _flotilla_conflict; this version cannot show it. Write again by hand "
+          + "what is missing\(isRefused ? ", where that is allowed" : "").")
     }
     if shelved.isEmpty, replaced.isEmpty {
       add("rows", .ok, "no row is parked, and none was replaced unseen")

@@ -110,7 +110,10 @@ struct Pairing: Sendable {
           "the node at \(endpoint) knows no such code: it is wrong, or of another site",
           remedy: "Check the code, or make a new one on a member: flotilla invite DB")
       case .notTLS, .closed:
-        throw unexpected(endpoint)
+        throw FlotillaError(
+          .peer, "no Flotilla node answers at \(endpoint): \(error.message)",
+          remedy: "Check address and port: flotilla invite names the port, on a machine of the "
+            + "site.")
       default:
         throw FlotillaError(
           .peer, "no node answers at \(endpoint): \(error)",

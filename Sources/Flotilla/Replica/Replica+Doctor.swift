@@ -8,14 +8,15 @@ extension Replica {
   /// Checks file, schema, permissions, Avahi, port, clocks and peers; each finding with a remedy.
   public func doctor(repair: Bool) async throws(FlotillaError) -> DoctorReport {
     var examination = Examination(path: path)
+    if repair { KeyFolder(sidecar).closeToOthers() }
     do {
       _ = try OpeningCheck(path: path, sidecar: sidecar).check()
     } catch {
       examination.add("file", .error, error.message, error.remedy)
       return examination.report
     }
-    if repair { chmod(sidecar.folder, 0o700) }
     examination.checkPermissions(sidecar)
+    examination.checkSiteKey(sidecar)
     try examination.checkInside(sidecar, repair: repair)
     await examination.checkWriting(sidecar)
     await examination.checkDiscovery()
@@ -78,6 +79,20 @@ struct Examination {
         "chmod 700 \(shellWord(sidecar.folder))")
     } else {
       add("permissions", .ok, "\(sidecar.folder) is for its owner alone")
+    }
+  }
+
+  /// Whether the key that rules the site would survive the loss of this machine.
+  mutating func checkSiteKey(_ sidecar: Sidecar) {
+    guard let keys = try? KeyFolder(sidecar).keys(), keys.site != nil else { return }
+    if (try? sidecar.record())?.isSiteKeyExported == true {
+      add("site key", .ok, "the site key is here, and was written down")
+    } else {
+      add(
+        "site key", .warning,
+        "the site key is on this machine and was never exported; if the machine is lost, nobody "
+          + "can be made an admin any more",
+        "flotilla export-site-key \(shellWord(path)) FILE, then lock the file away")
     }
   }
 

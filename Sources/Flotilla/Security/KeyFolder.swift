@@ -40,11 +40,18 @@ struct KeyFolder: Sendable {
   /// Keeps the site's root key, too.
   func save(site: SigningKey) throws(FlotillaError) { try write(site.pem, to: sitePath) }
 
+  private var folders: [String] { [String(folder.dropLast("/keys".count)), folder] }
+  private var secrets: [String] { [nodePath, sitePath, invitationsPath] }
+
+  /// Lets nobody but the owner read the keys from now on.
+  func closeToOthers() {
+    for path in folders { chmod(path, 0o700) }
+    for path in secrets { chmod(path, 0o600) }
+  }
+
   /// Throws if somebody else could have read a key.
   func checkModes() throws(FlotillaError) {
-    let sidecar = String(folder.dropLast("/keys".count))
-    let secrets = [nodePath, sitePath, invitationsPath]
-    for path in [sidecar, folder] + secrets {
+    for path in folders + secrets {
       var status = stat()
       guard stat(path, &status) == 0 else { continue }
       let others = status.st_mode & 0o077

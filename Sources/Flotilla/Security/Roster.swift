@@ -55,7 +55,14 @@ package final class Roster: Sendable {
       if state.membership.roll.entries[node] == nil,
         let shown = try? SignedStatement.decode(credential, most: Limits.credentialStatements)
       {
-        state.unsaved += state.membership.unite(shown)
+        // Kept only if they do what they are shown for: else whoever can sign something, like an
+        // admin that was shut out, could fill the set from outside.
+        var membership = state.membership
+        let news = membership.unite(shown)
+        if membership.roll.member(node) != nil {
+          state.membership = membership
+          state.unsaved += news
+        }
       }
       guard let entry = state.membership.roll.entries[node] else { return .unknown }
       switch entry.ending {

@@ -61,6 +61,7 @@ actor PeerSession {
           await feed(.heard)
         }
       } catch {
+        await owner?.noteRefusal(error)
         return inbox.finish("\(error)")
       }
     }

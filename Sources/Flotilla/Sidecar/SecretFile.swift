@@ -4,7 +4,9 @@ import Glibc
 enum SecretFile {
   static func write(_ bytes: [UInt8], to path: String) throws(FlotillaError) {
     let new = path + ".new"
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    // Somebody else may have made it, to read what is written into it.
+    unlink(new)
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FlotillaError.file("cannot write \(new)") }
     let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     // The new name may reach the disk before the bytes do; then a power cut would leave an empty

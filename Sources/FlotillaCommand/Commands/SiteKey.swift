@@ -10,7 +10,8 @@ enum SiteKey {
     discussion: """
       Who has the key rules the site: it makes admins and ends them. If the machine
       that has it is lost and it was not exported, nobody can be made an admin any
-      more. The file is new and readable by its owner alone; take it off this machine.
+      more. The file is new and readable by its owner alone; take it off this
+      machine.
       """,
     parameters: [.database, file],
     options: [],

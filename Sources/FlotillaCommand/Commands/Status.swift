@@ -32,7 +32,7 @@ enum Status {
   static func hint(_ report: StatusReport, path: String) -> String? {
     var kept: [String] = []
     if report.parked > 0 { kept.append("\(counted(report.parked, "row")) parked") }
-    if report.conflicts > 0 { kept.append("\(counted(report.conflicts, "row")) replaced unseen") }
+    if report.conflicts > 0 { kept.append("\(counted(report.conflicts, "row")) replaced") }
     guard !kept.isEmpty else { return nil }
     return kept.joined(separator: " and ")
       + ": kept, but programs do not see them; of which tables and why says\n"

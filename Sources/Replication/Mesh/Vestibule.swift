@@ -1,4 +1,5 @@
-/// Who waits at the door: connections whose other end has not shown yet who it is.
+/// Who waits at the door: connections whose other end has not shown yet who it is, or has not said
+/// Hello.
 ///
 /// A pure machine. Strangers get few places, little time, and no way to keep others out: at a full
 /// door the one that has waited longest makes room, first of the address that has the most.

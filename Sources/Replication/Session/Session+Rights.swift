@@ -29,7 +29,9 @@ extension Session {
   mutating func openWanted(_ directives: inout [Directive]) {
     guard configuration.ownRights.isWhole else { return outgoing.wanted = [] }
     guard outgoing.phase == .idle, !outgoing.wanted.isEmpty else { return }
-    let names = outgoing.wanted.sorted { ($0.table, $0.key.count) < ($1.table, $1.key.count) }
+    let names = outgoing.wanted.sorted {
+      $0.table == $1.table ? $0.key.lexicographicallyPrecedes($1.key) : $0.table < $1.table
+    }
     open(.rows(Array(names.prefix(Limits.wantedRows))), &directives)
     outgoing.wanted = Set(names.dropFirst(Limits.wantedRows).prefix(16 * Limits.wantedRows))
   }

@@ -25,6 +25,7 @@ extension Membership {
     end(byAdmins, mayEnd: { !admins.contains($0) }, in: &roll)
     leave(dated.filter { !admins.contains($0.statement.issuer) }, in: &roll)
     describe(valid, in: &roll)
+    roll.newest = valid.filter { $0.statement.kind != .leave }.map(\.statement.time).max() ?? 0
     return roll
   }
 

@@ -13,6 +13,8 @@ package struct Membership: Sendable {
   /// The sum of the identities: tells two sets apart.
   package private(set) var hash: UInt64 = 0
   private(set) var statements: [Identity: SignedStatement] = [:]
+  /// Those who have said that they leave: nobody says so twice.
+  private var leavers: Set<Identity> = []
   package let notary: Notary
 
   /// The site is named by its root key.
@@ -55,16 +57,13 @@ package struct Membership: Sendable {
   package func draft(
     _ kind: SiteStatement.Kind, by issuer: Identity, at time: Int64
   ) -> SiteStatement {
-    // A member that leaves may write any time; nobody has to come after it.
-    let newest =
-      statements.values.filter { $0.statement.kind != .leave }.map(\.statement.time).max() ?? 0
     let own = statements.filter { $0.value.statement.issuer == issuer }
     let last = own.max {
       ($0.value.statement.time, $0.key) < ($1.value.statement.time, $1.key)
     }
     return SiteStatement(
       site: site, issuer: issuer, previous: last?.key ?? .none,
-      time: min(max(time, newest + 1), Limits.clock),
+      time: min(max(time, roll.newest + 1), Limits.clock),
       kind: kind)
   }
 
@@ -103,6 +102,7 @@ package struct Membership: Sendable {
       isRoots(signed) || statements.count < Self.most
     else { return false }
     statements[identity] = signed
+    if statement.kind == .leave { leavers.insert(statement.issuer) }
     hash &+= mix(identity.high ^ mix(identity.low))
     return true
   }
@@ -112,8 +112,8 @@ package struct Membership: Sendable {
     if statement.issuer == site { return rootKey }
     guard let issuer = roll.entries[statement.issuer] else { return nil }
     switch statement.kind {
-    // A member leaves once.
-    case .leave: return issuer.ending == nil ? issuer.key : nil
+    case .leave:
+      return issuer.ending == nil && !leavers.contains(issuer.node) ? issuer.key : nil
     case .admit(_, let role): return issuer.role == .admin && role < .admin ? issuer.key : nil
     case .introduce, .grant, .revoke: return issuer.role == .admin ? issuer.key : nil
     }

@@ -31,11 +31,18 @@ package struct Roll: Sendable, Equatable {
   }
 
   package internal(set) var entries: [Identity: Entry] = [:]
+  /// The time of the newest statement that counts, but for those by which members leave: they may
+  /// write any time, and nobody has to come after it.
+  package internal(set) var newest: Int64 = 0
 
   package init() {}
 
   package func member(_ node: Identity) -> Entry? {
     entries[node].flatMap { $0.isMember ? $0 : nil }
+  }
+
+  package func hasLeft(_ node: Identity) -> Bool {
+    if case .left? = entries[node]?.ending { true } else { false }
   }
 
   package var members: [Entry] {

@@ -27,7 +27,7 @@ extension Store {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
-      for table in tracked where !mayWrite(table) {
+      for table in tracked where !mayWrite(table) && rights.right(to: table.name) == .read {
         try refuseUnsent(table, above: delivered, at: now.wall)
       }
       // What the frontier counts as held was not sent as long as it could not be read.

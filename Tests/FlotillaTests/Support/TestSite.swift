@@ -17,7 +17,7 @@ actor TestSite {
 
   let folder: String
   let root = SigningKey()
-  private var membership: Membership
+  private(set) var membership: Membership
   private var nodes: [Node] = []
   private var hasTracked = false
 
@@ -46,12 +46,14 @@ actor TestSite {
   }
 
   /// A file with the schema that is a replica of this site; the first one tracks all tables.
-  func replica(_ name: String, schema: String = TestSite.schema) async throws -> TestReplica {
+  func replica(
+    _ name: String, schema: String = TestSite.schema, role: Role = .writer
+  ) async throws -> TestReplica {
     let replica = TestReplica(name: name, path: "\(folder)/\(name).db")
     let application = try Connection(path: replica.path, mode: .create)
     try application.execute(schema)
     let keys = NodeKeys(site: hasTracked ? nil : root)
-    admit(keys, name, hasTracked ? .writer : .admin)
+    admit(keys, name, hasTracked ? role : .admin)
     try replica.library.create(identities(keys, name), keys)
     if !hasTracked {
       hasTracked = true
@@ -72,7 +74,8 @@ actor TestSite {
   func identities(_ keys: NodeKeys, _ name: String) -> Store.Identities {
     Store.Identities(
       site: membership.site, siteName: "Test", node: keys.identity, nodeName: name,
-      origin: RandomNumbers.origin(), rootKey: root.publicKey, statements: membership.all)
+      origin: Origin.of(keys.identity, life: 1, .openSSL), life: 1, rootKey: root.publicKey,
+      statements: membership.all)
   }
 
   /// A stream to a node as a member opens it that says only what the test says; without `keys` as

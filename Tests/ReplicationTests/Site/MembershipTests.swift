@@ -77,7 +77,7 @@ struct MembershipTests {
       }
       #expect(other.membership.roll == site.membership.roll, "seed \(seed)")
     }
-    #expect(site.membership.roll.entries[both[0].identity]?.right(to: "BILLS") == .read)
+    #expect(site.membership.roll.entries[both[0].identity]?.rights.right(to: "BILLS") == .read)
     #expect(site.membership.roll.entries[both[1].identity]?.isMember == false)
   }
 

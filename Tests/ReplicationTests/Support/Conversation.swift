@@ -15,12 +15,15 @@ struct Conversation {
 
   init(
     holding frontier: Frontier = Frontier(), digest: Digest = Digest(),
-    shown: Session.Shown? = nil
+    shown: Session.Shown? = nil, own: Rights = .all, peer: Rights = .all
   ) {
-    let configuration = Session.Configuration(
+    var configuration = Session.Configuration(
       hello: Samples.hello(node: Self.node, name: "here", clock: now.wall),
       position: Position(frontier: frontier, digest: digest, own: Self.own),
       relayDelay: Self.relayDelay, shown: shown)
+    configuration.ownRights = own
+    configuration.peerRights = peer
+    configuration.notary = PlainNotary.notary
     session = Session(configuration, at: now)
   }
 

@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+import Testing
+
+extension BadInputTests {
+  /// What other users of the same machine may see and do.
+  @Suite struct OwnerTests {
+    static let secrets = [
+      ("a.db-flotilla/keys/node.key", "640", "600"), ("a.db-flotilla/keys/site.key", "604", "600"),
+      ("a.db-flotilla/keys/invitations.json", "644", "600"),
+      ("a.db-flotilla/keys", "750", "700"), ("a.db-flotilla", "701", "700"),
+    ]
+
+    @Test(arguments: secrets)
+    func `no command works with a key that others may read`(
+      _ file: String, _ mode: String, _ right: String
+    ) async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        _ = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        try await desk.succeed("invite", "a.db")
+        try await desk.succeed("stop", "a.db")
+        #expect(try await desk.run("chmod", mode, file).status == 0)
+        for words in [
+          ["run"], ["run", "--background"], ["status"], ["invite"], ["peers"], ["members"],
+          ["sync"], ["wait"], ["track", "t"], ["rule"], ["revoke", "x"], ["leave"],
+          ["export-site-key", "out"], ["sql", "SELECT 1"],
+        ] {
+          let outcome = try await desk.run(
+            ["flotilla", words[0], "a.db"] + words.dropFirst(), within: 20)
+          #expect(outcome.status == 1, "\(words): \(outcome)")
+          #expect(
+            outcome.error.contains("chmod \(right) \(desk.folder)/\(file)"), "\(words): \(outcome)")
+        }
+        #expect(try desk.names("out").isEmpty)
+        let doctor = try await desk.flotilla("doctor", "a.db")
+        #expect(doctor.status == 1)
+        #expect(doctor.output.contains("chmod \(right) \(desk.folder)/\(file)"))
+        try await desk.succeed("doctor", "a.db", "--repair")
+        let now = try await desk.run("stat", "-c", "%a", file)
+        #expect(now.output == right)
+        #expect(try await desk.flotilla("status", "a.db").status == 0)
+      }
+    }
+
+    @Test func `keys are made for their owner alone, whatever the umask`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        let script = """
+          umask 000; touch out.new; chmod 666 out.new
+          flotilla init a.db --all && timeout 5 flotilla invite a.db --ttl 1s
+          flotilla export-site-key a.db out; stat -c '%a %n' a.db-flotilla a.db-flotilla/keys \
+            a.db-flotilla/keys/* out
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        let modes = outcome.output.split(separator: "\n").suffix(6)
+        #expect(
+          modes == [
+            "700 a.db-flotilla", "700 a.db-flotilla/keys",
+            "600 a.db-flotilla/keys/invitations.json", "600 a.db-flotilla/keys/node.key",
+            "600 a.db-flotilla/keys/site.key", "600 out",
+          ], "\(outcome)")
+      }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+    func `another user is not answered on the control socket`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let socket = try String(contentsOfFile: desk.path("a.db-flotilla/socket"), encoding: .utf8)
+        let talk = """
+          import socket, sys
+          stream = socket.socket(socket.AF_UNIX)
+          try:
+              stream.connect(sys.argv[1])
+              stream.sendall(b'{"command":"stop"}\\n')
+              print(stream.recv(100))
+          except OSError as error:
+              print(type(error).__name__)
+          """
+        let become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        let ask = become + ["python3", "-c", talk, socket]
+        #expect(try await desk.run(ask).output == "PermissionError")
+        // And if somebody had opened the folders and the socket, the kernel tells who asks.
+        for (place, mode) in [
+          (desk.folder, "755"), ("run", "755"), ("run/flotilla", "755"), (socket, "666"),
+        ] { #expect(try await desk.run("chmod", mode, place).status == 0) }
+        let answer = try await desk.run(ask).output
+        #expect(["b''", "ConnectionResetError", "BrokenPipeError"].contains(answer), "\(answer)")
+        #expect(node.isRunning)
+        chmod(desk.path("run/flotilla"), 0o700)
+        #expect(try await desk.flotilla("status", "a.db").status != 1)
+      }
+    }
+  }
+}

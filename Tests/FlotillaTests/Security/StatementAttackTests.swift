@@ -1,0 +1,276 @@
+import Network
+import Replication
+import Testing
+
+@testable import Flotilla
+
+extension NodeTests {
+  /// Members, and those that were one, that say what they may not say.
+  @Suite struct `A hostile member` {
+    /// The next message of a kind; others are passed over.
+    private func next<Part: Sendable>(
+      _ link: MessageLink, _ pick: (Message) -> Part?
+    ) async throws -> Part {
+      while true {
+        let message = try await link.receive()
+        if let part = pick(message) { return part }
+      }
+    }
+
+    private func farewell(_ link: MessageLink) async throws -> Bye.Code {
+      try await next(link) { if case .bye(let bye) = $0 { bye.code } else { nil } }
+    }
+
+    /// How a node answers the handshake of a member: nil if it lets it in.
+    private func refusal(_ keys: NodeKeys, _ site: TestSite, _ node: Node) async throws
+      -> NetworkError.Code?
+    {
+      let channel = try await site.channel(to: node, as: keys)
+      defer { channel.close() }
+      do {
+        _ = try await channel.read(upTo: 1)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+
+    @Test func `is cut off when it is revoked, and refused when it returns`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let thief = NodeKeys()
+        await site.admit(thief, "p")
+        let link = try await site.talk(to: node, as: thief)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        #expect(try await refusal(thief, site, node) == nil)
+        _ = try await node.revoke(thief.identity.description)
+        #expect(try await farewell(link) == .revoked)
+        await #expect(throws: FlotillaError.self) { try await next(link) { _ in nil as Int? } }
+        #expect(try await eventually { await node.connectedCount == 0 })
+        #expect(try await refusal(thief, site, node) == .refusedByPeer(.revoked))
+        // What it knew is no way back.
+        _ = await node.roster.unite(site.membership.all)
+        #expect(try await refusal(thief, site, node) == .refusedByPeer(.revoked))
+      }
+    }
+
+    @Test func `is cut off though it has not said Hello yet`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let thief = NodeKeys()
+        await site.admit(thief, "p")
+        let link = MessageLink(channel: try await site.channel(to: node, as: thief))
+        // Said once the handshake is done.
+        _ = try await next(link) { if case .hello(let hello) = $0 { hello } else { nil } }
+        _ = try await node.revoke(thief.identity.description)
+        #expect(try await farewell(link) == .revoked)
+      }
+    }
+
+    @Test func `that has left between handshake and Hello is sent away`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let thief = NodeKeys()
+        await site.admit(thief, "p")
+        let channel = try await site.channel(to: node, as: thief)
+        let link = MessageLink(channel: channel)
+        let greeting = try await next(link) {
+          if case .hello(let hello) = $0 { hello } else { nil }
+        }
+        let leave = await site.signed(.leave, by: thief.identity, with: thief.node)
+        #expect(await node.roster.unite([leave]).count == 1)
+        try await link.send(
+          .hello(
+            Hello(
+              version: 1, purpose: .member, site: greeting.site, node: thief.identity, name: "p",
+              run: 1, clock: 0, port: 0, schema: 0, statements: 0)))
+        #expect(try await farewell(link) == .revoked)
+        #expect(await node.connectedCount == 0)
+        #expect(try await refusal(thief, site, node) == .refusedByPeer(.unknown))
+      }
+    }
+
+    /// What a writer could try to say, each with a name.
+    private func lies(
+      of member: NodeKeys, _ revoked: NodeKeys, _ site: TestSite
+    ) async -> [(String, [SignedStatement])] {
+      let (thief, root, all) = (NodeKeys(), site.root, await site.membership.all)
+      let identity = member.identity
+      let name = await site.membership.site
+      let admitThief = SiteStatement.Kind.admit(key: thief.node.publicKey, role: .writer)
+      let right = await site.signed(admitThief, by: name, with: root)
+      var broken = right.signature
+      broken[63] ^= 1
+      let other = SigningKey()
+      var foreign = Membership(rootKey: other.publicKey, notary: .openSSL)
+      let stranger = foreign.sign(admitThief, by: foreign.site, with: other)
+      let founder = await site.membership.roll.members.first { $0.role == .admin }!.node
+      var lies = [
+        ("all again", all), ("all again, backwards", all.reversed()),
+        ("a broken signature", [SignedStatement(right.statement, signature: broken)]),
+        ("a signature of another", [SignedStatement(right.statement, signature: all[0].signature)]),
+        ("another site", [stranger]),
+        ("in the root's name", [await site.signed(admitThief, by: name, with: member.node)]),
+        ("in an admin's name", [await site.signed(admitThief, by: founder, with: member.node)]),
+      ]
+      let wishes: [SiteStatement.Kind] = [
+        admitThief, .admit(key: member.node.publicKey, role: .admin),
+        .admit(key: revoked.node.publicKey, role: .writer),
+        .introduce(node: founder, name: "fool", words: ""),
+        .grant(node: identity, table: "item", right: .write),
+        .revoke(node: founder, heads: []),
+      ]
+      for wish in wishes {
+        lies.append(
+          ("\(wish)", [await site.signed(wish, by: identity, with: member.node)]))
+      }
+      return lies
+    }
+
+    @Test func `changes nothing by replayed, broken and presumptuous statements`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (member, revoked) = (NodeKeys(), NodeKeys())
+        await site.admit(member, "p")
+        await site.admit(revoked, "q")
+        _ = try await refusal(revoked, site, node)
+        _ = try await node.revoke(revoked.identity.description)
+        let link = try await site.talk(to: node, as: member)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        _ = await node.roster.unite(site.membership.all)
+        let (roll, hash) = (await node.roster.roll, await node.roster.hash)
+        let kept = try a.rows("SELECT count(*) FROM _flotilla_statement")
+        for (number, lie) in await lies(of: member, revoked, site).enumerated() {
+          try await link.send(.statements(lie.1))
+          // It lives, and has read what was said.
+          try await link.send(.ping(clock: Int64(number)))
+          _ = try await next(link) { message in
+            if case .pong(let echo, _) = message, echo == Int64(number) { true } else { nil }
+          }
+          #expect(await node.roster.roll == roll, "\(lie.0)")
+          #expect(await node.roster.hash == hash, "\(lie.0)")
+        }
+        #expect(try a.rows("SELECT count(*) FROM _flotilla_statement") == kept)
+        #expect(try await refusal(revoked, site, node) == .refusedByPeer(.revoked))
+      }
+    }
+
+    @Test func `leaves once, however often it says so`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let member = NodeKeys()
+        await site.admit(member, "p")
+        let link = try await site.talk(to: node, as: member)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        let before = await node.roster.membership.all.count
+        let name = await site.membership.site
+        let farewells = (1...1_000).map { (time: Int64) in
+          let statement = SiteStatement(
+            site: name, issuer: member.identity, previous: .none, time: time, kind: .leave)
+          return SignedStatement(statement, signature: member.node.sign(statement.bytes))
+        }
+        try await link.send(.statements(farewells))
+        #expect(try await eventually { await node.ownsNoMember(member.identity) })
+        #expect(await node.roster.membership.all.count == before + 1)
+      }
+    }
+
+    @Test func `that was an admin cannot fill the set from outside afterwards`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (admin, friend) = (NodeKeys(), NodeKeys())
+        await site.admit(admin, "p", .admin)
+        #expect(try await refusal(admin, site, node) == nil)
+        _ = try await node.revoke(admin.identity.description)
+        let before = await node.roster.hash
+        let late = await site.signed(
+          .admit(key: friend.node.publicKey, role: .writer), by: admin.identity, with: admin.node)
+        let admission = await site.membership.credential(of: admin.identity)
+        let verdict = await node.roster.judge(
+          key: friend.node.publicKey, credential: SignedStatement.encode(admission + [late]))
+        #expect(verdict == .unknown)
+        #expect(await node.roster.hash == before)
+        #expect(await node.roster.takeUnsaved().isEmpty)
+      }
+    }
+  }
+
+  /// Two machines with the site key that do not see each other.
+  @Suite struct `Two admins` {
+    private func work(
+      _ replica: TestReplica, _ body: (Node) async throws -> Void
+    ) async throws {
+      let node = try await Node(
+        path: replica.path, mode: .offline, options: RunOptions(), log: { _ in })
+      let result: Result<Void, any Error>
+      do {
+        result = .success(try await body(node))
+      } catch {
+        result = .failure(error)
+      }
+      await node.stop()
+      try result.get()
+    }
+
+    @Test func `that act while cut from one another lose nothing of it`() async throws {
+      try await TestSite.with { site in
+        let replicas = [try await site.replica("a"), try await site.replica("b")]
+        for name in ["c", "d", "e"] { await site.admit(NodeKeys(), name) }
+        let common = await site.membership
+        for replica in replicas {
+          try await work(replica) { node in
+            await node.save(node.roster.unite(common.all))
+            _ = try await node.importSiteKey(seed: site.root.seed)
+          }
+        }
+        for (replica, (loser, role)) in zip(replicas, [("c", Role.writer), ("d", .reader)]) {
+          try await work(replica) { node in
+            for (name, role) in [("new-\(replica.name)", role), ("boss-\(replica.name)", .admin)] {
+              let keys = NodeKeys()
+              try await node.say(.admit(key: keys.node.publicKey, role: role))
+              try await node.say(.introduce(node: keys.identity, name: name, words: ""))
+            }
+            for name in [loser, "e"] { _ = try await node.revoke(name) }
+          }
+        }
+        let first = try await site.run(replicas[0])
+        let second = try await site.run(replicas[1], to: [first])
+        #expect(try await eventually { await first.isOne(with: second) })
+        let roll = await first.roster.roll
+        #expect(
+          Dictionary(uniqueKeysWithValues: roll.members.map { ($0.name, $0.role) }) == [
+            "a": .admin, "b": .admin, "new-a": .writer, "new-b": .reader, "boss-a": .admin,
+            "boss-b": .admin,
+          ])
+        #expect(Set(roll.everybody.filter { !$0.isMember }.map(\.name)) == ["c", "d", "e"])
+        #expect(await first.connectedCount == 1)
+      }
+    }
+  }
+}
+
+extension TestSite {
+  /// What somebody would sign next, without taking it in.
+  func signed(
+    _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey
+  ) -> SignedStatement {
+    let statement = membership.draft(kind, by: issuer, at: Uptime.wall)
+    return SignedStatement(statement, signature: key.sign(statement.bytes))
+  }
+}
+
+extension Node {
+  fileprivate func ownsNoMember(_ node: Identity) -> Bool { roster.roll.member(node) == nil }
+
+  /// Whether both know the same of the site's members.
+  fileprivate func isOne(with other: Node) async -> Bool {
+    let others = await other.roster.membership
+    return roster.hash == others.hash && roster.roll == others.roll
+  }
+}

@@ -1,0 +1,125 @@
+import Replication
+import Testing
+
+@Suite("A session between members with rights")
+struct RightsTests {
+  private static let reader = Rights(general: .read)
+  private static let partial = Rights(tables: ["bills": .none, "notes": .read])
+  private static let leafOrigin = Origin.of(
+    Conversation.peerNode, life: 7, PlainNotary.notary)
+
+  /// A session that is open with a peer that may do this.
+  private func conversation(
+    peer: Rights = .all, own: Rights = .all, holding frontier: Frontier = Frontier()
+  ) -> Conversation {
+    var it = Conversation(holding: frontier, own: own, peer: peer)
+    it.feed(.connected)
+    var hello = it.peerHello()
+    hello.life = 7
+    it.hear(.hello(hello))
+    it.feed(.mayPull(resume: Frontier()))
+    it.hear(.have(it.have(Frontier())))
+    return it
+  }
+
+  @Test("takes from a leaf nothing but edits under its own origin")
+  func leafSends() {
+    let other = Origin(rawValue: 5)
+    for (kind, isGood) in [
+      (Begin.Kind.push(origin: Self.leafOrigin, from: 0, to: 1), true),
+      (.full(covers: Frontier([Self.leafOrigin: 3])), true),
+      (.full(covers: Frontier()), true),
+      (.push(origin: other, from: 0, to: 1), false),
+      (.full(covers: Frontier([Self.leafOrigin: 3, other: 1])), false),
+      (.repair, false),
+    ] {
+      var it = conversation(peer: Self.partial)
+      let bye = it.hear(.begin(Begin(kind, rows: 1))).bye
+      #expect(bye == (isGood ? nil : .notAllowed), "\(kind)")
+      var whole = conversation()
+      #expect(whole.hear(.begin(Begin(kind, rows: 1))).bye == nil)
+    }
+  }
+
+  @Test("knows a leaf's origin by its key, not by what it says")
+  func borrowedOrigin() {
+    var it = Conversation(holding: Frontier(), own: .all, peer: Self.partial)
+    it.feed(.connected)
+    var hello = it.peerHello()
+    hello.life = 8
+    it.hear(.hello(hello))
+    let begin = Begin(.push(origin: Self.leafOrigin, from: 0, to: 1), rows: 1)
+    #expect(it.hear(.begin(begin)).bye == .notAllowed)
+  }
+
+  @Test("gives a merge the leave of the sender along")
+  func licence() throws {
+    let licence = LeafLicence(origin: Self.leafOrigin, rights: Self.partial)
+    #expect(licence.allows(Dot(Self.leafOrigin, 1), in: "Patients"))
+    #expect(!licence.allows(Dot(Self.leafOrigin, 1), in: "NOTES"))
+    #expect(!licence.allows(Dot(Self.leafOrigin, 1), in: "bills"))
+    #expect(!licence.allows(Dot(Self.leafOrigin, 1), in: "_flotilla_table"))
+    #expect(!licence.allows(Dot(Origin(rawValue: 5), 1), in: "patients"))
+    var it = conversation(peer: Self.partial)
+    it.hear(.begin(Begin(.full(covers: Frontier()), rows: 0)))
+    let end = End(rows: 0, check: Begin.Kind.full(covers: Frontier()).check(number: 1))
+    let merges = it.hear(.end(end)).compactMap { directive -> Merge? in
+      if case .merge(let merge) = directive { merge } else { nil }
+    }
+    #expect(merges.map(\.licence) == [licence])
+  }
+
+  @Test("pushes nothing to who may not read everything, and exports what it may")
+  func readerPeer() {
+    let own = Conversation.own
+    let push = Push(origin: own, from: 0, to: 1, batch: [1], rows: 1, check: 1)
+    var whole = conversation(peer: Self.reader)
+    #expect(!whole.feed(.folded(push)).sent.isEmpty)
+    var partial = conversation(peer: Self.partial)
+    #expect(partial.feed(.folded(push)).isEmpty)
+    #expect(partial.advance(Frontier([own: 1])) == [.openExport(.above(Frontier()))])
+    #expect(partial.session.exportFilter == ExportFilter(reader: Self.partial))
+  }
+
+  @Test("sends as a leaf only what it wrote itself; as a reader nothing")
+  func leafOwns() {
+    let (own, other) = (Conversation.own, Origin(rawValue: 77))
+    var leaf = conversation(own: Self.partial)
+    #expect(leaf.advance(Frontier([other: 4])).isEmpty)
+    #expect(!leaf.wait(1_000).contains { if case .openExport = $0 { true } else { false } })
+    #expect(
+      leaf.advance(Frontier([other: 4, own: 1])).contains(.openExport(.above(Frontier()))))
+    var reader = conversation(own: Self.reader)
+    #expect(reader.advance(Frontier([other: 4, own: 1])).isEmpty)
+  }
+
+  @Test("asks for rows by name, and gives them, if it is a whole member's place to")
+  func wanting() {
+    let names = [RowName(table: "t", key: [1]), RowName(table: "t", key: [2])]
+    var asking = conversation(own: Self.reader)
+    #expect(asking.feed(.want(names)) == [.send(.want(names))])
+    var useless = conversation(peer: Self.partial, own: Self.reader)
+    #expect(useless.feed(.want(names)).isEmpty)
+    var giving = conversation(peer: Self.reader)
+    #expect(giving.hear(.want(names)) == [.openExport(.rows(names))])
+    let begin = giving.feed(.exportOpened(covers: Frontier(), rows: 2)).sent.first
+    guard case .begin(let opened)? = begin else {
+      Issue.record("\(String(describing: begin))")
+      return
+    }
+    #expect(opened.kind == .repair)
+    var leaf = conversation(own: Self.partial)
+    #expect(leaf.hear(.want(names)).isEmpty)
+  }
+
+  @Test("filters by reader, sender and table")
+  func filter() {
+    let filter = ExportFilter(reader: Self.partial)
+    #expect(filter.passes("patients") && filter.passes("notes") && filter.passes("_flotilla_table"))
+    #expect(!filter.passes("Bills") && !filter.isOpen && ExportFilter.none.isOpen)
+    let leaf = ExportFilter(sender: Self.partial)
+    #expect(leaf.passes("patients") && !leaf.passes("notes") && !leaf.passes("_flotilla_table"))
+    #expect(Rights(bytes: Self.partial.bytes) == Self.partial)
+    #expect(Rights(bytes: [9, 9]) == Rights(general: .none))
+  }
+}

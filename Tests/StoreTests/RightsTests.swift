@@ -1,0 +1,175 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What a replica may do with its tables.
+@Suite struct `Rights in a replica` {
+  private static let schema = """
+    CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT);
+    CREATE TABLE bill(id TEXT PRIMARY KEY NOT NULL, sum INTEGER);
+    """
+  private let site: TestReplica
+  private let leaf: TestReplica
+
+  init() throws {
+    site = try TestReplica(1, schema: Self.schema, tracking: ["note", "bill"])
+    leaf = try TestReplica(2, schema: Self.schema)
+    try site.write(
+      "INSERT INTO note VALUES ('a', 'x'), ('b', 'y'); INSERT INTO bill VALUES ('1', 5)")
+    try leaf.exchange(with: site)
+  }
+
+  private func allow(_ rights: Rights, delivered: UInt64 = .max) throws {
+    try leaf.store.allow(rights, delivered: min(delivered, 1 << 62), at: leaf.now)
+  }
+
+  /// Fetches what is to be put back, as a session would.
+  private func askBack() throws {
+    let (_, batches) = try site.export(.rows(try leaf.store.wantedRows()))
+    try leaf.merge(batches, .repair, from: site)
+  }
+
+  private func logged() throws -> [String] {
+    try leaf.application.rows("SELECT reason FROM _flotilla_conflict ORDER BY id").map {
+      $0[0].string ?? ""
+    }
+  }
+
+  @Test func `edits of a reader make no versions, are logged and put back`() throws {
+    try allow(Rights(general: .read))
+    let before = leaf.store.position
+    let content = try leaf.content("note")
+    try leaf.write(
+      """
+      UPDATE note SET text = 'hack' WHERE id = 'a'; DELETE FROM note WHERE id = 'b';
+      INSERT INTO note VALUES ('c', 'new')
+      """)
+    try leaf.foldAll()
+    #expect(leaf.store.position.frontier == before.frontier)
+    #expect(leaf.store.position.digest == before.digest)
+    #expect(try logged() == ["not-allowed", "not-allowed", "not-allowed"])
+    #expect(try leaf.value("SELECT count(*) FROM note WHERE id = 'c'") == .integer(0))
+    #expect(try leaf.store.wantedRows().count == 2)
+    try leaf.reopen()
+    #expect(leaf.store.rights == Rights(general: .read))
+    try askBack()
+    #expect(try leaf.content("note") == content)
+    #expect(try leaf.store.wantedRows().isEmpty)
+    // What the log holds is the row as it was written.
+    let row = try leaf.application.rows("SELECT row FROM _flotilla_conflict ORDER BY id")
+    #expect(row.map { $0[0] == .null } == [false, true, false])
+    let first = try #require(row[0][0].blob)
+    #expect(String(decoding: first, as: UTF8.self).contains("hack"))
+  }
+
+  @Test func `a row that waits to be put back takes a newer version of the site's at once`() throws
+  {
+    try allow(Rights(general: .read))
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try site.write("UPDATE note SET text = 'newer' WHERE id = 'a'")
+    try leaf.foldAll()
+    try leaf.pull(from: site)
+    #expect(try leaf.value("SELECT text FROM note WHERE id = 'a'") == .string("newer"))
+    #expect(try leaf.store.wantedRows().isEmpty)
+  }
+
+  @Test func `a row that was changed back by itself waits for nothing`() throws {
+    try allow(Rights(general: .read))
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    try leaf.write("UPDATE note SET text = 'x' WHERE id = 'a'")
+    try leaf.foldAll()
+    #expect(try leaf.store.wantedRows().isEmpty)
+    #expect(try logged().count == 1)
+  }
+
+  @Test func `what was written before the right was taken, and not sent, is refused with it`()
+    throws
+  {
+    try leaf.write(
+      "UPDATE note SET text = 'mine' WHERE id = 'a'; INSERT INTO note VALUES ('c', 'c')")
+    try leaf.foldAll()
+    let sent = leaf.store.position.frontier[leaf.origin]
+    try site.pull(from: leaf)
+    try leaf.write(
+      "UPDATE note SET text = 'unsent' WHERE id = 'a'; INSERT INTO note VALUES ('d', 'd')")
+    try allow(Rights(general: .read), delivered: sent)
+    #expect(try logged() == ["not-allowed", "not-allowed"])
+    try askBack()
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(try leaf.value("SELECT text FROM note WHERE id = 'a'") == .string("mine"))
+  }
+
+  @Test func `a table that may not even be read any more stays as it is`() throws {
+    try leaf.write(
+      "UPDATE note SET text = 'unsent' WHERE id = 'a'; INSERT INTO note VALUES ('d', 'd')")
+    let content = try leaf.content("note")
+    try allow(Rights(tables: ["note": .none]), delivered: 0)
+    try leaf.write("INSERT INTO note VALUES ('e', 'e')")
+    try leaf.foldAll()
+    #expect(try leaf.value("SELECT count(*) FROM note WHERE id IN ('d', 'e')") == .integer(2))
+    #expect(try leaf.content("note").count == content.count + 1)
+    #expect(try logged().isEmpty)
+  }
+
+  @Test func `a table that may not be read is not sent, and one that may is`() throws {
+    let rights = Rights(tables: ["bill": .none])
+    try allow(rights)
+    try site.write("INSERT INTO bill VALUES ('2', 6); INSERT INTO note VALUES ('e', 'e')")
+    try site.foldAll()
+    let (covers, batches) = try site.export(
+      .above(leaf.store.position.frontier), filter: ExportFilter(reader: rights))
+    try leaf.merge(batches, .full(covers: covers), from: site)
+    #expect(leaf.store.position.frontier.covers(site.store.position.frontier))
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(try leaf.value("SELECT count(*) FROM bill WHERE id = '2'") == .integer(0))
+    // What it does there itself is its own affair.
+    try leaf.write("INSERT INTO bill VALUES ('own', 1)")
+    try leaf.foldAll()
+    #expect(try logged().isEmpty)
+    #expect(leaf.store.position.frontier[leaf.origin] == 0)
+    // With the right comes what was kept back, though the frontier counts it.
+    try allow(Rights(tables: ["bill": .read]))
+    #expect(leaf.store.position.frontier[site.origin] == 0)
+    try leaf.foldAll()
+    try leaf.pull(from: site)
+    try askBack()
+    #expect(try leaf.content("bill") == site.content("bill"))
+    #expect(try logged() == ["not-allowed"])
+  }
+
+  @Test func `a leaf sends what it wrote itself, where it may write, and covers no more`() throws {
+    try allow(Rights(tables: ["bill": .read]))
+    try leaf.write("INSERT INTO note VALUES ('l', 'l')")
+    try leaf.foldAll()
+    let filter = ExportFilter(sender: leaf.store.rights)
+    let (covers, batches) = try leaf.export(.above(Frontier()), filter: filter)
+    #expect(covers == Frontier([leaf.origin: 1]))
+    #expect(batches.reduce(0) { $0 + $1.rows } == 1)
+    try site.merge(batches, .full(covers: covers), from: leaf)
+    #expect(try site.content("note") == leaf.content("note"))
+  }
+
+  @Test func `rows that the sender may not send are refused whole`() throws {
+    try leaf.write("INSERT INTO note VALUES ('n', 'n'); UPDATE bill SET sum = 0 WHERE id = '1'")
+    try leaf.foldAll()
+    let (covers, batches) = try leaf.export(.above(site.store.position.frontier))
+    let before = site.store.position
+    for licence in [
+      LeafLicence(origin: leaf.origin, rights: Rights(tables: ["bill": .read])),
+      LeafLicence(origin: Origin(rawValue: 99), rights: .all),
+    ] {
+      var merge = Merge(
+        sender: leaf.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
+        rowsBefore: 0, checkBefore: 0, end: End(batches), movesFrontier: true)
+      merge.licence = licence
+      let error = #expect(throws: StoreError.self) { try site.store.merge(merge, at: site.now) }
+      #expect(error?.code == .wire)
+      #expect(error?.message.contains("may not come from there") == true)
+    }
+    #expect(site.store.position.frontier == before.frontier)
+    #expect(site.store.position.digest == before.digest)
+  }
+}
