@@ -4,7 +4,8 @@ import Glibc
 /// All measurements, in the order in which they run.
 let measurements = [
   Capture.measurement, Latency.measurement, Reconnect.measurement, Idle.measurement,
-  CatchUp.measurement, Heal.measurement,
+  Handshake.measurement, Bulk.measurement, Join.measurement, CatchUp.measurement,
+  Heal.measurement,
 ]
 
 let usage = """

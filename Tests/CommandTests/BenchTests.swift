@@ -12,10 +12,23 @@ import Testing
   }
 
   @Test func `measures what capture costs`() throws {
+    let figures = try measured("capture")
+    #expect(figures.count == 7)
+    #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
+  }
+
+  @Test(arguments: [("handshake", 5), ("bulk", 4), ("join", 3)])
+  func `measures what the security costs`(name: String, count: Int) throws {
+    let figures = try measured(name)
+    #expect(figures.count == count)
+    #expect(figures.allSatisfy { $0.measurement == name && $0.p50 > 0 })
+  }
+
+  private func measured(_ name: String) throws -> [Figures.Figure] {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(component: "FlotillaBench")
-    process.arguments = ["--quick", "--json", "capture"]
+    process.arguments = ["--quick", "--json", name]
     let output = Pipe()
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
@@ -23,8 +36,6 @@ import Testing
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
-    let figures = try JSONDecoder().decode(Figures.self, from: data).figures
-    #expect(figures.count == 7)
-    #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
+    return try JSONDecoder().decode(Figures.self, from: data).figures
   }
 }

@@ -2,22 +2,22 @@ import Network
 import Replication
 
 /// The keys that a node holds: its own, and on some machines that of the site.
-struct NodeKeys: Sendable {
-  let node: SigningKey
-  var site: SigningKey?
+package struct NodeKeys: Sendable {
+  package let node: SigningKey
+  package var site: SigningKey?
 
-  init(node: SigningKey = SigningKey(), site: SigningKey? = nil) {
+  package init(node: SigningKey = SigningKey(), site: SigningKey? = nil) {
     self.node = node
     self.site = site
   }
 
   /// The name of the node: it cannot be taken by anybody who does not have the key.
-  var identity: Identity { Notary.openSSL.digest(node.publicKey) }
+  package var identity: Identity { Notary.openSSL.digest(node.publicKey) }
 }
 
 extension Notary {
   /// SHA-256 and Ed25519 of OpenSSL.
-  static let openSSL = Notary(
+  package static let openSSL = Notary(
     digest: { bytes in
       var reader = ByteReader(Hashing.sha256(bytes))
       guard let identity = try? reader.identity("digest") else {
@@ -30,7 +30,7 @@ extension Notary {
 
 extension Membership {
   /// Signs a statement and takes it in.
-  mutating func sign(
+  package mutating func sign(
     _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey
   ) -> SignedStatement {
     let statement = draft(kind, by: issuer, at: Uptime.wall)
@@ -40,7 +40,7 @@ extension Membership {
   }
 
   /// A new site: its first member is an admin by the root's word.
-  static func founded(by keys: NodeKeys, root: SigningKey, name: String) -> Membership {
+  package static func founded(by keys: NodeKeys, root: SigningKey, name: String) -> Membership {
     var membership = Membership(rootKey: root.publicKey, notary: .openSSL)
     let site = membership.site
     _ = membership.sign(

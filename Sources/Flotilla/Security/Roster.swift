@@ -2,7 +2,7 @@ import Network
 import Replication
 
 /// What the handshakes, which run on threads of their own, must know of the site.
-final class Roster: Sendable {
+package final class Roster: Sendable {
   private struct State {
     var membership: Membership
     /// Taken from the credential of a peer, and not yet stored.
@@ -12,7 +12,7 @@ final class Roster: Sendable {
 
   private let state: Locked<State>
 
-  init(_ membership: Membership) { state = Locked(State(membership: membership)) }
+  package init(_ membership: Membership) { state = Locked(State(membership: membership)) }
 
   var membership: Membership { state.withLock { $0.membership } }
   var roll: Roll { state.withLock { $0.membership.roll } }
@@ -75,16 +75,16 @@ final class Roster: Sendable {
 }
 
 /// How a node shows itself: one way for those that dial it, one for those that it dials.
-struct Door: Sendable {
+package struct Door: Sendable {
   /// So long who dials us has to show who it is, ...
   static let patience: Duration = .seconds(10)
   /// ... and whom we dial.
   static let dialPatience: Duration = .seconds(5)
 
-  let accepting: TLSContext
-  let dialling: TLSContext
+  package let accepting: TLSContext
+  package let dialling: TLSContext
 
-  init(_ keys: NodeKeys, _ roster: Roster) throws(FlotillaError) {
+  package init(_ keys: NodeKeys, _ roster: Roster) throws(FlotillaError) {
     let credential = roster.membership.credential(of: keys.identity)
     do {
       let certificate = try Certificate(

@@ -42,10 +42,14 @@ final class BenchReplica {
   }
 
   func join(_ other: BenchReplica, at address: String? = nil) throws -> Child.Ended {
+    try startJoining(other, at: address).wait(within: .seconds(900))
+  }
+
+  /// Invites and starts to join; the other's node must run.
+  func startJoining(_ other: BenchReplica, at address: String? = nil) throws -> Child {
     let code = try place.flotilla(["invite", other.path])
-    let child = try place.start(
+    return try place.start(
       ["join", path, code, "--name", "member", "--at", address ?? other.address])
-    return try child.wait(within: .seconds(900))
   }
 
   /// Stops the node cleanly.

@@ -11,12 +11,18 @@ final class Workplace {
   static let flotilla = "\(programs)/flotilla"
   static let itself = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path
 
-  init() throws {
-    var template = Array("\(NSTemporaryDirectory())/flotilla-bench-XXXXXX".utf8CString)
+  /// Makes it on disk, or, if the disk is not what is measured, in memory where that can be had.
+  init(inMemory: Bool = false) throws {
+    let isThere = inMemory && access(Self.memory, W_OK) == 0
+    let above = isThere ? Self.memory : NSTemporaryDirectory()
+    var template = Array("\(above)/flotilla-bench-XXXXXX".utf8CString)
     guard let path = mkdtemp(&template) else { throw BenchError("cannot make a folder") }
     self.folder = String(cString: path)
     Leftovers.add(folder)
   }
+
+  /// A file system in memory (shm_overview(7): "normally mounted under /dev/shm").
+  private static let memory = "/dev/shm"
 
   deinit { Leftovers.remove(folder) }
 

@@ -107,10 +107,3 @@ private final class Subject {
     return (Clock.now - start).seconds
   }
 }
-
-extension Instant {
-  /// This moment.
-  fileprivate static var bench: Instant {
-    Instant(uptime: Clock.now / 1_000_000, wall: 1_800_000_000_000 + Clock.now / 1_000_000)
-  }
-}
