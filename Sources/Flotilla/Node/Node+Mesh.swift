@@ -51,7 +51,7 @@ extension Node {
     await perform(mesh.receive(.configured(options.peers), at: .now))
     for peer in peers.values {
       guard let address = peer.address else { continue }
-      await perform(mesh.receive(.heard(node: peer.node, address: address), at: .now))
+      await perform(mesh.receive(.remembered(node: peer.node, address: address), at: .now))
     }
   }
 

@@ -4,6 +4,9 @@ extension Node {
   /// How long a node that was started for one command waits for the members it knows.
   static let patience: Int64 = 5_000
 
+  /// So long a sync waits for members that are not connected, in ms.
+  private static let arrival: Int64 = 2_000
+
   /// One exchange now, both ways, with all reachable members or the one named.
   func sync(with name: String?, timeout: Duration) async throws(FlotillaError) -> SyncReport {
     let start = Uptime.now
@@ -18,6 +21,10 @@ extension Node {
           node: name, sent_rows: 0, received_rows: 0, seconds: Self.seconds(since: start),
           error: "no member of this site answers there")
       ])
+    }
+    // One that has just been started may be shaking hands.
+    _ = await until(min(deadline, Uptime.now + Self.arrival)) {
+      wanted.allSatisfy { peers[$0]?.session != nil }
     }
     let round = nextSync
     nextSync += 1

@@ -11,8 +11,10 @@ package struct Mesh: Sendable {
     case lost(service: String)
     /// Addresses of the operator.
     case configured([String])
-    /// A member's address from earlier days or from another member.
+    /// A member's address, from another member.
     case heard(node: Identity, address: String)
+    /// A member's address, from before this node was started.
+    case remembered(node: Identity, address: String)
     /// The stream or the greeting failed; every `dial` ends in this, `opened` or `isSelf`.
     case dialFailed(address: String)
     /// A session is up; `dialled` is the address if this side dialled.
@@ -69,8 +71,8 @@ package struct Mesh: Sendable {
       }
     case .configured(let addresses):
       for address in addresses { update(address, now) { $0.isLasting = true } }
-    case .heard(let node, let address):
-      hear(node, address, now)
+    case .heard(let node, let address): hear(node, address, now)
+    case .remembered(let node, let address): hear(node, address, now, isStart: true)
     case .dialFailed(let address):
       let away = candidates.count
       candidates[address]?.fail(now.uptime, candidates: away)
@@ -105,12 +107,15 @@ package struct Mesh: Sendable {
     candidates.values.filter { wants($0) }.map(\.nextTry).min()
   }
 
-  private mutating func hear(_ node: Identity, _ address: String, _ now: Instant) {
+  private mutating func hear(
+    _ node: Identity, _ address: String, _ now: Instant, isStart: Bool = false
+  ) {
     guard node != self.node else { return }
     let known = candidates[address]
     guard known != nil || candidates.count < Candidate.lastingLimit else { return }
-    // The lower node id dials, the other after a while; hearing it again is no reason to wait.
-    let waits = node < self.node && known?.node != node
+    // The lower node id dials, the other after a while; hearing it again is no reason to wait, nor
+    // is a start: nobody else knows of it.
+    let waits = !isStart && node < self.node && known?.node != node
     update(address, now) {
       if $0.node != node { $0.isSelf = false }
       if waits, $0.failures == 0 {

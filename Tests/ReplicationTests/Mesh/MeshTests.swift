@@ -45,6 +45,14 @@ import Testing
     #expect(pauses == [500, 1_000, 2_000, 2_500, 2_500, 2_500, 2_500, 2_500])
   }
 
+  @Test func `a start dials what it remembers at once, whoever should; hearsay may wait`() {
+    var it = Clocked()
+    #expect(it.feed(.remembered(node: Self.low, address: "l:1")) == [.dial(address: "l:1")])
+    #expect(it.feed(.remembered(node: Self.high, address: "h:1")) == [.dial(address: "h:1")])
+    #expect(it.feed(.heard(node: Identity(high: 0, low: 0), address: "z:1")).isEmpty)
+    #expect(it.wait(1_500) == [.dial(address: "z:1")])
+  }
+
   @Test func `an address that was dismissed is dialled no more, but for a member's`() {
     var it = Clocked()
     it.feed(.configured(["a:1"]))
