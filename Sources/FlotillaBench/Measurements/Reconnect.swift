@@ -32,7 +32,7 @@ enum Reconnect {
       Figure("both ways", "bytes", Array(bytes.dropFirst())).target(.maximum, atMost: 2_048)
     ]
     report.notes.append(
-      "the handshake of TLS, Hello, Have, Members, Ping and Pong; what TCP itself adds is not counted")
+      "TLS handshake, Hello, Have, Members, Ping and Pong; what TCP itself adds is not counted")
   }
 
   /// Waits for a connection on which nothing was said for a second and a half.
