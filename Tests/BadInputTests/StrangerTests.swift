@@ -168,7 +168,7 @@ extension BadInputTests {
         try await desk.succeed("stop", "a.db")
         let limit = 28
         let node = try await desk.start("a.db", "--listen", address, files: limit)
-        let crowd = try await desk.begin("crowd.py", "many", "\(node.port)", "200")
+        let crowd = try await desk.begin("crowd.py", "many", "\(node.port)", "60")
         #expect(try await eventually(within: .seconds(20)) { node.openFiles == limit })
         kill(crowd, SIGKILL)
         _ = try await desk.start("b.db", "--peer", node.address)
