@@ -1,8 +1,8 @@
 """Strangers at the door of a node that do not come in.
 
 crowd.py slow PORT          begins a handshake with one byte a second; prints `closed` when let go
-crowd.py many PORT COUNT    keeps COUNT connections half-open, from 100 addresses; replaces those
-                            that are let go; prints a line when all were opened once
+crowd.py many PORT COUNT    keeps COUNT connections half-open, from 100 addresses, and replaces
+                            those that are let go; prints a line when all were opened once
 """
 
 import selectors

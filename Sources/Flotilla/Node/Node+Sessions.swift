@@ -174,7 +174,9 @@ extension Node {
     guard lastReasons[end] != reason else { return }
     if lastReasons.count >= 256 { lastReasons = [:] }
     lastReasons[end] = reason
-    log("a connection \(end) ended: \(reason)")
+    guard let leftOut = dialled == nil ? strangerLines.take(at: Uptime.now) : 0 else { return }
+    let more = leftOut == 0 ? "" : " (\(leftOut) more such lines were left out)"
+    log("a connection \(end) ended: \(reason)\(more)")
   }
 
   /// A member has left the site: nobody waits for it any more.

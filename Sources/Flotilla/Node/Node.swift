@@ -76,6 +76,7 @@ actor Node {
   var isShutOut = false
   /// Why connections that never were a member's ended, by their other end: told once.
   var lastReasons: [String: String] = [:]
+  var strangerLines = StrangerLines()
   var wantsStop = false
   var stopRequest: Bye?
   /// Why the last rows from a peer could not be merged.
