@@ -26,6 +26,8 @@ static inline int flotilla_ssl_set_signature_algorithms(SSL_CTX *context, const 
 static inline void flotilla_ssl_set_limits(SSL_CTX *context, long certificates) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_max_cert_list(context, certificates);
+  // Nothing between two machines of a LAN needs to take this for TLS 1.2.
+  SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION
                                    | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // Buffers of idle connections are given back.

@@ -7,7 +7,7 @@ extension Session {
       /// Rows are staged, or merged in slices; the frontier moves at End only. Next: idle.
       case receiving(Begin)
       /// A push that leaves a gap, or that we have already: read and dropped. Next: idle.
-      case skipping(isGap: Bool)
+      case skipping(Begin, isGap: Bool)
     }
 
     /// Exchanges begun so far, pushes included.
@@ -69,7 +69,7 @@ extension Session {
     incoming.check = begin.kind.check(number: incoming.exchanges)
     if case .push(let origin, let from, let to) = begin.kind {
       let held = max(position.frontier[origin], merged[origin])
-      if held < from || held >= to { incoming.phase = .skipping(isGap: held < from) }
+      if held < from || held >= to { incoming.phase = .skipping(begin, isGap: held < from) }
     }
   }
 
@@ -106,10 +106,14 @@ extension Session {
   ) {
     switch incoming.phase {
     case .idle: fail(Bye(.badMessage, "End outside an exchange"), &directives)
-    case .skipping(let isGap):
+    case .skipping(let begin, let isGap):
       incoming.phase = .idle
       // Tell the sender what we really hold; it answers with a full exchange.
-      if isGap { sendHave(asks: true, &directives, now) }
+      if isGap { return sendHave(asks: true, &directives, now) }
+      // Others were faster. The author tells only by its push that it holds this itself.
+      if case .push(let origin, _, let to) = begin.kind {
+        peerHolds(Frontier([origin: to]), &directives)
+      }
     case .receiving(let begin):
       guard incoming.pieces.isEmpty else {
         return fail(Bye(.badMessage, "End inside a batch"), &directives)

@@ -138,8 +138,15 @@ import Testing
     let held = Frontier([Self.origin: 2])
     var it = Conversation.known(holding: held, peer: held)
     let kind = Begin.Kind.push(origin: Self.origin, from: from, to: to)
-    #expect(it.hear(kind, batches: [[1]], rows: 1).isEmpty)
+    #expect(it.hear(kind, batches: [[1]], rows: 1).merges.isEmpty)
     #expect(it.hear(.push(origin: Self.origin, from: 1, to: 3), batches: [[1]], rows: 2).count == 1)
+  }
+
+  @Test func `a push that others were faster with still tells what its author holds`() {
+    let held = Frontier([Self.origin: 2])
+    var it = Conversation.known(holding: held, peer: Frontier([Self.origin: 1]))
+    let kind = Begin.Kind.push(origin: Self.origin, from: 1, to: 2)
+    #expect(it.hear(kind, batches: [[1]], rows: 1) == [.peerHolds(held)])
   }
 
   static let begin = Message.begin(Begin(full, rows: 1))
@@ -192,7 +199,7 @@ import Testing
     var it = Conversation.known(holding: held, peer: held)
     let known = Begin.Kind.push(origin: Self.origin, from: 0, to: 1)
     #expect(it.hear(.begin(Begin(known, rows: 1))).isEmpty)
-    #expect(it.hear(Self.rows(1)).isEmpty && it.hear(Self.end).isEmpty)
+    #expect(it.hear(Self.rows(1)).isEmpty && it.hear(Self.end).merges.isEmpty)
     #expect(it.hear(Self.begin).isEmpty)
     #expect(it.hear(Self.rows(4)).isEmpty && it.hear(Self.part(5)).isEmpty)
     #expect(it.hear(Self.rows(7)).bye == .badMessage)
