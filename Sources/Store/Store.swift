@@ -39,6 +39,10 @@ package final class Store {
   package internal(set) var own: Origin
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all
+  /// Tables that may be read again since a moment ago, and are being compared.
+  var regained: Set<Int64> = []
+  /// Whether rows may wait to be put back.
+  var hasPutBacks = false
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -85,6 +89,11 @@ package final class Store {
     self.schemaVersion = -1
     if let bytes = try reporting({ () throws(SQLiteError) in try meta.blob(.rights) }) {
       self.rights = Rights(bytes: bytes)
+    }
+    if inspects {
+      hasPutBacks = try reporting { () throws(SQLiteError) in
+        try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
+      }
     }
     guard inspects else { return }
     // A program may have taken the file out of WAL mode while no node ran; then an export's

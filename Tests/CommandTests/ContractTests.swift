@@ -21,6 +21,13 @@ import Testing
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
       "in_sync", "first_copy", "running", "trouble", "remarks",
     ],
+    "grant": ["node", "table", "right", "is_leaf"],
+    "revoke": ["node", "id", "told"],
+    "members": ["site", "node", "members"],
+    "members.members": [
+      "node", "id", "role", "state", "since", "last_seen", "admitted_by", "words", "rights",
+      "is_this_node",
+    ],
     "status.tables": ["name", "rule", "acting_rule", "rows"],
     "status.peers": Self.peer,
     "peers": ["peers"],
@@ -86,11 +93,17 @@ import Testing
     #expect(row["data"] as? [String: String] == ["base64": "AP8="])
     #expect(row["void"] is NSNull)
     _ = try await program.report("doctor", ["a.db"])
+    _ = try await program.report("grant", ["a.db", "b", "t", "read"])
+    let members = try await program.report("members", ["a.db"])
+    let parts = try #require(members["members"] as? [[String: Any]])
+    #expect(parts.map { $0["rights"] as? [String: String] } == [[:], ["t": "read"]])
+    _ = try await program.report("grant", ["a.db", "b", "t", "write"])
 
     await second.stop()
     let away = try await program.report("peers", ["a.db"])
     let gone = try #require((away["peers"] as? [[String: Any]])?.first)
     #expect(["away", "connecting"].contains(gone["state"] as? String))
+    _ = try await program.report("revoke", ["a.db", "b"])
     _ = try await program.report("leave", ["b.db", "--force"])
     await first.stop()
   }

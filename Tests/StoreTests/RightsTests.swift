@@ -126,18 +126,60 @@ import Testing
     #expect(try leaf.content("note") == site.content("note"))
     #expect(try leaf.value("SELECT count(*) FROM bill WHERE id = '2'") == .integer(0))
     // What it does there itself is its own affair.
-    try leaf.write("INSERT INTO bill VALUES ('own', 1)")
+    try leaf.write("INSERT INTO bill VALUES ('own', 1); UPDATE bill SET sum = 0 WHERE id = '1'")
     try leaf.foldAll()
     #expect(try logged().isEmpty)
     #expect(leaf.store.position.frontier[leaf.origin] == 0)
-    // With the right comes what was kept back, though the frontier counts it.
-    try allow(Rights(tables: ["bill": .read]))
-    #expect(leaf.store.position.frontier[site.origin] == 0)
+    // With the right comes what was kept back, though the frontier counts it; and what was done
+    // without it is put back, even if writing is allowed now.
+    for right in [Right.read, .write] {
+      let other = try TestReplica(3, schema: Self.schema)
+      try other.pull(from: site)
+      try other.store.allow(rights, delivered: 0, at: other.now)
+      try other.write("INSERT INTO bill VALUES ('own', 1); UPDATE bill SET sum = 0 WHERE id = '1'")
+      try other.foldAll()
+      try other.store.allow(Rights(tables: ["bill": right]), delivered: 0, at: other.now)
+      #expect(other.store.position.frontier[site.origin] == 0)
+      try other.foldAll()
+      try other.pull(from: site)
+      let (_, batches) = try site.export(.rows(try other.store.wantedRows()))
+      try other.merge(batches, .repair, from: site)
+      #expect(try other.content("bill") == site.content("bill"))
+      #expect(try other.store.wantedRows().isEmpty)
+      let log = try other.application.rows("SELECT reason FROM _flotilla_conflict")
+      #expect(log.map { $0[0].string } == ["not-allowed", "not-allowed"])
+      // From now on the new right holds.
+      try other.write("UPDATE bill SET sum = 9 WHERE id = '1'")
+      try other.foldAll()
+      #expect(other.store.position.frontier[other.origin] == (right == .write ? 1 : 0))
+    }
+  }
+
+  @Test func `an edit that was not sent when its table was hidden is kept in the log afterwards`()
+    throws
+  {
+    try leaf.write("UPDATE bill SET sum = 7 WHERE id = '1'; INSERT INTO bill VALUES ('new', 1)")
+    try leaf.foldAll()
+    try allow(Rights(tables: ["bill": .none]), delivered: 0)
+    #expect(try leaf.value("SELECT sum FROM bill WHERE id = '1'") == .integer(7))
+    try allow(.all, delivered: 0)
     try leaf.foldAll()
     try leaf.pull(from: site)
     try askBack()
     #expect(try leaf.content("bill") == site.content("bill"))
-    #expect(try logged() == ["not-allowed"])
+    #expect(try logged() == ["not-allowed", "not-allowed"])
+  }
+
+  @Test func `a claim of edits that this replica never made is refused`() throws {
+    let kind = Begin.Kind.full(covers: Frontier([leaf.origin: 1 << 62]))
+    let error = #expect(throws: StoreError.self) { try leaf.merge([], kind, from: site) }
+    #expect(error?.code == .wire)
+    try leaf.write("INSERT INTO note VALUES ('n', 'n')")
+    try leaf.foldAll()
+    #expect(leaf.store.position.frontier[leaf.origin] == 1)
+    // What a restored file may have lost is believed.
+    try leaf.merge([], .full(covers: Frontier([leaf.origin: 1_000])), from: site)
+    #expect(leaf.store.position.frontier[leaf.origin] == 1_000)
   }
 
   @Test func `a leaf sends what it wrote itself, where it may write, and covers no more`() throws {

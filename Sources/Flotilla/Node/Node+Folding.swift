@@ -124,7 +124,8 @@ extension Node {
 
   func couldNotMerge(_ error: StoreError, from peer: String) {
     let failure = FlotillaError(error, path: path)
-    mergeFailure = failure
+    // What a peer sends wrongly says nothing about this file.
+    if error.code != .wire { mergeFailure = failure }
     log("could not merge rows from \(peer): \(failure.message)")
   }
 

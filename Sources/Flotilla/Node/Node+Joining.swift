@@ -30,6 +30,11 @@ extension Node {
 
   private func mayInvite(_ role: Role) throws(FlotillaError) {
     let name = shellWord(path)
+    if case .revoked? = ownEntry?.ending {
+      throw FlotillaError(
+        .notAllowed, "this node was shut out of the site, so it cannot invite",
+        remedy: "Invite from a member that is an admin.")
+    }
     let isAdmin = ownEntry?.isMember == true && ownEntry?.role == .admin
     if role == .admin, keys.site == nil {
       throw FlotillaError(

@@ -14,11 +14,24 @@ extension Node {
   /// A peer tells what was signed.
   func hear(_ statements: [SignedStatement], from session: PeerSession) async {
     await spread(roster.unite(statements), besides: session.id)
+    // Nodes pass on what they have checked; a few may rest on what is not known here yet.
+    let doubtful = roster.doubtful(statements)
+    guard doubtful > Self.doubts else { return }
+    await session.feed(.close(Bye(.badMessage, "\(doubtful) statements that do not hold")))
   }
+
+  /// So many statements of one message may not hold.
+  private static let doubts = 64
 
   /// Signs a statement in the name of this node, or of the site if that is needed and can be.
   @discardableResult
   func say(_ kind: SiteStatement.Kind) async throws(FlotillaError) -> SignedStatement {
+    if case .revoked? = ownEntry?.ending {
+      throw FlotillaError(
+        .notAllowed, "this node was shut out of the site, so nothing that it says counts",
+        remedy:
+          "The data stays; to come back: flotilla leave \(shellWord(path)) --force, then join.")
+    }
     let signed: SignedStatement
     if let site = keys.site, asRoot(kind) || ownEntry?.role != .admin {
       signed = roster.sign(kind, by: roster.membership.site, with: site)
@@ -121,6 +134,11 @@ extension Node {
     let entry = try member(named: name)
     guard entry.isMember else {
       throw FlotillaError(.usage, "\(name) is no member any more; nothing to revoke")
+    }
+    guard entry.node != identity.node else {
+      throw FlotillaError(
+        .usage, "\(name) is this node itself",
+        remedy: "To take it out of the site: flotilla leave \(shellWord(path))")
     }
     if entry.role == .admin, keys.site == nil {
       throw FlotillaError(

@@ -4,8 +4,8 @@ import Store
 
 /// Finding peers and dialling them.
 extension Node {
-  /// So many members are remembered, at most.
-  static let mostMembers = 4_096
+  /// So many addresses of one member are taken from one message.
+  static let mostAddresses = 4
 
   /// Carries out what the mesh says.
   func perform(_ directives: [Mesh.Directive]) async {
@@ -108,16 +108,11 @@ extension Node {
     await session.feed(.introduce(Array(members.prefix(Limits.members))))
   }
 
+  /// A peer tells where members were found; who is one, it cannot tell.
   func hear(_ members: [Member]) async {
-    for member in members where member.node != identity.node && !gone.contains(member.node) {
-      if peers[member.node] == nil {
-        guard peers.count < Self.mostMembers else { continue }
-        peers[member.node] = PeerRecord(
-          .init(
-            node: member.node, name: member.name, address: member.addresses.first, seen: nil,
-            clockOffset: 0, frontier: Frontier()))
-      }
-      for address in member.addresses {
+    for member in members where member.node != identity.node {
+      guard roster.roll.member(member.node) != nil else { continue }
+      for address in member.addresses.prefix(Self.mostAddresses) {
         await perform(mesh.receive(.heard(node: member.node, address: address), at: .now))
       }
     }

@@ -51,9 +51,16 @@ extension Node {
     peers.values.filter { rights(of: $0.node).isWhole }.map { $0.holds[position.own] }.max() ?? 0
   }
 
+  /// A leaf may begin a new life now and then, for its file may be restored; not as it likes.
+  func mayLive(_ hello: Hello) -> Bool {
+    guard !rights(of: hello.node).isWhole, let lives = peers[hello.node]?.lives else { return true }
+    return lives.count < Self.lives || lives.contains(hello.life)
+  }
+
+  private static let lives = 8
+
   /// Asks for rows that were edited here without the right to.
   func askForRows(_ session: PeerSession? = nil) async {
-    guard !rights.isWhole else { return }
     let able =
       session
       ?? peers.values.first { $0.session != nil && rights(of: $0.node).isWhole }?

@@ -33,6 +33,12 @@ extension Node {
     guard roster.roll.member(hello.node) != nil else {
       return await session.feed(.close(Bye(.revoked, "\(hello.name) is no member any more")))
     }
+    guard session.ownRights == rights, session.peerRights == rights(of: hello.node) else {
+      return await session.feed(.close(Bye(.other, "rights have changed meanwhile")))
+    }
+    guard mayLive(hello) else {
+      return await session.feed(.close(Bye(.notAllowed, "\(hello.name) has had too many lives")))
+    }
     let before = peers[hello.node]
     gone.remove(hello.node)
     var record =
@@ -57,6 +63,7 @@ extension Node {
         record.expected = 0
       }
       record.seen = Uptime.wall
+      record.lives.insert(hello.life)
       peers[hello.node] = record
     }
     await perform(drops)

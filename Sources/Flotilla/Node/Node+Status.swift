@@ -13,9 +13,10 @@ extension Node {
     let trouble = await troubleReport()
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
-    let counted = all ? reports : connected
+    let others = reports.filter { $0.state != .revoked }
+    let counted = all ? others : connected
     // What is parked is held; what went with a dropped table is not, until it has come again.
-    let hasAll = copy == nil && (peers.isEmpty || position.lost == 0)
+    let hasAll = copy == nil && (others.isEmpty || position.lost == 0)
     let isEqual = counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
     return StatusReport(
       site: identity.siteName, node: identity.name, role: ownEntry?.role.name ?? "none",
@@ -25,7 +26,7 @@ extension Node {
           name: $0.name, rule: $0.rule, acting_rule: Store.rules[0], rows: $0.rows)
       },
       peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
-      in_sync: hasAll && isEqual && (peers.isEmpty || !connected.isEmpty),
+      in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
       first_copy: copy, running: mode == .lasting, trouble: trouble,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + remarks(figures, waiting))
   }

@@ -67,6 +67,9 @@ extension Node {
       error: part.error ?? (isDone(node, in: round) ? nil : "no answer in time"))
   }
 
+  /// Those of the peers that were not shut out.
+  private var others: [PeerRecord] { peers.values.filter { !$0.isRevoked } }
+
   private static func seconds(since start: Int64) -> Double {
     Double(Uptime.now - start) / 1_000
   }
@@ -74,7 +77,7 @@ extension Node {
   /// Waits until every known member is connected, or the time is over.
   func untilConnected(within limit: Duration) async {
     _ = await until(Uptime.now + limit.milliseconds) {
-      peers.values.allSatisfy { $0.session != nil }
+      others.allSatisfy { $0.session != nil }
     }
   }
 
@@ -83,14 +86,14 @@ extension Node {
   private func targets(
     _ name: String?, deadline: Int64
   ) async throws(FlotillaError) -> [Identity] {
-    if let name, peers.values.allSatisfy({ $0.name != name }) {
+    if let name, others.allSatisfy({ $0.name != name }) {
       return try await dialled(name, deadline: deadline).map { [$0] } ?? []
     }
-    let wanted = peers.values.filter { name == nil || $0.name == name }.map(\.node)
+    let wanted = others.filter { name == nil || $0.name == name }.map(\.node)
     if mode == .brief {
       let patience = min(deadline, Uptime.now + Self.patience)
       _ = await until(patience) { wanted.allSatisfy { peers[$0]?.session != nil } }
-      let found = peers.values.filter { $0.session != nil && name == nil }.map(\.node)
+      let found = others.filter { $0.session != nil && name == nil }.map(\.node)
       return Array(Set(wanted + found))
     }
     return wanted
@@ -107,14 +110,14 @@ extension Node {
       throw FlotillaError(
         .usage, "this site has no anchor", remedy: "Wait for a node, or for all.")
     case .node(let name):
-      wanted = peers.values.filter { $0.name == name }.map(\.node)
+      wanted = others.filter { $0.name == name }.map(\.node)
       if wanted.isEmpty {
-        let known = peers.values.map(\.name).sorted().joined(separator: ", ")
+        let known = others.map(\.name).sorted().joined(separator: ", ")
         throw FlotillaError(
           .peer, "\(name) is no member that this node knows",
           remedy: known.isEmpty ? "Nobody has joined this site yet." : "Known: \(known)")
       }
-    case .all: wanted = Array(peers.keys)
+    case .all: wanted = others.map(\.node)
     }
     _ = await until(deadline) {
       wanted.allSatisfy { peers[$0].map { $0.holds[own] >= mark } ?? true }

@@ -142,7 +142,10 @@ actor Node {
     self.door = try Door(keys, roster)
     self.invitations = InvitationBook(try folder.invitations())
     roster.set(invitations.invitations)
-    for peer in known { peers[peer.node] = PeerRecord(peer) }
+    let inviter = firstCopy?.inviter
+    for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
+      peers[peer.node] = PeerRecord(peer)
+    }
     await followRoll()
   }
 

@@ -8,6 +8,8 @@ struct PeerRecord: Sendable {
   var address: String?
   /// The open session with it, if there is one.
   var session: PeerSession?
+  /// The lives that a leaf has shown: each is an entry in everybody's frontier.
+  var lives: Set<UInt64> = []
   /// Whether it was shut out of the site.
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.

@@ -23,6 +23,11 @@ package final class Roster: Sendable {
     state.withLock { $0.membership.unite(statements) }
   }
 
+  /// How many of these were not taken in.
+  func doubtful(_ statements: [SignedStatement]) -> Int {
+    state.withLock { state in statements.count { !state.membership.knows($0) } }
+  }
+
   /// Signs a statement and takes it in.
   func sign(
     _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey

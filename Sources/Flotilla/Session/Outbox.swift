@@ -6,6 +6,8 @@ struct Outbox {
   /// is room.
   static let full = 2 << 20
   static let low = 512 << 10
+  /// With so much waiting the peer is given up: what answers it wants has no end.
+  static let most = 48 << 20
 
   let channel: any ByteChannel
   private var frames: [[UInt8]] = []
@@ -16,6 +18,7 @@ struct Outbox {
   init(channel: any ByteChannel) { self.channel = channel }
 
   var isFull: Bool { bytes > Self.full }
+  var isOverfull: Bool { bytes > Self.most }
   var hasRoom: Bool { bytes < Self.low }
 
   mutating func append(_ frame: [UInt8]) {

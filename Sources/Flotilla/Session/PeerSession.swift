@@ -9,6 +9,9 @@ actor PeerSession {
   /// The address that this side dialled; nil if the peer did.
   let dialled: String?
   nonisolated let link: TLSChannel
+  /// The rights with which it began.
+  nonisolated let ownRights: Rights
+  nonisolated let peerRights: Rights
   private let store: StoreActor
   private weak var owner: Node?
   private var machine: Session
@@ -28,6 +31,8 @@ actor PeerSession {
   ) {
     self.id = id
     self.link = link
+    self.ownRights = configuration.ownRights
+    self.peerRights = configuration.peerRights
     self.dialled = dialled
     self.store = store
     self.owner = owner
@@ -110,6 +115,8 @@ actor PeerSession {
       case .send(let message):
         send(message)
         if outbox.isFull { await perform(machine.receive(.crowded, at: .now)) }
+        // It asks and asks, and takes nothing.
+        if outbox.isOverfull { link.close() }
       case .merge(let merge): await self.merge(merge)
       case .openExport(let scope): startExport { await $0.openExport(scope) }
       case .readExport: startExport { await $0.readExport() }

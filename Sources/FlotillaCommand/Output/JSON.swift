@@ -34,6 +34,9 @@ enum JSON: Equatable, CustomStringConvertible {
       self = mirror.children.first.map { JSON(reflecting: $0.value) } ?? .null
     case .collection:
       self = .array(mirror.children.map { JSON(reflecting: $0.value) })
+    case .dictionary:
+      let pairs = (value as? [String: any Sendable] ?? [:]).mapValues { JSON(reflecting: $0) }
+      self = .object(pairs)
     case .struct:
       let pairs = mirror.children.map { ($0.label ?? "", JSON(reflecting: $0.value)) }
       self = .object(Dictionary(uniqueKeysWithValues: pairs))

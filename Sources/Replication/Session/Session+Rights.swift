@@ -19,10 +19,19 @@ extension Session {
   ) {
     guard configuration.peerRights.isWhole else { return }
     let fitting = names.filter { $0.key.count <= Limits.wantedKey }
-    for start in stride(from: 0, to: fitting.count, by: Limits.wantedRows) {
-      let end = min(start + Limits.wantedRows, fitting.count)
-      send(.want(Array(fitting[start..<end])), &directives, now)
+    var frame: [RowName] = []
+    var room = Limits.frame - 16
+    for name in fitting {
+      let size = name.key.count + name.table.utf8.count + 8
+      if size > room || frame.count == Limits.wantedRows {
+        send(.want(frame), &directives, now)
+        frame = []
+        room = Limits.frame - 16
+      }
+      frame.append(name)
+      room -= size
     }
+    if !frame.isEmpty { send(.want(frame), &directives, now) }
   }
 
   /// Opens the export of the rows that the peer has asked for, once nothing else is being sent.

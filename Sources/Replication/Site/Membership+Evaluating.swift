@@ -11,7 +11,7 @@ extension Membership {
     let roots = dated.filter { $0.statement.issuer == site }
     admit(roots, to: &roll)
     let admins = Set(roll.entries.values.filter { $0.role == .admin }.map(\.node))
-    end(roots, mayEnd: { _ in true }, in: &roll)
+    end(roots, in: &roll)
     leave(dated.filter { admins.contains($0.statement.issuer) }, in: &roll)
     let standing = admins.reduce(into: Set<Identity>()) { standing, admin in
       standing.formUnion(self.standing(of: admin, dated, roll))
@@ -19,11 +19,14 @@ extension Membership {
     let valid = dated.filter {
       standing.contains($0.identity) || $0.statement.issuer == site
     }
-    let byAdmins = valid.filter { $0.statement.issuer != site }
     // No admin stands above another one.
-    admit(byAdmins.filter { !admins.contains(subject(of: $0.statement)) }, to: &roll)
-    end(byAdmins, mayEnd: { !admins.contains($0) }, in: &roll)
-    leave(dated.filter { !admins.contains($0.statement.issuer) }, in: &roll)
+    let counted = valid.filter {
+      $0.statement.issuer == site || !admins.contains(subject(of: $0.statement))
+    }
+    roll = Roll()
+    admit(counted, to: &roll)
+    end(counted, in: &roll)
+    leave(dated, in: &roll)
     describe(valid, in: &roll)
     roll.newest = valid.filter { $0.statement.kind != .leave }.map(\.statement.time).max() ?? 0
     return roll
@@ -47,9 +50,9 @@ extension Membership {
   }
 
   /// The first ending counts.
-  private func end(_ dated: [Dated], mayEnd: (Identity) -> Bool, in roll: inout Roll) {
+  private func end(_ dated: [Dated], in roll: inout Roll) {
     for (_, statement) in dated {
-      guard case .revoke(let node, _) = statement.kind, mayEnd(node) else { continue }
+      guard case .revoke(let node, _) = statement.kind else { continue }
       if roll.entries[node]?.ending == nil {
         roll.entries[node]?.ending = .revoked(by: statement.issuer, at: statement.time)
       }

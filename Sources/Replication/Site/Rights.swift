@@ -75,8 +75,9 @@ package struct LeafLicence: Sendable, Equatable {
   /// Whether an exchange may claim this.
   package func allows(_ kind: Begin.Kind) -> Bool {
     switch kind {
-    case .full(let covers): covers.entries.keys.allSatisfy { $0 == origin }
-    case .push(let pushed, _, _): pushed == origin
+    case .full(let covers):
+      covers.isEmpty || rights.writes && covers.entries.keys.allSatisfy { $0 == origin }
+    case .push(let pushed, _, _): rights.writes && pushed == origin
     case .repair: false
     }
   }

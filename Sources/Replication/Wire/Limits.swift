@@ -28,8 +28,8 @@ package enum Limits {
   package static let reason = 1_024
   /// Rows that a peer may ask for by name at a time, ...
   package static let wantedRows = 256
-  /// ... and the longest key among them, so that they fit a frame.
-  package static let wantedKey = 3 << 10
+  /// ... and the longest key among them.
+  package static let wantedKey = frame - 1_024
   /// Signed statements in one frame, at most; each is at most 4 KiB long.
   package static let statementsPerFrame = 4_096
   /// Signed statements that lead from the root of a site to one member and its name.

@@ -109,8 +109,14 @@ extension Store {
     guard frontier.isEmpty || mine.fits(beside: frontier) else {
       throw StoreError(.wire, "the frontier would have too many origins")
     }
+    // A restored file may be told of edits of its own that it has lost; no file has lost so many.
+    guard frontier[own] <= origins.frontier[own] + Self.lostEdits else {
+      throw StoreError(.wire, "a peer claims edits of this replica that it never made")
+    }
     try origins.raise(to: frontier)
   }
+
+  private static let lostEdits: UInt64 = 1 << 32
 
   /// Applies rows in the order of their keys: half the cost of a random order.
   private func apply(_ rows: [ShapedRow], at now: Instant) throws -> Int {

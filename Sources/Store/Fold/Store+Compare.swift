@@ -82,7 +82,10 @@ extension Store {
 
   /// Compares one slice; true if more is left.
   func compareSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    guard var comparison = try comparing() else { return false }
+    guard var comparison = try comparing() else {
+      regained = []
+      return false
+    }
     guard let table = tables.byID[comparison.table] else { return false }
     edits.isComparing = true
     defer { edits.isComparing = false }

@@ -9,6 +9,8 @@ extension Store {
   private static let asked = 4_096
 
   func mayWrite(_ table: ReplicaTable) -> Bool {
+    // What was written while nobody here might even read it was written without the right to.
+    if regained.contains(table.id) { return false }
     if rights.isWhole { return true }
     return !table.name.foldedForNames.hasPrefix("_flotilla_")
       && rights.right(to: table.name) == .write
@@ -27,8 +29,8 @@ extension Store {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
-      for table in tracked where !mayWrite(table) && rights.right(to: table.name) == .read {
-        try refuseUnsent(table, above: delivered, at: now.wall)
+      for table in tracked where !mayWrite(table) {
+        try takeBackUnsent(table, above: delivered, at: now.wall)
       }
       // What the frontier counts as held was not sent as long as it could not be read.
       let opened = tracked.filter {
@@ -37,13 +39,16 @@ extension Store {
       guard !opened.isEmpty else { return }
       try origins.forgetOthers(but: own)
       recent.requireScan()
-      for table in opened { try compare(table.id) }
+      for table in opened {
+        regained.insert(table.id)
+        try compare(table.id)
+      }
     }
   }
 
   /// Rows that should be as the site has them.
   package func wantedRows() throws(StoreError) -> [RowName] {
-    guard !rights.isWhole else { return [] }
+    guard hasPutBacks else { return [] }
     return try reporting { () throws(SQLiteError) in
       try connection.rows(
         "SELECT tbl, key FROM _flotilla_putback LIMIT ?", [.integer(Int64(Self.asked))]
@@ -59,8 +64,8 @@ extension Store {
     _ row: StandingRow?, _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
     // A table that may not even be read is none of the site's here.
-    guard rights.right(to: table.name) == .read || rights.isWhole,
-      let statements = table.statements
+    let isSettings = table.name.foldedForNames.hasPrefix("_flotilla_")
+    guard isSettings || rights.right(to: table.name) != .none, let statements = table.statements
     else { return }
     let held = try versions.version(table: table.id, key: key)
     let isGone = held?.isDeleted ?? true
@@ -84,7 +89,7 @@ extension Store {
   func putBack(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
   ) throws -> Bool {
-    guard !rights.isWhole, case .values(let values) = row.row.content,
+    guard hasPutBacks, case .values(let values) = row.row.content,
       let statements = table.statements, try isWaiting(table, key)
     else { return false }
     try forgetPutBack(table, key)
@@ -99,7 +104,7 @@ extension Store {
   }
 
   func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws {
-    guard !rights.isWhole else { return }
+    guard hasPutBacks else { return }
     try connection.run(
       "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
       [.integer(table.id), .blob(key.bytes)])
@@ -112,6 +117,7 @@ extension Store {
   }
 
   private func askFor(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    hasPutBacks = true
     try connection.run(
       "INSERT OR IGNORE INTO _flotilla_putback(tbl, key) VALUES (?, ?)",
       [.integer(table.id), .blob(key.bytes)])
@@ -140,8 +146,10 @@ extension Store {
       ])
   }
 
-  /// Own versions that nobody holds are taken back: nobody would take them any more.
-  private func refuseUnsent(
+  /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
+  /// that may not even be read the row stays as it is, and counts as changed when the right
+  /// returns.
+  private func takeBackUnsent(
     _ table: ReplicaTable, above delivered: UInt64, at moment: Int64
   ) throws {
     guard let statements = table.statements, let number = origins.knownNumber(of: own) else {
@@ -154,9 +162,11 @@ extension Store {
       let key = Key(bytes: bytes)
       guard let version = try versions.version(table: table.id, key: key) else { continue }
       let keyValues = (key.values ?? []).map(\.sqlite)
-      try logRefused(statements, table, key, at: moment)
+      let isHidden = rights.right(to: table.name) == .none
+      if !isHidden { try logRefused(statements, table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
+      if isHidden { continue }
       if version.created.origin == own, version.created.seq > delivered {
         _ = try writing { () throws(SQLiteError) in
           try connection.run(statements.deleteByKey, keyValues)

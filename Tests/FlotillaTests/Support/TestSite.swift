@@ -87,12 +87,14 @@ actor TestSite {
     if keys == nil { admit(who, name) }
     let channel = try await channel(to: node, as: who)
     let link = MessageLink(channel: channel)
-    try await link.send(
-      .hello(
-        Hello(
-          version: 1, purpose: .member, site: membership.site, node: who.identity, name: name,
-          run: 1, clock: Uptime.wall, port: 0, schema: 0, statements: await node.roster.hash)))
+    try await link.send(.hello(await hello(of: who, name, to: node)))
     return link
+  }
+
+  func hello(of keys: NodeKeys, _ name: String, to node: Node) async -> Hello {
+    Hello(
+      version: 1, purpose: .member, site: membership.site, node: keys.identity, name: name, run: 1,
+      clock: Uptime.wall, port: 0, schema: 0, statements: await node.roster.hash)
   }
 
   func channel(to node: Node, as keys: NodeKeys) async throws -> TLSChannel {

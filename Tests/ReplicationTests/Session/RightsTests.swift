@@ -41,6 +41,18 @@ struct RightsTests {
     }
   }
 
+  @Test("takes no claim at all from a reader")
+  func readerClaims() {
+    for (kind, isGood) in [
+      (Begin.Kind.full(covers: Frontier()), true),
+      (.full(covers: Frontier([Self.leafOrigin: 1 << 62])), false),
+      (.push(origin: Self.leafOrigin, from: 0, to: 1), false),
+    ] {
+      var it = conversation(peer: Self.reader)
+      #expect((it.hear(.begin(Begin(kind, rows: 0))).bye == nil) == isGood, "\(kind)")
+    }
+  }
+
   @Test("knows a leaf's origin by its key, not by what it says")
   func borrowedOrigin() {
     var it = Conversation(holding: Frontier(), own: .all, peer: Self.partial)
@@ -110,6 +122,16 @@ struct RightsTests {
     #expect(opened.kind == .repair)
     var leaf = conversation(own: Self.partial)
     #expect(leaf.hear(.want(names)).isEmpty)
+  }
+
+  @Test("asks for rows with long keys in frames that fit")
+  func longKeys() {
+    var it = conversation(own: Self.reader)
+    let names = (0..<5 as Range<UInt8>).map {
+      RowName(table: "t", key: [UInt8](repeating: $0, count: 400_000))
+    }
+    let sent = it.feed(.want(names)).sent
+    #expect(sent.count == 3 && sent.allSatisfy { $0.frame.count <= Limits.frame + 4 })
   }
 
   @Test("filters by reader, sender and table")

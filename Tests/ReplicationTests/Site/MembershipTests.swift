@@ -155,6 +155,18 @@ struct MembershipTests {
     }
   }
 
+  @Test("whom an admin has let in are put out by the root, and the other way round")
+  func endedByOther() {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    site.say(.revoke(node: TestSite.ward.identity, heads: []), by: TestSite.root)
+    #expect(site.role(of: TestSite.ward) == nil)
+    site.say(.admit(key: TestSite.desk.key, role: .writer), by: TestSite.root)
+    site.say(.revoke(node: TestSite.desk.identity, heads: []), by: TestSite.root)
+    site.say(.admit(key: TestSite.desk.key, role: .writer), by: TestSite.first)
+    #expect(site.role(of: TestSite.desk) == nil)
+  }
+
   @Test("leave by their own word alone")
   func leaving() {
     var site = site
