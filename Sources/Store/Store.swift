@@ -105,7 +105,8 @@ package final class Store {
   /// What this replica holds now.
   package var position: Position {
     Position(
-      frontier: origins.frontier, digest: digests.digest, own: own, age: commits, lost: lost.count)
+      frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
+      lost: lost.count, wantsRows: hasPutBacks)
   }
 
   /// A hash over the tracked tables and their columns.

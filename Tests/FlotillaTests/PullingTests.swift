@@ -39,7 +39,7 @@ extension NodeTests {
         _ = try await have(from: first)
         let turn = await node.pulling?.session
         let second = try await site.talk(to: node)
-        let more = Frontier([RandomNumbers.origin(): 1])
+        let more = Frontier([Origin(rawValue: 77): 1])
         try await second.send(
           .have(Have(frontier: more, frontierHash: more.hash, rootDigest: 1, asks: false)))
         #expect(try await eventually { await node.peers.values.contains { $0.holds == more } })

@@ -15,22 +15,19 @@ extension Node {
     if own != rights, roster.roll.member(identity.node) != nil {
       rights = own
       await allow(own)
-      for session in sessions.values { await close(session, "the rights of this node") }
     }
+    // A session keeps the rights with which it began; the next one has the new ones.
     for (id, session) in sessions {
       // One that has left says so itself, and one that was revoked is cut off.
       guard let node = mesh.node(of: id), roster.roll.member(node) != nil,
-        let seen = rightsSeen[node], seen != rights(of: node)
+        !hasRightsOfToday(session, with: node)
       else { continue }
-      await close(session, "the rights of this member")
+      await session.feed(.close(Bye(.other, "the rights of a member have changed")))
     }
-    rightsSeen = Dictionary(
-      uniqueKeysWithValues: roster.roll.everybody.map { ($0.node, rights(of: $0.node)) })
   }
 
-  /// A session keeps the rights with which it began; the next one has the new ones.
-  private func close(_ session: PeerSession, _ what: String) async {
-    await session.feed(.close(Bye(.other, "\(what) have changed")))
+  func hasRightsOfToday(_ session: PeerSession, with node: Identity) -> Bool {
+    session.ownRights == rights && session.peerRights == rights(of: node)
   }
 
   private func allow(_ rights: Rights) async {
@@ -61,6 +58,7 @@ extension Node {
 
   /// Asks for rows that were edited here without the right to.
   func askForRows(_ session: PeerSession? = nil) async {
+    guard position.wantsRows else { return }
     let able =
       session
       ?? peers.values.first { $0.session != nil && rights(of: $0.node).isWhole }?

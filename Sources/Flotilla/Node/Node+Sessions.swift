@@ -33,14 +33,13 @@ extension Node {
     guard roster.roll.member(hello.node) != nil else {
       return await session.feed(.close(Bye(.revoked, "\(hello.name) is no member any more")))
     }
-    guard session.ownRights == rights, session.peerRights == rights(of: hello.node) else {
+    guard hasRightsOfToday(session, with: hello.node) else {
       return await session.feed(.close(Bye(.other, "rights have changed meanwhile")))
     }
     guard mayLive(hello) else {
       return await session.feed(.close(Bye(.notAllowed, "\(hello.name) has had too many lives")))
     }
     let before = peers[hello.node]
-    gone.remove(hello.node)
     var record =
       before
       ?? PeerRecord(
@@ -188,7 +187,6 @@ extension Node {
 
   /// A member has left the site: nobody waits for it any more.
   func forget(_ node: Identity) async {
-    gone.insert(node)
     peers[node] = nil
     await perform(mesh.receive(.left(node), at: .now))
     await perform(mesh.receive(.configured(options.peers), at: .now))

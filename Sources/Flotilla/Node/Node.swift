@@ -24,9 +24,8 @@ actor Node {
   var invitations = InvitationBook()
   /// From which the origin follows, as others can check.
   let life: UInt64
-  /// What this node may do, and what everybody was seen to be allowed.
+  /// What this node may do.
   var rights = Rights.all
-  var rightsSeen: [Identity: Rights] = [:]
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void
@@ -90,8 +89,6 @@ actor Node {
   /// The last node that was let in, and all names that were given away.
   var admitted: Admitted?
   var namesGiven: [Identity: String] = [:]
-  /// Members that have left the site: hearsay does not bring them back.
-  var gone: Set<Identity> = []
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.

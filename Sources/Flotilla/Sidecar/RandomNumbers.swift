@@ -2,12 +2,6 @@ import Replication
 
 /// Everything that is drawn by chance.
 enum RandomNumbers {
-  static func identity() -> Identity {
-    Identity(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
-  }
-
-  static func origin() -> Origin { Origin(rawValue: .random(in: 1 ... .max)) }
-
   static func inviteCode() -> InviteCode {
     InviteCode(random: (0..<20).map { _ in .random(in: 0...31) })
   }

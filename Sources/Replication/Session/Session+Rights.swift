@@ -18,20 +18,9 @@ extension Session {
     _ names: [RowName], _ directives: inout [Directive], _ now: Instant
   ) {
     guard configuration.peerRights.isWhole else { return }
-    let fitting = names.filter { $0.key.count <= Limits.wantedKey }
-    var frame: [RowName] = []
-    var room = Limits.frame - 16
-    for name in fitting {
-      let size = name.key.count + name.table.utf8.count + 8
-      if size > room || frame.count == Limits.wantedRows {
-        send(.want(frame), &directives, now)
-        frame = []
-        room = Limits.frame - 16
-      }
-      frame.append(name)
-      room -= size
-    }
-    if !frame.isEmpty { send(.want(frame), &directives, now) }
+    send(
+      names.filter { $0.key.count <= Limits.wantedKey }, most: Limits.wantedRows,
+      size: { $0.key.count + $0.table.utf8.count + 8 }, as: { .want($0) }, &directives, now)
   }
 
   /// Opens the export of the rows that the peer has asked for, once nothing else is being sent.

@@ -101,7 +101,10 @@ package struct Session: Sendable {
     case .folded(let push): self.push(push, &directives, now)
     case .introduce(let members): send(.members(members), &directives, now)
     case .want(let names): want(names, &directives, now)
-    case .tell(let statements): tell(statements, &directives, now)
+    case .tell(let statements):
+      send(
+        statements, most: Limits.statementsPerFrame, size: { $0.bytes.count + 2 },
+        as: { .statements($0) }, &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
     case .exportOpened(let covers, let rows):
@@ -177,23 +180,24 @@ package struct Session: Sendable {
     directives.append(.send(message))
   }
 
-  /// Passes on signed statements, as many in a frame as fit.
-  private mutating func tell(
-    _ statements: [SignedStatement], _ directives: inout [Directive], _ now: Instant
+  /// Says a list in messages that hold as many of its parts as fit a frame, at most `most`.
+  mutating func send<Part>(
+    _ parts: [Part], most: Int, size: (Part) -> Int, as message: ([Part]) -> Message,
+    _ directives: inout [Directive], _ now: Instant
   ) {
-    var frame: [SignedStatement] = []
+    var frame: [Part] = []
     var room = Limits.frame - 16
-    for statement in statements {
-      let size = statement.bytes.count + 2
-      if size > room || frame.count == Limits.statementsPerFrame {
-        send(.statements(frame), &directives, now)
+    for part in parts {
+      let size = size(part)
+      if size > room || frame.count == most {
+        send(message(frame), &directives, now)
         frame = []
         room = Limits.frame - 16
       }
-      frame.append(statement)
+      frame.append(part)
       room -= size
     }
-    if !frame.isEmpty { send(.statements(frame), &directives, now) }
+    if !frame.isEmpty { send(message(frame), &directives, now) }
   }
 
   /// Ends the session for a reason of our own and tells the peer.

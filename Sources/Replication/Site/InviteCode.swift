@@ -12,7 +12,6 @@ package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
     case check
   }
 
-  private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
   private static let digits = 20
 
   /// The twenty digits, each 0 to 31.
@@ -26,18 +25,11 @@ package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
 
   /// From what a person typed: case, spaces and hyphens do not matter.
   package init(_ text: String) throws(Mistake) {
-    var values: [UInt8] = []
-    for character in text.uppercased() where character != "-" && !character.isWhitespace {
-      let plain: Character =
-        switch character {
-        case "I", "L": "1"
-        case "O": "0"
-        default: character
-        }
-      guard let value = Self.alphabet.firstIndex(of: plain) else {
-        throw .character(character)
-      }
-      values.append(UInt8(value))
+    let values: [UInt8]
+    do {
+      values = try Base32.digits(of: text)
+    } catch {
+      throw .character(error.character)
     }
     guard values.count == Self.digits + 2 else { throw .length(values.count) }
     self.values = Array(values.prefix(Self.digits))
@@ -45,10 +37,7 @@ package struct InviteCode: Sendable, Equatable, CustomStringConvertible {
   }
 
   package var description: String {
-    let all = (values + Self.check(values)).map { Self.alphabet[Int($0)] }
-    return stride(from: 0, to: all.count, by: 4).map { start in
-      String(all[start..<min(start + 4, all.count)])
-    }.joined(separator: "-")
+    Base32.groups(of: values + Self.check(values)).joined(separator: "-")
   }
 
   /// The remainder of the digits, as a polynomial over GF(32), by (x + 1)(x + α).
