@@ -17,6 +17,8 @@ package struct Pace: Sendable {
   package var snapshotTime: Int64 = 30_000
   /// Or once the WAL has this many bytes.
   package var walBytes = 256 << 20
+  /// Edits that an anchor judges in one slice.
+  package var judgedRows = 500
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 

@@ -56,6 +56,15 @@ extension Store {
     }
   }
 
+  /// Brings the tables of an older version to the present format, in one transaction.
+  static func upgrade(_ connection: Connection, _ meta: Meta) throws(SQLiteError) {
+    let format = try meta.integer(.format) ?? Layout.format
+    guard format < Layout.format else { return try connection.execute(Layout.additions) }
+    try connection.transaction { () throws(SQLiteError) in
+      try Layout.upgrade(from: format, on: connection)
+    }
+  }
+
   package static func isInitialised(_ connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row(
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_meta'") != nil

@@ -19,6 +19,17 @@ package final class Store {
   let digests: DigestTable
   let lost: LostVersions
   let shelf: Shelf
+  let conflicts: ConflictLog
+  let rulings: RulingTable
+  let pending: PendingTable
+  /// Who judges, and what was judged.
+  var officeRecord = OfficeRecord()
+  var judged = Judged()
+  var savedOffice: [UInt8] = []
+  /// The session with the anchor in which programs write now; 0 if there is none.
+  var onlineSession: UInt64 = 0
+  /// The sessions of this anchor, and whose edits come in them.
+  var liveSessions: [UInt64: Origin] = [:]
   let tables: Tables
   var recent: RecentVersions
   /// What the open transaction has changed, for `recent`.
@@ -69,10 +80,11 @@ package final class Store {
       identity.site, identity.siteName, identity.node, identity.nodeName
     )
     let (origins, digests) = try reporting { () throws(SQLiteError) in
-      if inspects { try connection.execute(Layout.additions) }
+      if inspects { try Self.upgrade(connection, meta) }
       return (try Origins(connection), try DigestTable(connection))
     }
-    let versions = VersionTable(connection: connection, origins: origins)
+    let terms = try reporting { () throws(SQLiteError) in try Terms(connection) }
+    let versions = VersionTable(connection: connection, origins: origins, terms: terms)
     self.origins = origins
     self.digests = digests
     self.versions = versions
@@ -80,6 +92,11 @@ package final class Store {
       try LostVersions(connection, origins: origins, versions: versions)
     }
     self.shelf = Shelf(connection: connection)
+    self.conflicts = ConflictLog(connection: connection)
+    self.rulings = RulingTable(connection: connection, versions: versions)
+    self.pending = try reporting { () throws(SQLiteError) in
+      try PendingTable(connection, versions: versions)
+    }
     self.tables = try Tables(connection)
     self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
     guard let own = origins.origin(of: identity.origin) else {
@@ -90,6 +107,7 @@ package final class Store {
     if let bytes = try reporting({ () throws(SQLiteError) in try meta.blob(.rights) }) {
       self.rights = Rights(bytes: bytes)
     }
+    try reporting { () throws(SQLiteError) in try reloadOffice() }
     if inspects {
       hasPutBacks = try reporting { () throws(SQLiteError) in
         try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
@@ -144,7 +162,10 @@ package final class Store {
         try reporting { () throws(SQLiteError) in
           try origins.reload()
           try digests.reload()
+          try versions.terms.reload()
           try lost.reload()
+          try pending.reload()
+          try reloadOffice()
         }
         try tables.reload()
       } catch {

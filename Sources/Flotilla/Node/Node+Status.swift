@@ -23,7 +23,7 @@ extension Node {
       anchor: nil,
       tables: figures.tables.map {
         StatusReport.Table(
-          name: $0.name, rule: $0.rule, acting_rule: Store.rules[0], rows: $0.rows)
+          name: $0.name, rule: $0.rule, acting_rule: MergeRules.standard.name, rows: $0.rows)
       },
       peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),

@@ -59,9 +59,9 @@ extension Node {
   }
 
   static func check(rule: String?) throws(FlotillaError) {
-    guard let rule, !Store.rules.contains(rule) else { return }
+    guard let rule, MergeRules.named(rule) == nil else { return }
     throw FlotillaError(
       .usage, "\(rule) is no merge rule",
-      remedy: "Rules: \(Store.rules.joined(separator: ", "))")
+      remedy: "Rules: \(MergeRules.all.map { $0.name }.joined(separator: ", "))")
   }
 }

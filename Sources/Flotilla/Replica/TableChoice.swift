@@ -69,7 +69,7 @@ struct TableChoice {
     }
     let entries = try store.trackedTables()
       .filter { entry in table.map { isSameName($0, entry.name) } ?? true }
-      .map { RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: Store.rules[0]) }
+      .map { RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: MergeRules.standard.name) }
     return RuleReport(rules: entries)
   }
 

@@ -202,7 +202,8 @@ actor PeerSession {
       }
       export = opened.id
       await owner?.folded(opened.fold, position)
-      await feed(.exportOpened(covers: opened.covers, rows: opened.rows))
+      await feed(
+        .exportOpened(covers: opened.covers, rows: opened.rows, judged: opened.judged))
     } catch {
       await feed(.exportFailed(error.message))
     }

@@ -70,7 +70,7 @@ actor ExchangeEnd {
     case .openExport(let scope):
       let opened = try store.openExport(scope, filter: machine.exportFilter, at: .bench)
       export = opened.id
-      return [.exportOpened(covers: opened.covers, rows: opened.rows)]
+      return [.exportOpened(covers: opened.covers, rows: opened.rows, judged: opened.judged)]
     case .readExport: return try readExport()
     case .closeExport:
       if let export { try store.closeExport(export) }

@@ -31,7 +31,7 @@ extension Merge {
       let batch = try RowBatch(bytes: bytes)
       if let licence,
         let row = batch.rows.first(where: {
-          !licence.allows($0.version.dot, in: batch.tables[$0.table].name)
+          !licence.allows($0, in: batch.tables[$0.table].name)
         })
       {
         throw WireError(.notAllowed, "a row of \(batch.tables[row.table].name)")

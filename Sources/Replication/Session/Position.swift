@@ -32,9 +32,12 @@ package struct Push: Sendable, Equatable {
   package var batch: [UInt8]
   package var rows: UInt64
   package var check: UInt64
+  /// What an anchor has judged with it.
+  package var judged: Judged?
 
   package init(
-    origin: Origin, from: UInt64, to: UInt64, batch: [UInt8], rows: UInt64, check: UInt64
+    origin: Origin, from: UInt64, to: UInt64, batch: [UInt8], rows: UInt64, check: UInt64,
+    judged: Judged? = nil
   ) {
     self.origin = origin
     self.from = from
@@ -42,5 +45,6 @@ package struct Push: Sendable, Equatable {
     self.batch = batch
     self.rows = rows
     self.check = check
+    self.judged = judged
   }
 }

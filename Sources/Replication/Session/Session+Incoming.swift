@@ -66,7 +66,7 @@ extension Session {
     }
     incoming = Incoming(exchanges: incoming.exchanges + 1)
     incoming.phase = .receiving(begin)
-    incoming.check = begin.kind.check(number: incoming.exchanges)
+    incoming.check = begin.check(incoming.exchanges)
     if case .push(let origin, let from, let to) = begin.kind {
       let held = max(position.frontier[origin], merged[origin])
       if held < from || held >= to { incoming.phase = .skipping(begin, isGap: held < from) }
@@ -132,6 +132,8 @@ extension Session {
       rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
       movesFrontier: end != nil && !incoming.isPause && begin.kind != .repair)
     merge.licence = licence
+    // A leaf may hold less than it says, and speaks for nobody but itself.
+    merge.judged = licence == nil ? begin.judged : nil
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true

@@ -86,9 +86,10 @@ extension Session {
       outgoing.peerFrontier[push.origin] == push.from
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
-    send(.begin(Begin(kind, rows: push.rows, number: order.sent)), &directives, now)
+    let begin = Begin(kind, rows: push.rows, number: order.sent, judged: push.judged)
+    send(.begin(begin), &directives, now)
     send(.rows(number: order.sent, push.batch), &directives, now)
-    let check = nextCheck(kind) &+ push.check
+    let check = nextCheck(begin) &+ push.check
     send(.end(End(rows: push.rows, check: check)), &directives, now)
     outgoing.peerFrontier.raise(push.origin, to: push.to)
     outgoing.told.raise(push.origin, to: push.to)
@@ -136,7 +137,8 @@ extension Session {
   }
 
   mutating func beginSending(
-    covers: Frontier, rows: UInt64, _ directives: inout [Directive], _ now: Instant
+    covers: Frontier, rows: UInt64, _ judged: Judged?, _ directives: inout [Directive],
+    _ now: Instant
   ) {
     guard outgoing.phase == .opening else { return }
     outgoing.phase = .sending(covers: covers)
@@ -145,8 +147,10 @@ extension Session {
       case .above, .unsent: .full(covers: covers)
       case .buckets, .bucket, .rows: .repair
       }
-    outgoing.check = nextCheck(kind)
-    send(.begin(Begin(kind, rows: rows, number: order.sent)), &directives, now)
+    let begin = Begin(
+      kind, rows: rows, number: order.sent, judged: kind == .repair ? nil : judged)
+    outgoing.check = nextCheck(begin)
+    send(.begin(begin), &directives, now)
     directives.append(.readExport)
   }
 
@@ -183,9 +187,9 @@ extension Session {
   }
 
   /// What the check of the next exchange begins with.
-  private mutating func nextCheck(_ kind: Begin.Kind) -> UInt64 {
+  private mutating func nextCheck(_ begin: Begin) -> UInt64 {
     outgoing.exchanges += 1
-    return kind.check(number: outgoing.exchanges)
+    return begin.check(outgoing.exchanges)
   }
 
   mutating func endSending(_ directives: inout [Directive], _ now: Instant) {

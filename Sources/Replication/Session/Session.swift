@@ -107,8 +107,8 @@ package struct Session: Sendable {
         as: { .statements($0) }, &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
-    case .exportOpened(let covers, let rows):
-      beginSending(covers: covers, rows: rows, &directives, now)
+    case .exportOpened(let covers, let rows, let judged):
+      beginSending(covers: covers, rows: rows, judged, &directives, now)
     case .exported(let batch, let rows, let check):
       sendBatch(batch, rows: rows, check: check, &directives, now)
     case .exportedPart(let bytes): sendPart(bytes, &directives, now)

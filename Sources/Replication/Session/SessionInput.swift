@@ -23,7 +23,7 @@ extension Session {
     /// A person wants an exchange now.
     case ask
     /// The snapshot for the export is open.
-    case exportOpened(covers: Frontier, rows: UInt64)
+    case exportOpened(covers: Frontier, rows: UInt64, judged: Judged? = nil)
     /// The next batch of the export, or the end of one that went in pieces; shorter than a frame.
     case exported(batch: [UInt8], rows: UInt64, check: UInt64)
     /// A piece of a batch that is longer than a frame; `exported` brings the end of it.
@@ -103,6 +103,8 @@ package struct Merge: Sendable, Equatable {
   package var movesFrontier: Bool
   /// What the sender may send, if that is not everything.
   package var licence: LeafLicence?
+  /// What an anchor has judged; it counts when the frontier moves.
+  package var judged: Judged?
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

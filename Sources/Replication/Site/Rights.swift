@@ -66,10 +66,11 @@ package struct LeafLicence: Sendable, Equatable {
     self.rights = rights
   }
 
-  /// Whether a row may come from it; who belongs to the site's tables is not for leaves to say.
-  package func allows(_ dot: Dot, in table: String) -> Bool {
-    dot.origin == origin && !table.foldedForNames.hasPrefix("_flotilla_")
-      && rights.right(to: table) == .write
+  /// Whether a row may come from it; who belongs to the site's tables is not for leaves to say,
+  /// nor what stands for good.
+  package func allows(_ row: WireRow, in table: String) -> Bool {
+    row.version.dot.origin == origin && row.version.isTentative && row.content.ruling == nil
+      && !table.foldedForNames.hasPrefix("_flotilla_") && rights.right(to: table) == .write
   }
 
   /// Whether an exchange may claim this.

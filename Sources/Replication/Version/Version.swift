@@ -1,42 +1,95 @@
 /// The newest known state of one row, without its values.
 package struct Version: Sendable, Equatable {
+  /// What makes a version a certificate: the anchor's word on an edit.
+  package struct Certificate: Sendable, Hashable {
+    /// The edit whose content it carries.
+    package var edit: Dot
+    /// When the anchor accepted that edit, by its clock.
+    package var at: Stamp
+
+    package init(edit: Dot, at: Stamp) {
+      self.edit = edit
+      self.at = at
+    }
+  }
+
   /// Names this version.
   package var dot: Dot
-  /// The version that first made the row under this key; later edits inherit it.
+  /// The edit that first made the row under this key; later ones inherit it.
   package var created: Dot
+  /// When that was.
+  package var createdAt: Stamp
+  /// When the edit was made; a certificate keeps that of its edit.
   package var stamp: Stamp
   /// Hash of the content; 0 if deleted.
   package var hash: UInt64
   package var isDeleted: Bool
+  /// Of a certificate its own, of an edit those of the version that it was made on.
+  package var term = Term.none
+  package var epoch: UInt64 = 0
+  /// Nil while no anchor has judged the edit.
+  package var certificate: Certificate?
+  /// The edits of other origins that this one descends from.
+  package var context = RowContext.empty
+  /// The session with the anchor in which the edit was made; 0 if there was none.
+  package var session: UInt64 = 0
 
-  package init(dot: Dot, created: Dot, stamp: Stamp, hash: UInt64, isDeleted: Bool) {
+  package init(
+    dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
+  ) {
     self.dot = dot
     self.created = created
+    self.createdAt = createdAt ?? stamp
     self.stamp = stamp
     self.hash = hash
     self.isDeleted = isDeleted
   }
 
-  package var rank: Rank { Rank(stamp: stamp, origin: dot.origin, content: hash) }
+  package var isTentative: Bool { certificate == nil }
+
+  /// The edit whose content this is.
+  package var edit: Dot { certificate?.edit ?? dot }
+
+  /// Whether the author of this knew that edit of the row, or this is that edit.
+  package func hasSeen(_ edit: Dot) -> Bool {
+    self.edit.origin == edit.origin && self.edit.seq >= edit.seq || context.covers(edit)
+  }
+
+  package var rank: Rank {
+    Rank(
+      term: term, epoch: epoch, isTentative: isTentative, stamp: stamp, origin: dot.origin,
+      content: hash)
+  }
 }
 
 /// What decides between two versions of a row; the higher one stands.
 ///
-/// The full order is (term, epoch, tentative, stamp, origin, content). Without an anchor term and
-/// epoch are 0 and everything is tentative, so the last three decide. `content` only matters if a
-/// copied replica has produced one (stamp, origin) twice.
+/// A tentative edit ranks just above the certificate that it was made on and below the anchor's
+/// next word. `content` only matters if a copied replica has produced one (stamp, origin) twice.
 package struct Rank: Sendable, Hashable, Comparable {
+  package let term: Term
+  package let epoch: UInt64
+  package let isTentative: Bool
   package let stamp: Stamp
   package let origin: Origin
   package let content: UInt64
 
-  package init(stamp: Stamp, origin: Origin, content: UInt64) {
+  package init(
+    term: Term = .none, epoch: UInt64 = 0, isTentative: Bool = true, stamp: Stamp, origin: Origin,
+    content: UInt64
+  ) {
+    self.term = term
+    self.epoch = epoch
+    self.isTentative = isTentative
     self.stamp = stamp
     self.origin = origin
     self.content = content
   }
 
   package static func < (left: Rank, right: Rank) -> Bool {
-    (left.stamp, left.origin, left.content) < (right.stamp, right.origin, right.content)
+    if left.term != right.term { return left.term < right.term }
+    if left.epoch != right.epoch { return left.epoch < right.epoch }
+    if left.isTentative != right.isTentative { return right.isTentative }
+    return (left.stamp, left.origin, left.content) < (right.stamp, right.origin, right.content)
   }
 }

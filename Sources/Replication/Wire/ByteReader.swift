@@ -130,6 +130,28 @@ package struct ByteReader {
     return Frontier(entries)
   }
 
+  /// A count of things that nobody will ever reach the end of: at most 2⁶².
+  package mutating func number(_ what: String) throws(WireError) -> UInt64 {
+    let number = try uint(what)
+    guard number <= 1 << 62 else { throw WireError(.malformed, what) }
+    return number
+  }
+
+  package mutating func stamp(_ what: String) throws(WireError) -> Stamp {
+    Stamp(rawValue: Int64(try number(what)))
+  }
+
+  /// A stamp as its distance from a later one.
+  package mutating func stamp(_ what: String, before later: Stamp) throws(WireError) -> Stamp {
+    let (raw, overflow) = later.rawValue.subtractingReportingOverflow(try int(what))
+    guard !overflow, 0...Stamp.highest.rawValue ~= raw else { throw WireError(.malformed, what) }
+    return Stamp(rawValue: raw)
+  }
+
+  package mutating func term(_ what: String) throws(WireError) -> Term {
+    Term(number: try number(what), incarnation: try word(what))
+  }
+
   package func finish(_ what: String) throws(WireError) {
     guard isAtEnd else { throw WireError(.malformed, "\(what): more bytes than fields") }
   }

@@ -54,6 +54,11 @@ package struct ByteWriter: Sendable {
     word(value.low)
   }
 
+  package mutating func term(_ value: Term) {
+    uint(value.number)
+    word(value.incarnation)
+  }
+
   package mutating func value(_ value: Value) {
     switch value {
     case .null: byte(0)

@@ -96,6 +96,17 @@ extension Begin {
     case 2: self.kind = .repair
     default: throw WireError(.malformed, "Begin")
     }
+    self.judged = try Judged(from: &reader)
+  }
+}
+
+extension Judged {
+  /// Nil if the sender knows of none.
+  init?(from reader: inout ByteReader) throws(WireError) {
+    let number = try reader.number("Begin: judged")
+    guard number > 0 else { return nil }
+    let term = Term(number: number, incarnation: try reader.word("Begin: judged"))
+    self.init(term: term, frontier: try reader.frontier("Begin: judged"))
   }
 }
 

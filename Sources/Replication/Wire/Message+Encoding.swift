@@ -171,6 +171,9 @@ extension Begin {
       body.uint(number)
       body.uint(rows)
     }
+    guard let judged, judged.term.number > 0 else { return body.uint(0) }
+    body.term(judged.term)
+    body.frontier(judged.frontier)
   }
 }
 

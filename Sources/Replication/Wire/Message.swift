@@ -122,11 +122,19 @@ package struct Begin: Sendable, Equatable {
   package var rows: UInt64
   /// Counts the frames of exchanges that the sender has sent before.
   package var number: UInt64
+  /// What an anchor has judged, with the certificates that are among what is held after this.
+  package var judged: Judged?
 
-  package init(_ kind: Kind, rows: UInt64, number: UInt64 = 0) {
+  package init(_ kind: Kind, rows: UInt64, number: UInt64 = 0, judged: Judged? = nil) {
     self.kind = kind
     self.rows = rows
     self.number = number
+    self.judged = judged
+  }
+
+  /// What the check of this exchange begins with, the `count`-th of its connection.
+  package func check(_ count: UInt64) -> UInt64 {
+    kind.check(number: count) &+ (judged?.check ?? 0)
   }
 }
 

@@ -4,12 +4,14 @@ extension RowBatch {
     var reader = ByteReader(bytes)
     let tables = try Self.tables(from: &reader)
     let origins = try Self.origins(from: &reader)
+    let terms = try Self.terms(from: &reader)
     let count = try reader.count("Rows", limit: Limits.rowsPerBatch)
     var rows: [WireRow] = []
     rows.reserveCapacity(count)
     var room = Limits.valuesPerBatch
     for _ in 0..<count {
-      let row = try Self.row(from: &reader, tables: tables, origins: origins)
+      let row = try Self.row(
+        from: &reader, tables, Names(origins: origins, terms: terms))
       room -= row.values.count
       guard room >= 0 else { throw WireError(.tooLong, "Rows") }
       rows.append(row)
@@ -56,26 +58,42 @@ extension RowBatch {
     return origins
   }
 
+  private static func terms(from reader: inout ByteReader) throws(WireError) -> [Term] {
+    let count = try reader.count("Rows: terms", limit: Limits.termsPerBatch)
+    var terms: [Term] = []
+    for _ in 0..<count { terms.append(try reader.term("Rows: term")) }
+    return terms
+  }
+
+  /// What rows name by a small number.
+  private struct Names {
+    var origins: [Origin]
+    var terms: [Term]
+  }
+
   private static func row(
-    from reader: inout ByteReader, tables: [TableShape], origins: [Origin]
+    from reader: inout ByteReader, _ tables: [TableShape], _ names: Names
   ) throws(WireError) -> WireRow {
     let table = try index(from: &reader, below: tables.count)
-    let flags = try reader.byte("Row")
-    guard flags < 8, flags & 5 != 5 else { throw WireError(.malformed, "Row: flags") }
-    let dot = try dot(from: &reader, origins: origins)
-    let stamp = try reader.uint("Row: stamp")
-    guard stamp <= UInt64(Stamp.highest.rawValue) else {
-      throw WireError(.malformed, "Row: stamp")
-    }
+    let flags = RowFlags(rawValue: try reader.byte("Row"))
+    guard flags.isPossible else { throw WireError(.malformed, "Row: flags") }
+    let dot = try dot(from: &reader, names)
+    let stamp = try reader.stamp("Row: stamp")
     let hash = try reader.word("Row: hash")
-    let isDeleted = flags & 1 != 0
-    guard (hash == 0) == isDeleted else { throw WireError(.malformed, "Row: hash") }
-    let created = flags & 2 != 0 ? dot : try self.dot(from: &reader, origins: origins)
-    let version = Version(
-      dot: dot, created: created, stamp: Stamp(rawValue: Int64(stamp)), hash: hash,
+    let (isDeleted, isRuling) = (flags.contains(.deleted), flags.contains(.ruling))
+    guard (hash == 0) == (isDeleted || isRuling) else { throw WireError(.malformed, "Row: hash") }
+    var (created, createdAt) = (dot, stamp)
+    if !flags.contains(.createdHere) {
+      created = try self.dot(from: &reader, names)
+      createdAt = try reader.stamp("Row: created", before: stamp)
+    }
+    var version = Version(
+      dot: dot, created: created, createdAt: createdAt, stamp: stamp, hash: hash,
       isDeleted: isDeleted)
+    if flags.contains(.standing) { try readStanding(of: &version, from: &reader, names) }
+    let ruling = isRuling ? try self.ruling(from: &reader, names) : nil
     let shape = tables[table]
-    let keyOnly = flags & 5 != 0
+    let keyOnly = !flags.isDisjoint(with: .keyOnly)
     var values: [Value] = []
     for _ in 0..<(keyOnly ? shape.keyCount : shape.columns.count) {
       values.append(try reader.value("Row"))
@@ -83,17 +101,61 @@ extension RowBatch {
     let hasNullKey = values.prefix(shape.keyCount).contains { $0 == .null }
     guard !hasNullKey else { throw WireError(.malformed, "Row: key") }
     let content: WireRow.Content =
-      isDeleted ? .deleted(key: values) : keyOnly ? .withheld(key: values) : .values(values)
+      if let ruling {
+        .ruling(ruling, key: values)
+      } else if isDeleted {
+        .deleted(key: values)
+      } else {
+        keyOnly ? .withheld(key: values) : .values(values)
+      }
     return WireRow(table: table, version: version, content: content)
   }
 
+  private static func readStanding(
+    of version: inout Version, from reader: inout ByteReader, _ names: Names
+  ) throws(WireError) {
+    let flags = Standing.Flags(rawValue: try reader.byte("Row: standing"))
+    guard flags.isSubset(of: .all), !flags.isEmpty else {
+      throw WireError(.malformed, "Row: standing")
+    }
+    if flags.contains(.term) {
+      version.term = names.terms[try index(from: &reader, below: names.terms.count)]
+      version.epoch = try reader.number("Row: epoch")
+    }
+    if flags.contains(.certificate) {
+      guard version.term != .none else { throw WireError(.malformed, "Row: certificate") }
+      version.certificate = Version.Certificate(
+        edit: try dot(from: &reader, names), at: try reader.stamp("Row: certified"))
+    }
+    if flags.contains(.session) { version.session = try reader.word("Row: session") }
+    guard flags.contains(.context) else { return }
+    var dots: [Dot] = []
+    for _ in 0..<(try reader.count("Row: context", limit: RowContext.limit)) {
+      dots.append(try dot(from: &reader, names))
+    }
+    guard let context = RowContext(dots), !context.isEmpty else {
+      throw WireError(.malformed, "Row: context")
+    }
+    version.context = context
+  }
+
+  private static func ruling(
+    from reader: inout ByteReader, _ names: Names
+  ) throws(WireError) -> Ruling {
+    guard let kind = Ruling.Kind(rawValue: try reader.byte("Row: ruling")) else {
+      throw WireError(.malformed, "Row: ruling")
+    }
+    let edit = try dot(from: &reader, names)
+    return Ruling(kind, edit: edit, rule: try reader.text("Row: rule"))
+  }
+
   private static func dot(
-    from reader: inout ByteReader, origins: [Origin]
+    from reader: inout ByteReader, _ names: Names
   ) throws(WireError) -> Dot {
-    let origin = try index(from: &reader, below: origins.count)
-    let seq = try reader.uint("Row: seq")
-    guard 1...(1 << 62) ~= seq else { throw WireError(.malformed, "Row: seq") }
-    return Dot(origins[origin], seq)
+    let origin = try index(from: &reader, below: names.origins.count)
+    let seq = try reader.number("Row: seq")
+    guard seq > 0 else { throw WireError(.malformed, "Row: seq") }
+    return Dot(names.origins[origin], seq)
   }
 
   private static func index(

@@ -33,6 +33,12 @@ package struct WireRow: Sendable, Equatable {
     case deleted(key: [Value])
     /// The row is larger than may travel: the key alone.
     case withheld(key: [Value])
+    /// No row, but what the anchor has ruled about one.
+    case ruling(Ruling, key: [Value])
+
+    package var ruling: Ruling? {
+      if case .ruling(let ruling, _) = self { ruling } else { nil }
+    }
 
     /// True if every column is there, not the key alone.
     package var isWhole: Bool {
@@ -54,7 +60,9 @@ package struct WireRow: Sendable, Equatable {
   /// What travels: every column, or the key alone.
   package var values: [Value] {
     switch content {
-    case .values(let values), .deleted(let values), .withheld(let values): values
+    case .values(let values), .deleted(let values), .withheld(let values),
+      .ruling(_, let values):
+      values
     }
   }
 

@@ -5,6 +5,7 @@ package struct RowBatchWriter: Sendable {
   private var shapeBytes = 0
   private var origins: [Origin] = []
   private var originIndex: [Origin: Int] = [:]
+  private var terms: [Term] = []
   private var body = ByteWriter()
   package private(set) var rowCount = 0
   package private(set) var check: UInt64 = 0
@@ -13,25 +14,23 @@ package struct RowBatchWriter: Sendable {
 
   package var isEmpty: Bool { rowCount == 0 }
   /// The length of `bytes`, or a little more.
-  package var size: Int { body.bytes.count + shapeBytes + origins.count * 8 + 30 }
+  package var size: Int { body.bytes.count + shapeBytes + origins.count * 8 + terms.count * 18 + 30 }
 
   package mutating func add(_ shape: TableShape, _ version: Version, _ content: WireRow.Content) {
     let table = index(of: shape)
     let origin = index(of: version.dot.origin)
     let created = version.created == version.dot ? nil : index(of: version.created.origin)
-    var flags: UInt8 = created == nil ? 2 : 0
-    let values: [Value]
+    var flags: RowFlags = created == nil ? .createdHere : []
     switch content {
-    case .values(let all): values = all
-    case .deleted(let key):
-      flags |= 1
-      values = key
-    case .withheld(let key):
-      flags |= 4
-      values = key
+    case .values: break
+    case .deleted: flags.insert(.deleted)
+    case .withheld: flags.insert(.withheld)
+    case .ruling: flags.insert(.ruling)
     }
+    let standing = Standing(version)
+    if !standing.flags.isEmpty { flags.insert(.standing) }
     body.uint(table)
-    body.byte(flags)
+    body.byte(flags.rawValue)
     body.uint(origin)
     body.uint(version.dot.seq)
     body.uint(UInt64(version.stamp.rawValue))
@@ -39,10 +38,41 @@ package struct RowBatchWriter: Sendable {
     if let created {
       body.uint(created)
       body.uint(version.created.seq)
+      body.int(version.stamp.rawValue - version.createdAt.rawValue)
     }
-    for value in values { body.value(value) }
+    if !standing.flags.isEmpty { write(standing) }
+    if case .ruling(let ruling, _) = content {
+      body.byte(ruling.kind.rawValue)
+      write(ruling.edit)
+      body.text(ruling.rule)
+    }
+    let row = WireRow(table: table, version: version, content: content)
+    for value in row.values { body.value(value) }
     rowCount += 1
-    check &+= WireRow(table: table, version: version, content: content).check
+    check &+= row.check
+  }
+
+  /// What an anchor has to do with a version, and what its author had seen.
+  private mutating func write(_ standing: Standing) {
+    body.byte(standing.flags.rawValue)
+    if standing.flags.contains(.term) {
+      body.uint(index(of: standing.version.term))
+      body.uint(standing.version.epoch)
+    }
+    if let certificate = standing.version.certificate {
+      write(certificate.edit)
+      body.uint(UInt64(certificate.at.rawValue))
+    }
+    if standing.flags.contains(.session) { body.word(standing.version.session) }
+    if standing.flags.contains(.context) {
+      body.uint(standing.version.context.dots.count)
+      for dot in standing.version.context.dots { write(dot) }
+    }
+  }
+
+  private mutating func write(_ dot: Dot) {
+    body.uint(index(of: dot.origin))
+    body.uint(dot.seq)
   }
 
   /// The batch as bytes.
@@ -58,6 +88,8 @@ package struct RowBatchWriter: Sendable {
     }
     writer.uint(origins.count)
     for origin in origins { writer.word(origin.rawValue) }
+    writer.uint(terms.count)
+    for term in terms { writer.term(term) }
     writer.uint(rowCount)
     writer.raw(body.bytes)
     return writer.bytes
@@ -77,5 +109,11 @@ package struct RowBatchWriter: Sendable {
     origins.append(origin)
     originIndex[origin] = origins.count - 1
     return origins.count - 1
+  }
+
+  private mutating func index(of term: Term) -> Int {
+    if let index = terms.firstIndex(of: term) { return index }
+    terms.append(term)
+    return terms.count - 1
   }
 }

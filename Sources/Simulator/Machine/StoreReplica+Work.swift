@@ -15,7 +15,8 @@ extension StoreReplica {
   func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource {
     let opened = try begin(now).openExport(scope, at: now)
     return OpenedSource(
-      id: opened.id, covers: opened.covers, rows: opened.rows, fold: opened.fold)
+      id: opened.id, covers: opened.covers, rows: opened.rows, fold: opened.fold,
+      judged: opened.judged)
   }
 
   func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {

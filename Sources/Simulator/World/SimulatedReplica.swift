@@ -57,6 +57,7 @@ struct OpenedSource {
   var covers: Frontier
   var rows: UInt64
   var fold: FoldResult
+  var judged: Judged?
 }
 
 /// What reading from an export gives.

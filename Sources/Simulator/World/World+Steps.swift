@@ -63,7 +63,7 @@ extension World {
       // An estimate beyond a thousand makes the receiver merge in slices.
       let isLong = world.random.chance(world.faults[.slices])
       let rows = opened.rows + (isLong ? 2_000 : 0)
-      world.feed(link, side, .exportOpened(covers: opened.covers, rows: rows))
+      world.feed(link, side, .exportOpened(covers: opened.covers, rows: rows, judged: opened.judged))
     }
   }
 

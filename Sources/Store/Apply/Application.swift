@@ -23,20 +23,31 @@ extension Store {
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, at now: Instant,
     _ application: inout Application
   ) throws {
+    if let ruling = row.row.content.ruling { return try take(ruling, row, table, key) }
     let incoming = row.row.version
     let old = try versions.version(table: table.id, key: key)
-    if let old {
-      guard incoming.rank > old.rank else {
-        guard incoming.dot == old.dot else { return }
-        // It came with an exchange that was cut, before the frontier could cover it; now it may.
-        touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
-        if try putBack(row, table, key, &application) { return }
-        return try complete(row, table, key, &application)
-      }
+    switch viewpoint.meeting(incoming, old) {
+    case .same:
+      // It came with an exchange that was cut, before the frontier could cover it; now it may.
+      touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
+      if try putBack(row, table, key, &application) { return }
+      return try complete(row, table, key, &application)
+    case .stays: return
+    case .waits: return try hold(incoming, entry(row), table, key)
+    case .gives(let fate):
+      try old.map { try leave($0, to: fate, row, table, key, at: now) }
     }
+    try stand(row, table, key, over: old, at: now, &application)
+  }
+
+  /// Makes a version the one that stands, and puts its content into the table.
+  func stand(
+    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, over old: Version?, at now: Instant,
+    _ application: inout Application
+  ) throws {
+    let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
-    try log(old, replacedBy: incoming, table, key, at: now)
     try keep(incoming, table, key, old: old)
     try forgetPutBack(table, key)
     application.placed += 1
@@ -47,13 +58,14 @@ extension Store {
     case .deleted(let values):
       if old == nil {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
-        try values.map { try logUnseen($0, statements, table, key, at: now.wall) }
+        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.wall) }
       }
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
       }
       if old != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
+    case .ruling: break
     case .withheld:
       try shelve(row, table, key, why: .tooLarge, &application)
     case .values(let values):

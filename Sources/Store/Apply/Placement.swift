@@ -41,7 +41,11 @@ extension Store {
     guard broken == nil else { return false }
     if let replaced, let moment = placement.unseenAt {
       let old = statements.contentHash(replaced.map(Replication.Value.init))
-      if old != placement.hash { try logUnseen(replaced, statements, table, key, at: moment) }
+      if old != placement.hash {
+        let named = zip(shape.columns, placement.values).map { (name: $0, value: $1) }
+        let winner = Shelf.Entry(why: .constraint, values: named, keyCount: shape.keyCount)
+        try logUnseen(replaced, statements, table, key, by: winner, at: moment)
+      }
     }
     if !reading.extras.isEmpty || reading.rest != 0 {
       try shelf.put(

@@ -34,7 +34,7 @@ extension Store {
     _ rows: [ShapedRow], of merge: Merge, isDurable: Bool, at now: Instant
   ) throws(StoreError) -> MergeOutcome {
     try transaction(isDurable: isDurable) {
-      var edits = Edits(from: origins.frontier[own])
+      var edits = beginEdits()
       try foldRest(&edits, at: now)
       guard isDurable || edits.count == 0 else {
         throw StoreError(.backlog, "an application has written meanwhile")
@@ -43,13 +43,12 @@ extension Store {
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
-      // A table that became the site's just now is still to be compared.
-      let more = try comparing() != nil
+      if merge.movesFrontier, let judged = merge.judged { try join(judged, at: now) }
+      try conclude(&edits, at: now)
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: FoldResult(versions: edits.count, push: more ? nil : edits.push(own), hasMore: more),
-        shelved: shelved)
+        fold: try result(of: edits), shelved: shelved)
     }
   }
 
@@ -156,7 +155,7 @@ extension Store {
     let values: [Replication.Value] =
       switch row.row.content {
       case .values(let all): Array(all.prefix(row.shape.keyCount))
-      case .deleted(let key), .withheld(let key): key
+      case .deleted(let key), .withheld(let key), .ruling(_, let key): key
       }
     if let shape = table.statements?.shape {
       let mine = shape.columns.prefix(shape.keyCount)

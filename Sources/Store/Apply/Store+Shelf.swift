@@ -8,6 +8,7 @@ extension Store {
     _ application: inout Application
   ) throws {
     switch row.row.content {
+    case .ruling: break
     case .deleted:
       try shelf.remove(table: table.id, key: key)
     case .withheld(let values):
@@ -122,31 +123,17 @@ extension Store {
       table: table.id, key: key)
   }
 
-  /// Keeps the content of a row that ranked lowest because it was here before the site's rows.
-  func log(
-    _ old: Version?, replacedBy incoming: Version, _ table: ReplicaTable, _ key: Key,
-    at now: Instant
-  ) throws {
-    guard let old, old.stamp == Stamp.zero.successor, !old.isDeleted,
-      old.hash != incoming.hash, let statements = table.statements
-    else { return }
-    let values = try connection.row(
-      statements.selectByKey, (key.values ?? []).map(\.sqlite))
-    guard let values else { return }
-    try logUnseen(values, statements, table, key, at: now.wall)
-  }
-
-  /// Keeps a row whole that is replaced without anybody having seen it.
+  /// Keeps a row whole that is replaced without anybody having made a version of it.
   func logUnseen(
     _ values: [SQLite.Value], _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
-    at moment: Int64
+    by winner: Shelf.Entry?, at moment: Int64
   ) throws {
     let named = zip(statements.shape.columns, values)
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(
       why: .constraint, values: named, keyCount: statements.shape.keyCount)
-    try connection.run(
-      "INSERT INTO _flotilla_conflict(tbl, key, at, reason, row) VALUES (?, ?, ?, 'unseen', ?)",
-      [.integer(table.id), .blob(key.bytes), .integer(moment), .blob(Shelf.encode(entry))])
+    try conflicts.put(
+      table.name, key, at: moment, .unseen, loser: ConflictSide(nil, entry),
+      winner: winner.map { ConflictSide(nil, $0) })
   }
 }

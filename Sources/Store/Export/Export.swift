@@ -5,9 +5,18 @@ import SQLite
 final class Export {
   /// What one row of the export is read from.
   struct Item {
+    enum Place: Int64 {
+      case table = 0
+      /// It was outranked and waits for the anchor.
+      case pending = 1
+      /// It is no row but a ruling.
+      case ruling = 2
+    }
+
     var table: Int64
     var key: Key
     var version: Version
+    var place = Place.table
   }
 
   enum Source {

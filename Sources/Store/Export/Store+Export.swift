@@ -9,6 +9,8 @@ extension Store {
     package var rows: UInt64
     /// Own edits that were folded on the way, if any.
     package var fold: FoldResult
+    /// What an anchor has judged, if all that belongs to it is given.
+    package var judged: Judged?
   }
 
   /// Opens a snapshot in which every row has just the content of its version.
@@ -22,18 +24,18 @@ extension Store {
     let reader = try openReader()
     var isRenewed = false
     let folded = try transaction {
-      var edits = Edits(from: origins.frontier[own])
+      var edits = beginEdits()
       let before = schemaVersion
       try foldRest(&edits, at: now)
       isRenewed = schemaVersion != before
-      try finish(&edits)
-      let result = FoldResult(versions: edits.count, push: edits.push(own), hasMore: false)
-      if edits.count > 0 || isRenewed { return result }
+      try conclude(&edits, at: now)
+      let result = try result(of: edits)
+      if edits.count > 0 || isRenewed || result.hasMore { return result }
       try openSnapshot(reader)
       return result
     }
     // What was folded just now is visible only after the commit: try once more.
-    if folded.versions > 0 || isRenewed {
+    if folded.versions > 0 || isRenewed || folded.hasMore {
       var opened = try openExport(scope, filter: filter, at: now)
       if opened.fold.versions == 0 { opened.fold = folded }
       return opened
@@ -46,7 +48,10 @@ extension Store {
     let id = nextExport
     nextExport += 1
     exports[id] = export
-    return OpenedExport(id: id, covers: export.covers, rows: export.rows, fold: folded)
+    let isWhole = judged.term != .none && export.covers == origins.frontier
+    return OpenedExport(
+      id: id, covers: export.covers, rows: export.rows, fold: folded,
+      judged: isWhole ? judged : nil)
   }
 
   /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
@@ -131,12 +136,25 @@ extension Store {
   private func items(_ recent: [RecentVersions.Entry]) throws(SQLiteError) -> [Export.Item] {
     var items: [Export.Item] = []
     for entry in recent {
-      guard let version = try versions.version(table: entry.table, key: entry.key),
-        version.dot == entry.dot
-      else { continue }
-      items.append(Export.Item(table: entry.table, key: entry.key, version: version))
+      if let item = try item(entry) { items.append(item) }
     }
     return items
+  }
+
+  /// Where the version of a recent change is now; nil if a later one has taken its place.
+  private func item(_ entry: RecentVersions.Entry) throws(SQLiteError) -> Export.Item? {
+    let (table, key) = (entry.table, entry.key)
+    if let version = try versions.version(table: table, key: key), version.dot == entry.dot {
+      return Export.Item(table: table, key: key, version: version)
+    }
+    if let version = try pending.version(table: table, key: key, origin: entry.dot.origin),
+      version.dot == entry.dot
+    {
+      return Export.Item(table: table, key: key, version: version, place: .pending)
+    }
+    return try rulings.item(entry.dot).map {
+      Export.Item(table: $0.table, key: $0.key, version: $0.version, place: .ruling)
+    }
   }
 
   private func scan(
@@ -151,14 +169,20 @@ extension Store {
         [.integer(number), .integer(Int64(seq))])
     }
     let above = "v.seq > coalesce((SELECT p.seq FROM temp.peer p WHERE p.origin = v.origin), 0)"
-    let count = try reader.scalar("SELECT count(*) FROM _flotilla_version v WHERE \(above)")
+    let columns = VersionTable.columns(of: "v")
+    let ruled = "v.origin, v.seq, v.stamp, NULL, NULL, NULL, NULL, NULL, v.extra"
+    let all = """
+      SELECT \(columns), v.tbl, v.key, 0 AS place FROM _flotilla_version v WHERE \(above)
+      UNION ALL SELECT \(columns), v.tbl, v.key, 1 FROM _flotilla_pending v WHERE \(above)
+      UNION ALL SELECT \(ruled), v.tbl, v.key, 2 FROM _flotilla_ruling v WHERE \(above)
+      """
+    let count = try reader.scalar("SELECT count(*) FROM (\(all))")
     let rows = UInt64(count.integer ?? 0)
     // Origins are unsigned on the wire: those with the highest bit come last.
     let statement = try reader.prepare(
       """
-      SELECT v.origin, v.seq, v.stamp, v.hash, v.corigin, v.cseq, v.tbl, v.key
-      FROM _flotilla_version v JOIN _flotilla_origin o ON o.id = v.origin WHERE \(above)
-      ORDER BY o.origin < 0, o.origin, v.seq
+      SELECT a.* FROM (\(all)) a JOIN _flotilla_origin o ON o.id = a.origin
+      ORDER BY o.origin < 0, o.origin, a.seq
       """)
     return Export(
       connection: reader, covers: covers, frontier: origins.frontier,

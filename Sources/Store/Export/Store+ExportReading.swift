@@ -84,8 +84,11 @@ extension Store {
     case .scan(let statement):
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
+        let next = VersionTable.columnCount
         return Export.Item(
-          table: statement.integer(6), key: Key(bytes: statement.bytes(7)), version: version)
+          table: statement.integer(next), key: Key(bytes: statement.bytes(next + 1)),
+          version: version,
+          place: Export.Item.Place(rawValue: statement.integer(next + 2)) ?? .table)
       }
       // Another step would start again from the first row: "sqlite3_step() began calling
       // sqlite3_reset() automatically" after SQLITE_DONE (sqlite.org/c3ref/step.html).
@@ -111,6 +114,7 @@ extension Store {
   ) throws -> Found? {
     let key = item.key.values ?? []
     let reader = export.connection
+    if item.place != .table { return try foundBeside(item, table, reader) }
     let shelf = Shelf(connection: reader)
     if item.version.isDeleted {
       return .row(table.statements?.shape ?? keyShape(table, key), .deleted(key: key))
@@ -153,7 +157,29 @@ extension Store {
       LongRow(shape, item.version, statement, columns: count, values: extras.map(\.value)))
   }
 
-  /// The shape of a table that does not exist here: only its key is spoken of.
+  /// What does not stand: a version that waits for the anchor, or a ruling.
+  private func foundBeside(
+    _ item: Export.Item, _ table: ReplicaTable, _ reader: Connection
+  ) throws -> Found? {
+    let key = item.key.values ?? []
+    if item.place == .ruling {
+      let found = try rulings.item(item.version.dot, on: reader)
+      return found.map { .row(keyShape(table, item.key), .ruling($0.ruling, key: key)) }
+    }
+    let entry = try pending.entry(
+      PendingTable.Item(table: item.table, key: item.key, version: item.version), on: reader)
+    let row = shaped(item.version, entry, table, item.key)
+    guard row.row.content.size > pace.longRow else { return .row(row.shape, row.row.content) }
+    return .long(
+      LongRow(row.shape, item.version, nil, columns: 0, values: row.row.values))
+  }
+
+  /// Where only a key is spoken of.
+  func keyShape(_ table: ReplicaTable, _ key: Key) -> TableShape {
+    table.statements?.shape ?? keyShape(table, key.values ?? [])
+  }
+
+  /// The shape of a table that does not exist here.
   private func keyShape(_ table: ReplicaTable, _ key: [Replication.Value]) -> TableShape {
     TableShape(
       name: table.name, keyCount: key.count, columns: RowStatements.placeholders(key.count),

@@ -130,7 +130,8 @@ extension Store {
       guard try versions.version(table: table.id, key: key) == nil else { continue }
       let values = (key.values ?? []).map(\.sqlite)
       guard try connection.row(statements.existsByKey, values) == nil else { continue }
-      let deleted = make(over: old, hash: 0, isDeleted: true, madeAt: now.wall, table, &edits)
+      let deleted = try make(
+        over: old, hash: 0, isDeleted: true, madeAt: now.wall, table, key, &edits)
       try keep(deleted, table, key, old: nil)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     }

@@ -23,15 +23,18 @@ extension Store {
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
     try inspectSchema()
     let isQuiet = try reporting { () throws(SQLiteError) in
-      try Journal.isEmpty(on: connection) ? comparing() == nil : false
+      guard try Journal.isEmpty(on: connection), try comparing() == nil else { return false }
+      return try !hasOfficeWork()
     }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
     return try transaction {
-      var edits = Edits(from: origins.frontier[own])
+      var edits = beginEdits()
       let more = try foldSlice(&edits, at: now)
-      try finish(&edits)
-      return FoldResult(
-        versions: edits.count, push: more ? nil : edits.push(own), hasMore: more)
+      if !more { try workInOffice(&edits, at: now) }
+      try conclude(&edits, at: now)
+      var result = try result(of: edits)
+      if more { (result.push, result.hasMore) = (nil, true) }
+      return result
     }
   }
 
@@ -116,7 +119,8 @@ extension Store {
       // parked one.
       guard let old = held, !old.isDeleted, shelved?.why.isWhole != true else { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
-      let deleted = make(over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, &edits)
+      let deleted = try make(
+        over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
       try keep(deleted, table, key, old: old)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
@@ -129,27 +133,40 @@ extension Store {
       return
     }
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
-    let version = make(over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, &edits)
+    let version = try make(
+      over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, key, &edits)
     try keep(version, table, key, old: held)
     guard let values = row.values else { return edits.addLong() }
     edits.add(
       statements.shape(with: extras), version, .values(values + extras.map(\.value)))
   }
 
-  /// The next version of this replica, over the one that it replaces.
+  func beginEdits() -> Edits { Edits(from: origins.frontier[own], judged: judged) }
+
+  /// The next version of this replica, over the one that it replaces; where this replica is the
+  /// anchor, it is certified at once.
   func make(
     over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Int64, _ table: ReplicaTable,
-    _ edits: inout Edits
-  ) -> Version {
+    _ key: Key, _ edits: inout Edits
+  ) throws(SQLiteError) -> Version {
     let dot = Dot(own, edits.next())
-    let isNew = old?.isDeleted ?? true
     // A row that was here before its table became the site's ranks below all that the site has.
     let isBaseline = old == nil && table.isBaseline && edits.isComparing
     let stamp =
       isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt, over: old?.stamp)
-    return Version(
-      dot: dot, created: isNew ? dot : old?.created ?? dot, stamp: stamp, hash: hash,
-      isDeleted: isDeleted)
+    let earlier = try pending.version(table: table.id, key: key, origin: own)
+    var version = Version.edit(
+      dot, over: old, pending: earlier, stamp: stamp, hash: hash, isDeleted: isDeleted)
+    if office.certifies {
+      version = version.certified(
+        dot, term: office.term, epoch: nextEpoch(over: old),
+        at: Stamp(millisecondsSince1970: madeAt))
+    } else {
+      version.session = session(over: old)
+      try awaitVerdict(dot.seq, table, key)
+    }
+    try supersede(by: version, table, key)
+    return version
   }
 
   /// Makes a version the current one of its row.
@@ -164,6 +181,8 @@ extension Store {
   func finish(_ edits: inout Edits) throws {
     guard edits.count > 0 else { return }
     try origins.raise(to: Frontier([own: edits.last]))
-    if edits.changedSettings { try applySettings(isLocal: true) }
+    guard edits.changedSettings else { return }
+    edits.settle()
+    try applySettings(isLocal: true)
   }
 }

@@ -72,13 +72,13 @@ extension Store {
     let shelved = held == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let row else {
       guard !isGone, shelved?.why.isWhole != true else { return }
-      try logRefused(statements, table, key, at: moment)
+      try logRefused(table, key, at: moment)
       return try askFor(table, key)
     }
     let hash = row.hash(
       extras: statements.unknown(in: shelved), rest: statements.rest(in: shelved))
     if let held, !isGone, held.hash == hash { return try forgetPutBack(table, key) }
-    try logRefused(statements, table, key, at: moment)
+    try logRefused(table, key, at: moment)
     guard isGone || shelved?.why.isWhole == true else { return try askFor(table, key) }
     _ = try writing { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
@@ -125,25 +125,12 @@ extension Store {
 
   /// Keeps the row as it stands; none if it was deleted.
   private func logRefused(
-    _ statements: RowStatements, _ table: ReplicaTable, _ key: Key, at moment: Int64
+    _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
-    let keyValues = (key.values ?? []).map(\.sqlite)
-    let row = try connection.row(statements.selectByKey, keyValues).map { values in
-      Shelf.encode(
-        Shelf.Entry(
-          why: .constraint,
-          values: zip(statements.shape.columns, values).map {
-            (name: $0, value: Replication.Value($1))
-          }, keyCount: statements.shape.keyCount))
-    }
-    try connection.run(
-      """
-      INSERT INTO _flotilla_conflict(tbl, key, at, reason, row) VALUES (?, ?, ?, 'not-allowed', ?)
-      """,
-      [
-        .integer(table.id), .blob(key.bytes), .integer(moment),
-        row.map { .blob($0) } ?? .null,
-      ])
+    let row = try tableContent(table, key)
+    try conflicts.put(
+      table.name, key, at: moment, .notAllowed, loser: row.map { ConflictSide(nil, $0) },
+      winner: nil)
   }
 
   /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
@@ -163,7 +150,7 @@ extension Store {
       guard let version = try versions.version(table: table.id, key: key) else { continue }
       let keyValues = (key.values ?? []).map(\.sqlite)
       let isHidden = rights.right(to: table.name) == .none
-      if !isHidden { try logRefused(statements, table, key, at: moment) }
+      if !isHidden { try logRefused(table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
       if isHidden { continue }

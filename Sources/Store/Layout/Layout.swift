@@ -3,7 +3,7 @@ import SQLite
 /// Flotilla's own tables inside the replica; every name starts with `_flotilla_`.
 enum Layout {
   /// The format of these tables; a newer one is refused, an older one upgraded.
-  static let format: Int64 = 1
+  static let format: Int64 = 2
 
   /// What each table is for:
   ///
@@ -15,7 +15,11 @@ enum Layout {
   ///   (origin, seq): it would double the cost of folding and applying.
   /// - `digest`: 256 sums over `version`.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
-  /// - `conflict`: rows that were replaced without their author having seen it.
+  /// - `conflict`: versions that lost without having been seen, whole, with what stands.
+  /// - `term`: a small number stands for each term inside `version`.
+  /// - `pending`: outranked versions that an anchor may still have to judge, one per origin.
+  /// - `ruling`: what anchors have ruled about edits, by the edit.
+  /// - `verdict`: this replica's own edits since there is an anchor, and what became of them.
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
   /// - `dropped`: hashes of columns that tables had here and have no more.
@@ -38,18 +42,14 @@ enum Layout {
     );
     CREATE TABLE _flotilla_version(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
-      stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER,
-      PRIMARY KEY(tbl, key)
+      stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
+      at INTEGER, extra BLOB, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_digest(bucket INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
     CREATE TABLE _flotilla_shelf(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB,
       PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
-    CREATE TABLE _flotilla_conflict(
-      id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL, at INTEGER NOT NULL,
-      reason TEXT NOT NULL, row BLOB
-    );
     CREATE TABLE _flotilla_progress(sender TEXT PRIMARY KEY NOT NULL, frontier BLOB NOT NULL)
       WITHOUT ROWID;
     CREATE TABLE _flotilla_peer(
@@ -63,7 +63,8 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_lost(
       name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, why INTEGER NOT NULL,
       origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL, hash INTEGER,
-      corigin INTEGER, cseq INTEGER, PRIMARY KEY(name, key)
+      corigin INTEGER, cseq INTEGER, cstamp INTEGER, at INTEGER, extra BLOB,
+      PRIMARY KEY(name, key)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_key(
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
@@ -77,6 +78,33 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_dropped(
       name TEXT NOT NULL COLLATE NOCASE, column INTEGER NOT NULL, PRIMARY KEY(name, column)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_conflict(
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL,
+      at INTEGER NOT NULL, reason TEXT NOT NULL, rule TEXT NOT NULL DEFAULT '',
+      state TEXT NOT NULL DEFAULT 'open', origin INTEGER, seq INTEGER, loser BLOB, winner BLOB
+    );
+    CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_conflict_once ON _flotilla_conflict(origin, seq)
+      WHERE seq IS NOT NULL;
+    CREATE TABLE IF NOT EXISTS _flotilla_term(
+      id INTEGER PRIMARY KEY, number INTEGER NOT NULL, incarnation INTEGER NOT NULL,
+      UNIQUE(number, incarnation)
+    );
+    CREATE TABLE IF NOT EXISTS _flotilla_pending(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
+      stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
+      at INTEGER, extra BLOB, row BLOB, PRIMARY KEY(tbl, key, origin)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_ruling(
+      eorigin INTEGER NOT NULL, eseq INTEGER NOT NULL, origin INTEGER NOT NULL,
+      seq INTEGER NOT NULL, stamp INTEGER NOT NULL, extra BLOB, kind INTEGER NOT NULL,
+      rule TEXT NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL,
+      PRIMARY KEY(eorigin, eseq, origin, seq)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_ruling_dot ON _flotilla_ruling(origin, seq);
+    CREATE TABLE IF NOT EXISTS _flotilla_verdict(
+      seq INTEGER PRIMARY KEY, name TEXT NOT NULL, key BLOB NOT NULL, verdict TEXT,
+      reason TEXT, rule TEXT, at INTEGER
+    );
     """
 
   /// Removes every table of Flotilla from the file.

@@ -13,6 +13,9 @@ struct Meta {
     case life
     /// What this replica was allowed when it last ran.
     case rights
+    /// Who judges (`OfficeRecord`), and what was judged.
+    case office
+    case judged
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.

@@ -69,7 +69,7 @@ extension Store {
 
   private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
     try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
-      ($0[0].string ?? "", $0[1].string ?? Self.rules[0])
+      ($0[0].string ?? "", $0[1].string ?? MergeRules.standard.name)
     }
   }
 

@@ -3,11 +3,6 @@ import SQLite
 
 /// The site's tracked tables, and what each replica must do for them.
 extension Store {
-  /// Merge rules by name.
-  package static let rules = [
-    "newest-wins", "server-wins", "server-wins-on-conflict", "client-wins",
-  ]
-
   /// Tracks tables for the whole site; the caller has checked that they can be.
   ///
   /// Their rows become versions in the folds that follow.
@@ -20,7 +15,7 @@ extension Store {
         ).string
         try self.connection.run(
           "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
-          [.string(name), .string(rule ?? standing ?? Self.rules[0])])
+          [.string(name), .string(rule ?? standing ?? MergeRules.standard.name)])
         try self.fold(
           self.settings(), key, keyValues: [.string(name)], madeAt: now.wall, &edits)
       }
@@ -43,7 +38,7 @@ extension Store {
   package func trackedTables() throws(StoreError) -> [(name: String, rule: String)] {
     try reporting { () throws(SQLiteError) in
       try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
-        ($0[0].string ?? "", $0[1].string ?? Self.rules[0])
+        ($0[0].string ?? "", $0[1].string ?? MergeRules.standard.name)
       }
     }
   }
@@ -54,10 +49,10 @@ extension Store {
   ) throws(StoreError) {
     while try fold(at: now).hasMore {}
     try transaction {
-      var edits = Edits(from: origins.frontier[own])
+      var edits = beginEdits()
       try foldRest(&edits, at: now)
       try body(&edits)
-      try finish(&edits)
+      try conclude(&edits, at: now)
     }
   }
 
@@ -154,20 +149,21 @@ extension Store {
     try forgetVersions(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
-    try connection.run("DELETE FROM _flotilla_conflict WHERE tbl = ?", [.integer(table.id)])
+    try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_local WHERE id = ?", [.integer(table.id)])
   }
 
   private func forgetVersions(_ table: ReplicaTable) throws {
     try connection.with(
       """
-      SELECT origin, seq, stamp, hash, corigin, cseq, key FROM _flotilla_version WHERE tbl = ?
+      SELECT \(VersionTable.columns), key FROM _flotilla_version WHERE tbl = ?
       """, [.integer(table.id)]
     ) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
         digests.replace(
-          table: table.seed, key: Key(bytes: statement.bytes(6)), old: version, new: nil)
+          table: table.seed, key: Key(bytes: statement.bytes(VersionTable.columnCount)),
+          old: version, new: nil)
       }
     }
     try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])

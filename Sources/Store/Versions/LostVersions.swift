@@ -53,10 +53,10 @@ final class LostVersions {
   func take(
     _ table: ReplicaTable, _ why: Why, _ moved: (Key, Version) -> Void
   ) throws(SQLiteError) {
-    let columns = "v.origin, v.seq, v.stamp, v.hash, v.corigin, v.cseq, v.key"
+    let columns = VersionTable.columns(of: "v") + ", v.key"
     try connection.run(
       """
-      INSERT OR REPLACE INTO _flotilla_lost(name, why, origin, seq, stamp, hash, corigin, cseq, key)
+      INSERT OR REPLACE INTO _flotilla_lost(name, why, \(VersionTable.columns), key)
       SELECT \(literal(table.name)), \(why.rawValue), \(columns)
       FROM _flotilla_version AS v WHERE \(Self.homeless)
       """, [.integer(table.id)])
@@ -65,7 +65,7 @@ final class LostVersions {
     ) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
-        moved(Key(bytes: statement.bytes(6)), version)
+        moved(Key(bytes: statement.bytes(VersionTable.columnCount)), version)
       }
     }
     try connection.run(
@@ -81,7 +81,7 @@ final class LostVersions {
     guard count > 0 else { return nil }
     return try connection.with(
       """
-      SELECT origin, seq, stamp, hash, corigin, cseq FROM _flotilla_lost
+      SELECT \(VersionTable.columns) FROM _flotilla_lost
       WHERE name = ? AND key = ? AND why <> 1
       """, [.string(table.name), .blob(key.bytes)]
     ) { (statement) throws(SQLiteError) in
@@ -112,19 +112,19 @@ final class LostVersions {
     let name = SQLite.Value.string(table.name)
     try connection.with(
       """
-      SELECT origin, seq, stamp, hash, corigin, cseq, key FROM _flotilla_lost
+      SELECT \(VersionTable.columns), key FROM _flotilla_lost
       WHERE name = ? AND why = 2
       """, [name]
     ) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
-        moved(Key(bytes: statement.bytes(6)), version)
+        moved(Key(bytes: statement.bytes(VersionTable.columnCount)), version)
       }
     }
     try connection.run(
       """
-      INSERT INTO _flotilla_version(tbl, key, origin, seq, stamp, hash, corigin, cseq)
-      SELECT ?, key, origin, seq, stamp, hash, corigin, cseq FROM _flotilla_lost
+      INSERT INTO _flotilla_version(tbl, key, \(VersionTable.columns))
+      SELECT ?, key, \(VersionTable.columns) FROM _flotilla_lost
       WHERE name = ? AND why = 2
       """, [.integer(table.id), name])
     try forget(table.name, .renamed)
@@ -152,14 +152,14 @@ final class LostVersions {
   ) throws(SQLiteError) -> [(key: Key, version: Version)] {
     try connection.with(
       """
-      SELECT origin, seq, stamp, hash, corigin, cseq, key FROM _flotilla_lost
+      SELECT \(VersionTable.columns), key FROM _flotilla_lost
       WHERE name = ? AND why = 1 AND key > ? ORDER BY key LIMIT ?
       """, [.string(table.name), .blob(key?.bytes ?? []), .integer(Int64(limit))]
     ) { (statement) throws(SQLiteError) in
       var found: [(key: Key, version: Version)] = []
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
-        found.append((Key(bytes: statement.bytes(6)), version))
+        found.append((Key(bytes: statement.bytes(VersionTable.columnCount)), version))
       }
       return found
     }

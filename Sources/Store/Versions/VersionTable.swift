@@ -3,8 +3,19 @@ import SQLite
 
 /// The newest version of each row, by table and key.
 struct VersionTable {
+  /// The columns that a version is made of, in every table that holds versions.
+  static let columns = columns(of: nil)
+  static let columnCount = 9
+
+  /// The same of a table that a statement calls by another name.
+  static func columns(of alias: String?) -> String {
+    ["origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra"]
+      .map { (alias.map { $0 + "." } ?? "") + $0 }.joined(separator: ", ")
+  }
+
   let connection: Connection
   let origins: Origins
+  let terms: Terms
 
   func version(table: Int64, key: Key) throws(SQLiteError) -> Version? {
     try connection.with(Self.select, [.integer(table), .blob(key.bytes)]) {
@@ -14,42 +25,58 @@ struct VersionTable {
     }
   }
 
-  private static let select = """
-    SELECT origin, seq, stamp, hash, corigin, cseq FROM _flotilla_version
-    WHERE tbl = ? AND key = ?
-    """
+  private static let select =
+    "SELECT \(columns) FROM _flotilla_version WHERE tbl = ? AND key = ?"
 
-  /// Reads a version from six columns: origin, seq, stamp, hash, corigin, cseq.
+  /// Reads a version from its columns.
   func version(from statement: Statement, at first: Int) -> Version? {
     guard let origin = origins.origin(of: statement.integer(first)) else { return nil }
     let dot = Dot(origin, UInt64(statement.integer(first + 1)))
+    let stamp = Stamp(rawValue: statement.integer(first + 2))
     let created =
       statement.isNull(first + 4)
       ? dot
       : origins.origin(of: statement.integer(first + 4))
         .map { Dot($0, UInt64(statement.integer(first + 5))) } ?? dot
-    return Version(
-      dot: dot, created: created, stamp: Stamp(rawValue: statement.integer(first + 2)),
-      hash: UInt64(bitPattern: statement.integer(first + 3)),
+    var version = Version(
+      dot: dot, created: created,
+      createdAt: statement.isNull(first + 6) ? stamp : Stamp(rawValue: statement.integer(first + 6)),
+      stamp: stamp, hash: UInt64(bitPattern: statement.integer(first + 3)),
       isDeleted: statement.isNull(first + 3))
+    let at = statement.isNull(first + 7) ? nil : Stamp(rawValue: statement.integer(first + 7))
+    if !statement.isNull(first + 8) {
+      VersionExtra(origins: origins, terms: terms)
+        .decode(statement.bytes(first + 8), at: at, into: &version)
+    }
+    return version
+  }
+
+  /// What goes into the columns.
+  func values(_ version: Version) throws(SQLiteError) -> [SQLite.Value] {
+    let isOwnCreation = version.created == version.dot
+    let created = isOwnCreation ? 0 : try origins.number(of: version.created.origin)
+    let extra = try VersionExtra(origins: origins, terms: terms).encode(version)
+    return [
+      .integer(try origins.number(of: version.dot.origin)), .integer(Int64(version.dot.seq)),
+      .integer(version.stamp.rawValue),
+      version.isDeleted ? .null : .integer(Int64(bitPattern: version.hash)),
+      isOwnCreation ? .null : .integer(created),
+      isOwnCreation ? .null : .integer(Int64(version.created.seq)),
+      version.createdAt == version.stamp ? .null : .integer(version.createdAt.rawValue),
+      version.certificate.map { .integer($0.at.rawValue) } ?? .null,
+      extra.map { .blob($0) } ?? .null,
+    ]
   }
 
   func put(_ version: Version, table: Int64, key: Key) throws(SQLiteError) {
-    let isOwnCreation = version.created == version.dot
-    let created = isOwnCreation ? 0 : try origins.number(of: version.created.origin)
     try connection.run(
-      """
-      INSERT OR REPLACE INTO _flotilla_version(
-        tbl, key, origin, seq, stamp, hash, corigin, cseq) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        .integer(table), .blob(key.bytes), .integer(try origins.number(of: version.dot.origin)),
-        .integer(Int64(version.dot.seq)), .integer(version.stamp.rawValue),
-        version.isDeleted ? .null : .integer(Int64(bitPattern: version.hash)),
-        isOwnCreation ? .null : .integer(created),
-        isOwnCreation ? .null : .integer(Int64(version.created.seq)),
-      ])
+      Self.insert, [.integer(table), .blob(key.bytes)] + (try values(version)))
   }
+
+  private static let insert = """
+    INSERT OR REPLACE INTO _flotilla_version(tbl, key, \(columns))
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {
     try connection.run(

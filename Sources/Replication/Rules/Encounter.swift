@@ -1,0 +1,66 @@
+/// What happens when a version comes to a row that has one: which stands, and what becomes of the
+/// other.
+package enum Encounter: Sendable, Equatable {
+  /// It is the version that stands.
+  case same
+  /// What stands stays, and what came is history or lost elsewhere.
+  case stays
+  /// What stands stays; what came waits for the anchor.
+  case waits
+  /// What came stands.
+  case gives(Fate)
+
+  /// What becomes of the version that stood.
+  package enum Fate: Sendable, Equatable {
+    /// It lives on in what replaced it, or is in the log of its author.
+    case history
+    /// It waits for the anchor.
+    case waits
+    /// It goes to the conflict log of this node, who made it: nobody has seen it.
+    case conflict
+  }
+}
+
+/// The point of view of one replica.
+package struct Viewpoint: Sendable {
+  package var own: Origin
+  package var office: Office
+  package var judged: Judged
+
+  package init(own: Origin, office: Office, judged: Judged) {
+    self.own = own
+    self.office = office
+    self.judged = judged
+  }
+
+  /// Whether an anchor may still have to judge a version.
+  package func isUndecided(_ version: Version) -> Bool {
+    guard office.isHeld, version.isTentative || version.term < office.term else { return false }
+    return judged.term < office.term || !judged.frontier.covers(version.dot)
+  }
+
+  /// An edit of its own author that it has written over is history.
+  package func isSuperseded(_ old: Version, by new: Version) -> Bool {
+    old.isTentative && new.isTentative && old.dot.origin == new.dot.origin && new.dot > old.dot
+  }
+
+  /// Decides between a version that comes and the one that stands.
+  package func meeting(_ incoming: Version, _ standing: Version?) -> Encounter {
+    if let standing, incoming.dot == standing.dot { return .same }
+    let isUndecided = isUndecided(incoming)
+    // The anchor shows what it has judged, and nothing else.
+    if isUndecided, office.certifies { return .waits }
+    guard let standing else { return .gives(.history) }
+    guard incoming.rank > standing.rank else {
+      return isUndecided && !isSuperseded(incoming, by: standing) ? .waits : .stays
+    }
+    return .gives(fate(of: standing, after: incoming))
+  }
+
+  private func fate(of old: Version, after new: Version) -> Encounter.Fate {
+    if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
+    if isUndecided(old) { return .waits }
+    let isLost = !new.hasSeen(old.edit) && new.hash != old.hash
+    return isLost && old.edit.origin == own ? .conflict : .history
+  }
+}

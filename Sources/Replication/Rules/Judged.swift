@@ -1,0 +1,27 @@
+/// What the anchor of one term has judged: every edit up to here has its verdict.
+package struct Judged: Sendable, Equatable {
+  package var term: Term
+  package var frontier: Frontier
+
+  package init(term: Term = .none, frontier: Frontier = Frontier()) {
+    self.term = term
+    self.frontier = frontier
+  }
+
+  /// Takes in what came with the certificates that belong to it.
+  ///
+  /// Of one term both parts hold; a later anchor begins anew, for it may not have what an earlier
+  /// one had.
+  package mutating func join(_ other: Judged) {
+    if other.term > term {
+      self = other
+    } else if other.term == term {
+      frontier.join(other.frontier)
+    }
+  }
+
+  /// What the check of an exchange adds for this.
+  package var check: UInt64 {
+    mix(mix(term.number) ^ term.incarnation) &+ frontier.hash
+  }
+}

@@ -1,0 +1,43 @@
+/// Who judges, as one replica knows it.
+package struct Office: Sendable, Equatable {
+  package enum Part: Sendable, Equatable {
+    /// Another node is the anchor, or nobody. Next: waiting, taking.
+    case none
+    /// This replica is appointed and waits for what its predecessor certified. Next: taking, none.
+    case waiting
+    /// It certifies what it holds before it judges. Next: judging, none.
+    case taking
+    /// It is the anchor. Next: none.
+    case judging
+  }
+
+  /// The highest term that was heard of.
+  package var term = Term.none
+  /// Whether somebody is the anchor of it.
+  package var isHeld = false
+  package var part = Part.none
+
+  package init(term: Term = .none, isHeld: Bool = false, part: Part = .none) {
+    self.term = term
+    self.isHeld = isHeld
+    self.part = part
+  }
+
+  /// Whether what is written here is certified at once, and what comes is judged here.
+  package var certifies: Bool { part == .taking || part == .judging }
+}
+
+/// An appointment, as the members have signed it.
+package struct Appointment: Sendable, Equatable {
+  package var term: Term
+  /// Nil if from now on there is no anchor.
+  package var node: Identity?
+  /// Whether it takes office without waiting for its predecessor.
+  package var isForced: Bool
+
+  package init(term: Term, node: Identity?, isForced: Bool) {
+    self.term = term
+    self.node = node
+    self.isForced = isForced
+  }
+}

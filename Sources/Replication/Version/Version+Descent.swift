@@ -1,0 +1,33 @@
+/// How one version of a row follows another.
+extension Version {
+  /// The edit of a row that comes next here, over what stands and over the author's own earlier
+  /// edit of the row that waits for the anchor.
+  package static func edit(
+    _ dot: Dot, over old: Version?, pending: Version? = nil, stamp: Stamp, hash: UInt64,
+    isDeleted: Bool
+  ) -> Version {
+    let isNew = old?.isDeleted ?? true
+    var version = Version(
+      dot: dot, created: isNew ? dot : old?.created ?? dot,
+      createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted)
+    version.term = old?.term ?? .none
+    version.epoch = old?.epoch ?? 0
+    for seen in [pending, old].compactMap({ $0 }) {
+      for dot in seen.context.dots { version.context.add(dot) }
+      version.context.add(seen.edit)
+    }
+    version.context = version.context.without(dot.origin)
+    return version
+  }
+
+  /// The anchor's word that this is what stands.
+  package func certified(_ dot: Dot, term: Term, epoch: UInt64, at moment: Stamp) -> Version {
+    var version = self
+    version.dot = dot
+    version.term = term
+    version.epoch = epoch
+    version.certificate = Certificate(edit: edit, at: certificate?.at ?? moment)
+    version.session = 0
+    return version
+  }
+}

@@ -1,0 +1,120 @@
+import Replication
+import SQLite
+
+/// Versions that were outranked before an anchor has judged them: one per row and origin, whole.
+final class PendingTable {
+  struct Item {
+    var table: Int64
+    var key: Key
+    var version: Version
+  }
+
+  private let connection: Connection
+  private let versions: VersionTable
+  private(set) var count = 0
+
+  init(_ connection: Connection, versions: VersionTable) throws(SQLiteError) {
+    self.connection = connection
+    self.versions = versions
+    try reload()
+  }
+
+  func reload() throws(SQLiteError) {
+    let exists = try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_pending'")
+    guard exists != nil else { return count = 0 }
+    count = Int(try connection.scalar("SELECT count(*) FROM _flotilla_pending").integer ?? 0)
+  }
+
+  /// Keeps a version, unless a later one of its origin waits already; false in that case. Without
+  /// an entry its content is not here.
+  func put(
+    _ version: Version, _ entry: Shelf.Entry?, table: Int64, key: Key
+  ) throws(SQLiteError) -> Bool {
+    let old = try self.version(table: table, key: key, origin: version.dot.origin)
+    if let old, old.dot.seq >= version.dot.seq { return false }
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO _flotilla_pending(tbl, key, \(VersionTable.columns), row)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [.integer(table), .blob(key.bytes)] + (try versions.values(version))
+        + [entry.map { .blob(Shelf.encode($0)) } ?? .null])
+    if old == nil { count += 1 }
+    return true
+  }
+
+  func version(
+    table: Int64, key: Key, origin: Origin
+  ) throws(SQLiteError) -> Version? {
+    guard count > 0, let number = versions.origins.knownNumber(of: origin) else { return nil }
+    return try connection.with(
+      """
+      SELECT \(VersionTable.columns) FROM _flotilla_pending
+      WHERE tbl = ? AND key = ? AND origin = ?
+      """, [.integer(table), .blob(key.bytes), .integer(number)]
+    ) { (statement) throws(SQLiteError) in
+      try statement.step() ? versions.version(from: statement, at: 0) : nil
+    }
+  }
+
+  /// The content of one that waits, as another connection may see it; nil if it is not here.
+  func entry(
+    _ item: Item, on reader: Connection? = nil
+  ) throws(SQLiteError) -> Shelf.Entry? {
+    guard let number = versions.origins.knownNumber(of: item.version.dot.origin) else { return nil }
+    let bytes = try (reader ?? connection).scalar(
+      "SELECT row FROM _flotilla_pending WHERE tbl = ? AND key = ? AND origin = ? AND seq = ?",
+      [
+        .integer(item.table), .blob(item.key.bytes), .integer(number),
+        .integer(Int64(item.version.dot.seq)),
+      ]
+    ).blob
+    return bytes.flatMap { Shelf.decode($0, .constraint) }
+  }
+
+  func remove(_ item: Item) throws(SQLiteError) {
+    guard count > 0, let number = versions.origins.knownNumber(of: item.version.dot.origin) else {
+      return
+    }
+    count -= try connection.run(
+      "DELETE FROM _flotilla_pending WHERE tbl = ? AND key = ? AND origin = ?",
+      [.integer(item.table), .blob(item.key.bytes), .integer(number)])
+  }
+
+  /// All that wait, in no order.
+  func all() throws(SQLiteError) -> [Item] {
+    guard count > 0 else { return [] }
+    return try items("FROM _flotilla_pending AS p", [])
+  }
+
+  /// What came whole, in the order in which an anchor judges.
+  ///
+  /// A catch-up that is still under way has brought dots that the frontier does not cover yet.
+  func due(limit: Int) throws(SQLiteError) -> [Item] {
+    guard count > 0 else { return [] }
+    return try items(
+      """
+      FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
+      WHERE p.seq <= o.seq ORDER BY p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?
+      """, [.integer(Int64(limit))])
+  }
+
+  private func items(
+    _ rest: String, _ arguments: [SQLite.Value]
+  ) throws(SQLiteError) -> [Item] {
+    try connection.with(
+      "SELECT \(VersionTable.columns(of: "p")), p.tbl, p.key \(rest)", arguments
+    ) { (statement) throws(SQLiteError) in
+      var items: [Item] = []
+      while try statement.step() {
+        guard let version = versions.version(from: statement, at: 0) else { continue }
+        items.append(
+          Item(
+            table: statement.integer(VersionTable.columnCount),
+            key: Key(bytes: statement.bytes(VersionTable.columnCount + 1)), version: version))
+      }
+      return items
+    }
+  }
+}

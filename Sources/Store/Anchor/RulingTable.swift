@@ -1,0 +1,112 @@
+import Replication
+import SQLite
+
+/// What anchors have ruled: records that travel like rows and name an edit.
+struct RulingTable {
+  /// A ruling with the dot under which it travels.
+  struct Item {
+    var table: Int64
+    var key: Key
+    /// Dot, moment and term of the ruling.
+    var version: Version
+    var ruling: Ruling
+  }
+
+  /// So many are kept; the oldest go first.
+  static let limit = 100_000
+
+  let connection: Connection
+  let versions: VersionTable
+
+  func put(_ item: Item) throws(SQLiteError) {
+    let extra = try VersionExtra(origins: versions.origins, terms: versions.terms)
+      .encode(item.version)
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_ruling(
+        eorigin, eseq, origin, seq, stamp, extra, kind, rule, tbl, key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .integer(try versions.origins.number(of: item.ruling.edit.origin)),
+        .integer(Int64(item.ruling.edit.seq)),
+        .integer(try versions.origins.number(of: item.version.dot.origin)),
+        .integer(Int64(item.version.dot.seq)), .integer(item.version.stamp.rawValue),
+        extra.map { .blob($0) } ?? .null, .integer(Int64(item.ruling.kind.rawValue)),
+        .string(item.ruling.rule), .integer(item.table), .blob(item.key.bytes),
+      ])
+  }
+
+  /// The latest ruling about an edit.
+  func about(_ edit: Dot) throws(SQLiteError) -> Item? {
+    guard let number = versions.origins.knownNumber(of: edit.origin) else { return nil }
+    return try read(
+      connection, "WHERE r.eorigin = ? AND r.eseq = ?",
+      [.integer(number), .integer(Int64(edit.seq))]
+    ).max { ($0.version.term, $0.version.dot.seq) < ($1.version.term, $1.version.dot.seq) }
+  }
+
+  /// The ruling of this dot.
+  func item(_ dot: Dot, on reader: Connection? = nil) throws(SQLiteError) -> Item? {
+    guard let number = versions.origins.knownNumber(of: dot.origin) else { return nil }
+    return try read(
+      reader ?? connection, "WHERE r.origin = ? AND r.seq = ?",
+      [.integer(number), .integer(Int64(dot.seq))]
+    ).first
+  }
+
+  /// Those about the office.
+  func standDowns() throws(SQLiteError) -> [Item] {
+    try read(
+      connection, "WHERE r.kind = ?", [.integer(Int64(Ruling.Kind.stoodDown.rawValue))])
+  }
+
+  func read(
+    _ connection: Connection, _ condition: String, _ arguments: [SQLite.Value]
+  ) throws(SQLiteError) -> [Item] {
+    try connection.with(
+      """
+      SELECT r.eorigin, r.eseq, r.origin, r.seq, r.stamp, r.extra, r.kind, r.rule, r.tbl, r.key
+      FROM _flotilla_ruling AS r \(condition)
+      """, arguments
+    ) { (statement) throws(SQLiteError) in
+      var items: [Item] = []
+      while try statement.step() {
+        if let item = item(from: statement, at: 0) { items.append(item) }
+      }
+      return items
+    }
+  }
+
+  private func item(from statement: Statement, at first: Int) -> Item? {
+    guard let edited = versions.origins.origin(of: statement.integer(first)),
+      let origin = versions.origins.origin(of: statement.integer(first + 2)),
+      let kind = Ruling.Kind(rawValue: UInt8(clamping: statement.integer(first + 6)))
+    else { return nil }
+    let dot = Dot(origin, UInt64(statement.integer(first + 3)))
+    var version = Version(
+      dot: dot, created: dot, stamp: Stamp(rawValue: statement.integer(first + 4)), hash: 0,
+      isDeleted: false)
+    if !statement.isNull(first + 5) {
+      VersionExtra(origins: versions.origins, terms: versions.terms)
+        .decode(statement.bytes(first + 5), at: nil, into: &version)
+    }
+    let ruling = Ruling(
+      kind, edit: Dot(edited, UInt64(statement.integer(first + 1))),
+      rule: statement.value(first + 7).string ?? "")
+    return Item(
+      table: statement.integer(first + 8), key: Key(bytes: statement.bytes(first + 9)),
+      version: version, ruling: ruling)
+  }
+
+  /// Lets go of the oldest beyond the limit.
+  func trim() throws(SQLiteError) {
+    let count = try connection.scalar("SELECT count(*) FROM _flotilla_ruling").integer ?? 0
+    guard count > Int64(Self.limit) else { return }
+    try connection.run(
+      """
+      DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (
+        SELECT eorigin, eseq, origin, seq FROM _flotilla_ruling ORDER BY stamp LIMIT ?)
+      """, [.integer(count - Int64(Self.limit))])
+  }
+}

@@ -1,0 +1,135 @@
+import Replication
+import SQLite
+
+/// The anchor's verdicts.
+extension Store {
+  /// Judges what came whole, in the order of the stamps; true if there was a slice of it.
+  @discardableResult
+  func judgeDue(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Bool {
+    let items = try pending.due(limit: limit)
+    guard !items.isEmpty else { return false }
+    var application = Application()
+    var rules: [Int64: any MergeRule.Type] = [:]
+    for item in items {
+      guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
+        try pending.remove(item)
+        continue
+      }
+      let rule = try rules[item.table] ?? actingRule(of: table)
+      rules[item.table] = rule
+      try judge(item, table, under: rule, &edits, &application, at: now)
+    }
+    try settle(&application)
+    return items.count == limit
+  }
+
+  private func judge(
+    _ item: PendingTable.Item, _ table: ReplicaTable, under rule: any MergeRule.Type,
+    _ edits: inout Edits, _ application: inout Application, at now: Instant
+  ) throws {
+    let standing = try versions.version(table: item.table, key: item.key)
+    let entry = try pending.entry(item)
+    try pending.remove(item)
+    let claim = Claim(edit: item.version, standing: standing, isOnline: isOnline(item.version))
+    if let standing, let reason = MergeRules.objection(to: claim, under: rule) {
+      try reject(item, entry, table, standing, reason, rule, &edits, at: now)
+    } else {
+      try accept(item, entry, table, standing, rule, &edits, &application, at: now)
+    }
+  }
+
+  /// Whether the author was in touch with this anchor from the edit until now.
+  ///
+  /// A certificate of an earlier anchor was accepted in contact with that one.
+  private func isOnline(_ version: Version) -> Bool {
+    if !version.isTentative { return true }
+    return version.session != 0 && liveSessions[version.session] == version.dot.origin
+  }
+
+  private func accept(
+    _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
+    _ standing: Version?, _ rule: any MergeRule.Type, _ edits: inout Edits,
+    _ application: inout Application, at now: Instant
+  ) throws {
+    if let standing, isOverruled(standing, by: item.version) {
+      let reason: Reason = rule == NewestWins.self ? .older : .unseen
+      try conflicts.put(
+        table.name, item.key, at: now.wall, reason, rule: rule.name,
+        loser: content(of: standing, table, item.key).map { ConflictSide(standing, $0) },
+        winner: entry.map { ConflictSide(item.version, $0) })
+    }
+    let certificate = item.version.certified(
+      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
+      at: Stamp(millisecondsSince1970: now.wall))
+    let row = shaped(certificate, entry, table, item.key)
+    try stand(row, table, item.key, over: standing, at: now, &application)
+    edits.add(row.shape, certificate, row.row.content)
+  }
+
+  /// Whether what stood is lost to somebody with the edit that takes its place.
+  private func isOverruled(_ standing: Version, by edit: Version) -> Bool {
+    !standing.isDeleted && standing.hash != edit.hash && !edit.hasSeen(standing.edit)
+  }
+
+  private func reject(
+    _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
+    _ standing: Version, _ reason: Reason, _ rule: any MergeRule.Type, _ edits: inout Edits,
+    at now: Instant
+  ) throws {
+    let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
+    try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
+    if standing.hash != item.version.hash {
+      try conflicts.put(
+        table.name, item.key, at: now.wall, reason, rule: rule.name,
+        loser: entry.map { ConflictSide(item.version, $0) },
+        winner: standingSide(table, item.key))
+    }
+    let certificate = standing.certified(
+      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
+      at: Stamp(millisecondsSince1970: now.wall))
+    let content = try content(of: standing, table, item.key)
+    try keep(certificate, table, item.key, old: standing)
+    let row = shaped(certificate, content, table, item.key)
+    if row.row.content.size > pace.longRow { return edits.addLong() }
+    edits.add(row.shape, certificate, row.row.content)
+  }
+
+  /// At the anchor everything that came whole is judged: its frontier is the judged one.
+  func moveJudged(_ edits: inout Edits, at now: Instant) throws {
+    guard office.part == .judging, try pending.due(limit: 1).isEmpty else { return }
+    try join(Judged(term: office.term, frontier: origins.frontier), at: now)
+  }
+
+  /// Takes in what was judged; the certificates that belong to it are in this commit or before it.
+  func join(_ news: Judged, at now: Instant) throws {
+    let before = judged
+    judged.join(news)
+    guard judged != before else { return }
+    try saveJudged()
+    try releasePending(at: now)
+    try settleVerdicts(at: now)
+  }
+
+  /// What is judged waits no more; an edit of this node that is not in what stands was lost.
+  private func releasePending(at now: Instant) throws {
+    for item in try pending.all() where !viewpoint.isUndecided(item.version) {
+      try release(item, at: now)
+    }
+  }
+
+  /// Without an anchor nobody judges any more: what waits has lost to what stands.
+  func dissolvePending(at now: Instant) throws {
+    for item in try pending.all() { try release(item, at: now) }
+  }
+
+  private func release(_ item: PendingTable.Item, at now: Instant) throws {
+    let entry = try pending.entry(item)
+    try pending.remove(item)
+    guard item.version.edit.origin == own, let table = tables.byID[item.table] else { return }
+    let standing = try versions.version(table: item.table, key: item.key)
+    guard let standing, !standing.hasSeen(item.version.edit), standing.hash != item.version.hash
+    else { return }
+    try logLoser(
+      item.version, entry, table, item.key, standingSide(table, item.key), at: now)
+  }
+}

@@ -1,0 +1,209 @@
+import Replication
+import SQLite
+
+/// An appointment as it concerns one replica.
+package struct Governance: Sendable, Equatable {
+  package var term: Term
+  /// Whether it appoints anybody.
+  package var isHeld: Bool
+  /// Whether it appoints this node.
+  package var isOwn: Bool
+  /// Whether this node was appointed before.
+  package var wasAppointed: Bool
+  /// Whether nobody was ever appointed before.
+  package var isFirst: Bool
+  /// Whether rows of lower terms are certified again.
+  package var isForced: Bool
+  /// Those who must stand down before this node takes office.
+  package var awaited: [Identity]
+
+  package init(
+    term: Term, isHeld: Bool, isOwn: Bool, wasAppointed: Bool = false, isFirst: Bool = false,
+    isForced: Bool = false, awaited: [Identity] = []
+  ) {
+    self.term = term
+    self.isHeld = isHeld
+    self.isOwn = isOwn
+    self.wasAppointed = wasAppointed
+    self.isFirst = isFirst
+    self.isForced = isForced
+    self.awaited = awaited
+  }
+}
+
+/// Taking and leaving the office of the anchor.
+extension Store {
+  var office: Office { officeRecord.office }
+
+  /// Who judges, as this replica knows it.
+  package var currentOffice: Office { officeRecord.office }
+
+  /// What was judged, as this replica knows it.
+  package var currentJudged: Judged { judged }
+
+  /// Follows an appointment; an earlier one than is known changes nothing.
+  package func govern(
+    _ governance: Governance, at now: Instant
+  ) throws(StoreError) -> FoldResult {
+    guard governance.term > office.term else {
+      return FoldResult(versions: 0, push: nil, hasMore: false)
+    }
+    // Who stands down for nobody judges what waits; who hands over leaves it to the next.
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      let stoodDown = office.certifies
+      if stoodDown { try moveJudged(&edits, at: now) }
+      let previous = officeRecord
+      officeRecord = OfficeRecord()
+      officeRecord.epoch = previous.epoch
+      officeRecord.office = Office(term: governance.term, isHeld: governance.isHeld)
+      if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
+      if governance.isOwn {
+        officeRecord.certifiesAll = governance.isForced
+        officeRecord.awaited = governance.isForced ? [] : governance.awaited
+        officeRecord.office.part = governance.isFirst ? .judging : .waiting
+        if governance.isFirst { try rule(.tookOffice, &edits, at: now) }
+      }
+      if !governance.isHeld { try dissolvePending(at: now) }
+      try conclude(&edits, at: now)
+      return try result(of: edits)
+    }
+  }
+
+  /// Ends a transaction in which something was folded, merged or ruled.
+  func conclude(_ edits: inout Edits, at now: Instant) throws {
+    try takeOfficeIfFree()
+    if office.part == .judging {
+      try judgeDue(&edits, limit: Limits.wholeRows, at: now)
+    }
+    try finish(&edits)
+    try moveJudged(&edits, at: now)
+    try saveOffice()
+  }
+
+  /// What a transaction has made, for the sessions.
+  func result(of edits: Edits) throws -> FoldResult {
+    let more = try comparing() != nil || hasOfficeWork()
+    let news = Judged(
+      term: judged.term, frontier: judged.frontier.beyond(edits.judgedBefore.frontier))
+    let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
+    return FoldResult(
+      versions: edits.count,
+      push: more ? nil : edits.push(own, judged: isNew ? news : nil), hasMore: more)
+  }
+
+  /// Whether the office leaves something to do in a transaction of its own.
+  func hasOfficeWork() throws(SQLiteError) -> Bool {
+    switch office.part {
+    case .none, .waiting: false
+    case .taking: true
+    case .judging: try !pending.due(limit: 1).isEmpty
+    }
+  }
+
+  /// One slice of that work.
+  func workInOffice(_ edits: inout Edits, at now: Instant) throws {
+    switch office.part {
+    case .none, .waiting: break
+    case .judging: try judgeDue(&edits, limit: pace.judgedRows, at: now)
+    case .taking:
+      if try judgeDue(&edits, limit: pace.judgedRows, at: now) { return }
+      if try certifySlice(&edits, at: now) { return }
+      officeRecord.office.part = .judging
+      officeRecord.cursor = nil
+      try rule(.tookOffice, &edits, at: now)
+    }
+  }
+
+  /// Takes office once all who had it before have stood down, and all that they certified is here.
+  private func takeOfficeIfFree() throws {
+    guard office.part == .waiting else { return }
+    let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
+    let isFree = officeRecord.awaited.allSatisfy { node in
+      gone.contains {
+        $0.ruling.rule == node.description && origins.frontier.covers($0.version.dot)
+      }
+    }
+    guard isFree else { return }
+    officeRecord.office.part = .taking
+  }
+
+  /// Certifies rows whose winner is tentative, or of a lower term after a forced take-over.
+  private func certifySlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
+    let start = officeRecord.cursor
+    let rows = try connection.rows(
+      """
+      SELECT tbl, key FROM _flotilla_version WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT ?
+      """,
+      [
+        .integer(start?.table ?? 0), .blob(start?.key.bytes ?? []),
+        .integer(Int64(pace.judgedRows)),
+      ])
+    for row in rows {
+      guard let id = row[0].integer, let bytes = row[1].blob else { continue }
+      let key = Key(bytes: bytes)
+      officeRecord.cursor = (id, key)
+      guard let table = tables.byID[id],
+        let version = try versions.version(table: id, key: key),
+        version.isTentative || officeRecord.certifiesAll && version.term < office.term
+      else { continue }
+      let certificate = version.certified(
+        Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: version),
+        at: Stamp(millisecondsSince1970: now.wall))
+      try keep(certificate, table, key, old: version)
+      edits.addLong()
+    }
+    return rows.count == pace.judgedRows
+  }
+
+  /// Epochs never go back, whoever gave those that this replica has seen.
+  func nextEpoch(over versions: Version?...) -> UInt64 {
+    let highest = versions.compactMap { $0?.epoch }.max() ?? 0
+    officeRecord.epoch = max(officeRecord.epoch, highest) + 1
+    return officeRecord.epoch
+  }
+
+  /// Puts down a ruling about the office.
+  private func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
+    guard let settings = tables.table(Tables.settings),
+      let key = settings.key([.text(Array("office".utf8))])
+    else { return }
+    let dot = Dot(own, edits.next())
+    try put(Ruling(kind, edit: dot, rule: node.description), dot, settings, key, &edits, at: now)
+  }
+
+  /// Keeps and passes on a ruling of this replica.
+  func put(
+    _ ruling: Ruling, _ dot: Dot, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits,
+    at now: Instant
+  ) throws {
+    var version = Version(
+      dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: now.wall), hash: 0,
+      isDeleted: false)
+    version.term = office.term
+    let item = RulingTable.Item(table: table.id, key: key, version: version, ruling: ruling)
+    try rulings.put(item)
+    touched.append(RecentVersions.Entry(dot: dot, table: table.id, key: key))
+    edits.add(keyShape(table, key), version, .ruling(ruling, key: key.values ?? []))
+  }
+
+  private func saveOffice() throws(SQLiteError) {
+    guard officeRecord.bytes != savedOffice else { return }
+    savedOffice = officeRecord.bytes
+    try meta.set(.office, .blob(officeRecord.bytes))
+  }
+
+  func saveJudged() throws(SQLiteError) { try meta.set(.judged, .blob(judged.bytes)) }
+
+  /// Reads office and judged frontier again, for instance after a transaction was rolled back.
+  func reloadOffice() throws(SQLiteError) {
+    (officeRecord, judged, savedOffice) = (OfficeRecord(), Judged(), [])
+    if let bytes = try meta.blob(.office), let record = try? OfficeRecord(bytes) {
+      officeRecord = record
+      savedOffice = bytes
+    }
+    if let bytes = try meta.blob(.judged), let read = try? Judged(bytes) { judged = read }
+  }
+}

@@ -1,0 +1,28 @@
+import Replication
+
+/// Live contact between an author and the anchor.
+extension Store {
+  /// From now on edits are made in this session with the anchor; 0 ends that.
+  ///
+  /// What was written before is folded first: it was written out of touch.
+  package func goOnline(_ session: UInt64, at now: Instant) throws(StoreError) -> FoldResult {
+    guard session != onlineSession else {
+      return FoldResult(versions: 0, push: nil, hasMore: false)
+    }
+    onlineSession = 0
+    var last = FoldResult(versions: 0, push: nil, hasMore: true)
+    while last.hasMore { last = try fold(at: now) }
+    onlineSession = session
+    return last
+  }
+
+  /// The sessions in which the anchor is in touch with authors now, by origin.
+  package func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
+
+  /// The session of an edit: none if an earlier one that it is made on was out of touch.
+  func session(over old: Version?) -> UInt64 {
+    guard onlineSession != 0, let old else { return onlineSession }
+    let isCertain = !viewpoint.isUndecided(old) || old.session == onlineSession
+    return isCertain ? onlineSession : 0
+  }
+}

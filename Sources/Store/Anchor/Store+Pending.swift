@@ -1,0 +1,83 @@
+import Replication
+import SQLite
+
+/// What becomes of a version that does not stand.
+extension Store {
+  var viewpoint: Viewpoint { Viewpoint(own: own, office: office, judged: judged) }
+
+  /// The version that stood gives way to a row that came.
+  func leave(
+    _ old: Version, to fate: Encounter.Fate, _ row: ShapedRow, _ table: ReplicaTable, _ key: Key,
+    at now: Instant
+  ) throws {
+    switch fate {
+    case .history: break
+    case .waits: try hold(old, content(of: old, table, key), table, key)
+    case .conflict:
+      let winner = entry(row).map { ConflictSide(row.row.version, $0) }
+      try logLoser(old, content(of: old, table, key), table, key, winner, at: now)
+    }
+    try supersede(by: row.row.version, table, key)
+  }
+
+  /// Keeps a version that an anchor may still have to judge.
+  func hold(
+    _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
+  ) throws {
+    guard try pending.put(version, entry, table: table.id, key: key) else { return }
+    touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
+  }
+
+  /// An author that writes a row again does not want its earlier edit judged.
+  func supersede(by version: Version, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    guard version.isTentative,
+      let earlier = try pending.version(
+        table: table.id, key: key, origin: version.dot.origin),
+      earlier.dot < version.dot, earlier.isTentative
+    else { return }
+    try pending.remove(PendingTable.Item(table: table.id, key: key, version: earlier))
+  }
+
+  /// Notes an edit of this node that lost without having been seen.
+  func logLoser(
+    _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
+    _ winner: ConflictSide?, at now: Instant
+  ) throws {
+    let ruling = try rulings.about(version.edit)
+    // What was here before its table became the site's ranks lowest, whenever it was made.
+    let isBaseline = version.stamp == Stamp.zero.successor
+    let reason: Reason =
+      if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
+        isBaseline ? .unseen : .older
+      }
+    try conflicts.put(
+      table.name, key, at: now.wall, reason,
+      rule: try ruling?.ruling.rule ?? actingRule(of: table).name,
+      loser: entry.map { ConflictSide(version, $0) }, winner: winner)
+  }
+
+  /// What stands of a row, for the log.
+  func standingSide(_ table: ReplicaTable, _ key: Key) throws -> ConflictSide? {
+    guard let version = try versions.version(table: table.id, key: key) else { return nil }
+    return try content(of: version, table, key).map { ConflictSide(version, $0) }
+  }
+
+  /// The rule that decides about a table at present.
+  func actingRule(of table: ReplicaTable) throws(SQLiteError) -> any MergeRule.Type {
+    guard office.isHeld, table.name != Tables.settings else { return MergeRules.standard }
+    let name = try connection.scalar(
+      "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(table.name)]
+    ).string
+    return name.flatMap(MergeRules.named) ?? MergeRules.standard
+  }
+
+  /// Takes note of what an anchor has ruled.
+  func take(
+    _ ruling: Ruling, _ row: ShapedRow, _ table: ReplicaTable, _ key: Key
+  ) throws {
+    try rulings.put(
+      RulingTable.Item(table: table.id, key: key, version: row.row.version, ruling: ruling))
+    touched.append(
+      RecentVersions.Entry(dot: row.row.version.dot, table: table.id, key: key))
+  }
+}

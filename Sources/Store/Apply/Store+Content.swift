@@ -1,0 +1,64 @@
+import Replication
+import SQLite
+
+/// The content of a row apart from its table: what `pending` and the conflict log keep.
+extension Store {
+  /// What stands of a row, whole: from its table and the columns beside it, or from the shelf.
+  ///
+  /// Of a deleted row the key alone; nil if the content is not here.
+  func content(
+    of version: Version?, _ table: ReplicaTable, _ key: Key
+  ) throws -> Shelf.Entry? {
+    guard let version, !version.isDeleted else { return keyEntry(table, key) }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    if let shelved, shelved.why.isWhole { return shelved.why == .tooLarge ? nil : shelved }
+    return try tableContent(table, key, beside: shelved)
+  }
+
+  /// What stands in the table, whatever its version says; nil if no row stands there.
+  func tableContent(
+    _ table: ReplicaTable, _ key: Key, beside shelved: Shelf.Entry? = nil
+  ) throws(SQLiteError) -> Shelf.Entry? {
+    guard let statements = table.statements,
+      let values = try connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite))
+    else { return nil }
+    let named = zip(statements.shape.columns, values)
+      .map { (name: $0, value: Replication.Value($1)) }
+    return Shelf.Entry(
+      why: .constraint, values: named + statements.unknown(in: shelved),
+      keyCount: statements.shape.keyCount, rest: statements.rest(in: shelved))
+  }
+
+  private func keyEntry(_ table: ReplicaTable, _ key: Key) -> Shelf.Entry {
+    let values = key.values ?? []
+    let names =
+      table.statements.map { Array($0.shape.columns.prefix(values.count)) }
+      ?? RowStatements.placeholders(values.count)
+    return Shelf.Entry(
+      why: .constraint, values: Array(zip(names, values)).map { (name: $0, value: $1) },
+      keyCount: values.count)
+  }
+
+  /// The content of a row that came from elsewhere; nil if that was withheld.
+  func entry(_ row: ShapedRow) -> Shelf.Entry? {
+    if case .withheld = row.row.content { return nil }
+    let named = Array(zip(row.shape.columns, row.row.values)).map { (name: $0, value: $1) }
+    return Shelf.Entry(why: .constraint, values: named, keyCount: row.shape.keyCount)
+  }
+
+  /// A row that came from elsewhere, made again from what was kept.
+  func shaped(
+    _ version: Version, _ kept: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
+  ) -> ShapedRow {
+    let entry = kept ?? keyEntry(table, key)
+    let values = entry.values.map(\.value)
+    let keyValues = Array(values.prefix(entry.keyCount))
+    let content: WireRow.Content =
+      version.isDeleted
+      ? .deleted(key: keyValues) : kept == nil ? .withheld(key: keyValues) : .values(values)
+    let shape = TableShape(
+      name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
+      collations: table.keyCollations)
+    return ShapedRow(shape: shape, row: WireRow(table: 0, version: version, content: content))
+  }
+}

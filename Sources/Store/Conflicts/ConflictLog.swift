@@ -1,0 +1,70 @@
+import Replication
+import SQLite
+
+/// A version that lost without having been seen, with what stands.
+package struct Conflict: Sendable {
+  package enum State: String, Sendable {
+    case open
+    case restored
+    case dismissed
+  }
+
+  package var id: Int64
+  package var table: String
+  package var key: Key
+  /// When it was noticed, ms since 1970.
+  package var at: Int64
+  package var reason: String
+  /// The rule by which it lost; empty if no rule was asked.
+  package var rule: String
+  package var state: State
+  /// Nil if what lost was a row of which only the key is known.
+  package var loser: ConflictSide?
+  package var winner: ConflictSide?
+}
+
+/// The conflicts of this node: losers whole, each once.
+struct ConflictLog {
+  let connection: Connection
+
+  /// Notes a conflict; one that is known by its losing edit is not noted again.
+  func put(
+    _ table: String, _ key: Key, at moment: Int64, _ reason: Reason, rule: String = "",
+    loser: ConflictSide?, winner: ConflictSide?
+  ) throws(SQLiteError) {
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_conflict(
+        name, key, at, reason, rule, origin, seq, loser, winner)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .string(table), .blob(key.bytes), .integer(moment), .string(reason.name), .string(rule),
+        loser?.edit.map { .integer(Int64(bitPattern: $0.origin.rawValue)) } ?? .null,
+        loser?.edit.map { .integer(Int64($0.seq)) } ?? .null,
+        loser.map { .blob($0.bytes) } ?? .null, winner.map { .blob($0.bytes) } ?? .null,
+      ])
+  }
+
+  func list(_ condition: String, _ arguments: [SQLite.Value]) throws(SQLiteError) -> [Conflict] {
+    try connection.rows(
+      """
+      SELECT id, name, key, at, reason, rule, state, loser, winner FROM _flotilla_conflict
+      \(condition)
+      """, arguments
+    ).map { row in
+      Conflict(
+        id: row[0].integer ?? 0, table: row[1].string ?? "", key: Key(bytes: row[2].blob ?? []),
+        at: row[3].integer ?? 0, reason: row[4].string ?? "", rule: row[5].string ?? "",
+        state: row[6].string.flatMap(Conflict.State.init) ?? .open,
+        loser: row[7].blob.flatMap(ConflictSide.init),
+        winner: row[8].blob.flatMap(ConflictSide.init))
+    }
+  }
+
+  func set(_ state: Conflict.State, of id: Int64) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_conflict SET state = ? WHERE id = ?",
+      [.string(state.rawValue), .integer(id)])
+  }
+}

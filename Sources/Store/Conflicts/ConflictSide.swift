@@ -1,0 +1,48 @@
+import Replication
+import SQLite
+
+/// One of the two versions of a conflict, with its content.
+package struct ConflictSide: Sendable {
+  /// The edit; nil for a row that nobody had made a version of.
+  package var edit: Dot?
+  package var stamp: Stamp?
+  package var isDeleted: Bool
+  /// Every column by name, the key columns first; of a deleted row the key alone.
+  package var values: [(name: String, value: Replication.Value)]
+  package var keyCount: Int
+
+  init(_ version: Version?, _ entry: Shelf.Entry) {
+    edit = version?.edit
+    stamp = version?.stamp
+    isDeleted = version?.isDeleted ?? false
+    values = entry.values
+    keyCount = entry.keyCount
+  }
+
+  var entry: Shelf.Entry { Shelf.Entry(why: .constraint, values: values, keyCount: keyCount) }
+
+  /// As the log keeps it.
+  var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(isDeleted ? 1 : 0)
+    writer.word(edit?.origin.rawValue ?? 0)
+    writer.uint(edit?.seq ?? 0)
+    writer.uint(UInt64(stamp?.rawValue ?? 0))
+    writer.raw(Shelf.encode(entry))
+    return writer.bytes
+  }
+
+  /// Nil if the bytes are none.
+  init?(_ bytes: [UInt8]) {
+    var reader = ByteReader(bytes)
+    guard let flag = try? reader.byte("side"), let origin = try? reader.word("side"),
+      let seq = try? reader.number("side"), let stamp = try? reader.stamp("side"),
+      let entry = Shelf.decode(reader.rest(), .constraint)
+    else { return nil }
+    self.isDeleted = flag & 1 != 0
+    self.edit = seq == 0 ? nil : Dot(Origin(rawValue: origin), seq)
+    self.stamp = seq == 0 ? nil : stamp
+    self.values = entry.values
+    self.keyCount = entry.keyCount
+  }
+}

@@ -1,0 +1,70 @@
+import Replication
+import SQLite
+
+/// The part of a version that most versions do not have, in one column: where no anchor is and one
+/// node alone edits a row, nothing.
+struct VersionExtra {
+  let origins: Origins
+  let terms: Terms
+
+  private static let hasTerm: UInt8 = 1
+  /// It certifies another edit than its own.
+  private static let hasEdit: UInt8 = 2
+  private static let hasSession: UInt8 = 4
+  private static let hasContext: UInt8 = 8
+
+  /// Nil if there is nothing to say.
+  func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
+    var flags: UInt8 = 0
+    if version.term != .none { flags |= Self.hasTerm }
+    if version.edit != version.dot { flags |= Self.hasEdit }
+    if version.session != 0 { flags |= Self.hasSession }
+    if !version.context.isEmpty { flags |= Self.hasContext }
+    guard flags != 0 else { return nil }
+    var writer = ByteWriter()
+    writer.byte(flags)
+    if flags & Self.hasTerm != 0 {
+      writer.uint(UInt64(try terms.number(of: version.term)))
+      writer.uint(version.epoch)
+    }
+    if flags & Self.hasEdit != 0 { try write(version.edit, to: &writer) }
+    if flags & Self.hasSession != 0 { writer.word(version.session) }
+    if flags & Self.hasContext != 0 {
+      writer.uint(version.context.dots.count)
+      for dot in version.context.dots { try write(dot, to: &writer) }
+    }
+    return writer.bytes
+  }
+
+  /// Fills in what the column says; a column that cannot be read says nothing.
+  func decode(_ bytes: [UInt8], at moment: Stamp?, into version: inout Version) {
+    var reader = ByteReader(bytes)
+    do {
+      let flags = try reader.byte("extra")
+      if flags & Self.hasTerm != 0 {
+        version.term = terms.term(of: Int64(try reader.number("extra"))) ?? .none
+        version.epoch = try reader.number("extra")
+      }
+      let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
+      version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
+      if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }
+      guard flags & Self.hasContext != 0 else { return }
+      for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
+        if let dot = try read(&reader) { version.context.add(dot) }
+      }
+    } catch {
+      return
+    }
+  }
+
+  private func write(_ dot: Dot, to writer: inout ByteWriter) throws(SQLiteError) {
+    writer.uint(UInt64(try origins.number(of: dot.origin)))
+    writer.uint(dot.seq)
+  }
+
+  private func read(_ reader: inout ByteReader) throws(WireError) -> Dot? {
+    let origin = origins.origin(of: Int64(try reader.number("extra")))
+    let seq = try reader.number("extra")
+    return origin.map { Dot($0, seq) }
+  }
+}
