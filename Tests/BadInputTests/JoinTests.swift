@@ -71,7 +71,7 @@ extension BadInputTests {
         #expect(try await desk.sql("c.db", "SELECT x FROM other") == "o")
         // The two rows that differed are kept whole; the eighteen that were equal are not.
         #expect(try await desk.sql("c.db", "SELECT count(*) FROM _flotilla_conflict") == "2")
-        let kept = try await desk.sql("c.db", "SELECT hex(row) FROM _flotilla_conflict")
+        let kept = try await desk.sql("c.db", "SELECT hex(loser) FROM _flotilla_conflict")
         #expect(kept.matches(of: /6D696E65/).count == 2)
       }
     }

@@ -58,7 +58,7 @@ import Testing
     #expect(try leaf.content("note") == content)
     #expect(try leaf.store.wantedRows().isEmpty)
     // What the log holds is the row as it was written.
-    let row = try leaf.application.rows("SELECT row FROM _flotilla_conflict ORDER BY id")
+    let row = try leaf.application.rows("SELECT loser FROM _flotilla_conflict ORDER BY id")
     #expect(row.map { $0[0] == .null } == [false, true, false])
     let first = try #require(row[0][0].blob)
     #expect(String(decoding: first, as: UTF8.self).contains("hack"))

@@ -78,8 +78,8 @@ extension Session {
 
   /// Sends fresh edits of our own at once, if the peer holds all that came before them.
   ///
-  /// All dots of the range are live, for one fold gives each row one version: else the frontier
-  /// that the receiver moves to would hide what has superseded them elsewhere.
+  /// Every version of the range is in it: else the frontier that the receiver moves to would hide
+  /// what has superseded one of them elsewhere.
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded,
       configuration.peerRights.readsAll, push.batch.count <= Limits.piece,

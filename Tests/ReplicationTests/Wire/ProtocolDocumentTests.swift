@@ -36,7 +36,8 @@ import Testing
     writer.add(
       shape,
       Version(
-        dot: second, created: Dot(origin, 2), stamp: stamp.successor, hash: 0, isDeleted: true),
+        dot: second, created: Dot(origin, 2), createdAt: stamp, stamp: stamp.successor, hash: 0,
+        isDeleted: true),
       .deleted(key: [.integer(2)]))
     return writer
   }

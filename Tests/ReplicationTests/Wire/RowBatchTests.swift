@@ -39,6 +39,7 @@ import Testing
     for _ in 0..<keyCount { writer.byte(0) }
     writer.uint(1)
     writer.word(9)
+    writer.uint(0)
     writer.uint(1)
     row(&writer)
     return writer.bytes

@@ -174,7 +174,7 @@ import Testing
       try first.prepareRows("SELECT w || meaning FROM word ORDER BY w") == [
         "Alpha1", "beta2", "own5",
       ])
-    let lost = try second.prepareRows("SELECT hex(row) FROM _flotilla_conflict")
+    let lost = try second.prepareRows("SELECT hex(loser) FROM _flotilla_conflict")
     #expect(lost.count == 2)
     #expect(lost.contains { $0.contains("6F74686572") })
     #expect(lost.contains { $0.contains("7374696C6C") })
