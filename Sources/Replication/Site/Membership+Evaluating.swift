@@ -28,6 +28,11 @@ extension Membership {
     end(counted, in: &roll)
     leave(dated, in: &roll)
     describe(valid, in: &roll)
+    roll.appointments = valid.compactMap { identity, statement in
+      guard case .appoint(let number, let node, let isForced) = statement.kind else { return nil }
+      let term = Term(number: number, incarnation: identity.high)
+      return Appointment(term: term, node: node, isForced: isForced)
+    }.sorted { $0.term < $1.term }
     roll.newest = valid.filter { $0.statement.kind != .leave }.map(\.statement.time).max() ?? 0
     return roll
   }
@@ -36,7 +41,7 @@ extension Membership {
     switch statement.kind {
     case .admit(let key, _): notary.digest(key)
     case .introduce(let node, _, _), .grant(let node, _, _), .revoke(let node, _): node
-    case .leave: statement.issuer
+    case .leave, .appoint: statement.issuer
     }
   }
 

@@ -115,7 +115,7 @@ package struct Membership: Sendable {
     case .leave:
       return issuer.ending == nil && !leavers.contains(issuer.node) ? issuer.key : nil
     case .admit(_, let role): return issuer.role == .admin && role < .admin ? issuer.key : nil
-    case .introduce, .grant, .revoke: return issuer.role == .admin ? issuer.key : nil
+    case .introduce, .grant, .revoke, .appoint: return issuer.role == .admin ? issuer.key : nil
     }
   }
 }

@@ -31,6 +31,8 @@ package struct Roll: Sendable, Equatable {
   }
 
   package internal(set) var entries: [Identity: Entry] = [:]
+  /// Who was made the anchor, the latest last.
+  package internal(set) var appointments: [Appointment] = []
   /// The time of the newest statement that counts, but for those by which members leave: they may
   /// write any time, and nobody has to come after it.
   package internal(set) var newest: Int64 = 0
@@ -44,6 +46,9 @@ package struct Roll: Sendable, Equatable {
   package func hasLeft(_ node: Identity) -> Bool {
     if case .left? = entries[node]?.ending { true } else { false }
   }
+
+  /// Who is the anchor: the last one appointed, if it is still a member.
+  package var anchor: Entry? { appointments.last?.node.flatMap { member($0) } }
 
   package var members: [Entry] {
     entries.values.filter(\.isMember).sorted { $0.node < $1.node }

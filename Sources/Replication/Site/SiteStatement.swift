@@ -12,6 +12,9 @@ package struct SiteStatement: Sendable, Equatable {
     case revoke(node: Identity, heads: [Identity])
     /// The issuer is no member any more, of its own will.
     case leave
+    /// A member is the anchor from now on; or nobody is. Forced: it does not wait until the one
+    /// before has stood down.
+    case appoint(number: UInt64, node: Identity?, isForced: Bool)
   }
 
   package var site: Identity
@@ -62,6 +65,11 @@ package struct SiteStatement: Sendable, Equatable {
       writer.uint(heads.count)
       for head in heads { writer.identity(head) }
     case .leave: writer.byte(5)
+    case .appoint(let number, let node, let isForced):
+      writer.byte(6)
+      writer.uint(number)
+      writer.byte(isForced ? 1 : 0)
+      writer.identity(node ?? .none)
     }
     return writer.bytes
   }
@@ -69,6 +77,8 @@ package struct SiteStatement: Sendable, Equatable {
   /// No other thing that a node signs begins like this.
   static let magic = Array("FLOTILLA statement 1\n".utf8)
   package static let keyLength = 32
+  /// No site appoints so often.
+  package static let highestTerm: UInt64 = 1 << 32
   /// Heads of one revocation, at most.
   static let mostHeads = 64
 
@@ -112,6 +122,14 @@ package struct SiteStatement: Sendable, Equatable {
       }
       return .revoke(node: node, heads: heads)
     case 5: return .leave
+    case 6:
+      let number = try reader.uint("statement: number")
+      let flag = try reader.byte("statement: forced")
+      guard 1...highestTerm ~= number, flag < 2 else {
+        throw WireError(.malformed, "statement: appointment")
+      }
+      let node = try reader.identity("statement: node")
+      return .appoint(number: number, node: node == .none ? nil : node, isForced: flag == 1)
     default: throw WireError(.malformed, "statement: kind")
     }
   }

@@ -9,7 +9,7 @@ struct OfficeRecord: Equatable {
   /// Whether the rows of lower terms are certified again on taking office.
   var certifiesAll = false
   /// Members that were appointed before and must have stood down first.
-  var awaited: [Identity] = []
+  var awaited: [Governance.Predecessor] = []
   /// Up to where rows were certified on taking office.
   var cursor: (table: Int64, key: Key)?
 
@@ -23,7 +23,10 @@ struct OfficeRecord: Equatable {
     writer.uint(epoch)
     writer.byte(certifiesAll ? 1 : 0)
     writer.uint(awaited.count)
-    for node in awaited { writer.identity(node) }
+    for awaited in awaited {
+      writer.identity(awaited.node)
+      writer.term(awaited.term)
+    }
     writer.byte(cursor == nil ? 0 : 1)
     if let cursor {
       writer.int(cursor.table)
@@ -42,7 +45,9 @@ struct OfficeRecord: Equatable {
     epoch = try reader.number("office")
     certifiesAll = try reader.byte("office") == 1
     for _ in 0..<(try reader.count("office", limit: Limits.members)) {
-      awaited.append(try reader.identity("office"))
+      awaited.append(
+        Governance.Predecessor(
+          node: try reader.identity("office"), term: try reader.term("office")))
     }
     guard try reader.byte("office") == 1 else { return }
     cursor = (try reader.int("office"), Key(bytes: try reader.blob("office", limit: Limits.row)))

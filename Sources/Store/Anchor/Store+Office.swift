@@ -1,36 +1,6 @@
 import Replication
 import SQLite
 
-/// An appointment as it concerns one replica.
-package struct Governance: Sendable, Equatable {
-  package var term: Term
-  /// Whether it appoints anybody.
-  package var isHeld: Bool
-  /// Whether it appoints this node.
-  package var isOwn: Bool
-  /// Whether this node was appointed before.
-  package var wasAppointed: Bool
-  /// Whether nobody was ever appointed before.
-  package var isFirst: Bool
-  /// Whether rows of lower terms are certified again.
-  package var isForced: Bool
-  /// Those who must stand down before this node takes office.
-  package var awaited: [Identity]
-
-  package init(
-    term: Term, isHeld: Bool, isOwn: Bool, wasAppointed: Bool = false, isFirst: Bool = false,
-    isForced: Bool = false, awaited: [Identity] = []
-  ) {
-    self.term = term
-    self.isHeld = isHeld
-    self.isOwn = isOwn
-    self.wasAppointed = wasAppointed
-    self.isFirst = isFirst
-    self.isForced = isForced
-    self.awaited = awaited
-  }
-}
-
 /// Taking and leaving the office of the anchor.
 extension Store {
   var office: Office { officeRecord.office }
@@ -121,9 +91,10 @@ extension Store {
   private func takeOfficeIfFree() throws {
     guard office.part == .waiting else { return }
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
-    let isFree = officeRecord.awaited.allSatisfy { node in
+    let isFree = officeRecord.awaited.allSatisfy { before in
       gone.contains {
-        $0.ruling.rule == node.description && origins.frontier.covers($0.version.dot)
+        $0.ruling.rule == before.node.description && $0.version.term > before.term
+          && origins.frontier.covers($0.version.dot)
       }
     }
     guard isFree else { return }

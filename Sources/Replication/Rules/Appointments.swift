@@ -1,0 +1,68 @@
+/// An appointment as it concerns one node.
+package struct Governance: Sendable, Equatable {
+  package var term: Term
+  /// Whether it appoints anybody.
+  package var isHeld: Bool
+  /// Whether it appoints this node.
+  package var isOwn: Bool
+  /// Whether this node was appointed before.
+  package var wasAppointed: Bool
+  /// Whether nobody was ever appointed before.
+  package var isFirst: Bool
+  /// Whether rows of lower terms are certified again.
+  package var isForced: Bool
+  /// The last terms of those who must stand down before this node takes office.
+  package var awaited: [Predecessor]
+
+  /// Somebody who was appointed before.
+  package struct Predecessor: Sendable, Equatable {
+    package var node: Identity
+    /// It must have stood down for a later one.
+    package var term: Term
+
+    package init(node: Identity, term: Term) {
+      self.node = node
+      self.term = term
+    }
+  }
+
+  package init(
+    term: Term, isHeld: Bool, isOwn: Bool, wasAppointed: Bool = false, isFirst: Bool = false,
+    isForced: Bool = false, awaited: [Predecessor] = []
+  ) {
+    self.term = term
+    self.isHeld = isHeld
+    self.isOwn = isOwn
+    self.wasAppointed = wasAppointed
+    self.isFirst = isFirst
+    self.isForced = isForced
+    self.awaited = awaited
+  }
+}
+
+/// What a set of appointments means to one node.
+package enum Appointments {
+  /// The highest term counts; nil as long as nobody was ever appointed.
+  ///
+  /// Who takes office in order waits for all that were appointed since somebody took it by force:
+  /// each of them may have certified, or have waited in its turn.
+  package static func governance(
+    of appointments: [Appointment], for node: Identity
+  ) -> Governance? {
+    let inOrder = appointments.sorted { $0.term < $1.term }
+    guard let last = inOrder.last else { return nil }
+    let earlier = inOrder.dropLast()
+    let start = earlier.lastIndex(where: \.isForced) ?? earlier.startIndex
+    var awaited: [Identity: Term] = [:]
+    for appointment in earlier[start...] where appointment.node != node {
+      if let node = appointment.node { awaited[node] = appointment.term }
+    }
+    return Governance(
+      term: last.term, isHeld: last.node != nil, isOwn: last.node == node,
+      wasAppointed: earlier.contains { $0.node == node },
+      isFirst: !earlier.contains { $0.node != nil }, isForced: last.isForced,
+      awaited: awaited.sorted { $0.key < $1.key }.map {
+        Governance.Predecessor(node: $0.key, term: $0.value)
+      })
+  }
+}
