@@ -34,6 +34,8 @@ public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible
     public static let invitation = Code("invitation")
     /// A peer could not be reached or spoke something else.
     public static let peer = Code("peer")
+    /// The site has no anchor, and one is needed.
+    public static let noAnchor = Code("no-anchor")
     /// The statement failed in SQLite.
     public static let sql = Code("sql")
     /// The time was over before the thing was done.

@@ -14,6 +14,10 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case grant(node: String, table: String, right: String)
   case importSiteKey(seed: [UInt8])
   case unsent
+  case office
+  case appoint(node: String?, isHere: Bool, isForced: Bool, rule: String?)
+  case prepareEdit(milliseconds: Int)
+  case verdicts(after: UInt64, rows: [EditedRow], milliseconds: Int)
   case stop(isLeaving: Bool)
   /// A starting `run` wants to take over from a process that only serves an invitation.
   case yield

@@ -45,6 +45,7 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await importSiteKey(seed: seed)
       }
+    case .office, .appoint, .prepareEdit, .verdicts: return await answerAboutAnchor(request)
     case .unsent:
       return await controlReply { () async throws(FlotillaError) in try await unsent() }
     case .stop(let isLeaving):
@@ -64,6 +65,26 @@ extension Node {
         requestStop()
         return Done()
       }
+    }
+  }
+
+  private func answerAboutAnchor(_ request: ControlRequest) async -> Data {
+    switch request {
+    case .appoint(let node, let isHere, let isForced, let rule):
+      let choice = isHere ? AnchorChoice.here : node.map(AnchorChoice.node) ?? .none
+      return await controlReply { () async throws(FlotillaError) in
+        try await appoint(choice, isForced: isForced, rule: rule)
+      }
+    case .prepareEdit(let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await prepareEdit(timeout: .milliseconds(milliseconds))
+      }
+    case .verdicts(let seq, let rows, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await verdicts(after: seq, rows: rows, timeout: .milliseconds(milliseconds))
+      }
+    default:
+      return await controlReply { () async throws(FlotillaError) in try await office() }
     }
   }
 

@@ -53,7 +53,7 @@ extension Node {
     case .admit(_, let role): role == .admin
     case .revoke(let node, _), .introduce(let node, _, _), .grant(let node, _, _):
       roster.roll.entries[node]?.role == .admin
-    case .leave: false
+    case .leave, .appoint: false
     }
   }
 
@@ -101,6 +101,7 @@ extension Node {
       }
     }
     await followRights()
+    await followOffice()
     if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {

@@ -63,6 +63,7 @@ extension Node {
       }
       record.seen = Uptime.wall
       record.lives.insert(hello.life)
+      record.origin = Origin.of(hello.node, life: hello.life, .openSSL)
       peers[hello.node] = record
     }
     await perform(drops)
@@ -72,11 +73,13 @@ extension Node {
       peers[hello.node]?.address = address
       await perform(mesh.receive(.heard(node: hello.node, address: address), at: .now))
     }
+    if let origin = peers[hello.node]?.origin { await note(hello.node, writesAs: origin) }
     await compareMembers(session, hello)
     if rights(of: hello.node).isWhole { await askForRows(session) }
     await tellMembers(session)
     waitingToPull.append(session)
     await pullNext()
+    await followSessions()
     await savePeers()
   }
 
@@ -126,6 +129,7 @@ extension Node {
       await session.feed(.mayPull(resume: Frontier()))
     }
     await settle(session)
+    await followSessions()
   }
 
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
@@ -138,6 +142,7 @@ extension Node {
       }
       noteEqual(session)
       await settle(session)
+      await followSessions()
     }
   }
 
@@ -171,6 +176,7 @@ extension Node {
     }
     await perform(mesh.receive(.closed(session.id), at: .now))
     if pulling?.session == session.id { pulling = nil }
+    await followSessions()
     await pullNext()
   }
 

@@ -17,18 +17,26 @@ extension Node {
     let counted = all ? others : connected
     // What is parked is held; what went with a dropped table is not, until it has come again.
     let hasAll = copy == nil && (others.isEmpty || position.lost == 0)
-    let isEqual = counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
+    let isEqual =
+      counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
+      && figures.unjudged == 0
     return StatusReport(
       site: identity.siteName, node: identity.name, role: ownEntry?.role.name ?? "none",
-      anchor: nil,
+      anchor: anchor?.name,
       tables: figures.tables.map {
         StatusReport.Table(
-          name: $0.name, rule: $0.rule, acting_rule: MergeRules.standard.name, rows: $0.rows)
+          name: $0.name, rule: $0.rule, acting_rule: actingRule($0.rule), rows: $0.rows)
       },
-      peers: reports, conflicts: figures.conflicts, parked: figures.parked, unjudged: 0,
+      peers: reports, conflicts: figures.conflicts, parked: figures.parked,
+      unjudged: figures.unjudged,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
       first_copy: copy, running: mode == .lasting, trouble: trouble,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + remarks(figures, waiting))
+  }
+
+  /// What decides about a table whose rule is this one: without an anchor nobody asks it.
+  func actingRule(_ rule: String) -> String {
+    anchor == nil ? MergeRules.standard.name : rule
   }
 
   /// So long after the start it is not known yet whether a member is away.

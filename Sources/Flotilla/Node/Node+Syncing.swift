@@ -106,9 +106,7 @@ extension Node {
     let (own, mark) = (position.own, position.frontier[position.own])
     let wanted: [Identity]
     switch target {
-    case .anchor:
-      throw FlotillaError(
-        .usage, "this site has no anchor", remedy: "Wait for a node, or for all.")
+    case .anchor: wanted = try anchorForWaiting().map { [$0] } ?? []
     case .node(let name):
       wanted = others.filter { $0.name == name }.map(\.node)
       if wanted.isEmpty {

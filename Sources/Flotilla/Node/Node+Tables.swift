@@ -40,14 +40,26 @@ extension Node {
 
   func rule(table: String?, rule: String?) async throws(FlotillaError) -> RuleReport {
     try Self.check(rule: rule)
-    if rule != nil { try requireWhole("set rules") }
+    if rule != nil {
+      try requireWhole("set rules")
+      try requireSay()
+    }
+    let hasAnchor = anchor != nil
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store).rule(table: table, rule: rule)
+        try TableChoice(store: store).rule(table: table, rule: rule, hasAnchor: hasAnchor)
       }
     }
     if rule != nil { await announce() }
     return report
+  }
+
+  /// Where there is an anchor, its rules are for it and for admins to set.
+  private func requireSay() throws(FlotillaError) {
+    guard let anchor, !isAnchor, ownEntry?.role != .admin else { return }
+    throw FlotillaError(
+      .notAllowed, "\(identity.name) may not set rules: it is neither the anchor nor an admin",
+      remedy: "Do it on \(anchor.name), or on an admin.")
   }
 
   /// Tells the sessions that this replica has moved on.

@@ -78,6 +78,12 @@ actor Node {
   var strangerLines = StrangerLines()
   var wantsStop = false
   var stopRequest: Bye?
+  /// The last appointment that the store knows of.
+  var heardTerm = Term.none
+  /// The session with the anchor in which edits count as online; 0 if there is none.
+  var onlineSession: UInt64 = 0 { didSet { changed() } }
+  /// At the anchor: the sessions with authors.
+  var liveSessions: [UInt64: Origin] = [:]
   /// Why the last rows from a peer could not be merged.
   var mergeFailure: FlotillaError?
   /// Why this node cannot go on, if it cannot.

@@ -10,6 +10,8 @@ struct PeerRecord: Sendable {
   var session: PeerSession?
   /// The lives that a leaf has shown: each is an entry in everybody's frontier.
   var lives: Set<UInt64> = []
+  /// Under which it writes in its present life.
+  var origin: Origin?
   /// Whether it was shut out of the site.
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.

@@ -16,8 +16,8 @@ extension Examination {
           """),
         try connection.rows(
           """
-          SELECT l.name, count(*), c.reason FROM _flotilla_conflict c
-          LEFT JOIN _flotilla_local l ON l.id = c.tbl GROUP BY 1, 3 ORDER BY 1, 3
+          SELECT name, count(*), reason FROM _flotilla_conflict WHERE state = 'open'
+          GROUP BY 1, 3 ORDER BY 1, 3
           """)
       )
     }
@@ -32,9 +32,8 @@ extension Examination {
         "conflicts", .warning,
         isRefused
           ? "\(what) changed here without the right to: put back, and what was written is kept"
-          : "\(what) that the site had not seen gave way to the site's; the old content is kept",
-        "It stays in the table _flotilla_conflict; this version cannot show it. Write again by "
-          + "hand what is missing\(isRefused ? ", where that is allowed" : "").")
+          : "\(what) lost against another edit (\(group[2].string ?? "")); what lost is kept",
+        "See: flotilla conflicts \(shellWord(path))")
     }
     if shelved.isEmpty, replaced.isEmpty {
       add("rows", .ok, "no row is parked, and none was replaced unseen")

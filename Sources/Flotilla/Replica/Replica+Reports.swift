@@ -66,6 +66,22 @@ extension Replica {
 }
 
 extension SQLValue {
+  /// As SQLite stores it.
+  var stored: SQLite.Value {
+    switch self {
+    case .null: .null
+    case .integer(let integer): .integer(integer)
+    case .real(let real): .real(real)
+    case .text(let text): .string(text)
+    case .blob(let bytes): .blob(bytes)
+    }
+  }
+
+  /// As it travels.
+  var travelling: Replication.Value { Replication.Value(stored) }
+
+  init(_ value: Replication.Value) { self.init(value.sqlite) }
+
   init(_ value: SQLite.Value) {
     self =
       switch value {

@@ -109,4 +109,27 @@ extension Replica {
     }
     return rows
   }
+
+  /// The row of this key as it stands now.
+  func standing(_ row: TouchedRow) async throws(FlotillaError) -> TouchedRow {
+    let (path, file) = (path, sidecar.database)
+    return try await offPool { () throws(FlotillaError) in
+      do throws(SQLiteError) {
+        let connection = try Connection(path: file)
+        connection.setBusyTimeout(milliseconds: 10_000)
+        let columns = row.key.keys.sorted()
+        let condition = columns.map { "\(quoted($0)) IS ?" }.joined(separator: " AND ")
+        let found = try connection.prepare(
+          "SELECT * FROM main.\(quoted(row.table)) WHERE \(condition)")
+        try found.bind(columns.map { row.key[$0]?.stored ?? .null })
+        let isThere = try found.step()
+        return TouchedRow(
+          table: row.table, key: row.key,
+          columns: (0..<found.columnCount).map(found.columnName),
+          values: isThere ? found.row.map(SQLValue.init) : nil)
+      } catch {
+        throw FlotillaError(error, path: path)
+      }
+    }
+  }
 }

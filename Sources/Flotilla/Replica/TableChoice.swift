@@ -57,7 +57,9 @@ struct TableChoice {
     return TrackReport(tables: found, rows: 0, warnings: [])
   }
 
-  func rule(table: String?, rule: String?) throws(StoreError) -> RuleReport {
+  func rule(
+    table: String?, rule: String?, hasAnchor: Bool
+  ) throws(StoreError) -> RuleReport {
     let tracked = try store.trackedTables()
     if let table {
       guard let match = tracked.first(where: { isSameName($0.name, table) }) else {
@@ -69,7 +71,11 @@ struct TableChoice {
     }
     let entries = try store.trackedTables()
       .filter { entry in table.map { isSameName($0, entry.name) } ?? true }
-      .map { RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: MergeRules.standard.name) }
+      .map {
+        RuleReport.Entry(
+          table: $0.name, rule: $0.rule,
+          acting_rule: hasAnchor ? $0.rule : MergeRules.standard.name)
+      }
     return RuleReport(rules: entries)
   }
 

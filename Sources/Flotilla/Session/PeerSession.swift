@@ -12,6 +12,8 @@ actor PeerSession {
   /// The rights with which it began.
   nonisolated let ownRights: Rights
   nonisolated let peerRights: Rights
+  /// Known to the two ends of this connection alone.
+  nonisolated let nonce: UInt64
   private let store: StoreActor
   private weak var owner: Node?
   private var machine: Session
@@ -34,6 +36,8 @@ actor PeerSession {
     self.ownRights = configuration.ownRights
     self.peerRights = configuration.peerRights
     self.dialled = dialled
+    self.nonce = link.exported("EXPORTER-flotilla-session", length: 8)
+      .reduce(0) { $0 << 8 | UInt64($1) }
     self.store = store
     self.owner = owner
     self.machine = Session(configuration, at: .now)

@@ -27,6 +27,11 @@ actor StoreActor {
     try body(opened())
   }
 
+  /// Tells the replica something that concerns no file.
+  func tell(_ body: @Sendable (Store) -> Void) {
+    if let store { body(store) }
+  }
+
   /// Runs `body`, which changes the file; while another program has the write lock, others may
   /// look at the file in between.
   func patiently<Result: Sendable>(

@@ -24,11 +24,7 @@ enum SQL {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    if call.arguments.has("--online") {
-      throw FlotillaError(
-        .node, "there is no anchor, so nobody can judge the edit; nothing was run",
-        remedy: "leave out --online to run the statement here")
-    }
+    if call.arguments.has("--online") { return try await runOnline(call) }
     let report = try await call.replica.sql(call.arguments.text("STATEMENT") ?? "")
     if call.json {
       call.output.result(json(report).description)

@@ -32,7 +32,9 @@ enum Status {
   static func hint(_ report: StatusReport, path: String) -> String? {
     var kept: [String] = []
     if report.parked > 0 { kept.append("\(counted(report.parked, "row")) parked") }
-    if report.conflicts > 0 { kept.append("\(counted(report.conflicts, "row")) replaced") }
+    if report.conflicts > 0 {
+      return "what lost is kept; see it with: flotilla conflicts \(path)"
+    }
     guard !kept.isEmpty else { return nil }
     return kept.joined(separator: " and ")
       + ": kept, but programs do not see them; of which tables and why says\n"
@@ -71,12 +73,15 @@ enum Status {
   }
 
   private static func header(_ report: StatusReport) -> String {
-    let role = report.role == "writer" ? "" : " (\(printable(report.role)))"
+    let isAnchor = report.anchor == report.node
+    let name = isAnchor ? "anchor" : report.role
+    let role = name == "writer" ? "" : " (\(printable(name)))"
     let rows = report.tables.reduce(0) { $0 + $1.rows }
+    let anchor = isAnchor ? nil : report.anchor.map { "anchor: \(printable($0))" }
     return [
-      printable(report.site), "this node: \(printable(report.node))\(role)",
+      printable(report.site), "this node: \(printable(report.node))\(role)", anchor,
       counted(report.tables.count, "table"), counted(rows, "row"),
-    ].joined(separator: " · ")
+    ].compactMap { $0 }.joined(separator: " · ")
   }
 
   private static func sums(_ report: StatusReport) -> String {

@@ -16,6 +16,7 @@ enum Layout {
   /// - `digest`: 256 sums over `version`.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
   /// - `conflict`: versions that lost without having been seen, whole, with what stands.
+  /// - `author`: which node writes under an origin.
   /// - `term`: a small number stands for each term inside `version`.
   /// - `pending`: outranked versions that an anchor may still have to judge, one per origin.
   /// - `ruling`: what anchors have ruled about edits, by the edit.
@@ -85,6 +86,9 @@ enum Layout {
     );
     CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_conflict_once ON _flotilla_conflict(origin, seq)
       WHERE seq IS NOT NULL;
+    CREATE TABLE IF NOT EXISTS _flotilla_author(
+      origin INTEGER PRIMARY KEY, node TEXT NOT NULL
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_term(
       id INTEGER PRIMARY KEY, number INTEGER NOT NULL, incarnation INTEGER NOT NULL,
       UNIQUE(number, incarnation)

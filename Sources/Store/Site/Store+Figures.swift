@@ -19,6 +19,8 @@ extension Store {
     package var parked: Int
     /// Journal entries that are not folded yet.
     package var unfolded: Int
+    /// Own edits that no anchor has judged yet.
+    package var unjudged: Int
     /// What a trigger that keeps an index or a cache has failed with.
     package var derivedTrouble: String?
   }
@@ -38,9 +40,11 @@ extension Store {
             } ?? 0))
       }
       return Figures(
-        tables: tables, conflicts: try number("SELECT count(*) FROM _flotilla_conflict"),
+        tables: tables, conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
-        unfolded: try Journal.count(on: connection), derivedTrouble: derivation.trouble)
+        unfolded: try Journal.count(on: connection),
+        unjudged: try number("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL"),
+        derivedTrouble: derivation.trouble)
     }
   }
 
@@ -69,7 +73,7 @@ extension Store {
 
   private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
     try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
-      ($0[0].string ?? "", $0[1].string ?? MergeRules.standard.name)
+      ($0[0].string ?? "", Self.ruleName($0[1].string))
     }
   }
 

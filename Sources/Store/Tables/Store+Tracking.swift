@@ -15,7 +15,7 @@ extension Store {
         ).string
         try self.connection.run(
           "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
-          [.string(name), .string(rule ?? standing ?? MergeRules.standard.name)])
+          [.string(name), .string(rule ?? standing ?? "")])
         try self.fold(
           self.settings(), key, keyValues: [.string(name)], madeAt: now.wall, &edits)
       }
@@ -38,9 +38,15 @@ extension Store {
   package func trackedTables() throws(StoreError) -> [(name: String, rule: String)] {
     try reporting { () throws(SQLiteError) in
       try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
-        ($0[0].string ?? "", $0[1].string ?? MergeRules.standard.name)
+        ($0[0].string ?? "", Self.ruleName($0[1].string))
       }
     }
+  }
+
+  /// The rule of a table as people read it; one that nobody has set is kept as an empty name.
+  static func ruleName(_ stored: String?) -> String {
+    guard let stored, !stored.isEmpty else { return MergeRules.standard.name }
+    return stored
   }
 
   /// An edit of the settings, folded in its own transaction after what applications wrote.

@@ -1,0 +1,149 @@
+import Replication
+import Store
+
+/// Who is the anchor of the site, and what that means for this node.
+extension Node {
+  /// Sees to it that the store knows who judges now.
+  func followOffice() async {
+    let appointments = roster.roll.appointments
+    guard
+      let governance = Appointments.governance(of: appointments, for: identity.node),
+      governance.term != heardTerm
+    else { return await followSessions() }
+    do {
+      let (result, position) = try await store.patiently { (store) throws(StoreError) in
+        (try store.govern(governance, at: .now), store.position)
+      }
+      heardTerm = governance.term
+      await folded(result, position)
+      log(appointmentText(governance))
+      if result.hasMore, !isStopping { try await foldAll() }
+    } catch {
+      if !note(error) { log("could not follow an appointment: \(error.message)") }
+    }
+    await followSessions()
+  }
+
+  private func appointmentText(_ governance: Governance) -> String {
+    if governance.isOwn { return "this node was appointed the anchor of the site" }
+    guard let anchor = roster.roll.anchor else { return "the site has no anchor any more" }
+    return "the anchor of the site is \(anchor.name)"
+  }
+
+  /// The member that is the anchor now.
+  var anchor: Roll.Entry? { roster.roll.anchor }
+
+  var isAnchor: Bool { anchor?.node == identity.node }
+
+  /// Shows who the anchor is.
+  func office() async throws(FlotillaError) -> AnchorReport {
+    let office = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in store.currentOffice }
+    }
+    return AnchorReport(
+      anchor: anchor?.name, term: Int(clamping: roster.roll.appointments.last?.term.number ?? 0),
+      state: state(of: office), changed: [])
+  }
+
+  private func state(of office: Office) -> String {
+    guard let anchor else {
+      return roster.roll.appointments.last?.node == nil ? "none" : "gone"
+    }
+    guard anchor.node == identity.node else {
+      return peers[anchor.node]?.session == nil ? "away" : "connected"
+    }
+    switch office.part {
+    case .judging: return "judging"
+    case .taking: return "taking-office"
+    case .waiting, .none: return "waiting"
+    }
+  }
+
+  /// Makes a member the anchor, or ends that there is one; for admins.
+  func appoint(
+    _ choice: AnchorChoice, isForced: Bool, rule: String?
+  ) async throws(FlotillaError) -> AnchorReport {
+    try Self.check(rule: rule)
+    let wanted: Roll.Entry?
+    switch choice {
+    case .here: wanted = try member(named: identity.node.description)
+    case .node(let name): wanted = try member(named: name)
+    case .none: wanted = nil
+    }
+    try checkFitness(of: wanted)
+    let isFirst = !roster.roll.appointments.contains { $0.node != nil }
+    if let wanted, wanted.node == anchor?.node, !isForced {
+      throw FlotillaError(
+        .usage, "\(wanted.name) is the anchor already", remedy: "Nothing was changed.")
+    }
+    if wanted == nil, anchor == nil, roster.roll.appointments.last?.node == nil {
+      throw FlotillaError(.usage, "the site has no anchor", remedy: "Nothing was changed.")
+    }
+    if !isForced { try checkReach(of: wanted) }
+    let number = (roster.roll.appointments.last?.term.number ?? 0) + 1
+    guard number <= SiteStatement.highestTerm else {
+      throw FlotillaError(.usage, "this site has had too many anchors")
+    }
+    try checkMayAppoint()
+    let changed = wanted != nil && isFirst ? try await chooseRules(rule) : []
+    try await say(.appoint(number: number, node: wanted?.node, isForced: isForced))
+    var report = try await office()
+    report.changed = changed
+    return report
+  }
+
+  private func checkMayAppoint() throws(FlotillaError) {
+    guard keys.site == nil, ownEntry?.role != .admin else { return }
+    throw FlotillaError(
+      .notAllowed, "\(identity.name) may not appoint the anchor: it is no admin of this site",
+      remedy: "Do it on an admin: flotilla members \(shellWord(path)) shows them.")
+  }
+
+  private func checkFitness(of wanted: Roll.Entry?) throws(FlotillaError) {
+    guard let wanted else { return }
+    guard wanted.isMember else {
+      throw FlotillaError(.usage, "\(wanted.name) is no member of the site any more")
+    }
+    guard wanted.rights.isWhole else {
+      throw FlotillaError(
+        .usage, "\(wanted.name) may not read and write every table, so it cannot be the anchor",
+        remedy: "Grant it the rights that it lacks, or choose another node.")
+    }
+  }
+
+  /// Without force, an appointment is for those who can follow it at once: else nobody would judge
+  /// until they can.
+  private func checkReach(of wanted: Roll.Entry?) throws(FlotillaError) {
+    for entry in [wanted, anchor].compactMap({ $0 }) {
+      guard entry.node != identity.node, peers[entry.node]?.session == nil else { continue }
+      let isOld = entry.node == anchor?.node
+      throw FlotillaError(
+        .peer,
+        isOld
+          ? "\(entry.name), the anchor until now, is not in reach to hand over"
+          : "\(entry.name) is not in reach to take office",
+        remedy: isOld
+          ? "If it will not come back: the same with --force. What it has judged and told nobody "
+            + "is judged again."
+          : "Try again when it is connected, or add --force.")
+    }
+  }
+
+  /// At the first appointment tables whose rule nobody has ever set get that of a site with an
+  /// anchor.
+  private func chooseRules(
+    _ rule: String?
+  ) async throws(FlotillaError) -> [AnchorReport.Change] {
+    let rule = rule ?? ServerWins.name
+    let changed = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        let tables = try store.tablesWithoutRule()
+        if !tables.isEmpty { try store.track(tables, rule: rule, at: .now) }
+        return tables
+      }
+    }
+    if !changed.isEmpty { await announce() }
+    guard rule != MergeRules.standard.name else { return [] }
+    return changed.map { AnchorReport.Change(table: $0, rule: rule) }
+  }
+}

@@ -1,0 +1,196 @@
+import Replication
+import SQLite
+import Store
+
+/// The conflict log: read and dismissed by id, restored as a new edit.
+extension Replica {
+  /// Conflicts, the latest first, and parked rows; `all` shows settled ones, too.
+  public func conflicts(all: Bool = false) async throws(FlotillaError) -> ConflictReport {
+    try await withFile { store throws(StoreError) in
+      let names = try AuthorNames(store)
+      return ConflictReport(
+        conflicts: try store.conflictList(all: all).map { conflict throws(StoreError) in
+          try names.report(conflict, store)
+        },
+        parked: try store.parkedRows().map { row in
+          ConflictReport.Parked(
+            table: row.table, key: Self.key(row.key, of: row.table, in: store), why: row.why,
+            row: Self.row(row.values))
+        })
+    }
+  }
+
+  /// One conflict by its number.
+  public func conflict(_ id: Int) async throws(FlotillaError) -> ConflictReport.Conflict {
+    let found = try await withFile { store throws(StoreError) in
+      let names = try AuthorNames(store)
+      return try store.conflict(Int64(id)).map { conflict throws(StoreError) in
+        try names.report(conflict, store)
+      }
+    }
+    guard let found else { throw unknown(id) }
+    return found
+  }
+
+  /// Takes a conflict off the list; what it holds stays readable with `all`.
+  public func dismissConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
+    let found = try await conflict(id)
+    guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
+    try await withFile { store throws(StoreError) in try store.dismiss(Int64(id)) }
+    return ConflictChange(id: id, state: Conflict.State.dismissed.rawValue)
+  }
+
+  /// Writes what lost again, as a new edit of this node that knows what stands.
+  public func restoreConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
+    let found = try await conflict(id)
+    guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
+    let (path, file) = (path, sidecar.database)
+    let columns = try await withFile { store throws(StoreError) in
+      store.keyColumns(of: found.table)
+    }
+    guard !columns.isEmpty else {
+      throw FlotillaError(
+        .table, "\(found.table) is not here any more, so conflict \(id) cannot be restored",
+        remedy: "conflicts show \(id) prints what lost.")
+    }
+    try await offPool { () throws(FlotillaError) in
+      do throws(SQLiteError) {
+        let connection = try Connection(path: file)
+        connection.setBusyTimeout(milliseconds: 10_000)
+        try connection.execute("PRAGMA foreign_keys = ON")
+        try connection.transaction { () throws(SQLiteError) in
+          try Restoration(conflict: found, keyColumns: columns).write(on: connection)
+          try connection.run(
+            "UPDATE _flotilla_conflict SET state = 'restored' WHERE id = ?",
+            [.integer(Int64(id))])
+        }
+      } catch {
+        throw FlotillaError(
+          .sql, "conflict \(id) cannot be restored: \(error.message)",
+          remedy: "Nothing was changed; conflicts show \(id) prints what lost, to write it by hand "
+            + "(\(shellWord(path))).")
+      }
+    }
+    return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
+  }
+
+  private func unknown(_ id: Int) -> FlotillaError {
+    FlotillaError(
+      .usage, "there is no conflict \(id) on this node",
+      remedy: "See: flotilla conflicts \(shellWord(path))")
+  }
+
+  private func settled(_ conflict: ConflictReport.Conflict) -> FlotillaError {
+    FlotillaError(
+      .usage, "conflict \(conflict.id) was \(conflict.state) already", remedy: nil)
+  }
+
+  /// Reads the file beside a node that may run.
+  private func withFile<Result: Sendable>(
+    _ body: @escaping @Sendable (Store) throws(StoreError) -> Result
+  ) async throws(FlotillaError) -> Result {
+    let (path, sidecar) = (path, sidecar)
+    return try await offPool { () throws(FlotillaError) in
+      let file = try OpeningCheck(path: path, sidecar: sidecar).check()
+      return try reporting(path) { () throws(StoreError) in
+        try body(try Store(path: file, inspects: false))
+      }
+    }
+  }
+
+  fileprivate static func row(
+    _ values: [(name: String, value: Replication.Value)]
+  ) -> [String: SQLValue] {
+    Dictionary(values.map { ($0.name, SQLValue($0.value)) }) { first, _ in first }
+  }
+
+  fileprivate static func key(
+    _ key: Key, of table: String, in store: Store
+  ) -> [String: SQLValue] {
+    let values = key.values ?? []
+    var names = store.keyColumns(of: table)
+    if names.count != values.count { names = values.indices.map { String($0) } }
+    return Dictionary(zip(names, values.map(SQLValue.init))) { first, _ in first }
+  }
+}
+
+/// Who wrote what, by the names that members have now.
+struct AuthorNames {
+  private let own: (origin: Origin, name: String)
+  private let names: [Identity: String]
+
+  init(_ store: Store) throws(StoreError) {
+    own = (store.own, store.nodeName)
+    var membership = Membership(rootKey: try store.rootKey(), notary: .openSSL)
+    _ = membership.unite(try store.statements())
+    names = membership.roll.entries.mapValues(\.name)
+  }
+
+  func name(_ origin: Origin, _ store: Store) throws(StoreError) -> String? {
+    if origin == own.origin { return own.name }
+    return try store.author(of: origin).flatMap { names[$0] }
+  }
+
+  func report(
+    _ conflict: Conflict, _ store: Store
+  ) throws(StoreError) -> ConflictReport.Conflict {
+    ConflictReport.Conflict(
+      id: Int(conflict.id), table: conflict.table,
+      key: Replica.key(conflict.key, of: conflict.table, in: store), rule: conflict.rule,
+      reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
+      winner: try side(conflict.winner, store), loser: try side(conflict.loser, store))
+  }
+
+  private func side(
+    _ side: ConflictSide?, _ store: Store
+  ) throws(StoreError) -> ConflictReport.Side? {
+    guard let side else { return nil }
+    return ConflictReport.Side(
+      node: try side.edit.flatMap { edit throws(StoreError) in try name(edit.origin, store) },
+      stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, deleted: side.isDeleted,
+      row: side.isDeleted ? nil : Replica.row(side.values))
+  }
+}
+
+/// What lost, written again as any program would write it.
+struct Restoration {
+  let conflict: ConflictReport.Conflict
+  let keyColumns: [String]
+
+  func write(on connection: Connection) throws(SQLiteError) {
+    let table = "main." + quoted(conflict.table)
+    guard let row = conflict.loser?.row else { return try delete(table, on: connection) }
+    let present = try connection.rows(
+      "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", [.string(conflict.table)]
+    ).compactMap { $0[0].string }
+    let missing = row.keys.filter { name in !present.contains { isSameName($0, name) } }.sorted()
+    guard missing.isEmpty else {
+      throw SQLiteError(
+        code: 1,
+        message: "\(conflict.table) has changed since and has no column "
+          + missing.joined(separator: ", "))
+    }
+    let columns = row.keys.sorted()
+    let names = columns.map(quoted).joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    let others = columns.filter { name in !keyColumns.contains { isSameName($0, name) } }
+    let update =
+      others.isEmpty
+      ? "NOTHING"
+      : "UPDATE SET "
+        + others.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
+    let key = keyColumns.map(quoted).joined(separator: ", ")
+    try connection.run(
+      """
+      INSERT INTO \(table)(\(names)) VALUES (\(marks)) ON CONFLICT(\(key)) DO \(update)
+      """, columns.map { row[$0]?.stored ?? .null })
+  }
+
+  /// What lost was a delete.
+  private func delete(_ table: String, on connection: Connection) throws(SQLiteError) {
+    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    try connection.run(
+      "DELETE FROM \(table) WHERE \(condition)",
+      keyColumns.map { conflict.key[$0]?.stored ?? .null })
+  }
+}

@@ -1,0 +1,51 @@
+/// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
+/// reason, at, state, winner, loser}], parked:[{table, key, why, row}]}`.
+public struct ConflictReport: Codable, Sendable, Equatable {
+  /// A version that lost without having been seen, with what stands.
+  public struct Conflict: Codable, Sendable, Equatable {
+    public var id: Int
+    public var table: String
+    public var key: [String: SQLValue]
+    /// The rule by which it lost; empty if no rule was asked.
+    public var rule: String
+    /// `older`, `offline`, `unseen`, `already-deleted`, `key-collision` or `not-allowed`.
+    public var reason: String
+    /// When this node noticed it, ISO 8601 in UTC.
+    public var at: String
+    /// `open`, `restored` or `dismissed`.
+    public var state: String
+    /// What stood then; null if this node did not know it.
+    public var winner: Side?
+    /// What lost; null if only its key is known, for it was a delete.
+    public var loser: Side?
+  }
+
+  /// One version of the row.
+  public struct Side: Codable, Sendable, Equatable {
+    /// Who wrote it, by name; null if that is not known.
+    public var node: String?
+    /// When it was written, ISO 8601 in UTC; null if it is no version.
+    public var stamp: String?
+    public var deleted: Bool
+    /// By column; null if deleted.
+    public var row: [String: SQLValue]?
+  }
+
+  /// A row that is held but does not stand in its table.
+  public struct Parked: Codable, Sendable, Equatable {
+    public var table: String
+    public var key: [String: SQLValue]
+    /// `table`, `constraint` or `too-large`.
+    public var why: String
+    public var row: [String: SQLValue]
+  }
+
+  public var conflicts: [Conflict]
+  public var parked: [Parked]
+}
+
+/// What `conflicts restore` and `dismiss` did. JSON: `{id, state}`.
+public struct ConflictChange: Codable, Sendable, Equatable {
+  public var id: Int
+  public var state: String
+}

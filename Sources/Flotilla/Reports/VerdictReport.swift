@@ -1,0 +1,47 @@
+/// What became of an edit that was run `--online`. JSON: `{verdict, rows:[{table, key, local,
+/// verdict, reason, rule, server}]}`.
+public struct OnlineReport: Sendable, Equatable {
+  /// One row that the statement touched.
+  public struct Row: Sendable, Equatable {
+    /// The row as the statement left it here, at once (the local response).
+    public var local: TouchedRow
+    public var verdict: RowVerdict
+    /// The row as it stands after the verdict (the server response).
+    public var server: TouchedRow
+  }
+
+  /// The worst of the rows' verdicts: `rejected`, `pending`, `superseded` or `accepted`.
+  public var verdict: String
+  public var rows: [Row]
+  /// Of a query: the rows here at once, and those after an exchange with the anchor.
+  public var local: SQLReport
+  public var server: SQLReport?
+}
+
+/// What the anchor says of the edit of one row.
+public struct RowVerdict: Codable, Sendable, Equatable {
+  /// `accepted`, `rejected`, `superseded` (written again here before it was judged) or `pending`.
+  public var verdict: String
+  /// Why it was rejected: `older`, `offline`, `unseen`, `already-deleted`, `key-collision` or
+  /// `not-allowed`.
+  public var reason: String?
+  /// The rule by which it was judged.
+  public var rule: String?
+
+  static let accepted = RowVerdict(verdict: "accepted")
+  static let pending = RowVerdict(verdict: "pending")
+}
+
+/// A row by its table and key, as a statement has touched it.
+struct EditedRow: Codable, Sendable, Equatable {
+  var table: String
+  var key: [String: SQLValue]
+}
+
+/// How a node stands before an edit whose verdict is awaited.
+struct PreparedEdit: Codable, Sendable {
+  var anchor: String
+  var isOnline: Bool
+  /// The last edit that was made before.
+  var seq: UInt64
+}

@@ -1,0 +1,141 @@
+import Flotilla
+
+/// `flotilla conflicts`: versions that lost without having been seen.
+enum Conflicts {
+  static let command = Command(
+    name: "conflicts",
+    summary: "shows what lost against another edit, and brings it back",
+    discussion: """
+      Where two nodes have changed one row without knowing of each other, one edit
+      stands. The other is kept here, on the node where it was made and on the anchor.
+      show prints both side by side; restore writes the one that lost again, as a new
+      edit; dismiss takes it off the list.
+      """,
+    parameters: [
+      .database,
+      Parameter(
+        name: "ACTION", count: .oneOrNone, kind: .choice(["list", "show", "restore", "dismiss"]),
+        help: "list, show, restore or dismiss"),
+      Parameter(name: "ID", count: .oneOrNone, help: "the number of a conflict"),
+    ],
+    options: [
+      Option(name: "--parked", help: "shows rows that are held but do not stand in their table"),
+      Option(name: "--all", help: "also those that were restored or dismissed"), .json,
+    ],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let action = call.arguments.text("ACTION") ?? "list"
+    guard action != "list" else { return try await list(call) }
+    guard let text = call.arguments.text("ID"), let id = Int(text), id > 0 else {
+      throw FlotillaError(
+        .usage, "\(action) needs the number of a conflict",
+        remedy: "See: flotilla conflicts \(call.shellPath)")
+    }
+    switch action {
+    case "show":
+      let conflict = try await call.replica.conflict(id)
+      call.print(conflict, as: sides(conflict, colour: call.output.colour))
+    case "restore":
+      let change = try await call.replica.restoreConflict(id)
+      call.print(change, as: "what lost in conflict \(id) was written again")
+    default:
+      let change = try await call.replica.dismissConflict(id)
+      call.print(change, as: "conflict \(id) was dismissed")
+    }
+    return .done
+  }
+
+  private static func list(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let report = try await call.replica.conflicts(all: call.arguments.has("--all"))
+    let isParked = call.arguments.has("--parked")
+    call.print(
+      report,
+      as: isParked
+        ? parked(report.parked, colour: call.output.colour)
+        : text(report.conflicts, at: .current, colour: call.output.colour))
+    if !isParked, !call.json, !report.parked.isEmpty {
+      call.output.remark(
+        "\(counted(report.parked.count, "row")) parked: flotilla conflicts \(call.shellPath) --parked")
+    }
+    return .done
+  }
+
+  static func text(
+    _ conflicts: [ConflictReport.Conflict], at moment: Moment, colour: Bool
+  ) -> String {
+    if conflicts.isEmpty { return "no conflicts" }
+    var table = Table(columns: [
+      Table.Column(heading: "ID", toTheRight: true), Table.Column(heading: "TABLE"),
+      Table.Column(heading: "KEY"), Table.Column(heading: "LOST"), Table.Column(heading: "WON"),
+      Table.Column(heading: "REASON"), Table.Column(heading: "NOTICED"),
+      Table.Column(heading: "STATE"),
+    ])
+    table.rows = conflicts.map { conflict in
+      [
+        Table.Cell(String(conflict.id)), Table.Cell(printable(conflict.table)),
+        Table.Cell(words(conflict.key)), Table.Cell(author(conflict.loser)),
+        Table.Cell(author(conflict.winner)), Table.Cell(conflict.reason),
+        Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
+        Table.Cell(conflict.state),
+      ]
+    }
+    return table.text(colour: colour)
+  }
+
+  private static func author(_ side: ConflictReport.Side?) -> String {
+    guard let side else { return "?" }
+    return (side.node.map(printable) ?? "?") + (side.deleted ? " (delete)" : "")
+  }
+
+  private static func words(_ key: [String: SQLValue]) -> String {
+    key.sorted { $0.key < $1.key }.map { printable($0.value.words) }.joined(separator: ", ")
+  }
+
+  static func parked(_ rows: [ConflictReport.Parked], colour: Bool) -> String {
+    if rows.isEmpty { return "no row is parked" }
+    var table = Table(columns: [
+      Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"), Table.Column(heading: "WHY"),
+      Table.Column(heading: "ROW"),
+    ])
+    table.rows = rows.map { row in
+      let values = row.row.sorted { $0.key < $1.key }
+        .map { "\(printable($0.key)) = \(printable($0.value.words))" }
+      return [
+        Table.Cell(printable(row.table)), Table.Cell(words(row.key)), Table.Cell(row.why),
+        Table.Cell(values.joined(separator: ", ")),
+      ]
+    }
+    return table.text(colour: colour)
+  }
+
+  /// Both versions side by side; columns that differ are marked.
+  static func sides(_ conflict: ConflictReport.Conflict, colour: Bool) -> String {
+    let (loser, winner) = (conflict.loser?.row ?? [:], conflict.winner?.row ?? [:])
+    var table = Table(columns: [
+      Table.Column(heading: ""), Table.Column(heading: "COLUMN"), Table.Column(heading: "LOST"),
+      Table.Column(heading: "WON"),
+    ])
+    table.rows = Set(loser.keys).union(winner.keys).sorted().map { column in
+      let differs = loser[column] != winner[column]
+      return [
+        Table.Cell(differs ? "*" : ""), Table.Cell(printable(column)),
+        Table.Cell(loser[column].map { printable($0.words) } ?? "", differs ? .red : nil),
+        Table.Cell(winner[column].map { printable($0.words) } ?? ""),
+      ]
+    }
+    let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
+    var lines = [
+      "\(printable(conflict.table)) \(words(conflict.key)): \(conflict.reason)\(rule), "
+        + conflict.state,
+      "lost: \(origin(conflict.loser))", "won:  \(origin(conflict.winner))",
+    ]
+    if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func origin(_ side: ConflictReport.Side?) -> String {
+    guard let side else { return "not known here" }
+    return "\(author(side))\(side.stamp.map { " at \($0)" } ?? "")"
+  }
+}
