@@ -46,6 +46,7 @@ extension Node {
         try await importSiteKey(seed: seed)
       }
     case .office, .appoint, .prepareEdit, .verdicts: return await answerAboutAnchor(request)
+    case .mark, .changes, .settled, .peers: return await answerWithNews(request)
     case .unsent:
       return await controlReply { () async throws(FlotillaError) in try await unsent() }
     case .stop(let isLeaving):
@@ -79,12 +80,32 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await prepareEdit(timeout: .milliseconds(milliseconds))
       }
-    case .verdicts(let seq, let rows, let milliseconds):
+    case .verdicts(let seq, let last, let rows, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await verdicts(after: seq, rows: rows, timeout: .milliseconds(milliseconds))
+        try await verdicts(
+          after: seq, through: last, rows: rows, timeout: .milliseconds(milliseconds))
       }
     default:
       return await controlReply { () async throws(FlotillaError) in try await office() }
+    }
+  }
+
+  private func answerWithNews(_ request: ControlRequest) async -> Data {
+    switch request {
+    case .changes(let frontier, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await changes(since: frontier, within: .milliseconds(milliseconds))
+      }
+    case .settled(let number, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await settled(after: number, within: .milliseconds(milliseconds))
+      }
+    case .peers(let known, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await peers(known: known, within: .milliseconds(milliseconds))
+      }
+    default:
+      return await controlReply { () async throws(FlotillaError) in try await mark() }
     }
   }
 

@@ -43,7 +43,7 @@ extension Replica {
     case .answer(let prepared):
       return try await run(statement, prepared) { rows async throws(FlotillaError) in
         let request = ControlRequest.verdicts(
-          after: prepared.seq, rows: rows, milliseconds: milliseconds)
+          after: prepared.seq, through: nil, rows: rows, milliseconds: milliseconds)
         return try await self.askNode(request, as: [RowVerdict].self)
       } refresh: { () async throws(FlotillaError) in
         let request = ControlRequest.sync(peer: prepared.anchor, milliseconds: milliseconds)
@@ -101,15 +101,10 @@ extension Replica {
       return OnlineReport(verdict: "accepted", rows: [], local: local, server: nil)
     }
     // The anchor itself has nobody to ask.
-    let isHere = try await anchor().state.isOfThisNode
+    let isHere = try await anchor().isOfThisNode
     let isReached = isHere ? true : try await refresh().peers.allSatisfy { $0.error == nil }
     return OnlineReport(
       verdict: isReached ? "accepted" : "pending", rows: [], local: local,
       server: isReached ? try await sql(statement) : nil)
   }
-}
-
-extension String {
-  /// Whether a state of an `AnchorReport` is one of the node that was asked.
-  fileprivate var isOfThisNode: Bool { ["judging", "taking-office", "waiting"].contains(self) }
 }

@@ -107,10 +107,7 @@ extension Replica {
   fileprivate static func key(
     _ key: Key, of table: String, in store: Store
   ) -> [String: SQLValue] {
-    let values = key.values ?? []
-    var names = store.keyColumns(of: table)
-    if names.count != values.count { names = values.indices.map { String($0) } }
-    return Dictionary(zip(names, values.map(SQLValue.init))) { first, _ in first }
+    store.named(key, of: table).mapValues(SQLValue.init)
   }
 }
 
