@@ -99,6 +99,8 @@ extension Node {
       await session.feed(.advanced(position))
     }
     await askForRows()
+    // What was merged may be the last that was missing to be in touch with the anchor.
+    if onlineSession == 0, anchor != nil, !isAnchor { await followSessions() }
   }
 
   /// A session has merged rows from its peer: the others hear of it.
