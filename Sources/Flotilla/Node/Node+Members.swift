@@ -12,15 +12,21 @@ extension Node {
   }
 
   /// A peer tells what was signed.
+  ///
+  /// Nodes pass on what they have checked: one forged statement is enough to end the connection. A
+  /// few others may rest on what is not known here yet.
   func hear(_ statements: [SignedStatement], from session: PeerSession) async {
-    await spread(roster.unite(statements), besides: session.id)
-    // Nodes pass on what they have checked; a few may rest on what is not known here yet.
-    let doubtful = roster.doubtful(statements)
-    guard doubtful > Self.doubts else { return }
+    let hearing = await roster.hear(statements)
+    await spread(hearing.taken, besides: session.id)
+    if hearing.isForged {
+      return await session.feed(.close(Bye(.badMessage, "a statement that is forged")))
+    }
+    doubts[session.id, default: 0] += hearing.doubtful
+    guard let doubtful = doubts[session.id], doubtful > Self.doubts else { return }
     await session.feed(.close(Bye(.badMessage, "\(doubtful) statements that do not hold")))
   }
 
-  /// So many statements of one message may not hold.
+  /// So many statements of one connection may not hold.
   private static let doubts = 64
 
   /// Signs a statement in the name of this node, or of the site if that is needed and can be.
@@ -33,18 +39,29 @@ extension Node {
           "The data stays; to come back: flotilla leave \(shellWord(path)) --force, then join.")
     }
     let signed: SignedStatement
-    if let site = keys.site, asRoot(kind) || ownEntry?.role != .admin {
+    let isOwn = ownEntry?.role == .admin && !roster.membership.isFull(identity.node)
+    if let site = keys.site, asRoot(kind) || !isOwn {
       signed = roster.sign(kind, by: roster.membership.site, with: site)
     } else {
       signed = roster.sign(kind, by: identity.node, with: keys.node)
     }
     guard roster.membership.knows(signed) else {
+      if roster.membership.isFull(signed.statement.issuer) { throw saysTooMuch }
       throw FlotillaError(
         .notAllowed, "\(identity.name) may not do that in this site",
         remedy: "Do it on a node that may: flotilla members \(shellWord(path)) shows the admins.")
     }
     await spread([signed], besides: nil)
     return signed
+  }
+
+  private var saysTooMuch: FlotillaError {
+    FlotillaError(
+      .notAllowed,
+      "\(identity.name) has signed \(Membership.mostOfOne) statements about members, and a site "
+        + "takes no more of one admin",
+      remedy: "Do it on another admin, or bring the site key here, which has no limit: flotilla "
+        + "import-site-key \(shellWord(path)) FILE")
   }
 
   /// Whether only the site key may say such a thing.
@@ -169,9 +186,10 @@ extension Node {
     return entry
   }
 
-  func members() -> MembersReport {
+  func members() async -> MembersReport {
     let roll = roster.roll
     let everybody = roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
+    let names = await declaredNames(of: Set(everybody.flatMap(\.tables.keys)))
     return MembersReport(
       site: identity.siteName, node: identity.name,
       members: everybody.map { entry in

@@ -66,10 +66,14 @@ package struct LeafLicence: Sendable, Equatable {
     self.rights = rights
   }
 
-  /// Whether a row may come from it; who belongs to the site's tables is not for leaves to say.
+  /// Whether a row may come from it.
   package func allows(_ dot: Dot, in table: String) -> Bool {
-    dot.origin == origin && !table.foldedForNames.hasPrefix("_flotilla_")
-      && rights.right(to: table) == .write
+    dot.origin == origin && allows(table: table)
+  }
+
+  /// Whether it may write a table; which tables the site has is not for leaves to say.
+  package func allows(table: String) -> Bool {
+    !table.foldedForNames.hasPrefix("_flotilla_") && rights.right(to: table) == .write
   }
 
   /// Whether an exchange may claim this.

@@ -130,6 +130,12 @@ extension NodeTests {
       return lies
     }
 
+    /// The lies that nobody can have checked and passed on.
+    private static let forgeries: Set<String> = [
+      "a broken signature", "a signature of another", "another site", "in the root's name",
+      "in an admin's name",
+    ]
+
     @Test func `changes nothing by replayed, broken and presumptuous statements`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")
@@ -139,13 +145,20 @@ extension NodeTests {
         await site.admit(revoked, "q")
         _ = try await refusal(revoked, site, node)
         _ = try await node.revoke(revoked.identity.description)
-        let link = try await site.talk(to: node, as: member)
+        var link = try await site.talk(to: node, as: member)
         #expect(try await eventually { await node.connectedCount == 1 })
         _ = await node.roster.unite(site.membership.all)
         let (roll, hash) = (await node.roster.roll, await node.roster.hash)
         let kept = try a.rows("SELECT count(*) FROM _flotilla_statement")
         for (number, lie) in await lies(of: member, revoked, site).enumerated() {
           try await link.send(.statements(lie.1))
+          if Self.forgeries.contains(lie.0) {
+            #expect(try await farewell(link) == .badMessage, "\(lie.0)")
+            #expect(try await eventually { await node.connectedCount == 0 })
+            link = try await site.talk(to: node, as: member)
+            #expect(try await eventually { await node.connectedCount == 1 })
+            continue
+          }
           // It lives, and has read what was said.
           try await link.send(.ping(clock: Int64(number)))
           _ = try await next(link) { message in
@@ -154,8 +167,39 @@ extension NodeTests {
           #expect(await node.roster.roll == roll, "\(lie.0)")
           #expect(await node.roster.hash == hash, "\(lie.0)")
         }
+        #expect(await node.roster.roll == roll)
+        #expect(await node.roster.hash == hash)
         #expect(try a.rows("SELECT count(*) FROM _flotilla_statement") == kept)
         #expect(try await refusal(revoked, site, node) == .refusedByPeer(.revoked))
+      }
+    }
+
+    @Test func `keeps nobody waiting by statements without end`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (member, other) = (NodeKeys(), NodeKeys())
+        for (keys, name) in [(member, "p"), (other, "q")] { await site.admit(keys, name) }
+        let link = try await site.talk(to: node, as: member)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        // Presumptuous ones cost no signature, and there is an end to them over all messages.
+        let name = await site.membership.site
+        func presumptuous(_ time: Int64) -> SignedStatement {
+          let statement = SiteStatement(
+            site: name, issuer: member.identity, previous: .none, time: time,
+            kind: .grant(node: member.identity, table: "item", right: .write))
+          return SignedStatement(statement, signature: [UInt8](repeating: 0, count: 64))
+        }
+        for time in 1...64 as ClosedRange<Int64> {
+          try await link.send(.statements([presumptuous(time)]))
+        }
+        try await link.send(.ping(clock: 5))
+        _ = try await next(link) { if case .pong(5, _) = $0 { true } else { nil } }
+        try await link.send(.statements([presumptuous(65)]))
+        #expect(try await farewell(link) == .badMessage)
+        #expect(try await eventually { await node.connectedCount == 0 })
+        #expect(await node.doubts.isEmpty)
+        #expect(try await refusal(other, site, node) == nil)
       }
     }
 

@@ -182,6 +182,79 @@ struct MembershipTests {
     #expect(site.membership.draft(.leave, by: TestSite.first.identity, at: 7).time < 1_000)
   }
 
+  @Test("are the same set everywhere though one was revoked here while it left there")
+  func revokedAndLeft() {
+    var here = site
+    here.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    var there = here
+    here.say(.revoke(node: TestSite.ward.identity, heads: []), by: TestSite.first)
+    let farewell = there.say(.leave, by: TestSite.ward, at: 40)
+    // A node that was restored may say it twice, and not everybody hears the same one first.
+    var third = here
+    third.say(.leave, by: TestSite.ward, at: 50)
+    var sites = [here, there, third]
+    for _ in 0..<2 {
+      for place in sites.indices {
+        for other in sites { _ = sites[place].membership.unite(other.membership.all) }
+      }
+    }
+    for site in sites {
+      #expect(site.membership.hash == sites[0].membership.hash)
+      #expect(site.membership.all.count == sites[0].membership.all.count)
+      guard case .revoked? = site.membership.roll.entries[TestSite.ward.identity]?.ending else {
+        Issue.record("\(String(describing: site.membership.roll.entries))")
+        return
+      }
+    }
+    #expect(sites[0].membership.knows(farewell) && !sites[2].membership.knows(farewell))
+    #expect(sites[0].membership.heads(of: TestSite.ward.identity).isEmpty)
+  }
+
+  @Test("hear from one admin so much and no more, and from the others all the same")
+  func tooMuch() {
+    var site = site
+    let words = (0..<Membership.mostOfOne + 1).map { number in
+      TestSite.sign(
+        SiteStatement(
+          site: site.membership.site, issuer: TestSite.first.identity, previous: .none,
+          time: Int64(number), kind: .grant(node: .none, table: "t", right: .none)),
+        by: TestSite.first)
+    }
+    #expect(site.membership.unite(words).count == Membership.mostOfOne)
+    #expect(site.membership.isFull(TestSite.first.identity))
+    let more = site.sign(.admit(key: TestSite.thief.key, role: .writer), by: TestSite.first)
+    let hearing = site.membership.hear([more])
+    // Nobody is blamed for passing it on.
+    #expect(hearing == Membership.Hearing())
+    #expect(site.membership.unite([site.sign(.leave, by: TestSite.first)]).count == 1)
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    site.say(.admit(key: TestSite.desk.key, role: .writer), by: TestSite.root)
+    #expect(site.role(of: TestSite.ward) == .writer && site.role(of: TestSite.desk) == .writer)
+    #expect(site.role(of: TestSite.thief) == nil)
+  }
+
+  @Test("take nothing after the first forged statement, and tell it from a presumptuous one")
+  func forged() {
+    var site = site
+    let good = (10..<20 as Range<UInt8>).map {
+      site.sign(.admit(key: PlainNotary.key($0), role: .writer), by: TestSite.first, at: Int64($0))
+    }
+    let presumed = site.sign(.leave, by: TestSite.thief)
+    var broken = good[5]
+    broken = SignedStatement(broken.statement, signature: broken.signature.reversed())
+    let foreign = TestSite.sign(
+      SiteStatement(
+        site: TestSite.thief.identity, issuer: TestSite.first.identity, previous: .none, time: 1,
+        kind: .leave), by: TestSite.first)
+    for bad in [broken, foreign] {
+      var other = site
+      let hearing = other.membership.hear(good[..<5] + [presumed, bad] + good[5...])
+      #expect(hearing.isForged && hearing.taken == Array(good[..<5]) && hearing.doubtful == 1)
+    }
+    // What a node has kept itself is read to its end, whatever the disk has done to it.
+    #expect(site.membership.unite([broken] + good).count == 10)
+  }
+
   @Test("of one name are told apart by a number, the later one")
   func names() {
     var site = site
