@@ -84,7 +84,11 @@ extension Pairing {
   private func owner(at endpoint: Endpoint) async -> (Hello, Offer)? {
     guard let channel = try? await connect(to: endpoint, SeenSite()) else { return nil }
     let link = MessageLink(channel: channel)
-    defer { link.close() }
+    let alarm = Alarm(after: Self.greeting) { link.close() }
+    defer {
+      alarm.cancel()
+      link.close()
+    }
     return try? await greet(link, endpoint)
   }
 
