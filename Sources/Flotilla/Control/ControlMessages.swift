@@ -45,4 +45,7 @@ struct UnsentReport: Codable, Sendable {
   var rows: Int
   var site: String
   var node: String
+  /// The other members, and those of them that are connected.
+  var others: [String]
+  var connected: [String]
 }

@@ -202,8 +202,20 @@ extension Node {
           last_seen: (isConnected ? Uptime.wall : peer?.seen).map(Self.text),
           admitted_by: roll.entries[entry.admittedBy]?.name ?? "site key",
           words: entry.words.isEmpty ? nil : entry.words,
-          rights: entry.tables.mapValues(\.name), is_this_node: isSelf)
+          rights: Dictionary(
+            entry.tables.map { (names[$0.key] ?? $0.key, $0.value.name) }, uniquingKeysWith: min),
+          is_this_node: isSelf)
       })
+  }
+
+  /// How tables are called here, by the names that rights are kept under.
+  private func declaredNames(of tables: Set<String>) async -> [String: String] {
+    guard !tables.isEmpty else { return [:] }
+    // Without the file the folded names must do.
+    let named = try? await store.run { (store) throws(StoreError) in
+      tables.compactMap { table in store.declaredName(of: table).map { (table, $0) } }
+    }
+    return Dictionary(named ?? [], uniquingKeysWith: min)
   }
 
   private func state(of entry: Roll.Entry) -> String {
