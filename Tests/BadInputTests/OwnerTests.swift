@@ -71,7 +71,7 @@ extension BadInputTests {
           umask 000; flotilla init a.db --all --name first
           timeout 5 flotilla invite a.db --ttl 1s >/dev/null
           flotilla run a.db --background --no-discovery --listen 127.0.0.1:0
-          port=$(grep -o 'listens on port [0-9]*' a.db-flotilla/node.log | tail -1 | grep -o '[0-9]*$')
+          port=$(sed -n 's/.*listens on port \\([0-9]*\\).*/\\1/p' a.db-flotilla/node.log | tail -1)
           flotilla join b.db $(flotilla invite a.db) --at 127.0.0.1:$port --name second
           flotilla run b.db --background --no-discovery --peer 127.0.0.1:$port; flotilla sync a.db
           find a.db-flotilla b.db-flotilla run/flotilla -printf '%y %m %p\n' | sort

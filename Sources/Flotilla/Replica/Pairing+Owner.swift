@@ -104,8 +104,8 @@ extension Pairing {
     }
     return FlotillaError(
       .invitation,
-      "the code is of another site: \"\(offer.siteName)\", where \(inviter.name) at \(place) has it "
-        + "open, not of the one at \(refused)",
+      "the code is of another site: \"\(offer.siteName)\", where \(inviter.name) at \(place) has "
+        + "it open, not of the one at \(refused)",
       remedy: "To join that site leave out --at, or say --at \(place); for the other one make a "
         + "code there: flotilla invite DB")
   }
