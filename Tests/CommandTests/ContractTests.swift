@@ -22,7 +22,7 @@ import Testing
       "in_sync", "first_copy", "running", "trouble", "remarks",
     ],
     "grant": ["node", "table", "right", "is_leaf"],
-    "revoke": ["node", "id", "told"],
+    "revoke": ["node", "id", "told", "also"],
     "members": ["site", "node", "members"],
     "members.members": [
       "node", "id", "role", "state", "since", "last_seen", "admitted_by", "words", "rights",

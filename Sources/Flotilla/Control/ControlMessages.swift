@@ -10,7 +10,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case rule(table: String?, rule: String?)
   case invite(milliseconds: Int, role: String)
   case members
-  case revoke(node: String)
+  case revoke(node: String, disowning: Bool)
   case grant(node: String, table: String, right: String)
   case importSiteKey(seed: [UInt8])
   case unsent

@@ -39,8 +39,10 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await grant(node, table: table, right: right)
       }
-    case .revoke(let node):
-      return await controlReply { () async throws(FlotillaError) in try await revoke(node) }
+    case .revoke(let node, let disowning):
+      return await controlReply { () async throws(FlotillaError) in
+        try await revoke(node, disowning: disowning)
+      }
     case .importSiteKey(let seed):
       return await controlReply { () async throws(FlotillaError) in
         try await importSiteKey(seed: seed)

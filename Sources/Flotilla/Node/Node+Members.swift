@@ -117,12 +117,29 @@ extension Node {
       case .left: if peers[entry.node]?.session == nil { await forget(entry.node) }
       }
     }
+    await shutOutDisowned(roll)
     await followRights()
     if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {
         await session.feed(.close(Bye(.revoked, "\(identity.name) is no member any more")))
       }
+    }
+  }
+
+  /// Shuts out whoever was admitted by what does not count any more: by a thief of an admin's key,
+  /// or by an admin that was disowned.
+  private func shutOutDisowned(_ roll: Roll) async {
+    for session in sessions.values {
+      guard case .member(let key) = session.link.peer,
+        roll.entries[Notary.openSSL.digest(key)] == nil
+      else { continue }
+      log("cutting a connection: who had admitted the peer could not do so")
+      await session.feed(.close(Bye(.revoked, "your admission does not count")))
+    }
+    // A newcomer may know its inviter before it knows who that is.
+    for node in Array(peers.keys) where roll.entries[node] == nil && node != firstCopy?.inviter {
+      await forget(node)
     }
   }
 
@@ -146,8 +163,8 @@ extension Node {
     }
   }
 
-  /// Shuts a member out, for good.
-  func revoke(_ name: String) async throws(FlotillaError) -> RevokeReport {
+  /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
+  func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
     let entry = try member(named: name)
     guard entry.isMember else {
       throw FlotillaError(.usage, "\(name) is no member any more; nothing to revoke")
@@ -163,11 +180,20 @@ extension Node {
         remedy: "Do it on the machine that has the site key, or bring it here: flotilla "
           + "import-site-key \(shellWord(path)) FILE")
     }
-    let heads = roster.membership.heads(of: entry.node)
-    try await say(.revoke(node: entry.node, heads: heads))
+    guard !disowning || entry.role == .admin else {
+      throw FlotillaError(
+        .usage, "\(name) is no admin: it has signed nothing that counts",
+        remedy: "Leave out --disown.")
+    }
+    let before = roster.roll.members
+    let heads = disowning ? [] : roster.membership.heads(of: entry.node)
     let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
+    try await say(.revoke(node: entry.node, heads: heads))
+    let after = roster.roll
+    let also = before.filter { $0.node != entry.node && after.member($0.node) == nil }
     return RevokeReport(
-      node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted())
+      node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
+      also: also.map(\.name).sorted())
   }
 
   /// The member of this name, or whose id begins like this.

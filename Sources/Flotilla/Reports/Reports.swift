@@ -76,11 +76,13 @@ public struct GrantReport: Codable, Sendable, Equatable {
   public var is_leaf: Bool
 }
 
-/// Who was shut out, and which connected nodes were told at once. JSON: `{node,id,told:[…]}`.
+/// Who was shut out, which connected nodes were told at once, and who is no member any more with
+/// it. JSON: `{node,id,told:[…],also:[…]}`.
 public struct RevokeReport: Codable, Sendable, Equatable {
   public var node: String
   public var id: String
   public var told: [String]
+  public var also: [String]
 }
 
 /// What `join` copied. JSON: `{site, node, from, address, words, rows, bytes, seconds, warnings}`.

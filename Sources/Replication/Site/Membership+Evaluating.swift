@@ -21,23 +21,18 @@ extension Membership {
     }
     // No admin stands above another one.
     let counted = valid.filter {
-      $0.statement.issuer == site || !admins.contains(subject(of: $0.statement))
+      $0.statement.issuer == site || !admins.contains($0.statement.subject(notary).node)
     }
     roll = Roll()
     admit(counted, to: &roll)
     end(counted, in: &roll)
     leave(dated, in: &roll)
-    describe(valid, in: &roll)
-    roll.newest = valid.filter { $0.statement.kind != .leave }.map(\.statement.time).max() ?? 0
-    return roll
-  }
-
-  private func subject(of statement: SiteStatement) -> Identity {
-    switch statement.kind {
-    case .admit(let key, _): notary.digest(key)
-    case .introduce(let node, _, _), .grant(let node, _, _), .revoke(let node, _): node
-    case .leave: statement.issuer
+    describe(counted, in: &roll)
+    for (_, statement) in counted {
+      let subject = statement.subject(notary)
+      roll.newest[subject] = max(roll.newest[subject] ?? .min, statement.time)
     }
+    return roll
   }
 
   private func admit(_ dated: [Dated], to roll: inout Roll) {

@@ -85,29 +85,35 @@ package struct Membership: Sendable {
   }
 
   /// What a holder of a key would sign next.
+  ///
+  /// Later than what was said about the same thing, and no more: a statement that is dated far ahead
+  /// stays in the way of its own subject alone.
   package func draft(
     _ kind: SiteStatement.Kind, by issuer: Identity, at time: Int64
   ) -> SiteStatement {
-    let own = statements.filter { $0.value.statement.issuer == issuer }
-    let last = own.max {
-      ($0.value.statement.time, $0.key) < ($1.value.statement.time, $1.key)
+    var draft = SiteStatement(
+      site: site, issuer: issuer, previous: ends(of: issuer).last ?? .none, time: time, kind: kind)
+    if let newest = roll.newest[draft.subject(notary)] {
+      draft.time = min(max(time, newest + 1), Limits.clock)
     }
-    return SiteStatement(
-      site: site, issuer: issuer, previous: last?.key ?? .none,
-      time: min(max(time, roll.newest + 1), Limits.clock),
-      kind: kind)
+    return draft
   }
 
-  /// What a revocation must name, so that what a node has said so far stands: its statements that
-  /// no other one of it follows. That it leaves needs no standing, and not everybody may have heard
-  /// the same farewell.
+  /// What a revocation must name, so that what a node has said so far stands.
   package func heads(of issuer: Identity) -> [Identity] {
+    Array(ends(of: issuer).suffix(SiteStatement.mostHeads))
+  }
+
+  /// The statements of an issuer that no other one of it follows, in the order of time. That it
+  /// leaves needs no standing, and not everybody may have heard the same farewell.
+  private func ends(of issuer: Identity) -> [Identity] {
     let own = statements.filter {
       $0.value.statement.issuer == issuer && $0.value.statement.kind != .leave
     }
     let followed = Set(own.values.map(\.statement.previous))
-    return Array(
-      own.keys.filter { !followed.contains($0) }.sorted().prefix(SiteStatement.mostHeads))
+    return own.filter { !followed.contains($0.key) }.sorted {
+      ($0.value.statement.time, $0.key) < ($1.value.statement.time, $1.key)
+    }.map(\.key)
   }
 
   package func knows(_ signed: SignedStatement) -> Bool {

@@ -139,6 +139,54 @@ struct MembershipTests {
     #expect(site.membership.draft(.leave, by: TestSite.second.identity, at: 7).time < 1_000)
   }
 
+  @Test("are held up by what an admin dates ahead in that alone")
+  func datedAheadByAdmin() {
+    var site = site
+    let ward = TestSite.ward.identity
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    for kind: SiteStatement.Kind in [
+      .grant(node: ward, table: "Bills", right: .none),
+      .introduce(node: TestSite.second.identity, name: "fool", words: ""),
+    ] {
+      let ahead = SiteStatement(
+        site: site.membership.site, issuer: TestSite.first.identity, previous: .none,
+        time: Limits.clock, kind: kind)
+      #expect(site.membership.unite([TestSite.sign(ahead, by: TestSite.first)]).count == 1)
+    }
+    #expect(site.membership.roll.entries[TestSite.second.identity]?.name != "fool")
+    let later = site.sign(
+      .grant(node: ward, table: "bills", right: .write), by: TestSite.second, at: 9)
+    #expect(later.statement.time == Limits.clock)
+    for kind: SiteStatement.Kind in [
+      .grant(node: ward, table: "notes", right: .read),
+      .introduce(node: ward, name: "w", words: ""), .revoke(node: ward, heads: []),
+      .introduce(node: TestSite.second.identity, name: "b", words: ""),
+    ] {
+      #expect(site.sign(kind, by: TestSite.root, at: 9).statement.time == 9, "\(kind)")
+    }
+    site.say(.grant(node: ward, table: "notes", right: .read), by: TestSite.second, at: 9)
+    site.say(.grant(node: ward, table: "notes", right: .none), by: TestSite.root, at: 2)
+    #expect(site.membership.roll.entries[ward]?.rights.right(to: "notes") == Right.none)
+  }
+
+  @Test("say one thing after the other, whatever times they write")
+  func chain() {
+    var site = site
+    for number in 0..<100 as Range<Int64> {
+      // The clock is set back again and again.
+      site.say(
+        .grant(node: TestSite.ward.identity, table: "t\(number)", right: .read), by: TestSite.first,
+        at: number % 7)
+    }
+    #expect(site.membership.heads(of: TestSite.first.identity).count == 1)
+    site.say(.leave, by: TestSite.first)
+    let all = site.membership.roll.entries[TestSite.first.identity]
+    #expect(all?.isMember == false)
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    // What it had said before it left stands.
+    #expect(site.membership.roll.entries[TestSite.ward.identity]?.tables.count == 100)
+  }
+
   @Test("do not return once they are revoked, whatever is said or replayed")
   func revokedStaysOut() {
     var site = site
