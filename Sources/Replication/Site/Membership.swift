@@ -86,8 +86,8 @@ package struct Membership: Sendable {
 
   /// What a holder of a key would sign next.
   ///
-  /// Later than what was said about the same thing, and no more: a statement that is dated far ahead
-  /// stays in the way of its own subject alone.
+  /// Later than what was said about the same thing, and no more: a statement that is dated far
+  /// ahead stays in the way of its own subject alone.
   package func draft(
     _ kind: SiteStatement.Kind, by issuer: Identity, at time: Int64
   ) -> SiteStatement {
