@@ -17,7 +17,7 @@ import Testing
     #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
   }
 
-  @Test(arguments: [("handshake", 5), ("bulk", 4), ("join", 3)])
+  @Test(arguments: [("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4)])
   func `measures what the security costs`(name: String, count: Int) throws {
     let figures = try measured(name)
     #expect(figures.count == count)

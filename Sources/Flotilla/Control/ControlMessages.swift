@@ -10,7 +10,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case rule(table: String?, rule: String?)
   case invite(milliseconds: Int, role: String)
   case members
-  case revoke(node: String)
+  case revoke(node: String, disowning: Bool)
   case grant(node: String, table: String, right: String)
   case importSiteKey(seed: [UInt8])
   case unsent
@@ -53,4 +53,7 @@ struct UnsentReport: Codable, Sendable {
   var rows: Int
   var site: String
   var node: String
+  /// The other members, and those of them that are connected.
+  var others: [String]
+  var connected: [String]
 }

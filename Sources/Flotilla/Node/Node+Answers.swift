@@ -34,13 +34,15 @@ extension Node {
         try await invite(timeToLive: .milliseconds(milliseconds), role: role)
       }
     case .members:
-      return await controlReply { () async throws(FlotillaError) in members() }
+      return await controlReply { () async throws(FlotillaError) in await members() }
     case .grant(let node, let table, let right):
       return await controlReply { () async throws(FlotillaError) in
         try await grant(node, table: table, right: right)
       }
-    case .revoke(let node):
-      return await controlReply { () async throws(FlotillaError) in try await revoke(node) }
+    case .revoke(let node, let disowning):
+      return await controlReply { () async throws(FlotillaError) in
+        try await revoke(node, disowning: disowning)
+      }
     case .importSiteKey(let seed):
       return await controlReply { () async throws(FlotillaError) in
         try await importSiteKey(seed: seed)
@@ -136,7 +138,16 @@ extension Node {
     // What a leaf holds it passes on to nobody.
     let held = peers.values.filter { self.rights(of: $0.node).isWhole }.map { $0.holds[own] }.max()
     let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
-    return UnsentReport(rows: rows, site: identity.siteName, node: identity.name)
+    let others = roster.roll.members.filter { $0.node != identity.node }
+    return UnsentReport(
+      rows: rows, site: identity.siteName, node: identity.name, others: others.map(\.name).sorted(),
+      connected: connectedMembers)
+  }
+
+  /// The members that hear at once what is said, by name.
+  var connectedMembers: [String] {
+    peers.values.filter { $0.session != nil && roster.roll.member($0.node) != nil }
+      .map(\.name).sorted()
   }
 
   func foldNow() async throws(FlotillaError) {

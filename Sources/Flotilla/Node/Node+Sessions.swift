@@ -148,6 +148,7 @@ extension Node {
 
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
     sessions[session.id] = nil
+    doubts[session.id] = nil
     hasShown(session.id)
     waitingToPull.removeAll { $0.id == session.id }
     let isMember = peer(of: session) != nil

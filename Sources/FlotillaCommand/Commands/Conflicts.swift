@@ -56,7 +56,8 @@ enum Conflicts {
         : text(report.conflicts, at: .current, colour: call.output.colour))
     if !isParked, !call.json, !report.parked.isEmpty {
       call.output.remark(
-        "\(counted(report.parked.count, "row")) parked: flotilla conflicts \(call.shellPath) --parked")
+        "\(counted(report.parked.count, "row")) parked: flotilla conflicts \(call.shellPath) --parked"
+      )
     }
     return .done
   }

@@ -40,13 +40,17 @@ extension Store {
             } ?? 0))
       }
       return Figures(
-        tables: tables, conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
+        tables: tables,
+        conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
         unjudged: try number("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL"),
         derivedTrouble: derivation.trouble)
     }
   }
+
+  /// The name of a table as it is declared here, however it is written; nil if it is not here.
+  package func declaredName(of table: String) -> String? { tables.table(table)?.schema?.name }
 
   /// How many versions this replica holds, deleted rows included.
   package func versionCount() throws(StoreError) -> Int {
