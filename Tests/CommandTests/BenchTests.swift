@@ -24,6 +24,13 @@ import Testing
     #expect(figures.allSatisfy { $0.measurement == name && $0.p50 > 0 })
   }
 
+  @Test func `tells what a reconnect says apart from what TLS adds`() throws {
+    let values = try measured("reconnect").map(\.p50)
+    try #require(values.count == 3)
+    // In the order of the table: said, on the wire, of this the handshake.
+    #expect(values[0] > 100 && values[1] > values[0] + values[2])
+  }
+
   private func measured(_ name: String) throws -> [Figures.Figure] {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
