@@ -102,6 +102,7 @@ actor Node {
   /// When this node was made, by uptime.
   let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
+  var lastTrim: Int64 = 0
   let fileIdentity: FileIdentity
   /// The first copy, while it is not complete.
   var firstCopy: FirstCopy? { didSet { changed() } }

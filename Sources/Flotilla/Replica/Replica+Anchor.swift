@@ -3,6 +3,9 @@ import Store
 
 /// The anchor, and edits whose verdict is awaited.
 extension Replica {
+  /// The names of the merge rules that a table can have.
+  public static let mergeRules = MergeRules.all.map { $0.name }
+
   /// Who is the anchor of the site.
   public func anchor() async throws(FlotillaError) -> AnchorReport {
     try await perform(.office, mode: .brief) { node async throws(FlotillaError) in
