@@ -7,7 +7,7 @@ enum Conflicts {
     summary: "shows what lost against another edit, and brings it back",
     discussion: """
       Where two nodes have changed one row without knowing of each other, one edit
-      stands. The other is kept here, on the node where it was made and on the anchor.
+      stands. The other is kept on the node where it was made and on the anchor.
       show prints both side by side; restore writes the one that lost again, as a new
       edit; dismiss takes it off the list. 10,000 are kept for 400 days unless --keep
       and --keep-days say otherwise; the oldest go first, settled ones before others,
