@@ -76,6 +76,11 @@ struct Witness {
     }
     AnytimeContent.check(seen, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node)
+    if now.office != nil {
+      AnytimeJudged.check(seen, now, &history, at: node)
+      history.lineage.note(seen, now, own: own)
+      AnytimeConcurrent.check(seen, now, &history, at: node)
+    }
     touched = []
     lastRead = now.rows
     if isFolded {

@@ -10,12 +10,14 @@ final class StoreReplica: SimulatedReplica {
   let id: Identity
   let name: String
   private let origin: Origin
-  private let tables: [ApplicationTable]
+  let tables: [ApplicationTable]
   private let pace: Pace
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
   /// Columns are dropped and renamed: nothing is promised of what is in them.
   private let losesColumns: Bool
+  /// Whether somebody is the anchor now and then.
+  private let hasOffice: Bool
   let disk: Disk
   private var open: Store?
   // After the store: it is let go in this order.
@@ -32,18 +34,22 @@ final class StoreReplica: SimulatedReplica {
 
   init(
     number: Int, of count: Int, tables: [ApplicationTable], tracking: [String],
-    templates: Templates, names: RowNames, faults: Faults, _ random: inout Seeded
+    templates: Templates, names: RowNames, faults: Faults, plan: OfficePlan?,
+    _ random: inout Seeded
   ) throws {
     id = Identity(high: 0, low: UInt64(number + 1))
     name = "node-\(number)"
     origin = Templates.origin(of: number)
     self.tables = tables
-    pace = Self.pace(faults, &random)
-    isWhole = faults[.slices] == 0
+    var pace = Self.pace(faults, &random)
+    if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
+    self.pace = pace
+    hasOffice = plan != nil
+    isWhole = faults[.slices] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(
-      try templates.image(tables, tracking: tracking, number: number), as: Self.path)
+      try templates.image(tables, tracking: tracking, number: number, rules: plan), as: Self.path)
     process = DiskProcess(on: disk, random: random.fork())
     application = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
@@ -188,7 +194,8 @@ final class StoreReplica: SimulatedReplica {
     Observation(
       frontier: try application.frontier(), versions: try application.versions(of: tables),
       lost: try application.lost(of: tables), rows: try rows(),
-      shelved: try application.shelved(inPart: !losesColumns))
+      shelved: try application.shelved(inPart: !losesColumns),
+      office: hasOffice ? try application.office(of: tables) : nil)
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
