@@ -31,10 +31,17 @@ extension Store {
     let entry = try pending.entry(item)
     try pending.remove(item)
     let claim = Claim(edit: item.version, standing: standing, isOnline: isOnline(item.version))
-    if let standing, let reason = MergeRules.objection(to: claim, under: rule) {
+    let earlier = try rulings.about(item.version.edit)
+    let judgement = Judgement(
+      of: claim, under: rule, term: office.term,
+      wasRejected: earlier?.version.term == office.term)
+    switch (judgement, standing) {
+    case (.settled(let certifiesAgain), let standing?):
+      guard certifiesAgain else { return }
+      try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
+    case (.rejected(let reason), let standing?):
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
-    } else {
-      try accept(item, entry, table, standing, rule, &edits, &application, at: now)
+    default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
     }
   }
 
@@ -84,12 +91,20 @@ extension Store {
         loser: entry.map { ConflictSide(item.version, $0) },
         winner: standingSide(table, item.key))
     }
+    try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
+  }
+
+  /// The word that what stands goes on to stand, above a version that does not.
+  private func certifyAgain(
+    _ standing: Version, over other: Version, _ table: ReplicaTable, _ key: Key,
+    _ edits: inout Edits, at now: Instant
+  ) throws {
     let certificate = standing.certified(
-      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
+      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: Stamp(millisecondsSince1970: now.wall))
-    let content = try content(of: standing, table, item.key)
-    try keep(certificate, table, item.key, old: standing)
-    let row = shaped(certificate, content, table, item.key)
+    let content = try content(of: standing, table, key)
+    try keep(certificate, table, key, old: standing)
+    let row = shaped(certificate, content, table, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)
   }
