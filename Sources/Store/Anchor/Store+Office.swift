@@ -16,7 +16,7 @@ extension Store {
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
     guard governance.term > office.term else {
-      return FoldResult(versions: 0, push: nil, hasMore: false)
+      return try standDownLate(governance, at: now)
     }
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
     while try fold(at: now).hasMore {}
@@ -37,6 +37,28 @@ extension Store {
         if governance.isFirst { try rule(.tookOffice, &edits, at: now) }
       }
       if !governance.isHeld { try dissolvePending(at: now) }
+      try conclude(&edits, at: now)
+      return try result(of: edits)
+    }
+  }
+
+  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office, but
+  /// its successor waits to hear that it will not.
+  private func standDownLate(
+    _ governance: Governance, at now: Instant
+  ) throws(StoreError) -> FoldResult {
+    let isLate = try reporting { () throws(SQLiteError) in
+      guard governance.term == office.term, governance.wasAppointed else { return false }
+      return try !rulings.standDowns().contains {
+        $0.ruling.rule == node.description && $0.version.term == office.term
+      }
+    }
+    guard isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      try rule(.stoodDown, &edits, at: now)
       try conclude(&edits, at: now)
       return try result(of: edits)
     }
