@@ -19,6 +19,10 @@ extension Store {
       rules[item.table] = rule
       try judge(item, table, under: rule, &edits, &application, at: now)
     }
+    // What others have tracked: rows that are here already rank below all that the site holds.
+    if items.contains(where: { tables.byID[$0.table]?.name == Tables.settings }) {
+      try applySettings(isLocal: false)
+    }
     try settle(&application)
     return items.count == limit
   }
