@@ -10,6 +10,7 @@ extension Store {
     guard !items.isEmpty else { return false }
     var application = Application()
     var rules: [Int64: any MergeRule.Type] = [:]
+    var settled: PendingTable.Item?
     for item in items {
       guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
         try pending.remove(item)
@@ -17,8 +18,10 @@ extension Store {
       }
       let rule = try rules[item.table] ?? actingRule(of: table)
       rules[item.table] = rule
-      try judge(item, table, under: rule, &edits, &application, at: now)
+      if try !judge(item, table, under: rule, &edits, &application, at: now) { settled = item }
     }
+    // Others hear of what was judged with the versions of the anchor: there must be one.
+    if edits.count == 0, let settled { try assure(settled, &edits, at: now) }
     // What others have tracked: rows that are here already rank below all that the site holds.
     if items.contains(where: { tables.byID[$0.table]?.name == Tables.settings }) {
       try applySettings(isLocal: false)
@@ -27,10 +30,11 @@ extension Store {
     return items.count == limit
   }
 
+  /// False if nothing was said about it, as what stands has settled it.
   private func judge(
     _ item: PendingTable.Item, _ table: ReplicaTable, under rule: any MergeRule.Type,
     _ edits: inout Edits, _ application: inout Application, at now: Instant
-  ) throws {
+  ) throws -> Bool {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
@@ -41,12 +45,22 @@ extension Store {
       wasRejected: earlier?.version.term == office.term)
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
-      guard certifiesAgain else { return }
+      guard certifiesAgain else { return false }
       try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
     case (.rejected(let reason), let standing?):
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
     default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
     }
+    return true
+  }
+
+  private func assure(
+    _ item: PendingTable.Item, _ edits: inout Edits, at now: Instant
+  ) throws {
+    guard let table = tables.byID[item.table],
+      let standing = try versions.version(table: item.table, key: item.key)
+    else { return }
+    try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
   }
 
   /// Whether the author was in touch with this anchor from the edit until now.
