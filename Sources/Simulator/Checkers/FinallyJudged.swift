@@ -47,7 +47,9 @@ enum FinallyJudged {
     }
     if verdict == "accepted", !stands, let row, let standing = shown.versions[row],
       history.lineage.rejected.keys.allSatisfy({ $0.edit != edit }),
-      !history.lineage.certified.keys.contains(where: { $0.edit == edit }),
+      !history.lineage.certified.keys.contains(where: {
+        history.lineage.line(of: $0.edit).contains(edit)
+      }),
       !history.lineage.line(of: standing.edit).contains(edit),
       history.lineage.logged[edit] == nil, history.lineage.edits[edit]?.hash != standing.hash
     {

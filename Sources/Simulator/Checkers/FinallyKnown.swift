@@ -17,6 +17,10 @@ enum FinallyKnown {
     for (loser, entry) in lineage.logged {
       kept[entry.row, default: []].formUnion(lineage.line(of: loser))
     }
+    // A delete leaves nothing that could be kept, and what it was made over was meant to go.
+    for (dot, edit) in lineage.edits where edit.isDeleted && known.covers(dot) {
+      kept[edit.row, default: []].formUnion(lineage.line(of: dot))
+    }
     for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) {
       guard known.covers(dot), !edit.isDeleted, let hash = edit.hash else { continue }
       guard edit.isGoverned || words.contains(dot) else { continue }

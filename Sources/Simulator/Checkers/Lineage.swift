@@ -67,6 +67,13 @@ struct Lineage {
       isGoverned: before.office?.isHeld ?? false)
   }
 
+  /// Takes over what was noted aside.
+  mutating func join(_ other: inout Lineage) {
+    edits.merge(other.edits) { known, _ in known }
+    certified.merge(other.certified) { known, _ in known }
+    other = Lineage()
+  }
+
   /// An edit and all that it descends from.
   func line(of edit: Dot) -> Set<Dot> {
     var (line, todo) = (Set<Dot>(), [edit])

@@ -24,6 +24,8 @@ final class StoreReplica: SimulatedReplica {
   var process: DiskProcess
   private(set) var application: Application
   private var witness = Witness()
+  /// What was seen to descend from what in the middle of the work under way.
+  private var glances = Lineage()
   let mischief: Mischief
   private var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
@@ -184,6 +186,9 @@ final class StoreReplica: SimulatedReplica {
     if call == .lock, mischief.interleaves() {
       var story = Story(isTold: false)
       let now = Instant(uptime: 0, wall: process.wall)
+      if hasOffice, let shown = try? observe() {
+        witness.glance(shown, own: origin, &glances)
+      }
       // Whoever cannot write now, because the store does, writes another time.
       try? write(&mischief.random, at: now, &story)
     }
@@ -210,6 +215,7 @@ final class StoreReplica: SimulatedReplica {
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
       return witness.wait()
     }
+    history.lineage.join(&glances)
     witness.check(
       try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now,
       &history)
