@@ -19,6 +19,8 @@ package struct Pace: Sendable {
   package var walBytes = 256 << 20
   /// Edits that an anchor judges in one slice.
   package var judgedRows = 500
+  /// Edits that it judges in the commit that brings them.
+  package var judgedAtOnce = Limits.wholeRows
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 

@@ -20,6 +20,12 @@ package struct Judged: Sendable, Equatable {
     }
   }
 
+  /// What somebody lacks of this who knows `known`: of an earlier anchor's work nothing counts.
+  package func news(since known: Judged) -> Judged {
+    Judged(
+      term: term, frontier: known.term == term ? frontier.beyond(known.frontier) : frontier)
+  }
+
   /// What the check of an exchange adds for this.
   package var check: UInt64 {
     mix(mix(term.number) ^ term.incarnation) &+ frontier.hash

@@ -116,6 +116,16 @@ extension World {
     }
   }
 
+  /// The shell goes on with what one transaction has left; other things may come in between.
+  mutating func goOnWorking(chance: Int) {
+    guard plan != nil else { return }
+    for node in nodes.indices where nodes[node].hasWork && nodes[node].isUp {
+      guard plan?.random.chance(chance) ?? false else { continue }
+      nodes[node].hasWork = false
+      fold(node)
+    }
+  }
+
   /// Folds until nothing waits.
   mutating func fold(_ node: Int) {
     attempt(node, nil, 0) { world in

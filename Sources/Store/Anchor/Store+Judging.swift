@@ -10,6 +10,7 @@ extension Store {
     guard !items.isEmpty else { return false }
     var application = Application()
     var rules: [Int64: any MergeRule.Type] = [:]
+    var settled: PendingTable.Item?
     for item in items {
       guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
         try pending.remove(item)
@@ -17,25 +18,49 @@ extension Store {
       }
       let rule = try rules[item.table] ?? actingRule(of: table)
       rules[item.table] = rule
-      try judge(item, table, under: rule, &edits, &application, at: now)
+      if try !judge(item, table, under: rule, &edits, &application, at: now) { settled = item }
+    }
+    // Others hear of what was judged with the versions of the anchor: there must be one.
+    if edits.count == 0, let settled { try assure(settled, &edits, at: now) }
+    // What others have tracked: rows that are here already rank below all that the site holds.
+    if items.contains(where: { tables.byID[$0.table]?.name == Tables.settings }) {
+      try applySettings(isLocal: false)
     }
     try settle(&application)
     return items.count == limit
   }
 
+  /// False if nothing was said about it, as what stands has settled it.
   private func judge(
     _ item: PendingTable.Item, _ table: ReplicaTable, under rule: any MergeRule.Type,
     _ edits: inout Edits, _ application: inout Application, at now: Instant
-  ) throws {
+  ) throws -> Bool {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
     let claim = Claim(edit: item.version, standing: standing, isOnline: isOnline(item.version))
-    if let standing, let reason = MergeRules.objection(to: claim, under: rule) {
+    let earlier = try rulings.about(item.version.edit)
+    let judgement = Judgement(
+      of: claim, under: rule, term: office.term,
+      wasRejected: earlier?.version.term == office.term)
+    switch (judgement, standing) {
+    case (.settled(let certifiesAgain), let standing?):
+      guard certifiesAgain else { return false }
+      try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
+    case (.rejected(let reason), let standing?):
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
-    } else {
-      try accept(item, entry, table, standing, rule, &edits, &application, at: now)
+    default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
     }
+    return true
+  }
+
+  private func assure(
+    _ item: PendingTable.Item, _ edits: inout Edits, at now: Instant
+  ) throws {
+    guard let table = tables.byID[item.table],
+      let standing = try versions.version(table: item.table, key: item.key)
+    else { return }
+    try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
   }
 
   /// Whether the author was in touch with this anchor from the edit until now.
@@ -84,12 +109,20 @@ extension Store {
         loser: entry.map { ConflictSide(item.version, $0) },
         winner: standingSide(table, item.key))
     }
+    try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
+  }
+
+  /// The word that what stands goes on to stand, above a version that does not.
+  private func certifyAgain(
+    _ standing: Version, over other: Version, _ table: ReplicaTable, _ key: Key,
+    _ edits: inout Edits, at now: Instant
+  ) throws {
     let certificate = standing.certified(
-      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
+      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: Stamp(millisecondsSince1970: now.wall))
-    let content = try content(of: standing, table, item.key)
-    try keep(certificate, table, item.key, old: standing)
-    let row = shaped(certificate, content, table, item.key)
+    let content = try content(of: standing, table, key)
+    try keep(certificate, table, key, old: standing)
+    let row = shaped(certificate, content, table, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)
   }

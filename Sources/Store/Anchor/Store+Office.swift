@@ -16,7 +16,7 @@ extension Store {
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
     guard governance.term > office.term else {
-      return FoldResult(versions: 0, push: nil, hasMore: false)
+      return try standDownLate(governance, at: now)
     }
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
     while try fold(at: now).hasMore {}
@@ -42,11 +42,33 @@ extension Store {
     }
   }
 
+  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office, but
+  /// its successor waits to hear that it will not.
+  private func standDownLate(
+    _ governance: Governance, at now: Instant
+  ) throws(StoreError) -> FoldResult {
+    let isLate = try reporting { () throws(SQLiteError) in
+      guard governance.term == office.term, governance.wasAppointed else { return false }
+      return try !rulings.standDowns().contains {
+        $0.ruling.rule == node.description && $0.version.term == office.term
+      }
+    }
+    guard isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      try rule(.stoodDown, &edits, at: now)
+      try conclude(&edits, at: now)
+      return try result(of: edits)
+    }
+  }
+
   /// Ends a transaction in which something was folded, merged or ruled.
   func conclude(_ edits: inout Edits, at now: Instant) throws {
     try takeOfficeIfFree()
     if office.part == .judging {
-      try judgeDue(&edits, limit: Limits.wholeRows, at: now)
+      try judgeDue(&edits, limit: pace.judgedAtOnce, at: now)
     }
     try finish(&edits)
     try moveJudged(&edits, at: now)
@@ -56,8 +78,7 @@ extension Store {
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
     let more = try comparing() != nil || hasOfficeWork()
-    let news = Judged(
-      term: judged.term, frontier: judged.frontier.beyond(edits.judgedBefore.frontier))
+    let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     return FoldResult(
       versions: edits.count,

@@ -1,0 +1,59 @@
+import Replication
+
+/// Once everything has healed and somebody is the anchor, nothing waits for it: every edit has its
+/// verdict, everybody knows that, and what stands agrees with it.
+enum FinallyJudged {
+  static func check(
+    _ all: [(name: String, shown: Observation)], isHeld: Bool, anchor: String?,
+    origins: [String: Origin], _ history: inout History
+  ) {
+    let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
+    for (name, shown) in all {
+      guard let office = shown.office else { continue }
+      if office.isHeld != isHeld { history.blame("\(name) has not heard who is the anchor") }
+      for (row, versions) in office.pending.sorted(by: { $0.key < $1.key }) {
+        history.blame("of row \(row), \(versions.map(\.dot)) wait at \(name) for ever")
+      }
+      guard isHeld else { continue }
+      if name == anchor, office.part != 3 { history.blame("\(name) has not taken office") }
+      if office.judged.term != office.term {
+        history.blame("\(name) does not know what the anchor has judged")
+      }
+      for (seq, verdict) in office.verdicts.sorted(by: { $0.key < $1.key }) {
+        agree(verdict, seq, shown, office, origins[name], name, &history)
+      }
+    }
+    guard isHeld else { return }
+    for dot in history.lineage.edits.keys.sorted() where known.covers(dot) {
+      for (name, shown) in all where shown.office?.judged.frontier.covers(dot) == false {
+        history.blame("\(name) does not know that \(dot) was judged")
+      }
+    }
+  }
+
+  private static func agree(
+    _ verdict: String?, _ seq: UInt64, _ shown: Observation, _ office: OfficeView,
+    _ own: Origin?, _ name: String, _ history: inout History
+  ) {
+    guard let own else { return }
+    let edit = Dot(own, seq)
+    guard let verdict else { return history.blame("\(name) has no verdict about \(edit)") }
+    let wasRejected =
+      history.lineage.rejected[Lineage.Word(edit: edit, term: office.judged.term)] != nil
+    let row = history.lineage.edits[edit]?.row
+    let stands = row.flatMap { shown.versions[$0] }?.edit == edit
+    if stands, wasRejected {
+      history.blame("\(edit) was rejected in the last term and stands at \(name)")
+    }
+    if verdict == "accepted", !stands, let row, let standing = shown.versions[row],
+      history.lineage.rejected.keys.allSatisfy({ $0.edit != edit }),
+      !history.lineage.certified.keys.contains(where: {
+        history.lineage.line(of: $0.edit).contains(edit)
+      }),
+      !history.lineage.line(of: standing.edit).contains(edit),
+      history.lineage.logged[edit] == nil, history.lineage.edits[edit]?.hash != standing.hash
+    {
+      history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
+    }
+  }
+}
