@@ -5,6 +5,7 @@ import SQLite
 public struct QueryResponses: AsyncSequence, Sendable {
   /// One answer to a query.
   public struct Element: Sendable, Equatable {
+    /// Where an answer comes from.
     public enum Source: String, Sendable {
       /// What this replica held at once (the local response).
       case local

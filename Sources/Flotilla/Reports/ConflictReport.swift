@@ -1,5 +1,6 @@
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
-/// reason, at, state, winner, loser}], parked:[{table, key, why, row}], keeps:{count, days}, gone}`.
+/// reason, at, state, winner, loser}], parked:[{table, key, why, row}], keeps:{count, days},
+/// gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
   public struct Conflict: Codable, Sendable, Equatable {

@@ -75,7 +75,8 @@ enum Conflicts {
     }
     if !isParked, !call.json, !report.parked.isEmpty {
       call.output.remark(
-        "\(counted(report.parked.count, "row")) parked: flotilla conflicts \(call.shellPath) --parked"
+        "\(counted(report.parked.count, "row")) parked: "
+          + "flotilla conflicts \(call.shellPath) --parked"
       )
     }
     return .done
