@@ -35,7 +35,7 @@ extension MemoryReplica {
   mutating func govern(_ governance: Governance, at now: Instant) -> FoldResult {
     let isNew = governance.term > file.office.office.term
     let isLate =
-      governance.term == file.office.office.term && governance.wasAppointed
+      governance.term == file.office.office.term && governance.wasAppointed && !governance.isOwn
       && !file.office.rulings.values.contains {
         $0.ruling.kind == .stoodDown && $0.version.dot.origin == origin
           && $0.version.term == governance.term

@@ -122,8 +122,8 @@ struct MemoryReplica: SimulatedReplica {
         version.session = viewpoint.session(online, over: old)
         if file.office.office.isHeld {
           file.office.view.verdicts.updateValue(nil, forKey: dot.seq)
-          file.office.written[row, default: []].append(dot.seq)
         }
+        file.office.written[row, default: []].append(dot.seq)
       }
       supersede(by: version, row)
       keep(version, row)

@@ -46,7 +46,9 @@ extension Store {
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
     let isLate = try reporting { () throws(SQLiteError) in
-      guard governance.term == office.term, governance.wasAppointed else { return false }
+      guard governance.term == office.term, governance.wasAppointed, !governance.isOwn else {
+        return false
+      }
       return try !rulings.standDowns().contains {
         $0.ruling.rule == node.description && $0.version.term == office.term
       }
