@@ -43,7 +43,7 @@ package struct Run: Sendable {
     let story = Story(isTold: isTold)
     switch plan.depth {
     case .pure:
-      (self.faults, self.story) = Self.pure(&random, faults, story, steps: steps)
+      (self.faults, self.story) = Self.pure(&random, faults, office, story, steps: steps)
     case .full:
       do {
         (self.faults, self.story) = try Self.full(
@@ -55,13 +55,16 @@ package struct Run: Sendable {
   }
 
   private static func pure(
-    _ random: inout Seeded, _ faults: Faults, _ story: Story, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ story: Story, steps: Int
   ) -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
-    let replicas = (0..<count).map { MemoryReplica(number: $0, faults: faults, &random) }
+    let replicas = (0..<count).map {
+      MemoryReplica(number: $0, faults: faults, plan: office, &random)
+    }
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    world.plan = office
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }

@@ -19,9 +19,14 @@ extension Judgement {
   ) {
     if let standing = claim.standing {
       let isSame = standing.edit == claim.edit.edit
-      let isHistory = isSame ? standing.term == term : standing.hasSeen(claim.edit.edit)
-      if wasRejected || isHistory && !(isSame && standing.isTentative) {
+      let isDone = isSame ? standing.term == term && !standing.isTentative : wasRejected
+      if isDone || !isSame && standing.hasSeen(claim.edit.edit) {
         self = .settled(certifiesAgain: standing.rank < claim.edit.rank)
+        return
+      }
+      // What stands already is certified; no rule can object to it.
+      if isSame {
+        self = .accepted
         return
       }
     }

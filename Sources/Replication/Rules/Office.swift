@@ -41,3 +41,29 @@ package struct Appointment: Sendable, Equatable {
     self.isForced = isForced
   }
 }
+
+extension Office {
+  /// What an appointment makes of one node.
+  ///
+  /// The first anchor of a site begins to judge at once, and no rank changes. Every later one first
+  /// waits for its predecessors, if it has to, and certifies what it holds.
+  package init(following governance: Governance) {
+    self.init(term: governance.term, isHeld: governance.isHeld)
+    if governance.isOwn { part = governance.isFirst ? .judging : .waiting }
+  }
+
+  /// Whether who takes office certifies this version, which stands.
+  ///
+  /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over, certificates
+  /// of rival terms may outrank each other in ways that nobody has judged.
+  package func mustCertify(_ version: Version, isForced: Bool) -> Bool {
+    version.isTentative || isForced && version.term < term
+  }
+}
+
+extension Governance.Predecessor {
+  /// Whether this ruling says that it has stood down, since it was last appointed.
+  package func isRelieved(by ruling: Ruling, _ version: Version) -> Bool {
+    ruling.kind == .stoodDown && ruling.rule == node.description && version.term > term
+  }
+}

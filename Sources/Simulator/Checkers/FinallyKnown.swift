@@ -21,6 +21,9 @@ enum FinallyKnown {
     for (dot, edit) in lineage.edits where edit.isDeleted && known.covers(dot) {
       kept[edit.row, default: []].formUnion(lineage.line(of: dot))
     }
+    for (row, edit) in lineage.removed {
+      kept[row, default: []].formUnion(lineage.line(of: edit))
+    }
     for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) {
       guard known.covers(dot), !edit.isDeleted, let hash = edit.hash else { continue }
       guard edit.isGoverned || words.contains(dot) else { continue }

@@ -26,6 +26,11 @@ struct Lineage {
   private(set) var rejected: [Word: Dot] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
+  /// What an author has deleted in knowledge of it, though the delete was replaced before anybody saw
+  /// it.
+  private(set) var removed: [(row: RowNumber, edit: Dot)] = []
+
+  mutating func remove(_ row: RowNumber, _ edit: Dot) { removed.append((row, edit)) }
 
   /// Notes what a replica has made or logged since the last look.
   mutating func note(_ before: Observation, _ now: Observation, own: Origin) {
@@ -34,7 +39,7 @@ struct Lineage {
     for (row, versions) in office.pending {
       for version in versions { note(version, row, before, own) }
     }
-    for entry in office.log {
+    for entry in office.log.dropFirst(before.office?.log.count ?? 0) {
       guard let loser = entry.loser else { continue }
       logged[loser] = logged[loser] ?? entry
       if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
@@ -51,8 +56,9 @@ struct Lineage {
       let word = Word(edit: version.edit, term: version.term)
       certified[word] = certified[word] ?? version.dot
     }
-    guard version.dot.origin == own, version.edit == version.dot else { return }
-    add(version.dot, row, version.hash, isDeleted: version.isDeleted, before, own)
+    // The anchor may have certified an edit of its own again before anybody saw it.
+    guard version.edit.origin == own else { return }
+    add(version.edit, row, version.hash, isDeleted: version.isDeleted, before, own)
   }
 
   private mutating func add(

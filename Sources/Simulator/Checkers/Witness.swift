@@ -87,6 +87,11 @@ struct Witness {
     touched = []
     lastRead = now.rows
     if isFolded {
+      if now.office != nil {
+        for (row, edit) in pending where edit.content == nil {
+          if let gone = seen.versions[row] { history.lineage.remove(row, gone.edit) }
+        }
+      }
       away.subtract(now.rows.keys)
       FinallyKept.check(
         pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,

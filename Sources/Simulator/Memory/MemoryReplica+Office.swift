@@ -1,16 +1,372 @@
 import Replication
 import Store
 
-/// There is no anchor here yet.
+/// What a replica in memory keeps because of the anchor.
+struct MemoryOffice {
+  struct Notice {
+    var row: RowNumber
+    var version: Version
+    var ruling: Ruling
+  }
+
+  var office = Office()
+  var judged = Judged()
+  var epoch: UInt64 = 0
+  var certifiesAll = false
+  var awaited: [Governance.Predecessor] = []
+  /// The next row to certify on taking office.
+  var cursor = 0
+  var pending: [RowNumber: [Origin: Version]] = [:]
+  var rulings: [Dot: Notice] = [:]
+  /// Which edit an anchor rejected, in which terms.
+  var rejected: [Dot: [Term: Ruling]] = [:]
+  /// The seqs of this replica's own edits of each row that an anchor is to judge.
+  var written: [RowNumber: [UInt64]] = [:]
+  /// What others look at.
+  var view = OfficeView()
+}
+
+/// The anchor of replicas in memory: what decides is the product's, this only carries it out.
 extension MemoryReplica {
+  var viewpoint: Viewpoint {
+    Viewpoint(own: origin, office: file.office.office, judged: file.office.judged)
+  }
+
   mutating func govern(_ governance: Governance, at now: Instant) -> FoldResult {
-    FoldResult(versions: 0, push: nil, hasMore: false)
+    let isNew = governance.term > file.office.office.term
+    let isLate =
+      governance.term == file.office.office.term && governance.wasAppointed && !governance.isOwn
+      && !file.office.rulings.values.contains {
+        $0.ruling.kind == .stoodDown && $0.version.dot.origin == origin
+          && $0.version.term == governance.term
+      }
+    guard isNew || isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    while fold(at: now).hasMore {}
+    var edits = beginEdits()
+    foldRest(&edits, at: now)
+    if isNew {
+      if file.office.office.certifies { moveJudged() }
+      file.office.office = Office(following: governance)
+      file.office.certifiesAll = governance.isForced
+      file.office.awaited = governance.isForced ? [] : governance.awaited
+      file.office.cursor = 0
+    }
+    if governance.wasAppointed { rule(.stoodDown, &edits, at: now) }
+    if isNew, file.office.office.part == .judging { rule(.tookOffice, &edits, at: now) }
+    if !file.office.office.certifies { unveil() }
+    if !governance.isHeld { release { _ in true } }
+    let result = conclude(&edits, at: now)
+    commit(isDurable: true)
+    return result
   }
 
   mutating func goOnline(_ session: UInt64, at now: Instant) -> FoldResult {
-    FoldResult(versions: 0, push: nil, hasMore: false)
+    online = 0
+    let result = fold(at: now)
+    online = session
+    return result
   }
 
-  mutating func setLiveSessions(_ sessions: [UInt64: Origin]) {}
-  mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) {}
+  mutating func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
+
+  mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) {
+    self.rule = MergeRules.named(rule) ?? MergeRules.standard
+  }
+
+  /// Ends a transaction in which something was folded, merged or ruled.
+  mutating func conclude(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+    takeOfficeIfFree()
+    if file.office.office.part == .judging { judgeDue(&edits, at: now) }
+    return finish(&edits)
+  }
+
+  /// One slice of what the office leaves to do in a transaction of its own.
+  mutating func workInOffice(_ edits: inout MemoryEdits, at now: Instant) {
+    switch file.office.office.part {
+    case .none, .waiting: break
+    case .judging: judgeDue(&edits, at: now)
+    case .taking:
+      if judgeDue(&edits, at: now) || certifySlice(&edits, at: now) { return }
+      file.office.office.part = .judging
+      rule(.tookOffice, &edits, at: now)
+    }
+  }
+
+  var hasOfficeWork: Bool {
+    switch file.office.office.part {
+    case .none, .waiting: false
+    case .taking: true
+    case .judging: hasDue
+    }
+  }
+
+  private mutating func finish(_ edits: inout MemoryEdits) -> FoldResult {
+    file.frontier.raise(origin, to: edits.seq)
+    moveJudged()
+    let isNews =
+      file.office.office.certifies && file.office.judged.term == file.office.office.term
+      && file.office.judged != edits.judgedBefore
+    let push = Push(
+      origin: origin, from: edits.from, to: edits.seq, batch: edits.writer.bytes,
+      rows: edits.seq - edits.from, check: edits.writer.check,
+      judged: isNews ? file.office.judged.news(since: edits.judgedBefore) : nil)
+    let count = Int(edits.seq - edits.from)
+    return FoldResult(
+      versions: count, push: count > 0 && !hasOfficeWork ? push : nil, hasMore: hasOfficeWork)
+  }
+
+  private mutating func takeOfficeIfFree() {
+    guard file.office.office.part == .waiting else { return }
+    let isFree = file.office.awaited.allSatisfy { before in
+      file.office.rulings.values.contains {
+        before.isRelieved(by: $0.ruling, $0.version) && file.frontier.covers($0.version.dot)
+      }
+    }
+    if isFree { file.office.office.part = .taking }
+  }
+
+  private mutating func moveJudged() {
+    guard file.office.office.part == .judging, !hasDue else { return }
+    join(Judged(term: file.office.office.term, frontier: file.frontier))
+  }
+
+  mutating func join(_ news: Judged) {
+    let before = file.office.judged
+    file.office.judged.join(news)
+    guard file.office.judged != before else { return }
+    let view = viewpoint
+    release { !view.isUndecided($0) }
+    for (seq, verdict) in file.office.view.verdicts
+    where verdict == nil && seq <= file.office.judged.frontier[origin] {
+      let wasRejected = file.office.rejected[Dot(origin, seq)] != nil
+      let row = file.office.written.first { $0.value.contains(seq) }?.value ?? []
+      let isSuperseded = row.contains { $0 > seq }
+      file.office.view.verdicts.updateValue(
+        wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted", forKey: seq)
+    }
+  }
+
+  // MARK: What waits
+
+  private var hasDue: Bool {
+    file.office.pending.values.contains { $0.values.contains { file.frontier.covers($0.dot) } }
+  }
+
+  mutating func hold(_ version: Version, _ row: RowNumber) {
+    if let old = file.office.pending[row]?[version.dot.origin], old.dot.seq >= version.dot.seq {
+      return
+    }
+    file.office.pending[row, default: [:]][version.dot.origin] = version
+  }
+
+  private mutating func drop(_ version: Version, _ row: RowNumber) {
+    file.office.pending[row]?[version.dot.origin] = nil
+    if file.office.pending[row]?.isEmpty == true { file.office.pending[row] = nil }
+  }
+
+  mutating func supersede(by version: Version, _ row: RowNumber) {
+    guard version.isTentative, let old = file.office.pending[row]?[version.dot.origin],
+      old.dot < version.dot, old.isTentative
+    else { return }
+    drop(old, row)
+  }
+
+  /// The version that stood gives way to one that came.
+  mutating func leave(_ old: Version, to fate: Encounter.Fate, by new: Version, _ row: RowNumber) {
+    switch fate {
+    case .history: break
+    case .waits: hold(old, row)
+    case .conflict: log(old, new, row, "older")
+    }
+    supersede(by: new, row)
+  }
+
+  /// What waited to be judged here stands where it outranks what does.
+  private mutating func unveil() {
+    for (row, versions) in file.office.pending {
+      for version in versions.values.sorted(by: { $0.rank < $1.rank }) {
+        let old = file.versions[row]
+        guard case .gives(let fate) = viewpoint.meeting(version, old) else { continue }
+        drop(version, row)
+        if let old { leave(old, to: fate, by: version, row) }
+        keep(version, row)
+        file.rows[row] = version.isDeleted ? nil : version.hash
+      }
+    }
+  }
+
+  private mutating func release(_ isDone: (Version) -> Bool) {
+    for (row, versions) in file.office.pending {
+      for version in versions.values where isDone(version) {
+        drop(version, row)
+        guard version.edit.origin == origin, let standing = file.versions[row],
+          viewpoint.isLost(version, to: standing)
+        else { continue }
+        let reason = file.office.rejected[version.edit]?.values.first.map(Self.reason) ?? "older"
+        log(version, standing, row, reason)
+      }
+    }
+  }
+
+  private static func reason(_ ruling: Ruling) -> String {
+    if case .rejected(let reason) = ruling.kind { reason.name } else { "" }
+  }
+
+  private mutating func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
+    guard file.versions[row] != nil, !file.office.view.log.contains(where: { $0.loser == old.edit })
+    else { return }
+    file.office.view.log.append(
+      OfficeView.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true))
+  }
+
+  // MARK: Judging
+
+  /// True if there was a slice of it.
+  @discardableResult
+  private mutating func judgeDue(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
+    var items: [(row: RowNumber, version: Version)] = []
+    for (row, versions) in file.office.pending {
+      for version in versions.values where file.frontier.covers(version.dot) {
+        items.append((row, version))
+      }
+    }
+    items.sort { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
+    let slice = items.prefix(judgedRows)
+    var settled: (row: RowNumber, version: Version)?
+    for item in slice {
+      drop(item.version, item.row)
+      guard viewpoint.isUndecided(item.version) else { continue }
+      if !judge(item.version, item.row, &edits, at: now) { settled = item }
+    }
+    if edits.seq == edits.from, let settled, let standing = file.versions[settled.row] {
+      certify(standing, over: settled.version, settled.row, &edits, at: now)
+    }
+    return slice.count == judgedRows
+  }
+
+  private mutating func judge(
+    _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
+  ) -> Bool {
+    let standing = file.versions[row]
+    let claim = Claim(edit: edit, standing: standing, in: liveSessions)
+    let term = file.office.office.term
+    let judgement = Judgement(
+      of: claim, under: rule, term: term,
+      wasRejected: file.office.rejected[edit.edit]?[term] != nil)
+    switch (judgement, standing) {
+    case (.settled(let certifiesAgain), let standing?):
+      guard certifiesAgain else { return false }
+      certify(standing, over: edit, row, &edits, at: now)
+    case (.rejected(let reason), let standing?):
+      let ruling = Ruling(.rejected(reason), edit: edit.edit, rule: rule.name)
+      put(ruling, row, &edits, at: now)
+      if standing.hash != edit.hash { log(edit, standing, row, reason.name) }
+      certify(standing, over: edit, row, &edits, at: now)
+    default:
+      if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {
+        log(standing, edit, row, "unseen")
+      }
+      certify(edit, over: standing, row, &edits, at: now)
+    }
+    return true
+  }
+
+  /// The word that this stands from now on, above another version.
+  private mutating func certify(
+    _ version: Version, over other: Version?, _ row: RowNumber, _ edits: inout MemoryEdits,
+    at now: Instant
+  ) {
+    let certificate = version.certified(
+      Dot(origin, edits.next()), term: file.office.office.term,
+      epoch: nextEpoch(over: version, other), at: Stamp(millisecondsSince1970: now.wall))
+    keep(certificate, row)
+    file.rows[row] = certificate.isDeleted ? nil : certificate.hash
+    edits.writer.add(Self.shape, certificate, Self.content(certificate, row))
+  }
+
+  mutating func nextEpoch(over versions: Version?...) -> UInt64 {
+    file.office.epoch = max(file.office.epoch, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
+    return file.office.epoch
+  }
+
+  private mutating func certifySlice(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
+    let start = file.office.cursor
+    let end = min(Self.keys, start + judgedRows)
+    for row in start..<end {
+      guard let version = file.versions[row],
+        file.office.office.mustCertify(version, isForced: file.office.certifiesAll)
+      else { continue }
+      certify(version, over: nil, row, &edits, at: now)
+    }
+    file.office.cursor = end
+    return end < Self.keys
+  }
+
+  // MARK: Rulings
+
+  private mutating func rule(
+    _ kind: Ruling.Kind, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    put(Ruling(kind, edit: Dot(origin, edits.seq + 1), rule: id.description), 0, &edits, at: now)
+  }
+
+  private mutating func put(
+    _ ruling: Ruling, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    let dot = Dot(origin, edits.next())
+    var version = Version(
+      dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: now.wall), hash: 0,
+      isDeleted: false)
+    version.term = file.office.office.term
+    take(ruling, version, row)
+    edits.writer.add(Self.shape, version, .ruling(ruling, key: [.integer(Int64(row))]))
+  }
+
+  mutating func take(_ ruling: Ruling, _ version: Version, _ row: RowNumber) {
+    guard file.office.rulings[version.dot] == nil else { return }
+    file.office.rulings[version.dot] = MemoryOffice.Notice(
+      row: row, version: version, ruling: ruling)
+    file.office.view.rulings.append(
+      OfficeView.Ruled(
+        dot: version.dot, kind: ruling.kind.rawValue, edit: ruling.edit, term: version.term))
+    if case .rejected = ruling.kind {
+      file.office.rejected[ruling.edit, default: [:]][version.term] = ruling
+    }
+  }
+
+  /// What others look at.
+  var officeView: OfficeView? {
+    guard hasOffice else { return nil }
+    var view = file.office.view
+    let office = file.office.office
+    (view.term, view.isHeld, view.judged) = (office.term, office.isHeld, file.office.judged)
+    view.part =
+      switch office.part {
+      case .none: 0
+      case .waiting: 1
+      case .taking: 2
+      case .judging: 3
+      }
+    view.pending = file.office.pending.mapValues { Array($0.values) }
+    return view
+  }
+}
+
+/// The versions that one transaction makes, and their encoding for a push.
+struct MemoryEdits {
+  let from: UInt64
+  private(set) var seq: UInt64
+  let judgedBefore: Judged
+  var writer = RowBatchWriter()
+
+  init(from: UInt64, judged: Judged) {
+    self.from = from
+    self.seq = from
+    self.judgedBefore = judged
+  }
+
+  mutating func next() -> UInt64 {
+    seq += 1
+    return seq
+  }
 }

@@ -38,7 +38,7 @@ extension Store {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
-    let claim = Claim(edit: item.version, standing: standing, isOnline: isOnline(item.version))
+    let claim = Claim(edit: item.version, standing: standing, in: liveSessions)
     let earlier = try rulings.about(item.version.edit)
     let judgement = Judgement(
       of: claim, under: rule, term: office.term,
@@ -63,20 +63,12 @@ extension Store {
     try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
   }
 
-  /// Whether the author was in touch with this anchor from the edit until now.
-  ///
-  /// A certificate of an earlier anchor was accepted in contact with that one.
-  private func isOnline(_ version: Version) -> Bool {
-    if !version.isTentative { return true }
-    return version.session != 0 && liveSessions[version.session] == version.dot.origin
-  }
-
   private func accept(
     _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
     _ standing: Version?, _ rule: any MergeRule.Type, _ edits: inout Edits,
     _ application: inout Application, at now: Instant
   ) throws {
-    if let standing, isOverruled(standing, by: item.version) {
+    if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
       try conflicts.put(
         table.name, item.key, at: now.wall, reason, rule: rule.name,
@@ -89,11 +81,6 @@ extension Store {
     let row = shaped(certificate, entry, table, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, certificate, row.row.content)
-  }
-
-  /// Whether what stood is lost to somebody with the edit that takes its place.
-  private func isOverruled(_ standing: Version, by edit: Version) -> Bool {
-    !standing.isDeleted && standing.hash != edit.hash && !edit.hasSeen(standing.edit)
   }
 
   private func reject(
@@ -160,8 +147,7 @@ extension Store {
     try pending.remove(item)
     guard item.version.edit.origin == own, let table = tables.byID[item.table] else { return }
     let standing = try versions.version(table: item.table, key: item.key)
-    guard let standing, !standing.hasSeen(item.version.edit), standing.hash != item.version.hash
-    else { return }
+    guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
     try logLoser(
       item.version, entry, table, item.key, standingSide(table, item.key), at: now)
   }

@@ -28,14 +28,12 @@ extension Store {
       let previous = officeRecord
       officeRecord = OfficeRecord()
       officeRecord.epoch = previous.epoch
-      officeRecord.office = Office(term: governance.term, isHeld: governance.isHeld)
+      officeRecord.office = Office(following: governance)
+      officeRecord.certifiesAll = governance.isForced
+      officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
-      if governance.isOwn {
-        officeRecord.certifiesAll = governance.isForced
-        officeRecord.awaited = governance.isForced ? [] : governance.awaited
-        officeRecord.office.part = governance.isFirst ? .judging : .waiting
-        if governance.isFirst { try rule(.tookOffice, &edits, at: now) }
-      }
+      if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
+      if !office.certifies { try unveilPending(at: now) }
       if !governance.isHeld { try dissolvePending(at: now) }
       try conclude(&edits, at: now)
       return try result(of: edits)
@@ -48,7 +46,9 @@ extension Store {
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
     let isLate = try reporting { () throws(SQLiteError) in
-      guard governance.term == office.term, governance.wasAppointed else { return false }
+      guard governance.term == office.term, governance.wasAppointed, !governance.isOwn else {
+        return false
+      }
       return try !rulings.standDowns().contains {
         $0.ruling.rule == node.description && $0.version.term == office.term
       }
@@ -114,8 +114,7 @@ extension Store {
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
     let isFree = officeRecord.awaited.allSatisfy { before in
       gone.contains {
-        $0.ruling.rule == before.node.description && $0.version.term > before.term
-          && origins.frontier.covers($0.version.dot)
+        before.isRelieved(by: $0.ruling, $0.version) && origins.frontier.covers($0.version.dot)
       }
     }
     guard isFree else { return }
@@ -139,7 +138,7 @@ extension Store {
       officeRecord.cursor = (id, key)
       guard let table = tables.byID[id],
         let version = try versions.version(table: id, key: key),
-        version.isTentative || officeRecord.certifiesAll && version.term < office.term
+        office.mustCertify(version, isForced: officeRecord.certifiesAll)
       else { continue }
       let certificate = version.certified(
         Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: version),
