@@ -17,7 +17,9 @@ package struct Pace: Sendable {
   package var snapshotTime: Int64 = 30_000
   /// Or once the WAL has this many bytes.
   package var walBytes = 256 << 20
-  /// Edits that an anchor judges in one slice.
+  /// Edits that an anchor judges in the commit that brings them: those of a small exchange.
+  package var judgedAtOnce = Limits.wholeRows
+  /// Of more, so many are judged in one slice.
   package var judgedRows = 500
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000

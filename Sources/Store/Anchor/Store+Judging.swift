@@ -6,8 +6,27 @@ extension Store {
   /// Judges what came whole, in the order of the stamps; true if there was a slice of it.
   @discardableResult
   func judgeDue(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Bool {
+    try judgeSettings(&edits, at: now)
     let items = try pending.due(limit: limit)
-    guard !items.isEmpty else { return false }
+    try judge(items, &edits, at: now)
+    return items.count == limit
+  }
+
+  /// The settings first: they tell which tables there are, and by which rule the others are judged.
+  private func judgeSettings(_ edits: inout Edits, at now: Instant) throws {
+    guard let settings = tables.table(Tables.settings) else { return }
+    let items = try pending.due(in: settings.id, limit: Limits.wholeRows)
+    guard !items.isEmpty else { return }
+    try judge(items, &edits, at: now)
+    // They were made elsewhere: rows that are here already are not the site's for that.
+    try applySettings(isLocal: false)
+    edits.settle()
+  }
+
+  private func judge(
+    _ items: [PendingTable.Item], _ edits: inout Edits, at now: Instant
+  ) throws {
+    guard !items.isEmpty else { return }
     var application = Application()
     var rules: [Int64: any MergeRule.Type] = [:]
     for item in items {
@@ -20,7 +39,6 @@ extension Store {
       try judge(item, table, under: rule, &edits, &application, at: now)
     }
     try settle(&application)
-    return items.count == limit
   }
 
   private func judge(
@@ -30,7 +48,11 @@ extension Store {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
-    let claim = Claim(edit: item.version, standing: standing, isOnline: isOnline(item.version))
+    // What was made in knowledge of it stands already: it is part of that.
+    if let standing, standing.hasSeen(item.version.edit) { return }
+    let isHere = entry != nil || item.version.isDeleted
+    let claim = Claim(
+      edit: item.version, standing: standing, isOnline: isHere && isOnline(item.version))
     if let standing, let reason = MergeRules.objection(to: claim, under: rule) {
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
     } else {
@@ -78,7 +100,7 @@ extension Store {
   ) throws {
     let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
-    if standing.hash != item.version.hash {
+    if standing.hash != item.version.hash, entry != nil {
       try conflicts.put(
         table.name, item.key, at: now.wall, reason, rule: rule.name,
         loser: entry.map { ConflictSide(item.version, $0) },
@@ -96,7 +118,7 @@ extension Store {
 
   /// At the anchor everything that came whole is judged: its frontier is the judged one.
   func moveJudged(_ edits: inout Edits, at now: Instant) throws {
-    guard office.part == .judging, try pending.due(limit: 1).isEmpty else { return }
+    guard office.part == .judging, try !pending.hasDue() else { return }
     try join(Judged(term: office.term, frontier: origins.frontier), at: now)
   }
 

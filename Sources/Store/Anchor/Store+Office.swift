@@ -46,7 +46,7 @@ extension Store {
   func conclude(_ edits: inout Edits, at now: Instant) throws {
     try takeOfficeIfFree()
     if office.part == .judging {
-      try judgeDue(&edits, limit: Limits.wholeRows, at: now)
+      try judgeDue(&edits, limit: pace.judgedAtOnce, at: now)
     }
     try finish(&edits)
     try moveJudged(&edits, at: now)
@@ -69,7 +69,7 @@ extension Store {
     switch office.part {
     case .none, .waiting: false
     case .taking: true
-    case .judging: try !pending.due(limit: 1).isEmpty
+    case .judging: try pending.hasDue()
     }
   }
 
