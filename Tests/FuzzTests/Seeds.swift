@@ -65,6 +65,9 @@ enum Seeds {
       .statements([statement]),
       .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
       .bye(Bye(.stopping, "the node stops")),
+      .begin(Begin(.full(covers: frontier), rows: 2, judged: judged)),
+      .begin(Begin(.push(origin: origins[0], from: 2, to: 3), rows: 1, judged: judged)),
+      .rows(number: 1, certified),
     ]
   }
 
@@ -101,7 +104,37 @@ enum Seeds {
     return writer.bytes
   }
 
-  static var batches: [[UInt8]] { [batch(rows)] + rows.map { batch([$0]) } }
+  static var batches: [[UInt8]] { [batch(rows)] + rows.map { batch([$0]) } + [certified] }
+
+  static let judged = Judged(term: Term(number: 1, incarnation: 77), frontier: frontier)
+
+  /// What an anchor says: certificates, with all that can stand beside them, and rulings.
+  static var certified: [UInt8] {
+    var writer = RowBatchWriter()
+    for (index, row) in rows.enumerated() {
+      let edit = Dot(origins[1], UInt64(index + 1))
+      let isDeleted = if case .deleted = row.content { true } else { false }
+      var version = Version(
+        dot: edit, created: edit, stamp: Stamp(rawValue: 1 << 61), hash: isDeleted ? 0 : 7,
+        isDeleted: isDeleted)
+      version.context.add(Dot(origins[0], 1))
+      version.session = UInt64(index % 2)
+      version.term = judged.term
+      if index % 3 > 0 {
+        version = version.certified(
+          Dot(origins[0], UInt64(index + 5)), term: judged.term, epoch: UInt64(index), at: .zero)
+      }
+      writer.add(tables[row.table], version, row.content)
+    }
+    for (index, kind) in [Ruling.Kind.rejected(.offline), .tookOffice, .stoodDown].enumerated() {
+      let dot = Dot(origins[0], UInt64(index + 50))
+      let version = Version(dot: dot, created: dot, stamp: .zero, hash: 0, isDeleted: false)
+      writer.add(
+        tables[0], version,
+        .ruling(Ruling(kind, edit: Dot(origins[1], 1), rule: "server-wins"), key: [.integer(1)]))
+    }
+    return writer.bytes
+  }
 
   static func merge(_ flags: UInt8, _ first: [UInt8], _ second: [UInt8]) -> [UInt8] {
     var writer = ByteWriter()
@@ -115,6 +148,7 @@ enum Seeds {
   static var merges: [[UInt8]] {
     let halves = (batch(Array(rows.prefix(5))), batch(Array(rows.suffix(5))))
     return (UInt8(0)..<32).map { merge($0, halves.0, halves.1) }
+      + [merge(0, certified, halves.0), merge(0, halves.1, certified)]
   }
 
   static var values: [[UInt8]] {

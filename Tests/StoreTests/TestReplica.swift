@@ -59,6 +59,14 @@ final class TestReplica {
   func export(
     _ scope: Session.ExportScope, filter: ExportFilter = .none
   ) throws -> (Frontier, [ExportBatch]) {
+    let whole = try wholeExport(scope, filter: filter)
+    return (whole.covers, whole.batches)
+  }
+
+  /// The same, with what an anchor has judged.
+  func wholeExport(
+    _ scope: Session.ExportScope, filter: ExportFilter = .none
+  ) throws -> (covers: Frontier, batches: [ExportBatch], judged: Judged?) {
     let opened = try store.openExport(scope, filter: filter, at: now)
     defer { try? store.closeExport(opened.id) }
     var batches: [ExportBatch] = []
@@ -70,7 +78,7 @@ final class TestReplica {
         batch.bytes = parts + batch.bytes
         parts = []
         batches.append(batch)
-      case .paused, .done: return (opened.covers, batches)
+      case .paused, .done: return (opened.covers, batches, opened.judged)
       }
     }
   }
@@ -78,19 +86,20 @@ final class TestReplica {
   /// One whole exchange from another replica to this one.
   @discardableResult
   func pull(from other: TestReplica) throws -> MergeOutcome {
-    let (covers, batches) = try other.export(above: store.position.frontier)
-    return try merge(batches, .full(covers: covers), from: other)
+    let (covers, batches, judged) = try other.wholeExport(.above(store.position.frontier))
+    return try merge(batches, .full(covers: covers), from: other, judged: judged)
   }
 
   /// Merges whole batches in one step, to their End.
   @discardableResult
   func merge(
-    _ batches: [ExportBatch], _ kind: Begin.Kind, from other: TestReplica
+    _ batches: [ExportBatch], _ kind: Begin.Kind, from other: TestReplica, judged: Judged? = nil
   ) throws -> MergeOutcome {
-    try store.merge(
-      Merge(
-        sender: other.store.node, kind: kind, batches: batches.map(\.bytes), rowsBefore: 0,
-        checkBefore: 0, end: End(batches), movesFrontier: kind != .repair), at: now)
+    var merge = Merge(
+      sender: other.store.node, kind: kind, batches: batches.map(\.bytes), rowsBefore: 0,
+      checkBefore: 0, end: End(batches), movesFrontier: kind != .repair)
+    merge.judged = judged
+    return try store.merge(merge, at: now)
   }
 
   /// Merges the first batches of a long exchange, which is then cut.

@@ -81,7 +81,7 @@ package enum MergeRules {
   ///
   /// What does not depend on the rule comes first: a new row is welcome under a key that is free,
   /// two deletes agree, an edit does not bring back what it did not know to be deleted, and one
-  /// row does not overwrite another of the same key.
+  /// row does not overwrite another of the same key, unless they are equal.
   package static func objection(to claim: Claim, under rule: any MergeRule.Type) -> Reason? {
     guard let standing = claim.standing else { return nil }
     let (edit, isNew) = (claim.edit, claim.edit.created != standing.created)
@@ -89,7 +89,9 @@ package enum MergeRules {
       if edit.isDeleted || isNew || claim.hasSeenStanding { return nil }
       return .alreadyDeleted
     }
-    if isNew, !edit.isDeleted, !claim.hasSeenStanding { return .keyCollision }
+    if isNew, !edit.isDeleted, !claim.hasSeenStanding {
+      return edit.hash == standing.hash ? nil : .keyCollision
+    }
     return rule.objection(to: claim)
   }
 }

@@ -71,7 +71,11 @@ extension RowBatch {
   private static func terms(from reader: inout ByteReader) throws(WireError) -> [Term] {
     let count = try reader.count("Rows: terms", limit: Limits.termsPerBatch)
     var terms: [Term] = []
-    for _ in 0..<count { terms.append(try reader.term("Rows: term")) }
+    for _ in 0..<count {
+      let term = try reader.term("Rows: term")
+      guard term.number > 0 else { throw WireError(.malformed, "Rows: term") }
+      terms.append(term)
+    }
     return terms
   }
 

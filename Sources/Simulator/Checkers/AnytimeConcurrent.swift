@@ -17,7 +17,9 @@ enum AnytimeConcurrent {
       }
       if loser == winner || history.lineage.line(of: winner).contains(loser) {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which had seen it")
-      } else if after.office?.isHeld == true, entry.reason != "older" || isAnchor, history.lineage.line(of: loser).contains(winner) {
+      } else if after.office?.isHeld == true, entry.reason != "older" || isAnchor,
+        history.lineage.line(of: loser).contains(winner)
+      {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which it had seen")
       }
     }

@@ -45,7 +45,8 @@ enum FinallyJudged {
     if stands, wasRejected {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
-    if verdict == "accepted", !stands, history.lineage.edits[edit]?.isDeleted == false, let row, let standing = shown.versions[row],
+    if verdict == "accepted", !stands, history.lineage.edits[edit]?.isDeleted == false, let row,
+      let standing = shown.versions[row],
       history.lineage.rejected.keys.allSatisfy({ $0.edit != edit }),
       !history.lineage.certified.keys.contains(where: {
         history.lineage.line(of: $0.edit).contains(edit)

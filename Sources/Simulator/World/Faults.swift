@@ -55,7 +55,9 @@ package struct Faults: Sendable, Equatable {
   /// About a third of the kinds, each more or less often.
   package init(_ random: inout Seeded) {
     self.init()
-    for kind in Kind.allCases.dropLast() where random.chance(350) { self[kind] = kind.rate(&random) }
+    for kind in Kind.allCases.dropLast() where random.chance(350) {
+      self[kind] = kind.rate(&random)
+    }
   }
 
   package subscript(kind: Kind) -> Int {

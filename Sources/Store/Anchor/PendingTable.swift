@@ -27,22 +27,28 @@ final class PendingTable {
   }
 
   /// Keeps a version, unless a later one of its origin waits already; false in that case. Without
-  /// an entry its content is not here.
+  /// an entry its content is not here; it may come later.
   func put(
     _ version: Version, _ entry: Shelf.Entry?, table: Int64, key: Key
   ) throws(SQLiteError) -> Bool {
     let old = try self.version(table: table, key: key, origin: version.dot.origin)
-    if let old, old.dot.seq >= version.dot.seq { return false }
-    try connection.run(
-      """
-      INSERT OR REPLACE INTO _flotilla_pending(tbl, key, \(VersionTable.columns), row)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
+    let changed = try connection.run(
+      Self.insert,
       [.integer(table), .blob(key.bytes)] + (try versions.values(version))
         + [entry.map { .blob(Shelf.encode($0)) } ?? .null])
     if old == nil { count += 1 }
-    return true
+    return changed > 0
   }
+
+  private static let insert: String = {
+    let news = VersionTable.columnNames.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    return """
+      INSERT INTO _flotilla_pending(tbl, key, \(VersionTable.columns), row)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(tbl, key, origin) DO UPDATE SET \(news), row = excluded.row
+      WHERE excluded.seq > seq OR excluded.seq = seq AND row IS NULL
+      """
+  }()
 
   func version(
     table: Int64, key: Key, origin: Origin
@@ -88,16 +94,29 @@ final class PendingTable {
     return try items("FROM _flotilla_pending AS p", [])
   }
 
-  /// What came whole, in the order in which an anchor judges.
+  /// What came whole, in the order in which an anchor judges; of one table if that is named.
   ///
   /// A catch-up that is still under way has brought dots that the frontier does not cover yet.
-  func due(limit: Int) throws(SQLiteError) -> [Item] {
+  /// Edits without their content come last: somebody has written over them, and what became of
+  /// that decides about them.
+  func due(in table: Int64? = nil, limit: Int) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
     return try items(
       """
       FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
-      WHERE p.seq <= o.seq ORDER BY p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?
-      """, [.integer(Int64(limit))])
+      WHERE p.seq <= o.seq AND p.tbl = coalesce(?, p.tbl)
+      ORDER BY p.row IS NULL, p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?
+      """, [table.map { .integer($0) } ?? .null, .integer(Int64(limit))])
+  }
+
+  /// Whether there is anything of that.
+  func hasDue() throws(SQLiteError) -> Bool {
+    guard count > 0 else { return false }
+    return try connection.row(
+      """
+      SELECT 1 FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
+      WHERE p.seq <= o.seq LIMIT 1
+      """) != nil
   }
 
   private func items(

@@ -6,8 +6,27 @@ extension Store {
   /// Judges what came whole, in the order of the stamps; true if there was a slice of it.
   @discardableResult
   func judgeDue(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Bool {
+    try judgeSettings(&edits, at: now)
     let items = try pending.due(limit: limit)
-    guard !items.isEmpty else { return false }
+    try judge(items, &edits, at: now)
+    return items.count == limit
+  }
+
+  /// The settings first: they tell which tables there are, and by which rule the others are judged.
+  private func judgeSettings(_ edits: inout Edits, at now: Instant) throws {
+    guard let settings = tables.table(Tables.settings) else { return }
+    let items = try pending.due(in: settings.id, limit: Limits.wholeRows)
+    guard !items.isEmpty else { return }
+    try judge(items, &edits, at: now)
+    // They were made elsewhere: rows that are here already are not the site's for that.
+    try applySettings(isLocal: false)
+    edits.settle()
+  }
+
+  private func judge(
+    _ items: [PendingTable.Item], _ edits: inout Edits, at now: Instant
+  ) throws {
+    guard !items.isEmpty else { return }
     var application = Application()
     var rules: [Int64: any MergeRule.Type] = [:]
     var settled: PendingTable.Item?
@@ -22,12 +41,7 @@ extension Store {
     }
     // Others hear of what was judged with the versions of the anchor: there must be one.
     if edits.count == 0, let settled { try assure(settled, &edits, at: now) }
-    // What others have tracked: rows that are here already rank below all that the site holds.
-    if items.contains(where: { tables.byID[$0.table]?.name == Tables.settings }) {
-      try applySettings(isLocal: false)
-    }
     try settle(&application)
-    return items.count == limit
   }
 
   /// False if nothing was said about it, as what stands has settled it.
@@ -38,7 +52,9 @@ extension Store {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
-    let claim = Claim(edit: item.version, standing: standing, in: liveSessions)
+    let isHere = entry != nil || item.version.isDeleted
+    let claim = Claim(
+      edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
     let earlier = try rulings.about(item.version.edit)
     let judgement = Judgement(
       of: claim, under: rule, term: office.term,
@@ -90,7 +106,7 @@ extension Store {
   ) throws {
     let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
-    if standing.hash != item.version.hash {
+    if standing.hash != item.version.hash, entry != nil {
       try conflicts.put(
         table.name, item.key, at: now.wall, reason, rule: rule.name,
         loser: entry.map { ConflictSide(item.version, $0) },
@@ -116,7 +132,7 @@ extension Store {
 
   /// At the anchor everything that came whole is judged: its frontier is the judged one.
   func moveJudged(_ edits: inout Edits, at now: Instant) throws {
-    guard office.part == .judging, try pending.due(limit: 1).isEmpty else { return }
+    guard office.part == .judging, try !pending.hasDue() else { return }
     try join(Judged(term: office.term, frontier: origins.frontier), at: now)
   }
 

@@ -90,7 +90,7 @@ extension Store {
     switch office.part {
     case .none, .waiting: false
     case .taking: true
-    case .judging: try !pending.due(limit: 1).isEmpty
+    case .judging: try pending.hasDue()
     }
   }
 

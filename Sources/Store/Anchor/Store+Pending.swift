@@ -28,6 +28,13 @@ extension Store {
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }
 
+  /// An application has written over what another node wrote and no anchor has judged yet: who made
+  /// it wants to know what became of it. Its content is gone here; its author has it whole.
+  func holdOverwritten(_ old: Version, _ table: ReplicaTable, _ key: Key) throws {
+    guard old.dot.origin != own, viewpoint.isUndecided(old) else { return }
+    try hold(old, old.isDeleted ? content(of: old, table, key) : nil, table, key)
+  }
+
   /// An author that writes a row again does not want its earlier edit judged.
   func supersede(by version: Version, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
     guard version.isTentative,
@@ -61,15 +68,16 @@ extension Store {
     _ winner: ConflictSide?, at now: Instant
   ) throws {
     let ruling = try rulings.about(version.edit)
-    // What was here before its table became the site's ranks lowest, whenever it was made.
-    let isBaseline = version.stamp == Stamp.zero.successor
+    let rule = try actingRule(of: table)
+    // What was here before its table became the site's ranks lowest, whenever it was made; and other
+    // rules than newest-wins do not ask when that was.
+    let isOlder = rule == NewestWins.self && version.stamp != Stamp.zero.successor
     let reason: Reason =
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
-        isBaseline ? .unseen : .older
+        isOlder ? .older : .unseen
       }
     try conflicts.put(
-      table.name, key, at: now.wall, reason,
-      rule: try ruling?.ruling.rule ?? actingRule(of: table).name,
+      table.name, key, at: now.wall, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 

@@ -110,9 +110,10 @@ extension Store {
     }
   }
 
-  /// Own edits that no anchor has judged yet.
+  /// Own edits that no anchor has judged yet; where nobody judges, none waits for that.
   package func unjudgedCount() throws(StoreError) -> Int {
-    try reporting { () throws(SQLiteError) in
+    guard office.isHeld else { return 0 }
+    return try reporting { () throws(SQLiteError) in
       Int(
         try connection.scalar("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL")
           .integer ?? 0)

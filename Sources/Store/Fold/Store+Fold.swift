@@ -121,6 +121,7 @@ extension Store {
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
+      try holdOverwritten(old, table, key)
       try keep(deleted, table, key, old: old)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
@@ -135,6 +136,7 @@ extension Store {
     if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
     let version = try make(
       over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, key, &edits)
+    if let held { try holdOverwritten(held, table, key) }
     try keep(version, table, key, old: held)
     guard let values = row.values else { return edits.addLong() }
     edits.add(

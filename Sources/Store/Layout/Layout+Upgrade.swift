@@ -10,24 +10,40 @@ extension Layout {
 
   /// Format 2 knows anchors: versions have terms, and conflicts both sides.
   private static func upgradeToTerms(_ connection: Connection) throws(SQLiteError) {
+    // Out of the way first: the additions make the new table, and an index on it.
+    let hasConflicts = try columns(of: "_flotilla_conflict", on: connection).contains("row")
+    if hasConflicts {
+      try connection.execute("ALTER TABLE _flotilla_conflict RENAME TO _flotilla_conflict_1")
+    }
     try connection.execute(additions)
     for table in ["_flotilla_version", "_flotilla_lost"] {
-      let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
-      if columns.contains(where: { $0[0].string == "extra" }) { continue }
+      if try columns(of: table, on: connection).contains("extra") { continue }
       for column in ["cstamp INTEGER", "at INTEGER", "extra BLOB"] {
         try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column)")
       }
     }
-    let columns = try connection.rows("SELECT name FROM pragma_table_info('_flotilla_conflict')")
-    guard columns.contains(where: { $0[0].string == "row" }) else { return }
-    try connection.execute("ALTER TABLE _flotilla_conflict RENAME TO _flotilla_conflict_1")
-    try connection.execute(additions)
-    try connection.execute(
+    guard hasConflicts else { return }
+    let rows = try connection.rows(
       """
-      INSERT INTO _flotilla_conflict(id, name, key, at, reason, loser)
-      SELECT c.id, l.name, c.key, c.at, c.reason, CAST(x'00000000000000000000' || x'00' || c.row AS BLOB)
-      FROM _flotilla_conflict_1 c JOIN _flotilla_local l ON l.id = c.tbl;
-      DROP TABLE _flotilla_conflict_1;
+      SELECT c.id, l.name, c.key, c.at, c.reason
+      FROM _flotilla_conflict_1 c JOIN _flotilla_local l ON l.id = c.tbl
       """)
+    for row in rows {
+      // One at a time: a row may be long.
+      let old = try connection.scalar("SELECT row FROM _flotilla_conflict_1 WHERE id = ?", [row[0]])
+      let side = old.blob.flatMap { Shelf.decode($0, .constraint) }.map { ConflictSide(nil, $0) }
+      try connection.run(
+        """
+        INSERT INTO _flotilla_conflict(id, name, key, at, reason, loser) VALUES (?, ?, ?, ?, ?, ?)
+        """, row + [side.map { .blob($0.bytes) } ?? .null])
+    }
+    try connection.execute("DROP TABLE _flotilla_conflict_1")
+  }
+
+  private static func columns(
+    of table: String, on connection: Connection
+  ) throws(SQLiteError) -> Set<String> {
+    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
+    return Set(rows.compactMap { $0[0].string })
   }
 }

@@ -44,7 +44,8 @@ extension Store {
         conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
-        unjudged: try number("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL"),
+        unjudged: office.isHeld
+          ? try number("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL") : 0,
         derivedTrouble: derivation.trouble)
     }
   }

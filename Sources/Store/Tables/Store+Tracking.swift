@@ -194,8 +194,11 @@ extension Store {
       let end = try versions.version(table: settings.id, key: name)
       let waiting = try connection.row(
         """
-        SELECT 1 FROM _flotilla_version AS v JOIN _flotilla_origin AS o ON o.id = v.origin
-        WHERE v.tbl = ? AND (v.seq > o.seq OR v.stamp > ?) LIMIT 1
+        SELECT 1 FROM (
+          SELECT origin, seq, stamp FROM _flotilla_version WHERE tbl = ?1
+          UNION ALL SELECT origin, seq, stamp FROM _flotilla_pending WHERE tbl = ?1
+        ) AS v JOIN _flotilla_origin AS o ON o.id = v.origin
+        WHERE v.seq > o.seq OR v.stamp > ?2 LIMIT 1
         """, [.integer(table.id), .integer(end?.stamp.rawValue ?? 0)])
       if waiting == nil { try forget(table) }
     }

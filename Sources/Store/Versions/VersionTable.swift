@@ -4,13 +4,15 @@ import SQLite
 /// The newest version of each row, by table and key.
 struct VersionTable {
   /// The columns that a version is made of, in every table that holds versions.
+  static let columnNames = [
+    "origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra",
+  ]
   static let columns = columns(of: nil)
-  static let columnCount = 9
+  static let columnCount = columnNames.count
 
   /// The same of a table that a statement calls by another name.
   static func columns(of alias: String?) -> String {
-    ["origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra"]
-      .map { (alias.map { $0 + "." } ?? "") + $0 }.joined(separator: ", ")
+    columnNames.map { (alias.map { $0 + "." } ?? "") + $0 }.joined(separator: ", ")
   }
 
   let connection: Connection

@@ -8,7 +8,8 @@ struct StatementTests {
     .introduce(node: Identity(high: 1, low: 2), name: "Bett 5 · Süd", words: "a b c d"),
     .grant(node: Identity(high: 1, low: 2), table: "x\"; DROP TABLE y", right: .read),
     .revoke(node: Identity(high: 3, low: 4), heads: [.none, Identity(high: 5, low: 6)]),
-    .leave,
+    .leave, .appoint(number: 1, node: nil, isForced: true),
+    .appoint(number: SiteStatement.highestTerm, node: Identity(high: 1, low: 2), isForced: false),
   ]
 
   @Test("are read as they were written", arguments: kinds)

@@ -1,0 +1,114 @@
+import Replication
+import Testing
+
+/// How versions follow one another, and what their authors had seen.
+@Suite struct `A version that follows another` {
+  private static func origin(_ number: UInt64) -> Origin { Origin(rawValue: number) }
+  private static func dot(_ number: UInt64, _ seq: UInt64) -> Dot { Dot(origin(number), seq) }
+
+  private static func first(_ dot: Dot) -> Version {
+    .edit(dot, over: nil, stamp: Stamp(rawValue: 10), hash: 1, isDeleted: false)
+  }
+
+  @Test func `knows of each origin the latest edit, and leaves out its own`() {
+    var version = Self.first(Self.dot(1, 1))
+    #expect(version.context.isEmpty && version.created == version.dot)
+    for (number, seq) in [(2, 5), (3, 1), (2, 7), (1, 2)] as [(UInt64, UInt64)] {
+      version = .edit(
+        Self.dot(number, seq), over: version, stamp: Stamp(rawValue: 11), hash: 2,
+        isDeleted: false)
+      #expect(!version.context.dots.contains { $0.origin == Self.origin(number) })
+    }
+    #expect(version.context.dots == [Self.dot(3, 1), Self.dot(2, 7)])
+    for (number, seq, isSeen) in [
+      (1, 1, true), (1, 2, true), (1, 3, false), (2, 5, true), (2, 7, true), (2, 8, false),
+      (3, 1, true), (4, 1, false),
+    ] as [(UInt64, UInt64, Bool)] {
+      #expect(version.hasSeen(Self.dot(number, seq)) == isSeen, "\(number) \(seq)")
+    }
+    #expect(version.created == Self.dot(1, 1))
+  }
+
+  @Test func `forgets who came first if there are more than eight`() {
+    var version = Self.first(Self.dot(1, 1))
+    for number in UInt64(2)...12 {
+      version = .edit(
+        Self.dot(number, 1), over: version, stamp: .zero, hash: 2, isDeleted: false)
+    }
+    #expect(version.context.dots == (4...11).map { Self.dot($0, 1) })
+    #expect(!version.hasSeen(Self.dot(3, 1)) && version.hasSeen(Self.dot(4, 1)))
+    // Who comes again is the latest.
+    version.context.add(Self.dot(4, 9))
+    version.context.add(Self.dot(13, 1))
+    #expect(version.context.covers(Self.dot(4, 9)) && !version.context.covers(Self.dot(5, 1)))
+    // One that came late does not undo what is known.
+    version.context.add(Self.dot(4, 2))
+    #expect(version.context.covers(Self.dot(4, 9)))
+  }
+
+  @Test func `knows the author's own edit that waits for the anchor, too`() {
+    let waiting = Version.edit(
+      Self.dot(1, 4), over: Self.first(Self.dot(3, 2)), stamp: .zero, hash: 3, isDeleted: false)
+    let next = Version.edit(
+      Self.dot(1, 5), over: Self.first(Self.dot(2, 1)), pending: waiting, stamp: .zero, hash: 4,
+      isDeleted: false)
+    for dot in [Self.dot(1, 4), Self.dot(2, 1), Self.dot(3, 2)] { #expect(next.hasSeen(dot)) }
+  }
+
+  @Test func `names edits, never certificates`() {
+    let term = Term(number: 1, incarnation: 2)
+    let certificate = Self.first(Self.dot(1, 1)).certified(
+      Self.dot(9, 1), term: term, epoch: 3, at: Stamp(rawValue: 99))
+    #expect(certificate.edit == Self.dot(1, 1) && !certificate.isTentative)
+    #expect(certificate.stamp == Stamp(rawValue: 10) && certificate.session == 0)
+    let again = certificate.certified(
+      Self.dot(8, 1), term: Term(number: 2, incarnation: 0), epoch: 4, at: .zero)
+    #expect(again.edit == certificate.edit)
+    // The moment at which an anchor accepted it first is kept.
+    #expect(again.certificate?.at == Stamp(rawValue: 99))
+    let next = Version.edit(
+      Self.dot(2, 1), over: certificate, stamp: .zero, hash: 5, isDeleted: false)
+    #expect(next.context.dots == [Self.dot(1, 1)])
+    #expect(next.hasSeen(again.edit) && !next.hasSeen(Self.dot(9, 1)))
+    #expect(next.term == term && next.epoch == 3 && next.isTentative)
+    #expect(next.rank > certificate.rank && next.rank < again.rank)
+  }
+
+  @Test func `on a deleted row is a new row, and on a row the same`() {
+    let old = Self.first(Self.dot(1, 1))
+    let gone = Version.edit(
+      Self.dot(1, 2), over: old, stamp: Stamp(rawValue: 20), hash: 0, isDeleted: true)
+    #expect(gone.created == old.dot && gone.createdAt == old.stamp)
+    let next = Version.edit(
+      Self.dot(2, 1), over: gone, stamp: Stamp(rawValue: 30), hash: 2, isDeleted: false)
+    #expect(next.created == next.dot && next.createdAt == Stamp(rawValue: 30))
+    #expect(next.hasSeen(gone.dot))
+  }
+
+  @Test func `of a context that cannot be is none`() {
+    #expect(RowContext((1...8).map { Self.dot($0, 1) }) != nil)
+    #expect(RowContext((1...9).map { Self.dot($0, 1) }) == nil)
+    #expect(RowContext([Self.dot(1, 1), Self.dot(1, 2)]) == nil)
+  }
+
+  /// Every combination of small fields, in the order in which they count.
+  static let ranks: [Rank] = [(0, 0), (1, 1), (1, 2), (2, 0)].flatMap { (term: (UInt64, UInt64)) in
+    (0...1).flatMap { (epoch: UInt64) in
+      [false, true].flatMap { isTentative in
+        (0...1).flatMap { (stamp: Int64) in
+          (0...1).map { (origin: UInt64) in
+            Rank(
+              term: Term(number: term.0, incarnation: term.1), epoch: epoch,
+              isTentative: isTentative, stamp: Stamp(rawValue: stamp),
+              origin: Origin(rawValue: origin), content: 0)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `ranks by term, epoch, whether it is tentative, stamp and origin`() {
+    #expect(Self.ranks.shuffled().sorted() == Self.ranks)
+    #expect(Set(Self.ranks).count == Self.ranks.count)
+  }
+}

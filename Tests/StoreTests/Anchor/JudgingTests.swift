@@ -1,0 +1,333 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What an anchor makes of the edits of others.
+@Suite struct `The verdicts of an anchor` {
+  @Test func `are given in the order of the stamps, whatever came first`() throws {
+    for (rule, last, reports) in [
+      ("client-wins", "late", ["early lost to late: unseen (client-wins)"]),
+      ("newest-wins", "late", ["early lost to late: older (newest-wins)"]),
+      (
+        "server-wins-on-conflict", "early",
+        ["late lost to early: unseen (server-wins-on-conflict)"]
+      ),
+      (
+        "server-wins", "base",
+        [
+          "early lost to base: offline (server-wins)", "late lost to base: offline (server-wins)",
+        ]
+      ),
+    ] {
+      let site = try AnchorSite(rule)
+      try site.a.write("UPDATE note SET text = 'late' WHERE id = 'r'", at: 20)
+      try site.b.write("UPDATE note SET text = 'early' WHERE id = 'r'", at: 10)
+      // The later edit comes first, and stands at both until they are judged.
+      try site.meet([site.a, site.b])
+      #expect(try site.b.text() == "late")
+      try site.anchor.pull(from: site.a)
+      #expect(try site.anchor.text() == last, "\(rule)")
+      #expect(try site.anchor.conflicts() == reports, "\(rule)")
+      try site.meet()
+      #expect(try site.isEqual, "\(rule)")
+      #expect(try site.a.text() == last, "\(rule)")
+      #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty }, "\(rule)")
+      // Of each conflict its author knows, and the anchor.
+      let losers = (try site.a.conflicts(), try site.b.conflicts())
+      #expect(losers.0 == reports.filter { $0.hasPrefix("late") }, "\(rule)")
+      #expect(losers.1 == reports.filter { $0.hasPrefix("early") }, "\(rule)")
+    }
+  }
+
+  @Test func `reach the author, with the reason and the rule`() throws {
+    let site = try AnchorSite("server-wins-on-conflict")
+    try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    try site.b.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    #expect(try site.a.verdicts() == ["pending"])
+    #expect(try site.a.store.unjudgedCount() == 1)
+    try site.meet()
+    #expect(try site.a.verdicts() == ["accepted server-wins-on-conflict"])
+    #expect(try site.b.verdicts() == ["rejected unseen server-wins-on-conflict"])
+    #expect(try site.b.store.unjudgedCount() == 0)
+    #expect(try site.b.text() == "one")
+  }
+
+  @Test func `travel through others to an author who never meets the anchor`() throws {
+    let site = try AnchorSite("server-wins")
+    try site.a.write(
+      "UPDATE note SET text = 'mine' WHERE id = 'r'; INSERT INTO note VALUES ('n', 'new')", at: 10)
+    for _ in 0..<3 {
+      try site.meet([site.a, site.b])
+      try site.meet([site.b, site.anchor])
+    }
+    try site.meet([site.a, site.b])
+    #expect(try site.a.verdicts(of: "r") == ["rejected offline server-wins"])
+    #expect(try site.a.verdicts(of: "n") == ["accepted server-wins"])
+    #expect(try site.a.conflicts() == ["mine lost to base: offline (server-wins)"])
+    #expect(try site.b.conflicts().isEmpty)
+    #expect(try site.isEqual)
+  }
+
+  @Test func `are the same in the push that an anchor sends`() throws {
+    let site = try AnchorSite("server-wins")
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    let outcome = try site.anchor.pull(from: site.a)
+    let push = try #require(outcome.fold.push)
+    let merge = Merge(
+      sender: site.anchor.store.node,
+      kind: .push(origin: push.origin, from: push.from, to: push.to), batches: [push.batch],
+      rowsBefore: 0, checkBefore: 0, end: End(rows: push.rows, check: push.check),
+      movesFrontier: true)
+    // Without the judged frontier the certificate alone is no verdict.
+    for judged in [nil, push.judged] {
+      var merge = merge
+      merge.judged = judged
+      if judged == nil {
+        let other = try TestReplica(5, schema: AnchorSite.schema)
+        try other.pull(from: site.b)
+        try site.hear(other)
+        _ = try other.store.merge(merge, at: other.now)
+        #expect(other.store.currentJudged.frontier[site.a.origin] == 0)
+        continue
+      }
+      _ = try site.a.store.merge(merge, at: site.a.now)
+      #expect(try site.a.verdicts() == ["rejected offline server-wins"])
+      #expect(try site.a.text() == "base")
+      #expect(try site.a.conflicts() == ["mine lost to base: offline (server-wins)"])
+    }
+  }
+
+  @Test func `count only at the end of the exchange that brings their certificates`() throws {
+    let site = try AnchorSite("server-wins")
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try site.anchor.pull(from: site.a)
+    let before = site.a.store.currentJudged
+    let held = site.a.store.position.frontier
+    let (covers, batches, judged) = try site.anchor.wholeExport(.above(held))
+    try site.a.mergeSlice(batches, covers: covers, from: site.anchor)
+    #expect(site.a.store.currentJudged == before)
+    #expect(try site.a.verdicts() == ["pending"])
+    // An exchange that pauses has not ended either.
+    var pause = Merge(
+      sender: site.anchor.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
+      rowsBefore: 0, checkBefore: 0, end: End(batches), movesFrontier: false)
+    pause.judged = judged
+    _ = try site.a.store.merge(pause, at: site.a.now)
+    #expect(site.a.store.currentJudged == before)
+    #expect(try site.a.pendingTexts == ["mine"])
+    try site.a.pull(from: site.anchor)
+    #expect(try site.a.verdicts() == ["rejected offline server-wins"])
+  }
+
+  @Test func `wait until a catch-up that brings edits in slices has come to its end`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'late' WHERE id = 'r'", at: 20)
+    try site.b.write("UPDATE note SET text = 'early' WHERE id = 'r'", at: 10)
+    try site.meet([site.a, site.b])
+    let held = site.anchor.store.position.frontier
+    let (covers, batches) = try site.a.export(above: held)
+    try site.anchor.mergeSlice(batches, covers: covers, from: site.a)
+    try site.anchor.foldAll()
+    #expect(try site.anchor.text() == "base")
+    #expect(try site.anchor.pendingTexts == ["early", "late"])
+    try site.anchor.reopen()
+    try site.anchor.pull(from: site.a)
+    #expect(try site.anchor.text() == "late")
+  }
+
+  @Test func `do not touch what an author wrote over before it was judged`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.a.write("UPDATE note SET text = 'first try' WHERE id = 'r'", at: 10)
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 20)
+    try site.meet([site.a, site.b])
+    #expect(try site.a.pendingTexts == ["first try"])
+    try site.a.write("UPDATE note SET text = 'second try' WHERE id = 'r'", at: 30)
+    // What was written over is known by its name alone: its content is with b.
+    #expect(try site.a.pendingTexts == ["?"])
+    try site.meet()
+    #expect(
+      try site.a.verdicts() == ["superseded newest-wins", "accepted newest-wins"])
+    #expect(try site.b.verdicts() == ["accepted newest-wins"])
+    #expect(try site.anchor.conflicts().isEmpty)
+    #expect(try site.a.conflicts().isEmpty)
+    #expect(try site.isEqual)
+  }
+
+  @Test func `follow the rule that the anchor has when it judges`() throws {
+    for (before, after, text) in [
+      ("server-wins", "client-wins", "mine"), ("client-wins", "server-wins", "base"),
+    ] {
+      let site = try AnchorSite(before)
+      try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+      try site.anchor.store.track(["note"], rule: after, at: site.anchor.now)
+      try site.meet()
+      #expect(try site.anchor.text() == text)
+      #expect(try site.a.verdicts().first?.hasSuffix(after) == true)
+      #expect(try site.isEqual)
+    }
+  }
+
+  @Test func `are one per edit, by whatever ways it comes`() throws {
+    let site = try AnchorSite("server-wins")
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    let (covers, batches) = try site.a.export(above: site.anchor.store.position.frontier)
+    try site.b.pull(from: site.a)
+    for _ in 0..<2 {
+      try site.anchor.merge(batches, .full(covers: covers), from: site.a)
+      try site.anchor.pull(from: site.b)
+      try site.anchor.merge(batches, .repair, from: site.a)
+      try site.anchor.reopen()
+    }
+    try site.meet()
+    for replica in [site.anchor, site.a] {
+      #expect(try replica.conflicts() == ["mine lost to base: offline (server-wins)"])
+      let rulings = "SELECT count(*) FROM _flotilla_ruling WHERE kind < 128"
+      #expect(try replica.value(rulings) == .integer(1))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `on a row of 2 MB carry it whole`(isAccepted: Bool) throws {
+    let site = try AnchorSite(isAccepted ? "client-wins" : "server-wins")
+    try site.a.write("UPDATE note SET text = 'mine' || hex(zeroblob(1000000))", at: 10)
+    let long = try #require(try site.a.text())
+    try site.meet()
+    let kept = isAccepted ? try site.b.text() : "base"
+    #expect(try site.b.text() == kept)
+    if isAccepted {
+      #expect(try site.b.text() == long)
+    } else {
+      for replica in [site.anchor, site.a] {
+        #expect(try replica.conflicts() == ["\(long) lost to base: offline (server-wins)"])
+      }
+    }
+    #expect(try site.isEqual)
+    #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+  }
+
+  @Test func `two rows of 2 MB in conflict stay whole on both sides`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.a.write("UPDATE note SET text = 'a' || hex(zeroblob(1000000))", at: 10)
+    try site.b.write("UPDATE note SET text = 'b' || hex(zeroblob(1000000))", at: 20)
+    let (mine, yours) = (try site.a.text() ?? "", try site.b.text() ?? "")
+    try site.meet([site.a, site.b])
+    try site.meet()
+    for replica in [site.anchor, site.a] {
+      #expect(try replica.conflicts() == ["\(mine) lost to \(yours): older (newest-wins)"])
+    }
+    #expect(try site.isEqual && site.b.conflicts().isEmpty)
+  }
+
+  @Test func `on deletes, and on edits of what was deleted`() throws {
+    let site = try AnchorSite("newest-wins")
+    // Both delete: no conflict.
+    try site.a.write("DELETE FROM note", at: 10)
+    try site.b.write("DELETE FROM note", at: 20)
+    try site.meet()
+    #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty && $0.text() == nil })
+    #expect(try site.a.verdicts() == ["accepted newest-wins"])
+    #expect(try site.b.verdicts() == ["accepted newest-wins"])
+    // Written again under a key whose delete was seen.
+    try site.a.write("INSERT INTO note VALUES ('r', 'again')", at: 30)
+    try site.meet()
+    #expect(try site.anchor.text() == "again")
+    // Deleted by one, edited later by another who had not seen that.
+    try site.a.write("DELETE FROM note", at: 40)
+    try site.b.write("UPDATE note SET text = 'edited' WHERE id = 'r'", at: 50)
+    try site.meet()
+    #expect(try site.b.verdicts().last == "rejected already-deleted newest-wins")
+    #expect(try site.replicas.allSatisfy { try $0.text() == nil })
+    for replica in [site.anchor, site.b] {
+      #expect(
+        try replica.conflicts() == ["edited lost to (deleted): already-deleted (newest-wins)"])
+    }
+  }
+
+  @Test func `on two rows under one key`() throws {
+    for (rule, reason) in [("client-wins", "key-collision"), ("newest-wins", "key-collision")] {
+      let site = try AnchorSite(rule)
+      try site.a.write("INSERT INTO note VALUES ('k', 'of a')", at: 10)
+      try site.b.write("INSERT INTO note VALUES ('k', 'of b')", at: 20)
+      try site.meet()
+      #expect(try site.anchor.text("k") == "of a")
+      #expect(try site.b.verdicts() == ["rejected \(reason) \(rule)"])
+      #expect(try site.b.conflicts() == ["of b lost to of a: \(reason) (\(rule))"])
+      #expect(try site.isEqual)
+      // The same row, by chance, is no collision.
+      try site.a.write("INSERT INTO note VALUES ('l', 'same')", at: 30)
+      try site.b.write("INSERT INTO note VALUES ('l', 'same')", at: 40)
+      try site.meet()
+      #expect(try site.replicas.map { try $0.conflicts().count } == [1, 0, 1])
+      #expect(try site.b.verdicts(of: "l") == ["accepted \(rule)"])
+      #expect(try site.isEqual)
+    }
+  }
+
+  @Test(arguments: ["newest-wins", "client-wins", "server-wins-on-conflict"])
+  func `do not undo an edit for one that it was made on, which comes later`(rule: String) throws {
+    let site = try AnchorSite(rule)
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 10)
+    try site.a.pull(from: site.b)
+    let from = site.a.store.position.frontier[site.a.origin]
+    try site.a.write("UPDATE note SET text = 'over b'")
+    let push = try #require(try site.a.store.fold(at: site.a.now).push)
+    #expect(push.from == from)
+    _ = try site.anchor.store.merge(
+      Merge(
+        sender: site.a.store.node,
+        kind: .push(origin: push.origin, from: push.from, to: push.to), batches: [push.batch],
+        rowsBefore: 0, checkBefore: 0, end: End(rows: push.rows, check: push.check),
+        movesFrontier: true), at: site.anchor.now)
+    #expect(try site.anchor.text() == "over b")
+    try site.anchor.pull(from: site.b)
+    #expect(try site.anchor.text() == "over b")
+    try site.meet()
+    #expect(try site.isEqual && site.b.text() == "over b")
+    #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty && $0.pendingTexts.isEmpty })
+    #expect(try site.b.verdicts() == ["accepted \(rule)"])
+  }
+
+  @Test func `are given also on an edit that another wrote over before it was judged`() throws {
+    for (rule, verdict) in [
+      ("server-wins", "rejected offline server-wins"), ("newest-wins", "accepted newest-wins"),
+      ("client-wins", "accepted client-wins"),
+    ] {
+      let site = try AnchorSite(rule)
+      try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 10)
+      try site.a.pull(from: site.b)
+      try site.a.write("UPDATE note SET text = 'over b' WHERE id = 'r'", at: 20)
+      // What covers the edit of b comes from a, who has its content no more.
+      try site.anchor.pull(from: site.a)
+      try site.anchor.foldAll()
+      try site.meet()
+      #expect(try site.isEqual)
+      #expect(try site.b.verdicts() == [verdict])
+      let log = rule == "server-wins" ? ["of b lost to base: offline (server-wins)"] : []
+      #expect(try site.b.conflicts() == log)
+      #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+    }
+  }
+
+  @Test func `on a table that was just tracked elsewhere`() throws {
+    let site = try AnchorSite(
+      "server-wins",
+      schema: AnchorSite.schema + "; CREATE TABLE bill(id TEXT PRIMARY KEY NOT NULL, sum INTEGER)")
+    try site.anchor.write("INSERT INTO bill VALUES ('both', 1), ('own', 1)")
+    try site.a.write("INSERT INTO bill VALUES ('both', 2), ('new', 2)")
+    try site.a.store.track(["bill"], rule: "client-wins", at: site.a.now)
+    try site.a.foldAll()
+    try site.meet()
+    let contents = try site.replicas.map { try $0.content("bill") }
+    #expect(contents[0].count == 3 && contents[1] == contents[0] && contents[2] == contents[0])
+    // Who tracks a table says what its rows are; what was elsewhere is kept in the log.
+    #expect(try site.b.value("SELECT sum FROM bill WHERE id = 'both'") == .integer(2))
+    #expect(try site.anchor.store.conflictList(all: true).map(\.table) == ["bill"])
+    #expect(try site.replicas.allSatisfy { try $0.store.trackedTables().count == 2 })
+    #expect(try site.replicas.allSatisfy { try $0.store.unjudgedCount() == 0 })
+    try site.anchor.store.untrack(["bill"], at: site.anchor.now)
+    try site.meet()
+    #expect(try site.replicas.allSatisfy { try $0.store.trackedTables().count == 1 })
+  }
+}
