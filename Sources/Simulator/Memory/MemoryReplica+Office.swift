@@ -77,7 +77,7 @@ extension MemoryReplica {
   mutating func conclude(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
     takeOfficeIfFree()
     if file.office.office.part == .judging { judgeDue(&edits, at: now) }
-    return finish(&edits)
+    return finish(&edits, at: now)
   }
 
   /// One slice of what the office leaves to do in a transaction of its own.
@@ -100,7 +100,13 @@ extension MemoryReplica {
     }
   }
 
-  private mutating func finish(_ edits: inout MemoryEdits) -> FoldResult {
+  private mutating func finish(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+    let (office, judged) = (file.office.office, file.office.judged)
+    if edits.seq == edits.from, office.part == .judging, !hasDue,
+      judged.isBehind(file.frontier, of: origin, in: office.term)
+    {
+      rule(.tookOffice, &edits, at: now)
+    }
     file.frontier.raise(origin, to: edits.seq)
     moveJudged()
     let isNews =
@@ -232,21 +238,17 @@ extension MemoryReplica {
     }
     items.sort { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
     let slice = items.prefix(judgedRows)
-    var settled: (row: RowNumber, version: Version)?
     for item in slice {
       drop(item.version, item.row)
       guard viewpoint.isUndecided(item.version) else { continue }
-      if !judge(item.version, item.row, &edits, at: now) { settled = item }
-    }
-    if edits.seq == edits.from, let settled, let standing = file.versions[settled.row] {
-      certify(standing, over: settled.version, settled.row, &edits, at: now)
+      judge(item.version, item.row, &edits, at: now)
     }
     return slice.count == judgedRows
   }
 
   private mutating func judge(
     _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
-  ) -> Bool {
+  ) {
     let standing = file.versions[row]
     let claim = Claim(edit: edit, standing: standing, in: liveSessions)
     let term = file.office.office.term
@@ -255,7 +257,7 @@ extension MemoryReplica {
       wasRejected: file.office.rejected[edit.edit]?[term] != nil)
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
-      guard certifiesAgain else { return false }
+      guard certifiesAgain else { return }
       certify(standing, over: edit, row, &edits, at: now)
     case (.rejected(let reason), let standing?):
       let ruling = Ruling(.rejected(reason), edit: edit.edit, rule: rule.name)
@@ -268,7 +270,6 @@ extension MemoryReplica {
       }
       certify(edit, over: standing, row, &edits, at: now)
     }
-    return true
   }
 
   /// The word that this stands from now on, above another version.

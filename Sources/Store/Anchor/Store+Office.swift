@@ -157,7 +157,7 @@ extension Store {
   }
 
   /// Puts down a ruling about the office.
-  private func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
+  func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
     guard let settings = tables.table(Tables.settings),
       let key = settings.key([.text(Array("office".utf8))])
     else { return }
