@@ -61,6 +61,15 @@ extension Office {
   }
 }
 
+/// Epochs count the certificates of a term.
+package enum Epoch {
+  /// The next one of a replica that has given `own` at last: they never go back, whoever gave those
+  /// of the versions that this certificate outranks.
+  package static func next(after own: UInt64, over versions: [Version?]) -> UInt64 {
+    max(own, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
+  }
+}
+
 extension Governance.Predecessor {
   /// Whether this ruling says that it has stood down, since it was last appointed.
   package func isRelieved(by ruling: Ruling, _ version: Version) -> Bool {

@@ -51,7 +51,9 @@ enum FinallyJudged {
         history.lineage.line(of: $0.edit).contains(edit)
       }),
       !history.lineage.line(of: standing.edit).contains(edit),
-      history.lineage.logged[edit] == nil, history.lineage.edits[edit]?.hash != standing.hash
+      !history.lineage.logged.keys.contains(where: {
+        history.lineage.line(of: $0).contains(edit)
+      }), history.lineage.edits[edit]?.hash != standing.hash
     {
       history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
     }

@@ -286,7 +286,7 @@ extension MemoryReplica {
   }
 
   mutating func nextEpoch(over versions: Version?...) -> UInt64 {
-    file.office.epoch = max(file.office.epoch, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
+    file.office.epoch = Epoch.next(after: file.office.epoch, over: versions)
     return file.office.epoch
   }
 

@@ -151,8 +151,7 @@ extension Store {
 
   /// Epochs never go back, whoever gave those that this replica has seen.
   func nextEpoch(over versions: Version?...) -> UInt64 {
-    let highest = versions.compactMap { $0?.epoch }.max() ?? 0
-    officeRecord.epoch = max(officeRecord.epoch, highest) + 1
+    officeRecord.epoch = Epoch.next(after: officeRecord.epoch, over: versions)
     return officeRecord.epoch
   }
 
