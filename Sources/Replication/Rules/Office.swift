@@ -54,8 +54,8 @@ extension Office {
 
   /// Whether who takes office certifies this version, which stands.
   ///
-  /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over, certificates
-  /// of rival terms may outrank each other in ways that nobody has judged.
+  /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over,
+  /// certificates of rival terms may outrank each other in ways that nobody has judged.
   package func mustCertify(_ version: Version, isForced: Bool) -> Bool {
     version.isTentative || isForced && version.term < term
   }

@@ -1,9 +1,11 @@
 import Replication
 
-/// An anchor judges an edit once in its term, what comes together in the order of the stamps, and what its author was told stays.
+/// An anchor judges an edit once in its term, what comes together in the order of the stamps, and
+/// what its author was told stays.
 enum AnytimeJudged {
   static func check(
-    _ before: Observation, _ after: Observation, own: Origin, _ history: inout History, at node: String
+    _ before: Observation, _ after: Observation, own: Origin, _ history: inout History,
+    at node: String
   ) {
     guard let office = after.office else { return }
     for ruling in office.rulings where ruling.kind < 128 {

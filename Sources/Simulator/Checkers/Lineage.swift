@@ -27,8 +27,8 @@ struct Lineage {
   private(set) var rejected: [Word: Dot] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
-  /// What an author has deleted in knowledge of it, though the delete was replaced before anybody saw
-  /// it.
+  /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
+  /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
 
   mutating func remove(_ row: RowNumber, _ edit: Dot) { removed.append((row, edit)) }

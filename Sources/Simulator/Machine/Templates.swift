@@ -17,7 +17,8 @@ package final class Templates {
   func image(
     _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil
   ) throws -> [UInt8] {
-    let key = tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/\(number)"
+    let key =
+      tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/\(number)"
       + (rules.map { "/\($0.rule)" } ?? "")
     if let image = images[key] { return image }
     let disk = Disk(canLosePower: false)

@@ -33,7 +33,9 @@ extension MemoryReplica {
       rows.append((row, version, nil))
     }
     for (row, versions) in file.office.pending {
-      for version in versions.values where isWanted(row, version) { rows.append((row, version, nil)) }
+      for version in versions.values where isWanted(row, version) {
+        rows.append((row, version, nil))
+      }
     }
     for one in file.office.rulings.values where isWanted(one.row, one.version) {
       rows.append((one.row, one.version, one.ruling))

@@ -63,7 +63,8 @@ extension World {
       // An estimate beyond a thousand makes the receiver merge in slices.
       let isLong = world.random.chance(world.faults[.slices])
       let rows = opened.rows + (isLong ? 2_000 : 0)
-      world.feed(link, side, .exportOpened(covers: opened.covers, rows: rows, judged: opened.judged))
+      world.feed(
+        link, side, .exportOpened(covers: opened.covers, rows: rows, judged: opened.judged))
     }
   }
 

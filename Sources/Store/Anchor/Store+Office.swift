@@ -40,8 +40,8 @@ extension Store {
     }
   }
 
-  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office, but
-  /// its successor waits to hear that it will not.
+  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office,
+  /// but its successor waits to hear that it will not.
   private func standDownLate(
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
