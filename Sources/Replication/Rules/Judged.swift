@@ -20,6 +20,11 @@ package struct Judged: Sendable, Equatable {
     }
   }
 
+  /// Whether an anchor's frontier has come to cover more of others than it has said.
+  package func isBehind(_ frontier: Frontier, of own: Origin, in term: Term) -> Bool {
+    self.term == term && !self.frontier.covers(frontier.without(own))
+  }
+
   /// What somebody lacks of this who knows `known`: of an earlier anchor's work nothing counts.
   package func news(since known: Judged) -> Judged {
     Judged(

@@ -54,10 +54,19 @@ extension Office {
 
   /// Whether who takes office certifies this version, which stands.
   ///
-  /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over, certificates
-  /// of rival terms may outrank each other in ways that nobody has judged.
+  /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over,
+  /// certificates of rival terms may outrank each other in ways that nobody has judged.
   package func mustCertify(_ version: Version, isForced: Bool) -> Bool {
     version.isTentative || isForced && version.term < term
+  }
+}
+
+/// Epochs count the certificates of a term.
+package enum Epoch {
+  /// The next one of a replica that has given `own` at last: they never go back, whoever gave those
+  /// of the versions that this certificate outranks.
+  package static func next(after own: UInt64, over versions: [Version?]) -> UInt64 {
+    max(own, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
   }
 }
 

@@ -2,8 +2,8 @@ import Replication
 
 /// What is in a conflict log has met what it did not know: neither author had seen the other edit.
 ///
-/// Where the office ended, an author's edit may be logged whose ancestor was certified: nobody is left to
-/// certify the edit itself.
+/// Where the office ended, an author's edit may be logged whose ancestor was certified: nobody is
+/// left to certify the edit itself.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String

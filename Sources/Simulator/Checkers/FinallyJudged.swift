@@ -45,15 +45,17 @@ enum FinallyJudged {
     if stands, wasRejected {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
-    if verdict == "accepted", !stands, history.lineage.edits[edit]?.isDeleted == false, let row,
-      let standing = shown.versions[row],
-      history.lineage.rejected.keys.allSatisfy({ $0.edit != edit }),
-      !history.lineage.certified.keys.contains(where: {
-        history.lineage.line(of: $0.edit).contains(edit)
-      }),
-      !history.lineage.line(of: standing.edit).contains(edit),
-      history.lineage.logged[edit] == nil, history.lineage.edits[edit]?.hash != standing.hash
-    {
+    let (lineage, words) = (history.lineage, Set(history.lineage.certified.keys.map(\.edit)))
+    func isPart(of others: some Sequence<Dot>) -> Bool {
+      others.contains { lineage.line(of: $0).contains(edit) }
+    }
+    guard verdict == "accepted", !stands, let row, let standing = shown.versions[row],
+      let made = lineage.edits[edit], !made.isDeleted
+    else { return }
+    let isKnown =
+      lineage.rejected.keys.contains { $0.edit == edit } || made.hash == standing.hash
+      || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.logged.keys)
+    if !isKnown {
       history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
     }
   }

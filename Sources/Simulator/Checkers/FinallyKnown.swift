@@ -21,6 +21,14 @@ enum FinallyKnown {
     for (dot, edit) in lineage.edits where edit.isDeleted && known.covers(dot) {
       kept[edit.row, default: []].formUnion(lineage.line(of: dot))
     }
+    // Nothing is logged of an edit with the content of what stands.
+    for (dot, edit) in lineage.edits {
+      guard let hash = edit.hash else { continue }
+      let isEqual =
+        shown.versions[edit.row]?.hash == hash
+        || kept[edit.row]?.contains { lineage.edits[$0]?.hash == hash } == true
+      if isEqual { kept[edit.row, default: []].formUnion(lineage.line(of: dot)) }
+    }
     for (row, edit) in lineage.removed {
       kept[row, default: []].formUnion(lineage.line(of: edit))
     }

@@ -9,6 +9,7 @@ struct Lineage {
     var parents: [Dot]
     /// Nil if it was seen in the log alone, or is a delete.
     var hash: UInt64?
+    var stamp: Stamp?
     var isDeleted: Bool
     /// Somebody was the anchor when it was made, as far as its author knew.
     var isGoverned: Bool
@@ -26,8 +27,8 @@ struct Lineage {
   private(set) var rejected: [Word: Dot] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
-  /// What an author has deleted in knowledge of it, though the delete was replaced before anybody saw
-  /// it.
+  /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
+  /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
 
   mutating func remove(_ row: RowNumber, _ edit: Dot) { removed.append((row, edit)) }
@@ -58,18 +59,19 @@ struct Lineage {
     }
     // The anchor may have certified an edit of its own again before anybody saw it.
     guard version.edit.origin == own else { return }
-    add(version.edit, row, version.hash, isDeleted: version.isDeleted, before, own)
+    add(version.edit, row, version, isDeleted: version.isDeleted, before, own)
   }
 
   private mutating func add(
-    _ dot: Dot, _ row: RowNumber, _ hash: UInt64?, isDeleted: Bool, _ before: Observation,
+    _ dot: Dot, _ row: RowNumber, _ version: Version?, isDeleted: Bool, _ before: Observation,
     _ own: Origin
   ) {
     guard edits[dot] == nil else { return }
     let waiting = before.office?.pending[row]?.filter { $0.dot.origin == own } ?? []
     let parents = ([before.versions[row]].compactMap { $0 } + waiting).map(\.edit)
     edits[dot] = Edit(
-      row: row, parents: parents.filter { $0 != dot }, hash: hash, isDeleted: isDeleted,
+      row: row, parents: parents.filter { $0 != dot }, hash: version?.hash,
+      stamp: version?.stamp, isDeleted: isDeleted,
       isGoverned: before.office?.isHeld ?? false)
   }
 

@@ -39,9 +39,11 @@ struct OfficeView {
 extension OfficeView {
   /// Whether an edit that was just made need not stand: it waits, or is logged, or the anchor has
   /// spoken.
-  func keeps(_ row: RowNumber, of own: Origin, _ standing: Version?) -> Bool {
+  func keeps(
+    _ row: RowNumber, of own: Origin, _ standing: Version?, isDelete: Bool
+  ) -> Bool {
     if pending[row]?.contains(where: { $0.dot.origin == own }) == true { return true }
     if log.contains(where: { $0.row == row && $0.loser?.origin == own }) { return true }
-    return standing?.certificate != nil
+    return standing?.certificate != nil && isDelete
   }
 }

@@ -79,7 +79,7 @@ struct Witness {
     AnytimeContent.check(seen, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node)
     if now.office != nil {
-      AnytimeJudged.check(seen, now, &history, at: node)
+      AnytimeJudged.check(seen, now, own: own, &history, at: node)
       history.lineage.note(glanced ?? seen, now, own: own)
       glanced = nil
       AnytimeConcurrent.check(seen, now, &history, at: node)

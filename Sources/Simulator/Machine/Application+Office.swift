@@ -59,9 +59,8 @@ extension Application {
       "SELECT name, key, reason, loser, winner FROM _flotilla_conflict"
     ).compactMap { row in
       guard let table = row[0].string, wanted.contains(table) else { return nil }
-      let (loser, winner) = (
-        row[3].blob.flatMap(ConflictSide.init), row[4].blob.flatMap(ConflictSide.init)
-      )
+      let loser = row[3].blob.flatMap(ConflictSide.init)
+      let winner = row[4].blob.flatMap(ConflictSide.init)
       let key = Key(bytes: row[1].blob ?? [])
       return OfficeView.Logged(
         row: names.number(of: key, in: table), reason: row[2].string ?? "",

@@ -1,31 +1,6 @@
 import Replication
 import Store
 
-/// What a replica in memory keeps because of the anchor.
-struct MemoryOffice {
-  struct Notice {
-    var row: RowNumber
-    var version: Version
-    var ruling: Ruling
-  }
-
-  var office = Office()
-  var judged = Judged()
-  var epoch: UInt64 = 0
-  var certifiesAll = false
-  var awaited: [Governance.Predecessor] = []
-  /// The next row to certify on taking office.
-  var cursor = 0
-  var pending: [RowNumber: [Origin: Version]] = [:]
-  var rulings: [Dot: Notice] = [:]
-  /// Which edit an anchor rejected, in which terms.
-  var rejected: [Dot: [Term: Ruling]] = [:]
-  /// The seqs of this replica's own edits of each row that an anchor is to judge.
-  var written: [RowNumber: [UInt64]] = [:]
-  /// What others look at.
-  var view = OfficeView()
-}
-
 /// The anchor of replicas in memory: what decides is the product's, this only carries it out.
 extension MemoryReplica {
   var viewpoint: Viewpoint {
@@ -77,7 +52,7 @@ extension MemoryReplica {
   mutating func conclude(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
     takeOfficeIfFree()
     if file.office.office.part == .judging { judgeDue(&edits, at: now) }
-    return finish(&edits)
+    return finish(&edits, at: now)
   }
 
   /// One slice of what the office leaves to do in a transaction of its own.
@@ -100,7 +75,13 @@ extension MemoryReplica {
     }
   }
 
-  private mutating func finish(_ edits: inout MemoryEdits) -> FoldResult {
+  private mutating func finish(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+    let (office, judged) = (file.office.office, file.office.judged)
+    if edits.seq == edits.from, office.part == .judging, !hasDue,
+      judged.isBehind(file.frontier, of: origin, in: office.term)
+    {
+      rule(.tookOffice, &edits, at: now)
+    }
     file.frontier.raise(origin, to: edits.seq)
     moveJudged()
     let isNews =
@@ -146,9 +127,7 @@ extension MemoryReplica {
     }
   }
 
-  // MARK: What waits
-
-  private var hasDue: Bool {
+  var hasDue: Bool {
     file.office.pending.values.contains { $0.values.contains { file.frontier.covers($0.dot) } }
   }
 
@@ -159,7 +138,7 @@ extension MemoryReplica {
     file.office.pending[row, default: [:]][version.dot.origin] = version
   }
 
-  private mutating func drop(_ version: Version, _ row: RowNumber) {
+  mutating func drop(_ version: Version, _ row: RowNumber) {
     file.office.pending[row]?[version.dot.origin] = nil
     if file.office.pending[row]?.isEmpty == true { file.office.pending[row] = nil }
   }
@@ -212,97 +191,12 @@ extension MemoryReplica {
     if case .rejected(let reason) = ruling.kind { reason.name } else { "" }
   }
 
-  private mutating func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
+  mutating func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
     guard file.versions[row] != nil, !file.office.view.log.contains(where: { $0.loser == old.edit })
     else { return }
     file.office.view.log.append(
       OfficeView.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true))
   }
-
-  // MARK: Judging
-
-  /// True if there was a slice of it.
-  @discardableResult
-  private mutating func judgeDue(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
-    var items: [(row: RowNumber, version: Version)] = []
-    for (row, versions) in file.office.pending {
-      for version in versions.values where file.frontier.covers(version.dot) {
-        items.append((row, version))
-      }
-    }
-    items.sort { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
-    let slice = items.prefix(judgedRows)
-    var settled: (row: RowNumber, version: Version)?
-    for item in slice {
-      drop(item.version, item.row)
-      guard viewpoint.isUndecided(item.version) else { continue }
-      if !judge(item.version, item.row, &edits, at: now) { settled = item }
-    }
-    if edits.seq == edits.from, let settled, let standing = file.versions[settled.row] {
-      certify(standing, over: settled.version, settled.row, &edits, at: now)
-    }
-    return slice.count == judgedRows
-  }
-
-  private mutating func judge(
-    _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
-  ) -> Bool {
-    let standing = file.versions[row]
-    let claim = Claim(edit: edit, standing: standing, in: liveSessions)
-    let term = file.office.office.term
-    let judgement = Judgement(
-      of: claim, under: rule, term: term,
-      wasRejected: file.office.rejected[edit.edit]?[term] != nil)
-    switch (judgement, standing) {
-    case (.settled(let certifiesAgain), let standing?):
-      guard certifiesAgain else { return false }
-      certify(standing, over: edit, row, &edits, at: now)
-    case (.rejected(let reason), let standing?):
-      let ruling = Ruling(.rejected(reason), edit: edit.edit, rule: rule.name)
-      put(ruling, row, &edits, at: now)
-      if standing.hash != edit.hash { log(edit, standing, row, reason.name) }
-      certify(standing, over: edit, row, &edits, at: now)
-    default:
-      if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {
-        log(standing, edit, row, "unseen")
-      }
-      certify(edit, over: standing, row, &edits, at: now)
-    }
-    return true
-  }
-
-  /// The word that this stands from now on, above another version.
-  private mutating func certify(
-    _ version: Version, over other: Version?, _ row: RowNumber, _ edits: inout MemoryEdits,
-    at now: Instant
-  ) {
-    let certificate = version.certified(
-      Dot(origin, edits.next()), term: file.office.office.term,
-      epoch: nextEpoch(over: version, other), at: Stamp(millisecondsSince1970: now.wall))
-    keep(certificate, row)
-    file.rows[row] = certificate.isDeleted ? nil : certificate.hash
-    edits.writer.add(Self.shape, certificate, Self.content(certificate, row))
-  }
-
-  mutating func nextEpoch(over versions: Version?...) -> UInt64 {
-    file.office.epoch = max(file.office.epoch, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
-    return file.office.epoch
-  }
-
-  private mutating func certifySlice(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
-    let start = file.office.cursor
-    let end = min(Self.keys, start + judgedRows)
-    for row in start..<end {
-      guard let version = file.versions[row],
-        file.office.office.mustCertify(version, isForced: file.office.certifiesAll)
-      else { continue }
-      certify(version, over: nil, row, &edits, at: now)
-    }
-    file.office.cursor = end
-    return end < Self.keys
-  }
-
-  // MARK: Rulings
 
   private mutating func rule(
     _ kind: Ruling.Kind, _ edits: inout MemoryEdits, at now: Instant
@@ -310,7 +204,7 @@ extension MemoryReplica {
     put(Ruling(kind, edit: Dot(origin, edits.seq + 1), rule: id.description), 0, &edits, at: now)
   }
 
-  private mutating func put(
+  mutating func put(
     _ ruling: Ruling, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
   ) {
     let dot = Dot(origin, edits.next())
@@ -349,24 +243,5 @@ extension MemoryReplica {
       }
     view.pending = file.office.pending.mapValues { Array($0.values) }
     return view
-  }
-}
-
-/// The versions that one transaction makes, and their encoding for a push.
-struct MemoryEdits {
-  let from: UInt64
-  private(set) var seq: UInt64
-  let judgedBefore: Judged
-  var writer = RowBatchWriter()
-
-  init(from: UInt64, judged: Judged) {
-    self.from = from
-    self.seq = from
-    self.judgedBefore = judged
-  }
-
-  mutating func next() -> UInt64 {
-    seq += 1
-    return seq
   }
 }

@@ -172,7 +172,7 @@ struct MemoryReplica: SimulatedReplica {
     } else if case .full = merge.kind, merge.movesFrontier {
       file.progress[merge.sender] = nil
     }
-    if merge.movesFrontier, let judged = merge.judged { join(judged) }
+    if let judged = merge.verdicts { join(judged) }
     let fold = conclude(&edits, at: now)
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)

@@ -1,7 +1,7 @@
 import Replication
 
-/// An appointment as the simulated nodes pass it on: in place of the signed statement of the product,
-/// for what a signature is worth is not asked here.
+/// An appointment as the simulated nodes pass it on: as the signed statement of the product, but
+/// with nothing signed, for what a signature is worth is not asked here.
 enum Notice {
   static func statement(_ appointment: Appointment) -> SignedStatement {
     // The incarnation is part of the name of a real statement.

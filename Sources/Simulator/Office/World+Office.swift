@@ -107,10 +107,16 @@ extension World {
     guard let governance = Appointments.governance(of: nodes[node].appointments, for: id) else {
       return
     }
+    let isNew = nodes[node].isGoverned
     nodes[node].isGoverned = false
     attempt(node, nil, 0) { world in
       let fold = try world.use(node) { try $0.govern(governance, at: $1) }
       world.nodes[node].isGoverned = true
+      if isNew, governance.isFirst, governance.isOwn,
+        try world.nodes[node].replica.observe().office?.part != 3
+      {
+        world.history.blame("\(Words.node(node)), the first anchor, does not judge at once")
+      }
       world.folded(node, fold)
     }
     guard !nodes[node].isGoverned, nodes[node].isUp else { return }

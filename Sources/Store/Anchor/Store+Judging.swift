@@ -29,7 +29,6 @@ extension Store {
     guard !items.isEmpty else { return }
     var application = Application()
     var rules: [Int64: any MergeRule.Type] = [:]
-    var settled: PendingTable.Item?
     for item in items {
       guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
         try pending.remove(item)
@@ -37,18 +36,15 @@ extension Store {
       }
       let rule = try rules[item.table] ?? actingRule(of: table)
       rules[item.table] = rule
-      if try !judge(item, table, under: rule, &edits, &application, at: now) { settled = item }
+      try judge(item, table, under: rule, &edits, &application, at: now)
     }
-    // Others hear of what was judged with the versions of the anchor: there must be one.
-    if edits.count == 0, let settled { try assure(settled, &edits, at: now) }
     try settle(&application)
   }
 
-  /// False if nothing was said about it, as what stands has settled it.
   private func judge(
     _ item: PendingTable.Item, _ table: ReplicaTable, under rule: any MergeRule.Type,
     _ edits: inout Edits, _ application: inout Application, at now: Instant
-  ) throws -> Bool {
+  ) throws {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
@@ -61,22 +57,12 @@ extension Store {
       wasRejected: earlier?.version.term == office.term)
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
-      guard certifiesAgain else { return false }
+      guard certifiesAgain else { return }
       try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
     case (.rejected(let reason), let standing?):
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
     default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
     }
-    return true
-  }
-
-  private func assure(
-    _ item: PendingTable.Item, _ edits: inout Edits, at now: Instant
-  ) throws {
-    guard let table = tables.byID[item.table],
-      let standing = try versions.version(table: item.table, key: item.key)
-    else { return }
-    try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
   }
 
   private func accept(
@@ -131,8 +117,15 @@ extension Store {
   }
 
   /// At the anchor everything that came whole is judged: its frontier is the judged one.
+  ///
+  /// Others hear of that with a version of the anchor: where it has judged nothing and the frontier
+  /// moves all the same, it says once more that it is in office.
   func moveJudged(_ edits: inout Edits, at now: Instant) throws {
     guard office.part == .judging, try !pending.hasDue() else { return }
+    if edits.count == 0, judged.isBehind(origins.frontier, of: own, in: office.term) {
+      try rule(.tookOffice, &edits, at: now)
+      try finish(&edits)
+    }
     try join(Judged(term: office.term, frontier: origins.frontier), at: now)
   }
 

@@ -40,8 +40,8 @@ extension Store {
     }
   }
 
-  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office, but
-  /// its successor waits to hear that it will not.
+  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office,
+  /// but its successor waits to hear that it will not.
   private func standDownLate(
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
@@ -151,13 +151,12 @@ extension Store {
 
   /// Epochs never go back, whoever gave those that this replica has seen.
   func nextEpoch(over versions: Version?...) -> UInt64 {
-    let highest = versions.compactMap { $0?.epoch }.max() ?? 0
-    officeRecord.epoch = max(officeRecord.epoch, highest) + 1
+    officeRecord.epoch = Epoch.next(after: officeRecord.epoch, over: versions)
     return officeRecord.epoch
   }
 
   /// Puts down a ruling about the office.
-  private func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
+  func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
     guard let settings = tables.table(Tables.settings),
       let key = settings.key([.text(Array("office".utf8))])
     else { return }

@@ -45,8 +45,8 @@ extension Store {
     try pending.remove(PendingTable.Item(table: table.id, key: key, version: earlier))
   }
 
-  /// What waited to be judged here stands now where it outranks what does: a former anchor shows what
-  /// everybody shows, and its frontier covers these versions, or soon will.
+  /// What waited to be judged here stands now where it outranks what does: a former anchor shows
+  /// what everybody shows, and its frontier covers these versions, or soon will.
   func unveilPending(at now: Instant) throws {
     var application = Application()
     for item in try pending.all().sorted(by: { $0.version.rank < $1.version.rank }) {

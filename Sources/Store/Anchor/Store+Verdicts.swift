@@ -36,7 +36,8 @@ extension Store {
       [.integer(Int64(seq)), .string(table.name), .blob(key.bytes)])
   }
 
-  /// While nobody is the anchor no verdict is awaited, but one that is awaited still may be given up.
+  /// While nobody is the anchor no verdict is awaited, but one that is awaited still may be given
+  /// up.
   private func supersedeVerdict(
     _ seq: UInt64, _ table: ReplicaTable, _ key: Key
   ) throws(SQLiteError) {
