@@ -40,7 +40,8 @@ extension Store {
             } ?? 0))
       }
       return Figures(
-        tables: tables, conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
+        tables: tables,
+        conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
         unjudged: office.isHeld

@@ -42,7 +42,8 @@ struct VersionTable {
         .map { Dot($0, UInt64(statement.integer(first + 5))) } ?? dot
     var version = Version(
       dot: dot, created: created,
-      createdAt: statement.isNull(first + 6) ? stamp : Stamp(rawValue: statement.integer(first + 6)),
+      createdAt: statement.isNull(first + 6)
+        ? stamp : Stamp(rawValue: statement.integer(first + 6)),
       stamp: stamp, hash: UInt64(bitPattern: statement.integer(first + 3)),
       isDeleted: statement.isNull(first + 3))
     let at = statement.isNull(first + 7) ? nil : Stamp(rawValue: statement.integer(first + 7))
