@@ -17,10 +17,10 @@ package struct Pace: Sendable {
   package var snapshotTime: Int64 = 30_000
   /// Or once the WAL has grown by this many bytes.
   package var walBytes = 256 << 20
-  /// Edits that an anchor judges in the commit that brings them: those of a small exchange.
-  package var judgedAtOnce = Limits.wholeRows
-  /// Of more, so many are judged in one slice.
-  package var judgedRows = 500
+  /// Edits that an anchor judges in the commit that brings them, if they are no more.
+  package var judgedAtOnce = 250
+  /// Else so many are judged in one commit: a small exchange stays whole.
+  package var judgedRows = Limits.wholeRows
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 

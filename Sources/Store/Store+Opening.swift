@@ -65,6 +65,15 @@ extension Store {
     }
   }
 
+  /// Whether an older version has made the tables, and nobody has opened the file for writing since.
+  package var isOutdated: Bool {
+    get throws(StoreError) {
+      try reporting { () throws(SQLiteError) in
+        try meta.integer(.format).map { $0 < Layout.format } ?? false
+      }
+    }
+  }
+
   package static func isInitialised(_ connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row(
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_meta'") != nil

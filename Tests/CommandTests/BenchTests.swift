@@ -17,8 +17,10 @@ import Testing
     #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
   }
 
-  @Test(arguments: [("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4)])
-  func `measures what the security costs`(name: String, count: Int) throws {
+  @Test(arguments: [
+    ("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4), ("verdicts", 11),
+  ])
+  func `measures what the security costs, and the verdicts`(name: String, count: Int) throws {
     let figures = try measured(name)
     #expect(figures.count == count)
     #expect(figures.allSatisfy { $0.measurement == name && $0.p50 > 0 })

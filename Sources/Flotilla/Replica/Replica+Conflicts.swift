@@ -62,6 +62,12 @@ extension Replica {
   public func restoreConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
     let found = try await conflict(id)
     guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
+    // A delete that was not allowed is kept without its row, too.
+    guard found.loser != nil || found.reason == Reason.notAllowed.name else {
+      throw FlotillaError(
+        .table, "what lost in conflict \(id) is not here, so it cannot be restored",
+        remedy: "It is with the node that made it.")
+    }
     let (path, file) = (path, sidecar.database)
     let columns = try await withFile { store throws(StoreError) in
       store.keyColumns(of: found.table)
@@ -107,11 +113,27 @@ extension Replica {
   private func withFile<Result: Sendable>(
     _ body: @escaping @Sendable (Store) throws(StoreError) -> Result
   ) async throws(FlotillaError) -> Result {
+    if let result = try await read(body) { return result }
+    // Whoever opens it to write brings it up to date.
+    _ = try await status(all: false)
+    guard let result = try await read(body) else {
+      throw FlotillaError(
+        .node, "the node of \(path) is one of an older version",
+        remedy: "Stop and start it: flotilla stop \(shellWord(path))")
+    }
+    return result
+  }
+
+  /// Nil if the file is of an older format.
+  private func read<Result: Sendable>(
+    _ body: @escaping @Sendable (Store) throws(StoreError) -> Result
+  ) async throws(FlotillaError) -> Result? {
     let (path, sidecar) = (path, sidecar)
     return try await offPool { () throws(FlotillaError) in
       let file = try OpeningCheck(path: path, sidecar: sidecar).check()
       return try reporting(path) { () throws(StoreError) in
-        try body(try Store(path: file, inspects: false))
+        let store = try Store(path: file, inspects: false)
+        return try store.isOutdated ? nil : body(store)
       }
     }
   }

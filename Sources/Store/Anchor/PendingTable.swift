@@ -101,11 +101,21 @@ final class PendingTable {
   /// that decides about them.
   func due(in table: Int64? = nil, limit: Int) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
-    return try items(
+    let whole = try due(in: table, "p.row IS NOT NULL", limit: limit)
+    return whole.count == limit
+      ? whole : whole + (try due(in: table, "p.row IS NULL", limit: limit - whole.count))
+  }
+
+  private func due(
+    in table: Int64?, _ condition: String, limit: Int
+  ) throws(SQLiteError) -> [Item] {
+    // "The CROSS JOIN operator ... prevents the query planner from reordering tables"
+    // (sqlite.org/optoverview.html): the index on stamp spares to sort all that waits.
+    try items(
       """
-      FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
-      WHERE p.seq <= o.seq AND p.tbl = coalesce(?, p.tbl)
-      ORDER BY p.row IS NULL, p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?
+      FROM _flotilla_pending AS p CROSS JOIN _flotilla_origin AS o ON o.id = p.origin
+      WHERE p.seq <= o.seq AND \(condition) AND \(table == nil ? "?1 IS NULL" : "p.tbl = ?1")
+      ORDER BY p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?2
       """, [table.map { .integer($0) } ?? .null, .integer(Int64(limit))])
   }
 
@@ -117,6 +127,19 @@ final class PendingTable {
       SELECT 1 FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
       WHERE p.seq <= o.seq LIMIT 1
       """) != nil
+  }
+
+  /// Those whose dots a frontier covers.
+  func covered(by frontier: Frontier, limit: Int) throws(SQLiteError) -> [Item] {
+    var found: [Item] = []
+    for (origin, seq) in frontier.sorted {
+      guard count > 0, found.count < limit else { break }
+      guard let number = versions.origins.knownNumber(of: origin) else { continue }
+      found += try items(
+        "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ? LIMIT ?",
+        [.integer(number), .integer(Int64(seq)), .integer(Int64(limit - found.count))])
+    }
+    return found
   }
 
   private func items(

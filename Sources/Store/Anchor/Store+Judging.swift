@@ -135,15 +135,24 @@ extension Store {
     judged.join(news)
     guard judged != before else { return }
     try saveJudged()
-    try releasePending(at: now)
-    try settleVerdicts(at: now)
+    try followJudged(limit: pace.judgedAtOnce, at: now)
   }
 
-  /// What is judged waits no more; an edit of this node that is not in what stands was lost.
-  private func releasePending(at now: Instant) throws {
-    for item in try pending.all() where !viewpoint.isUndecided(item.version) {
-      try release(item, at: now)
-    }
+  /// What is judged waits no more, and the edits of this node get their verdicts: a slice of it.
+  func followJudged(limit: Int, at now: Instant) throws {
+    for item in try decided(limit: limit) { try release(item, at: now) }
+    try settleVerdicts(limit: limit, at: now)
+  }
+
+  /// Whether that leaves something to do in a transaction of its own.
+  func hasUnfollowed() throws(SQLiteError) -> Bool {
+    guard try decided(limit: 1).isEmpty else { return true }
+    return try hasOpenVerdicts()
+  }
+
+  private func decided(limit: Int) throws(SQLiteError) -> [PendingTable.Item] {
+    guard office.isHeld, judged.term >= office.term else { return [] }
+    return try pending.covered(by: judged.frontier, limit: limit)
   }
 
   /// Without an anchor nobody judges any more: what waits has lost to what stands.

@@ -65,9 +65,12 @@ extension Store {
   }
 
   /// Ends a transaction in which something was folded, merged or ruled.
+  ///
+  /// A few edits are judged in the commit that brings them; more are in the next one, so that the
+  /// lock is free in between.
   func conclude(_ edits: inout Edits, at now: Instant) throws {
     try takeOfficeIfFree()
-    if office.part == .judging {
+    if office.part == .judging, pending.count <= pace.judgedAtOnce {
       try judgeDue(&edits, limit: pace.judgedAtOnce, at: now)
     }
     try finish(&edits)
@@ -88,14 +91,15 @@ extension Store {
   /// Whether the office leaves something to do in a transaction of its own.
   func hasOfficeWork() throws(SQLiteError) -> Bool {
     switch office.part {
-    case .none, .waiting: false
+    case .none, .waiting: try hasUnfollowed()
     case .taking: true
-    case .judging: try pending.hasDue()
+    case .judging: try pending.hasDue() ? true : hasOpenVerdicts()
     }
   }
 
   /// One slice of that work.
   func workInOffice(_ edits: inout Edits, at now: Instant) throws {
+    try followJudged(limit: pace.judgedRows, at: now)
     switch office.part {
     case .none, .waiting: break
     case .judging: try judgeDue(&edits, limit: pace.judgedRows, at: now)

@@ -53,20 +53,30 @@ extension Store {
       ])
   }
 
-  /// Settles what the judged frontier has come to cover.
-  func settleVerdicts(at now: Instant) throws(SQLiteError) {
-    let seq = judged.frontier[own]
+  func hasOpenVerdicts() throws(SQLiteError) -> Bool {
+    try connection.row(
+      "SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq <= ? LIMIT 1",
+      [.integer(Int64(judged.frontier[own]))]) != nil
+  }
+
+  /// Settles a slice of what the judged frontier covers, the earliest first.
+  func settleVerdicts(limit: Int, at now: Instant) throws(SQLiteError) {
     let open = try connection.rows(
-      "SELECT seq, name, key FROM _flotilla_verdict WHERE verdict IS NULL AND seq <= ?",
-      [.integer(Int64(seq))])
-    guard !open.isEmpty else { return }
+      """
+      SELECT seq, name, key FROM _flotilla_verdict WHERE verdict IS NULL AND seq <= ?
+      ORDER BY seq LIMIT ?
+      """, [.integer(Int64(judged.frontier[own])), .integer(Int64(limit))])
+    guard let first = open.first?[0].integer else { return }
+    let latest = try latestEdits(since: first)
     for row in open {
-      guard let seq = row[0].integer, let name = row[1].string else { continue }
+      guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
+        continue
+      }
       let ruling = try rulings.about(Dot(own, UInt64(seq)))
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {
         (outcome, reason) = (.rejected, why.name)
-      } else if try isWrittenAgain(name, row[2], after: seq) {
+      } else if latest[Edited(name: name, key: key), default: seq] > seq {
         outcome = .superseded
       }
       var rule = ruling?.ruling.rule
@@ -78,17 +88,31 @@ extension Store {
           rule.map { .string($0) } ?? .null, .integer(now.wall), .integer(seq),
         ])
     }
+    guard open.count < limit else { return }
     try connection.run(
       "DELETE FROM _flotilla_verdict WHERE verdict IS NOT NULL AND seq <= ?",
-      [.integer(Int64(seq) - Int64(Self.kept))])
+      [.integer(Int64(judged.frontier[own]) - Int64(Self.kept))])
   }
 
-  private func isWrittenAgain(
-    _ name: String, _ key: SQLite.Value, after seq: Int64
-  ) throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM _flotilla_verdict WHERE name = ? AND key = ? AND seq > ? LIMIT 1",
-      [.string(name), key, .integer(seq)]) != nil
+  /// A row that was edited here.
+  private struct Edited: Hashable {
+    var name: String
+    var key: [UInt8]
+  }
+
+  /// The last own edit of each row that was edited more than once since.
+  private func latestEdits(since first: Int64) throws(SQLiteError) -> [Edited: Int64] {
+    let rows = try connection.rows(
+      """
+      SELECT name, key, max(seq) FROM _flotilla_verdict WHERE seq >= ?
+      GROUP BY name, key HAVING count(*) > 1
+      """, [.integer(first)])
+    var latest: [Edited: Int64] = [:]
+    for row in rows {
+      guard let name = row[0].string, let key = row[1].blob else { continue }
+      latest[Edited(name: name, key: key)] = row[2].integer
+    }
+    return latest
   }
 
   /// What became of the own edits (after, through].

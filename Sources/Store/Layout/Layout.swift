@@ -98,6 +98,8 @@ enum Layout {
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
       at INTEGER, extra BLOB, row BLOB, PRIMARY KEY(tbl, key, origin)
     ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS _flotilla_pending_stamp ON _flotilla_pending(stamp);
+    CREATE INDEX IF NOT EXISTS _flotilla_pending_dot ON _flotilla_pending(origin, seq);
     CREATE TABLE IF NOT EXISTS _flotilla_ruling(
       eorigin INTEGER NOT NULL, eseq INTEGER NOT NULL, origin INTEGER NOT NULL,
       seq INTEGER NOT NULL, stamp INTEGER NOT NULL, extra BLOB, kind INTEGER NOT NULL,
@@ -109,6 +111,8 @@ enum Layout {
       seq INTEGER PRIMARY KEY, name TEXT NOT NULL, key BLOB NOT NULL, verdict TEXT,
       reason TEXT, rule TEXT, at INTEGER
     );
+    CREATE INDEX IF NOT EXISTS _flotilla_verdict_open ON _flotilla_verdict(seq)
+      WHERE verdict IS NULL;
     """
 
   /// Removes every table of Flotilla from the file.
