@@ -4,7 +4,7 @@ import Replication
 /// verdict, everybody knows that, and what stands agrees with it.
 enum FinallyJudged {
   static func check(
-    _ all: [(name: String, shown: Observation)], isHeld: Bool, anchor: String?,
+    _ all: [(name: String, shown: Observation)], isHeld: Bool, anchor: String?, isFirst: Bool,
     origins: [String: Origin], _ history: inout History
   ) {
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
@@ -15,6 +15,10 @@ enum FinallyJudged {
         history.blame("of row \(row), \(versions.map(\.dot)) wait at \(name) for ever")
       }
       guard isHeld else { continue }
+      // The first anchor leaves what stands as it is; every later one has certified all of it.
+      for (row, version) in shown.versions where !isFirst && version.isTentative {
+        history.blame("row \(row) at \(name), \(version.dot), was never certified")
+      }
       if name == anchor, office.part != 3 { history.blame("\(name) has not taken office") }
       if office.judged.term != office.term {
         history.blame("\(name) does not know what the anchor has judged")

@@ -51,7 +51,7 @@ struct MemoryReplica: SimulatedReplica {
   /// Those in which this anchor is in touch with authors.
   var liveSessions: [UInt64: Origin] = [:]
 
-  init(number: Int, faults: Faults, plan: OfficePlan?, _ random: inout Seeded) {
+  init(number: Int, faults: Faults, plan: OfficePlan? = nil, _ random: inout Seeded) {
     hasOffice = plan != nil
     rule = plan.map { MergeRules.all[$0.rule] } ?? MergeRules.standard
     judgedRows = plan?.judgedRows ?? 1

@@ -13,7 +13,8 @@ extension World {
       origins[nodes[number].replica.name] = Templates.origin(of: number)
     }
     FinallyJudged.check(
-      shown, isHeld: last?.node != nil, anchor: anchor, origins: origins, &history)
+      shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,
+      origins: origins, &history)
     FinallyKnown.check(shown, &history)
   }
 
