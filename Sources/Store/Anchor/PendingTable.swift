@@ -36,7 +36,7 @@ final class PendingTable {
     try connection.run(
       """
       INSERT OR REPLACE INTO _flotilla_pending(tbl, key, \(VersionTable.columns), row)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [.integer(table), .blob(key.bytes)] + (try versions.values(version))
         + [entry.map { .blob(Shelf.encode($0)) } ?? .null])

@@ -4,12 +4,15 @@ import SQLite
 /// The newest version of each row, by table and key.
 struct VersionTable {
   /// The columns that a version is made of, in every table that holds versions.
+  ///
+  /// `author` is the origin of the edit that a version certifies, if that is another than its own.
+  /// It is in `extra` as well, but the view of a table's rows can read this one (`RowsView`).
   static let columns = columns(of: nil)
-  static let columnCount = 9
+  static let columnCount = 10
 
   /// The same of a table that a statement calls by another name.
   static func columns(of alias: String?) -> String {
-    ["origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra"]
+    ["origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra", "author"]
       .map { (alias.map { $0 + "." } ?? "") + $0 }.joined(separator: ", ")
   }
 
@@ -66,6 +69,8 @@ struct VersionTable {
       version.createdAt == version.stamp ? .null : .integer(version.createdAt.rawValue),
       version.certificate.map { .integer($0.at.rawValue) } ?? .null,
       extra.map { .blob($0) } ?? .null,
+      version.edit.origin == version.dot.origin
+        ? .null : .integer(try origins.number(of: version.edit.origin)),
     ]
   }
 
@@ -76,7 +81,7 @@ struct VersionTable {
 
   private static let insert = """
     INSERT OR REPLACE INTO _flotilla_version(tbl, key, \(columns))
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {
