@@ -194,7 +194,8 @@ extension Member {
     var room = Limits.frame - 16
     return members.prefix(Limits.members).prefix { member in
       let lives = 8 * min(member.lives.count, Limits.lives)
-      room -= member.addresses.prefix(Limits.addresses).reduce(22 + member.name.utf8.count + lives) {
+      room -= member.addresses.prefix(Limits.addresses).reduce(22 + member.name.utf8.count + lives)
+      {
         $0 + $1.utf8.count + 2
       }
       return room >= 0

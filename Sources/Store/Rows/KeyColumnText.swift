@@ -3,7 +3,7 @@ import SQLite
 /// The SQL that makes one key column out of what is left of a canonical key, the blob `r`.
 ///
 /// Beside `r` it uses `bytes`, in which each byte stands in the place of its number. The encoding is
-/// that of `Key`; a value that cannot be in such a column has no branch and would be NULL.
+/// that of `Key`; a value that cannot be in such a column has no branch and is NULL, as no key value is.
 struct KeyColumnText {
   let schema: TableSchema
   /// Which column of the key.
@@ -125,18 +125,18 @@ struct KeyColumnText {
   /// Where the content of a TEXT or BLOB ends: at the first 00 that is not followed by FF.
   private static let end =
     "CASE WHEN substr(r, instr(r, x'00') + 1, 1) <> x'FF' THEN instr(r, x'00') "
-    + "ELSE (WITH RECURSIVE z(i) AS (SELECT instr(r, x'00') UNION ALL "
-    + "SELECT i + 1 + instr(substr(r, i + 2), x'00') FROM z WHERE substr(r, i + 1, 1) = x'FF') "
-    + "SELECT max(i) FROM z) END"
+    + "ELSE (WITH RECURSIVE _flotilla_z(i) AS (SELECT instr(r, x'00') UNION ALL "
+    + "SELECT i + 1 + instr(substr(r, i + 2), x'00') FROM _flotilla_z WHERE substr(r, i + 1, 1) = x'FF') "
+    + "SELECT max(i) FROM _flotilla_z) END"
 
   /// The content with each 00 FF made 00 again; most have none, and are not walked through.
   private func content(as type: String) -> String {
     let length = isLast ? "length(r) - 2" : "(\(Self.end)) - 2"
     let escaped = "substr(r, 2, \(length))"
     return "CASE WHEN instr(\(escaped), x'00') = 0 THEN CAST(\(escaped) AS \(type)) "
-      + "ELSE (WITH RECURSIVE u(s, b) AS (SELECT x'', \(escaped) UNION ALL "
+      + "ELSE (WITH RECURSIVE _flotilla_u(s, b) AS (SELECT x'', \(escaped) UNION ALL "
       + "SELECT s || substr(b, 1, instr(b, x'00')), substr(b, instr(b, x'00') + 2) "
-      + "FROM u WHERE instr(b, x'00') > 0) "
-      + "SELECT CAST(s || b AS \(type)) FROM u WHERE instr(b, x'00') = 0) END"
+      + "FROM _flotilla_u WHERE instr(b, x'00') > 0) "
+      + "SELECT CAST(s || b AS \(type)) FROM _flotilla_u WHERE instr(b, x'00') = 0) END"
   }
 }

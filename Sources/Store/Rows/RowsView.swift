@@ -33,6 +33,12 @@ enum RowsView {
     try stored(of: schema.name, on: connection) == expected(schema, id: id, on: connection)
   }
 
+  static func isPresent(
+    of table: String, on connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    try stored(of: table, on: connection) != nil
+  }
+
   /// Drops the view of a table of this name, if there is one.
   static func remove(of table: String, on connection: Connection) throws(SQLiteError) {
     try connection.execute("DROP VIEW IF EXISTS main.\(quoted(name(of: table)))")

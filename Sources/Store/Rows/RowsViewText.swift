@@ -19,24 +19,28 @@ struct RowsViewText {
   private static let carried = ["origin", "seq", "stamp", "created", "at", "author"]
 
   var sql: String {
-    let parts = [Self.bytes] + schema.key.indices.map { "s\($0) AS (\(stage($0)))" }
+    let parts = [Self.bytes] + schema.key.indices.map { "\(Self.part($0)) AS (\(stage($0)))" }
     return """
       CREATE VIEW \(quoted(RowsView.name(of: schema.name))) AS
       WITH \(parts.joined(separator: ",\n"))
       SELECT \((keyColumns + facts).joined(separator: ",\n  "))
-      FROM s\(schema.key.count - 1) AS v
+      FROM \(Self.part(schema.key.count - 1)) AS v
       LEFT JOIN _flotilla_origin AS o ON o.id = coalesce(v.author, v.origin)
       LEFT JOIN _flotilla_author AS a ON a.origin = o.origin
-      LIMIT -1
+      WHERE \(isWhole) LIMIT -1
       """
   }
 
   /// The bytes from 1 to 255 in order: where one stands in them is what it is, and 0 is nowhere.
   private static var bytes: String {
     let digits = (1...255).map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
-    return "b(bytes) AS (SELECT x'\(digits.joined())' FROM _flotilla_meta"
+    return "_flotilla_b(bytes) AS (SELECT x'\(digits.joined())' FROM _flotilla_meta"
       + " WHERE name BETWEEN 'origin' AND 'origin')"
   }
+
+  /// The parts are named as no table of an application is: ALTER TABLE would take such a table for
+  /// the part when it reads the view again ("no such column …", seen with 3.40.1).
+  private static func part(_ index: Int) -> String { "_flotilla_s\(index)" }
 
   /// Decodes one key column from the rest `r` of the key, and cuts it off.
   private func stage(_ index: Int) -> String {
@@ -47,10 +51,10 @@ struct RowsViewText {
     let source =
       index == 0
       ? """
-      b CROSS JOIN (SELECT origin, seq, stamp, coalesce(cstamp, stamp) AS created, at, author,
+      _flotilla_b CROSS JOIN (SELECT origin, seq, stamp, coalesce(cstamp, stamp) AS created, at, author,
         key AS r FROM _flotilla_version
         WHERE tbl BETWEEN \(id) AND \(id) AND hash IS NOT NULL)
-      """ : "s\(index - 1)"
+      """ : Self.part(index - 1)
     let select = "SELECT \(terms.joined(separator: ", ")) FROM \(source) LIMIT -1"
     guard text.needsTypedColumn else { return select }
     // Some columns hold texts and numbers, and no CAST leaves both as they are. SQLite takes the
@@ -74,6 +78,12 @@ struct RowsViewText {
       time("stamp", as: "edited_at"), "a.name AS \(own("edited_by"))",
       "\(synced) AS \(own("synced"))",
     ]
+  }
+
+  /// False for a key that has a value which the table's column cannot have, or can but hardly ever
+  /// has (`KeyColumnText`): it is of a time when the key was declared otherwise.
+  private var isWhole: String {
+    schema.key.indices.map { "c\($0) IS NOT NULL" }.joined(separator: " AND ")
   }
 
   /// The name of a column of ours; a key column of the same name goes before it.

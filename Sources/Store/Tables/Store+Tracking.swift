@@ -234,6 +234,7 @@ extension Store {
         guard let schema = table.schema else {
           if try lost.isLosing(table) { return true }
           if try lost.isAway(table) { return true }
+          if try RowsView.isPresent(of: table.name, on: connection) { return true }
           continue
         }
         if try lost.isAway(table) { return true }

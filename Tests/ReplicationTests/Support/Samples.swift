@@ -51,7 +51,8 @@ enum Samples {
       .members([]),
       .members([
         Member(node: node, name: "desk", addresses: [], lives: [0, .max]),
-        Member(node: site, name: longName, addresses: Array(repeating: "[fe80::1%2]:7", count: 16),
+        Member(
+          node: site, name: longName, addresses: Array(repeating: "[fe80::1%2]:7", count: 16),
           lives: Array(1...8)),
       ]),
       .buckets(Buckets(frontierHash: .max, digest: digest)),
