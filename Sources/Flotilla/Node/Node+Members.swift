@@ -120,6 +120,7 @@ extension Node {
     await shutOutDisowned(roll)
     await followRights()
     await followOffice()
+    await nameAuthors()
     if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {

@@ -98,19 +98,27 @@ extension Node {
     }
   }
 
-  /// Tells a peer where the other members were found.
+  /// Tells a peer where the other members were found, and who has written what.
   func tellMembers(_ session: PeerSession) async {
-    let members = peers.values.compactMap { peer -> Member? in
-      guard let address = peer.address, peer.session?.id != session.id else { return nil }
-      return Member(node: peer.node, name: peer.name, addresses: [address])
-    }
+    let known = Set(peers.keys).union(authors.keys)
+    let members = known.compactMap { peers[$0]?.session?.id == session.id ? nil : member($0) }
+      // Of too many those that can be found go first.
+      .sorted { $0.addresses.count > $1.addresses.count }
     guard !members.isEmpty else { return }
     await session.feed(.introduce(Array(members.prefix(Limits.members))))
   }
 
+  /// What there is to tell about a node.
+  private func member(_ node: Identity) -> Member? {
+    let member = Member(
+      node: node, name: peers[node]?.name ?? roster.roll.entries[node]?.name ?? "",
+      addresses: peers[node]?.address.map { [$0] } ?? [], lives: authors[node] ?? [])
+    return member.addresses.isEmpty && member.lives.isEmpty ? nil : member
+  }
+
   /// A peer tells where members were found; who is one, it cannot tell.
   func hear(_ members: [Member], from session: PeerSession) async {
-    var news: Set<Identity> = []
+    var news = await note(members.filter { $0.node != identity.node }, byHearsay: true)
     for member in members where member.node != identity.node {
       guard roster.roll.member(member.node) != nil else { continue }
       let addresses = member.addresses.prefix(Self.mostAddresses)
@@ -132,10 +140,7 @@ extension Node {
   /// Tells the connected peers where members are found of whom this node could not tell before:
   /// those who have only this node in common need each other when it is gone.
   func tell(of news: Set<Identity>, besides: Mesh.ConnectionID) async {
-    let members = news.compactMap { node -> Member? in
-      guard let peer = peers[node], let address = peer.address else { return nil }
-      return Member(node: node, name: peer.name, addresses: [address])
-    }
+    let members = news.compactMap { member($0) }
     guard !members.isEmpty else { return }
     // An address is believed of members alone, so who it is goes first.
     let credentials = members.flatMap { roster.membership.credential(of: $0.node) }

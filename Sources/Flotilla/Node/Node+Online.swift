@@ -24,16 +24,6 @@ extension Node {
     await goOnline(online)
   }
 
-  /// Remembers whose edits come under an origin.
-  func note(_ node: Identity, writesAs origin: Origin) async {
-    do {
-      try await store.run { (store) throws(StoreError) in try store.note(author: node, of: origin) }
-    } catch {
-      // A name beside a conflict, which the next connection brings again.
-      log("could not remember who \(node) is: \(error.message)")
-    }
-  }
-
   private func goOnline(_ session: UInt64) async {
     // In touch once, in touch until the session ends: what comes from the anchor meanwhile is seen
     // or not, and the rules ask for that by themselves.

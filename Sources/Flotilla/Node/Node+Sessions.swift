@@ -73,11 +73,12 @@ extension Node {
       peers[hello.node]?.address = address
       await perform(mesh.receive(.heard(node: hello.node, address: address), at: .now))
     }
-    if let origin = peers[hello.node]?.origin { await note(hello.node, writesAs: origin) }
+    let isNewLife = authors[hello.node]?.contains(hello.life) != true
+    await note([Member(node: hello.node, name: hello.name, addresses: [], lives: [hello.life])])
     await compareMembers(session, hello)
     if rights(of: hello.node).isWhole { await askForRows(session) }
     await tellMembers(session)
-    if peers[hello.node]?.address != before?.address {
+    if isNewLife || peers[hello.node]?.address != before?.address {
       await tell(of: [hello.node], besides: session.id)
     }
     waitingToPull.append(session)
@@ -126,6 +127,7 @@ extension Node {
       $0.hasSpoken = true
     }
     noteEqual(session)
+    noteDelivery()
     guard position.frontier.covers(frontier) else { return }
     if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
       waitingToPull.remove(at: turn)

@@ -35,6 +35,12 @@ actor Node {
   var mesh: Mesh { didSet { changed() } }
   var peers: [Identity: PeerRecord] = [:] { didSet { changed() } }
   var sessions: [Mesh.ConnectionID: PeerSession] = [:]
+  /// Under which lives each node has written, as it has shown or others have told; the names under
+  /// which they are kept; and how much of what was written here is kept as delivered.
+  var authors: [Identity: [UInt64]] = [:]
+  var authorNames: [Identity: String] = [:]
+  var savedDelivery: UInt64 = 0
+  var deliveryTimer: Task<Void, Never>?
   /// Peers whose turn to be asked has not come yet, and the one that is being asked.
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
@@ -148,6 +154,7 @@ actor Node {
     self.door = try Door(keys, roster)
     self.invitations = InvitationBook(try folder.invitations())
     roster.set(invitations.invitations)
+    try await loadAuthors()
     let inviter = firstCopy?.inviter
     for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
       peers[peer.node] = PeerRecord(peer)
@@ -199,6 +206,7 @@ actor Node {
     for task in loops + Array(dials.values) { task.cancel() }
     meshTimer?.cancel()
     noticeTimer?.cancel()
+    deliveryTimer?.cancel()
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
     for (id, channel) in strangers where sessions[id] == nil { channel.close() }
@@ -210,7 +218,11 @@ actor Node {
     await noticeTimer?.value
     await folding?.value
     for loop in loops { await loop.value }
-    if mode != .offline { await savePeers() }
+    await deliveryTimer?.value
+    if mode != .offline {
+      await savePeers()
+      await saveDelivery()
+    }
     if let control {
       sidecar.forgetSocket()
       await control.stop()

@@ -26,6 +26,8 @@ package enum Limits {
   package static let wholeBytes = 1 << 20
   package static let addresses = 16
   package static let members = 1_024
+  /// Lives of one member that are told, and that are taken from what others tell.
+  package static let lives = 8
   package static let reason = 1_024
   /// Rows that a peer may ask for by name at a time, ...
   package static let wantedRows = 256

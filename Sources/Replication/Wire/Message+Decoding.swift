@@ -120,7 +120,10 @@ extension Member {
       let addresses = try reader.count("Members", limit: Limits.addresses)
       var texts: [String] = []
       for _ in 0..<addresses { texts.append(try reader.text("Members")) }
-      members.append(Member(node: node, name: name, addresses: texts))
+      let count = try reader.count("Members", limit: Limits.lives)
+      var lives: [UInt64] = []
+      for _ in 0..<count { lives.append(try reader.word("Members")) }
+      members.append(Member(node: node, name: name, addresses: texts, lives: lives))
     }
     return members
   }

@@ -184,13 +184,18 @@ extension Member {
     let addresses = addresses.prefix(Limits.addresses)
     body.uint(addresses.count)
     for address in addresses { body.text(address) }
+    let lives = lives.prefix(Limits.lives)
+    body.uint(lives.count)
+    for life in lives { body.word(life) }
   }
 
   /// As many as one frame takes; addresses are hints, so the rest may stay away.
   fileprivate static func fitting(_ members: [Member]) -> ArraySlice<Member> {
     var room = Limits.frame - 16
     return members.prefix(Limits.members).prefix { member in
-      room -= member.addresses.prefix(Limits.addresses).reduce(21 + member.name.utf8.count) {
+      let lives = 8 * min(member.lives.count, Limits.lives)
+      room -= member.addresses.prefix(Limits.addresses).reduce(22 + member.name.utf8.count + lives)
+      {
         $0 + $1.utf8.count + 2
       }
       return room >= 0

@@ -154,11 +154,14 @@ package struct Member: Sendable, Equatable {
   package var node: Identity
   package var name: String
   package var addresses: [String]
+  /// From which the origins follow under which it has written.
+  package var lives: [UInt64]
 
-  package init(node: Identity, name: String, addresses: [String]) {
+  package init(node: Identity, name: String, addresses: [String], lives: [UInt64] = []) {
     self.node = node
     self.name = name
     self.addresses = addresses
+    self.lives = lives
   }
 }
 

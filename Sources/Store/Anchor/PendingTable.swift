@@ -41,10 +41,11 @@ final class PendingTable {
   }
 
   private static let insert: String = {
+    let marks = Array(repeating: "?", count: VersionTable.columnCount + 3).joined(separator: ", ")
     let news = VersionTable.columnNames.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     return """
       INSERT INTO _flotilla_pending(tbl, key, \(VersionTable.columns), row)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES (\(marks))
       ON CONFLICT(tbl, key, origin) DO UPDATE SET \(news), row = excluded.row
       WHERE excluded.seq > seq OR excluded.seq = seq AND row IS NULL
       """

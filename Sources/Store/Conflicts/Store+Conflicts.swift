@@ -102,23 +102,4 @@ extension Store {
     guard let shape = tables.table(table)?.statements?.shape else { return [] }
     return Array(shape.columns.prefix(shape.keyCount))
   }
-
-  /// Which node wrote under an origin, if that is known.
-  package func author(of origin: Origin) throws(StoreError) -> Identity? {
-    try reporting { () throws(SQLiteError) in
-      try connection.scalar(
-        "SELECT node FROM _flotilla_author WHERE origin = ?",
-        [.integer(Int64(bitPattern: origin.rawValue))]
-      ).string.flatMap(Identity.init)
-    }
-  }
-
-  /// Remembers who writes under an origin; the caller has derived it from the node's key.
-  package func note(author node: Identity, of origin: Origin) throws(StoreError) {
-    _ = try reporting { () throws(SQLiteError) in
-      try connection.run(
-        "INSERT OR IGNORE INTO _flotilla_author(origin, node) VALUES (?, ?)",
-        [.integer(Int64(bitPattern: origin.rawValue)), .string(node.description)])
-    }
-  }
 }

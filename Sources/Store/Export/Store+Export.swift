@@ -170,7 +170,7 @@ extension Store {
     }
     let above = "v.seq > coalesce((SELECT p.seq FROM temp.peer p WHERE p.origin = v.origin), 0)"
     let columns = VersionTable.columns(of: "v")
-    let ruled = "v.origin, v.seq, v.stamp, NULL, NULL, NULL, NULL, NULL, v.extra"
+    let ruled = "v.origin, v.seq, v.stamp, NULL, NULL, NULL, NULL, NULL, v.extra, NULL"
     let all = """
       SELECT \(columns), v.tbl, v.key, 0 AS place FROM _flotilla_version v WHERE \(above)
       UNION ALL SELECT \(columns), v.tbl, v.key, 1 FROM _flotilla_pending v WHERE \(above)

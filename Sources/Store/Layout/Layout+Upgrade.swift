@@ -5,6 +5,15 @@ extension Layout {
   static func upgrade(from format: Int64, on connection: Connection) throws(SQLiteError) {
     if format < 2 { try upgradeToTerms(connection) }
     try connection.execute(additions)
+    // The author that this replica itself is.
+    try connection.execute(
+      """
+      INSERT OR IGNORE INTO _flotilla_author(origin, node, name, life)
+      SELECT o.origin, n.value, c.value, l.value FROM _flotilla_meta AS m
+      JOIN _flotilla_origin AS o ON o.id = m.value
+      JOIN _flotilla_meta AS n ON n.name = 'node' JOIN _flotilla_meta AS c ON c.name = 'nodeName'
+      LEFT JOIN _flotilla_meta AS l ON l.name = 'life' WHERE m.name = 'origin'
+      """)
     try Meta(connection: connection).set(.format, .integer(self.format))
   }
 
@@ -18,7 +27,7 @@ extension Layout {
     try connection.execute(additions)
     for table in ["_flotilla_version", "_flotilla_lost"] {
       if try columns(of: table, on: connection).contains("extra") { continue }
-      for column in ["cstamp INTEGER", "at INTEGER", "extra BLOB"] {
+      for column in ["cstamp INTEGER", "at INTEGER", "extra BLOB", "author INTEGER"] {
         try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column)")
       }
     }

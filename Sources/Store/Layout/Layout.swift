@@ -16,7 +16,8 @@ enum Layout {
   /// - `digest`: 256 sums over `version`.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
   /// - `conflict`: versions that lost without having been seen, whole, with what stands.
-  /// - `author`: which node writes under an origin.
+  /// - `author`: which node writes under an origin, how it is called, and the life from which the
+  ///   origin follows.
   /// - `term`: a small number stands for each term inside `version`.
   /// - `pending`: outranked versions that an anchor may still have to judge, one per origin.
   /// - `ruling`: what anchors have ruled about edits, by the edit.
@@ -44,7 +45,7 @@ enum Layout {
     CREATE TABLE _flotilla_version(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
-      at INTEGER, extra BLOB, PRIMARY KEY(tbl, key)
+      at INTEGER, extra BLOB, author INTEGER, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_digest(bucket INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
     CREATE TABLE _flotilla_shelf(
@@ -65,7 +66,7 @@ enum Layout {
       name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, why INTEGER NOT NULL,
       origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL, hash INTEGER,
       corigin INTEGER, cseq INTEGER, cstamp INTEGER, at INTEGER, extra BLOB,
-      PRIMARY KEY(name, key)
+      author INTEGER, PRIMARY KEY(name, key)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_key(
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
@@ -87,7 +88,7 @@ enum Layout {
     CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_conflict_once ON _flotilla_conflict(origin, seq)
       WHERE seq IS NOT NULL;
     CREATE TABLE IF NOT EXISTS _flotilla_author(
-      origin INTEGER PRIMARY KEY, node TEXT NOT NULL
+      origin INTEGER PRIMARY KEY, node TEXT NOT NULL, name TEXT, life INTEGER
     );
     CREATE TABLE IF NOT EXISTS _flotilla_term(
       id INTEGER PRIMARY KEY, number INTEGER NOT NULL, incarnation INTEGER NOT NULL,
@@ -96,7 +97,7 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_pending(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
-      at INTEGER, extra BLOB, row BLOB, PRIMARY KEY(tbl, key, origin)
+      at INTEGER, extra BLOB, author INTEGER, row BLOB, PRIMARY KEY(tbl, key, origin)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS _flotilla_pending_stamp ON _flotilla_pending(stamp);
     CREATE INDEX IF NOT EXISTS _flotilla_pending_dot ON _flotilla_pending(origin, seq);
@@ -115,15 +116,17 @@ enum Layout {
       WHERE verdict IS NULL;
     """
 
-  /// Removes every table of Flotilla from the file.
+  /// Removes every view and table of Flotilla from the file.
   static func remove(from connection: Connection) throws(SQLiteError) {
     let names = try connection.rows(
       """
-      SELECT name FROM main.sqlite_schema
-      WHERE type = 'table' AND name LIKE '\\_flotilla\\_%' ESCAPE '\\'
+      SELECT type, name FROM main.sqlite_schema
+      WHERE type IN ('view', 'table') AND name LIKE '\\_flotilla\\_%' ESCAPE '\\'
+      ORDER BY type = 'table'
       """)
-    for name in names.compactMap({ $0[0].string }) {
-      try connection.execute("DROP TABLE \(quoted(name))")
+    for name in names {
+      let kind = name[0].string == "view" ? "VIEW" : "TABLE"
+      try connection.execute("DROP \(kind) main.\(quoted(name[1].string ?? ""))")
     }
   }
 }

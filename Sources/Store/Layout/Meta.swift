@@ -24,6 +24,8 @@ struct Meta {
     case rootKey
     /// The local number of the origin under which this replica writes.
     case origin
+    /// Up to which own seq some other node is known to hold what was written here.
+    case delivered
     /// The journal mode before Flotilla, to be restored on leaving.
     case journalMode
     /// Where the file was when it was last opened.

@@ -76,7 +76,7 @@ extension Store {
     return key
   }
 
-  /// Gives the tracked tables their triggers, and takes everything from those no longer tracked.
+  /// Gives the tracked tables their triggers and views, and takes everything from those no longer tracked.
   ///
   /// `isLocal`: the tables were chosen here, so their rows are the site's. Otherwise rows that are
   /// here already rank below all that the site holds: stamped "now", an old copy would undo what
@@ -100,7 +100,7 @@ extension Store {
     try ensureCapture()
   }
 
-  /// Installs missing triggers and unpacks the shelf; a table that went without them is compared
+  /// Installs missing triggers and views and unpacks the shelf; a table that went without them is compared
   /// with its versions.
   func ensureCapture() throws {
     for table in tables.tracked {
@@ -120,6 +120,7 @@ extension Store {
       let isAltered = try isNarrower && Capture.isPresent(id: table.id, on: connection)
       let isIntact = try Capture.isIntact(schema, id: table.id, on: connection)
       if !isIntact { try Capture.install(schema, id: table.id, on: connection) }
+      try RowsView.renew(schema, id: table.id, on: connection)
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
@@ -135,6 +136,7 @@ extension Store {
 
   /// A table has its name no more: renamed, with our triggers still on it, or dropped.
   private func miss(_ table: ReplicaTable) throws {
+    try RowsView.remove(of: table.name, on: connection)
     let isRenamed = try Capture.isPresent(id: table.id, on: connection)
     if try lost.isLosing(table) { try lose(table, isRenamed ? .renamed : .dropped) }
     if !isRenamed { try lost.drop(table) }
@@ -149,6 +151,7 @@ extension Store {
 
   private func forget(_ table: ReplicaTable) throws {
     try Capture.remove(id: table.id, on: connection)
+    try RowsView.remove(of: table.name, on: connection)
     try lost.forget(table.name, .dropped)
     try lost.forget(table.name, .renamed)
     try lose(table, .ended)
@@ -233,19 +236,21 @@ extension Store {
     try ensureCapture()
   }
 
-  /// True if triggers are missing or something waits on the shelf.
+  /// True if triggers or a view are missing or something waits on the shelf.
   private func needsWork() throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       for table in tables.tracked {
         guard let schema = table.schema else {
           if try lost.isLosing(table) { return true }
           if try lost.isAway(table) { return true }
+          if try RowsView.isPresent(of: table.name, on: connection) { return true }
           continue
         }
         if try lost.isAway(table) { return true }
         if !tables.isRemembered(table.name, schema.collations) { return true }
         if try !tables.hasColumnsAsRemembered(table) { return true }
         if try !Capture.isIntact(schema, id: table.id, on: connection) { return true }
+        if try !RowsView.isIntact(schema, id: table.id, on: connection) { return true }
       }
       return try !shelf.isEmpty
     }

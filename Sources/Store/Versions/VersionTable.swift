@@ -4,8 +4,11 @@ import SQLite
 /// The newest version of each row, by table and key.
 struct VersionTable {
   /// The columns that a version is made of, in every table that holds versions.
+  ///
+  /// `author` is the origin of the edit that a version certifies, if that is another than its own.
+  /// It is in `extra` as well, but the view of a table's rows can read this one (`RowsView`).
   static let columnNames = [
-    "origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra",
+    "origin", "seq", "stamp", "hash", "corigin", "cseq", "cstamp", "at", "extra", "author",
   ]
   static let columns = columns(of: nil)
   static let columnCount = columnNames.count
@@ -68,6 +71,8 @@ struct VersionTable {
       version.createdAt == version.stamp ? .null : .integer(version.createdAt.rawValue),
       version.certificate.map { .integer($0.at.rawValue) } ?? .null,
       extra.map { .blob($0) } ?? .null,
+      version.edit.origin == version.dot.origin
+        ? .null : .integer(try origins.number(of: version.edit.origin)),
     ]
   }
 
@@ -78,7 +83,7 @@ struct VersionTable {
 
   private static let insert = """
     INSERT OR REPLACE INTO _flotilla_version(tbl, key, \(columns))
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {

@@ -50,8 +50,10 @@ enum Samples {
       .pause(End(rows: 0, check: 0)), .pause(End(rows: 300, check: 0x0102_0304_0506_0708)),
       .members([]),
       .members([
-        Member(node: node, name: "desk", addresses: []),
-        Member(node: site, name: longName, addresses: Array(repeating: "[fe80::1%2]:7", count: 16)),
+        Member(node: node, name: "desk", addresses: [], lives: [0, .max]),
+        Member(
+          node: site, name: longName, addresses: Array(repeating: "[fe80::1%2]:7", count: 16),
+          lives: Array(1...8)),
       ]),
       .buckets(Buckets(frontierHash: .max, digest: digest)),
       .join(join), .join(Join(name: longName, key: join.key, proof: join.proof)),

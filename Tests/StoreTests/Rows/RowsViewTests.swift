@@ -1,0 +1,152 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+@Suite struct `The view of the rows` {
+  private static let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, text TEXT)"
+  private static let row = "id || ' ' || coalesce(edited_by, '-') || ' ' || synced"
+
+  private func rows(_ replica: TestReplica) throws -> [String] {
+    try replica.application.prepareRows("SELECT \(Self.row) FROM _flotilla_rows_t ORDER BY id")
+  }
+
+  @Test func `says when a row was made and changed, and by whom`() throws {
+    let a = try TestReplica(1, schema: Self.schema, tracking: ["t"])
+    let b = try TestReplica(2, schema: Self.schema)
+    try a.write("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    try a.foldAll()
+    try b.exchange(with: a)
+    // The writer's clock makes the time, and this one is the machine's.
+    let before = try a.value("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')").string ?? ""
+    try b.write("UPDATE t SET text = 'z' WHERE id = 1; DELETE FROM t WHERE id = 2")
+    try b.foldAll()
+    let after = try a.value("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')").string ?? ""
+    try b.exchange(with: a)
+    for replica in [a, b] {
+      let row = try #require(
+        try replica.application.row(
+          "SELECT created_at, updated_at, edited_at FROM _flotilla_rows_t"))
+      #expect(row[1] == row[2])
+      #expect((row[0].string ?? "") <= before)
+      #expect(before...after ~= (row[1].string ?? ""))
+      #expect(try replica.value("SELECT count(*) FROM _flotilla_rows_t") == .integer(1))
+    }
+    #expect(try rows(b) == ["1 node-2 0"])
+    // Nobody has told yet who writes under that origin.
+    #expect(try rows(a) == ["1 - 1"])
+    try a.store.note([
+      KnownAuthor(origin: b.origin, node: b.store.node, name: "node-2", life: 7)
+    ])
+    #expect(try rows(a) == ["1 node-2 1"])
+    try a.store.name([b.store.node: "ward"])
+    #expect(try rows(a) == ["1 ward 1"])
+  }
+
+  @Test func `says of a row that was touched that it is not synced, also while no node runs`()
+    throws
+  {
+    let a = try TestReplica(1, schema: Self.schema, tracking: ["t"])
+    try a.write("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    #expect(try rows(a) == [])
+    try a.foldAll()
+    #expect(try rows(a) == ["1 node-1 0", "2 node-1 0"])
+    try a.store.setDelivered(a.store.position.frontier[a.origin])
+    #expect(try rows(a) == ["1 node-1 1", "2 node-1 1"])
+    try a.write("UPDATE t SET text = 'z' WHERE id = 2")
+    #expect(try rows(a) == ["1 node-1 1", "2 node-1 0"])
+    try a.foldAll()
+    #expect(try rows(a) == ["1 node-1 1", "2 node-1 0"])
+    try a.store.setDelivered(a.store.position.frontier[a.origin])
+    #expect(try rows(a) == ["1 node-1 1", "2 node-1 1"])
+    try a.reopen()
+    #expect(try a.store.delivered() == a.store.position.frontier[a.origin])
+    #expect(try rows(a) == ["1 node-1 1", "2 node-1 1"])
+  }
+
+  @Test func `knows no time of rows that were there before the site`() throws {
+    let a = try TestReplica(1, schema: Self.schema, tracking: ["t"])
+    let b = try TestReplica(
+      2, schema: Self.schema + "; INSERT INTO t VALUES (5, 'old'); UPDATE t SET text = 'older'")
+    try a.foldAll()
+    try b.exchange(with: a)
+    try b.foldAll()
+    #expect(
+      try b.value("SELECT count(*) FROM _flotilla_rows_t WHERE updated_at IS NULL").integer == 1)
+    try b.write("UPDATE t SET text = 'new'")
+    try b.foldAll()
+    #expect(
+      try b.value("SELECT created_at IS NULL AND updated_at > '2020' FROM _flotilla_rows_t").integer
+        == 1)
+  }
+
+  @Test func `is of no use to be tracked, and is not passed on`() throws {
+    let a = try TestReplica(1, schema: Self.schema, tracking: ["t"])
+    #expect(try TableSchema.all(on: a.application) == ["t"])
+    let answer = try Trackability.check(table: "_flotilla_rows_t", on: a.application)
+    guard case .refused = answer else {
+      Issue.record("\(answer)")
+      return
+    }
+    #expect(try a.store.schemaObjects().map(\.name) == ["t"])
+  }
+
+  @Test func `goes with the tracking, and with Flotilla`() throws {
+    let a = try TestReplica(
+      1, schema: Self.schema + "; CREATE TABLE u(id TEXT PRIMARY KEY)", tracking: ["t", "u"])
+    let views = "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name"
+    #expect(try a.application.prepareRows(views) == ["_flotilla_rows_t", "_flotilla_rows_u"])
+    try a.store.untrack(["t"], at: a.now)
+    #expect(try a.application.prepareRows(views) == ["_flotilla_rows_u"])
+    try a.store.track(["t"], rule: nil, at: a.now)
+    #expect(try a.application.prepareRows(views) == ["_flotilla_rows_t", "_flotilla_rows_u"])
+    try a.store.leave()
+    #expect(
+      try a.application.prepareRows("SELECT name FROM sqlite_schema WHERE sql <> '' ORDER BY 1")
+        == ["t", "u"])
+  }
+
+  @Test(arguments: [
+    "a b", "it's", "say \"x\"", "select", "Ünïcode", "t;--", "new",
+  ])
+  func `may have any name, and so may its columns`(_ name: String) throws {
+    let table = quoted(name)
+    let a = try TestReplica(
+      1, schema: "CREATE TABLE \(table)(\(table) TEXT, v, PRIMARY KEY(\(table)))", tracking: [name])
+    try a.write("INSERT INTO \(table) VALUES ('x', 1)")
+    try a.foldAll()
+    let view = quoted("_flotilla_rows_" + name)
+    #expect(try a.value("SELECT \(table) FROM \(view)") == .string("x"))
+  }
+
+  @Test func `leaves a key column its name, and calls its own otherwise`() throws {
+    let a = try TestReplica(
+      1, schema: "CREATE TABLE t(Synced TEXT, created_at INT, PRIMARY KEY(Synced, created_at))",
+      tracking: ["t"])
+    try a.write("INSERT INTO t VALUES ('x', 1)")
+    try a.foldAll()
+    #expect(
+      try a.application.prepareRows("SELECT name FROM pragma_table_info('_flotilla_rows_t')") == [
+        "Synced", "created_at", "_flotilla_created_at", "updated_at", "edited_at", "edited_by",
+        "_flotilla_synced",
+      ])
+    #expect(
+      try a.value("SELECT Synced || created_at || _flotilla_synced FROM _flotilla_rows_t")
+        == .string("x10"))
+  }
+
+  @Test func `is not made where it could not be right, or not be fast`() throws {
+    let wide = (1...9).map { "k\($0)" }.joined(separator: ", ")
+    let views = "SELECT count(*) FROM sqlite_schema WHERE type = 'view'"
+    let a = try TestReplica(
+      1, schema: "CREATE TABLE t(\(wide), PRIMARY KEY(\(wide)))", tracking: ["t"])
+    #expect(try a.value(views) == .integer(0))
+    let b = try TestReplica(
+      2, schema: "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(k TEXT PRIMARY KEY)", tracking: ["t"])
+    #expect(try b.value("PRAGMA encoding").string?.hasPrefix("UTF-16") == true)
+    #expect(try b.value(views) == .integer(0))
+    try b.write("INSERT INTO t VALUES ('ü')")
+    try b.foldAll()
+  }
+}
