@@ -52,8 +52,11 @@ package final class Store {
   package internal(set) var rights = Rights.all
   /// Tables that may be read again since a moment ago, and are being compared.
   var regained: Set<Int64> = []
-  /// Whether rows may wait to be put back.
+  /// Whether rows may wait to be put back, and how many have begun to.
   var hasPutBacks = false
+  var putBacks: UInt64 = 0
+  /// Tables in which the open transaction has refused something.
+  var freed: Set<Int64> = []
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -108,10 +111,9 @@ package final class Store {
       self.rights = Rights(bytes: bytes)
     }
     try reporting { () throws(SQLiteError) in try reloadOffice() }
+    self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
-      hasPutBacks = try reporting { () throws(SQLiteError) in
-        try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
-      }
+      hasPutBacks = try reporting { () throws(SQLiteError) in try Self.hasPutBacks(connection) }
     }
     guard inspects else { return }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
@@ -124,7 +126,7 @@ package final class Store {
   package var position: Position {
     Position(
       frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
-      lost: lost.count, wantsRows: hasPutBacks)
+      lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
   }
 
   /// A hash over the tracked tables and their columns.
@@ -137,6 +139,7 @@ package final class Store {
     isDurable: Bool = true, _ body: () throws -> Result
   ) throws(StoreError) -> Result {
     touched = []
+    freed = []
     let before = origins.frontier
     do {
       if isDurable != commitsAreDurable {
@@ -166,6 +169,8 @@ package final class Store {
           try lost.reload()
           try pending.reload()
           try reloadOffice()
+          regained = try Self.regained(meta)
+          hasPutBacks = try Self.hasPutBacks(connection)
         }
         try tables.reload()
       } catch {

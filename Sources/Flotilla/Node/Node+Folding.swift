@@ -168,6 +168,8 @@ extension Node {
     await notice(.patrol)
     await examineFile()
     await trimLogs()
+    if rights(of: identity.node) != rights { await followRights() }
+    await askForRows()
     await pullNext()
     await advertise()
     do {

@@ -136,6 +136,7 @@ extension Session {
     merge.licence = licence
     // A leaf may hold less than it says, and speaks for nobody but itself.
     merge.judged = licence == nil ? begin.judged : nil
+    merge.reader = configuration.ownRights
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true

@@ -14,9 +14,20 @@ package struct Rights: Sendable, Equatable {
 
   package func right(to table: String) -> Right { tables[table.foldedForNames] ?? general }
 
+  /// Whether it may write a table; the settings of the site are for those who may write them all.
+  package func mayWrite(_ table: String) -> Bool {
+    isWhole || right(to: table) == .write && !table.foldedForNames.hasPrefix("_flotilla_")
+  }
+
   /// Whether it may read and write everything: then what it passes on of others may be believed,
   /// and its frontier tells what it holds. Any other node is a leaf: it sends only its own edits.
   package var isWhole: Bool { general == .write && tables.values.allSatisfy { $0 == .write } }
+
+  /// Whether there is a table, known or not, that may be read and could not be before.
+  package func opens(beyond before: Rights) -> Bool {
+    before.general == .none && general != .none
+      || before.tables.keys.contains { before.right(to: $0) == .none && right(to: $0) != .none }
+  }
 
   /// Whether every table may be sent to it.
   package var readsAll: Bool { general >= .read && tables.values.allSatisfy { $0 >= .read } }
@@ -108,6 +119,12 @@ package struct ExportFilter: Sendable, Equatable {
     if table.foldedForNames.hasPrefix("_flotilla_") { return sender.isWhole }
     return reader.right(to: table) >= .read
       && (sender.isWhole || sender.right(to: table) == .write)
+  }
+
+  /// Whether rows of a table that the peer may read are left out all the same.
+  package func withholds(_ table: String) -> Bool {
+    let isSettings = table.foldedForNames.hasPrefix("_flotilla_")
+    return !sender.mayWrite(table) && (isSettings || reader.right(to: table) >= .read)
   }
 
   /// Whether nothing is left out.

@@ -110,6 +110,8 @@ extension Store {
   ) throws {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt) }
+    // Edited with the right to by now: it stands.
+    try forgetPutBack(table, key)
     let held = try versions.version(table: table.id, key: key)
     let gone = held == nil ? try lost.version(table, key) : nil
     let old = held ?? gone
@@ -181,6 +183,7 @@ extension Store {
 
   /// Moves the own frontier over the new versions, in the open transaction.
   func finish(_ edits: inout Edits) throws {
+    try settleFreed()
     guard edits.count > 0 else { return }
     try origins.raise(to: Frontier([own: edits.last]))
     guard edits.changedSettings else { return }

@@ -11,9 +11,7 @@ extension Store {
   func mayWrite(_ table: ReplicaTable) -> Bool {
     // What was written while nobody here might even read it was written without the right to.
     if regained.contains(table.id) { return false }
-    if rights.isWhole { return true }
-    return !table.name.foldedForNames.hasPrefix("_flotilla_")
-      && rights.right(to: table.name) == .write
+    return rights.mayWrite(table.name)
   }
 
   /// Takes note of what this replica may do. What it has written while it might, and nobody has
@@ -26,24 +24,50 @@ extension Store {
     // What waits was written under the old rights.
     while try fold(at: now).hasMore {}
     self.rights = rights
+    do {
+      try follow(rights, after: before, delivered: delivered, at: now)
+    } catch {
+      // Nothing was changed, so that it is tried again.
+      self.rights = before
+      throw error
+    }
+  }
+
+  private func follow(
+    _ rights: Rights, after before: Rights, delivered: UInt64, at now: Instant
+  ) throws(StoreError) {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
-      for table in tracked where !mayWrite(table) {
+      defer { freed = [] }
+      for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         try takeBackUnsent(table, above: delivered, at: now.wall)
       }
-      // What the frontier counts as held was not sent as long as it could not be read.
+      try settleFreed()
+      // What the frontier counts as held was not sent as long as it could not be read; the table
+      // itself may not be known here yet.
+      guard rights.opens(beyond: before) else { return }
       let opened = tracked.filter {
         before.right(to: $0.name) == .none && rights.right(to: $0.name) != .none
       }
-      guard !opened.isEmpty else { return }
       try origins.forgetOthers(but: own)
+      try clearAllProgress()
       recent.requireScan()
-      for table in opened {
-        regained.insert(table.id)
-        try compare(table.id)
-      }
+      try remember(regained: regained.union(opened.map(\.id)))
+      for table in opened { try compare(table.id) }
     }
+  }
+
+  /// Keeps on disk, in the open transaction, which tables are to be compared before what is in them
+  /// counts as written with the right to: a kill must not make it so.
+  func remember(regained: Set<Int64>) throws(SQLiteError) {
+    self.regained = regained
+    let numbers = regained.sorted().map { "\($0)" }.joined(separator: " ")
+    try meta.set(.regained, .string(numbers))
+  }
+
+  static func regained(_ meta: Meta) throws(SQLiteError) -> Set<Int64> {
+    Set(try meta.text(.regained)?.split(separator: " ").compactMap { Int64($0) } ?? [])
   }
 
   /// Rows that should be as the site has them.
@@ -70,6 +94,8 @@ extension Store {
     let held = try versions.version(table: table.id, key: key)
     let isGone = held?.isDeleted ?? true
     let shelved = held == nil ? nil : try shelf.entry(table: table.id, key: key)
+    // Whatever was done to the row, one that is parked may have waited for its place.
+    defer { freed.insert(table.id) }
     guard let row else {
       guard !isGone, shelved?.why.isWhole != true else { return }
       try logRefused(table, key, at: moment)
@@ -77,12 +103,29 @@ extension Store {
     }
     let hash = row.hash(
       extras: statements.unknown(in: shelved), rest: statements.rest(in: shelved))
-    if let held, !isGone, held.hash == hash { return try forgetPutBack(table, key) }
+    if let held, !isGone, held.hash == hash {
+      try forgetPutBack(table, key)
+      return
+    }
     try logRefused(table, key, at: moment)
     guard isGone || shelved?.why.isWhole == true else { return try askFor(table, key) }
+    try takeOut(table, key, statements)
+  }
+
+  private func takeOut(_ table: ReplicaTable, _ key: Key, _ statements: RowStatements) throws {
     _ = try writing { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
+    freed.insert(table.id)
+  }
+
+  /// Places parked rows of tables in which something was not allowed, in the open transaction.
+  func settleFreed() throws {
+    guard !freed.isEmpty else { return }
+    var application = Application()
+    application.changed = freed
+    freed = []
+    try settle(&application)
   }
 
   /// The version that stands has come again: true if the row was waiting for it.
@@ -90,9 +133,8 @@ extension Store {
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
   ) throws -> Bool {
     guard hasPutBacks, case .values(let values) = row.row.content,
-      let statements = table.statements, try isWaiting(table, key)
+      let statements = table.statements, try forgetPutBack(table, key)
     else { return false }
-    try forgetPutBack(table, key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
     if try !place(placement, statements, table, key) {
@@ -103,21 +145,46 @@ extension Store {
     return true
   }
 
-  func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws {
-    guard hasPutBacks else { return }
-    try connection.run(
-      "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)])
+  /// The rows that wait.
+  func waitingRows() throws(SQLiteError) -> Set<Export.RowID> {
+    guard hasPutBacks else { return [] }
+    return Set(
+      try connection.rows("SELECT tbl, key FROM _flotilla_putback").map {
+        Export.RowID(table: $0[0].integer ?? 0, key: Key(bytes: $0[1].blob ?? []))
+      })
   }
 
-  private func isWaiting(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)]) != nil
+  /// Their versions: not handed on, so that what is handed on does not cover them.
+  func waitingDots() throws(SQLiteError) -> [Dot] {
+    guard hasPutBacks else { return [] }
+    return try connection.rows(
+      """
+      SELECT v.origin, v.seq FROM _flotilla_putback AS p
+      JOIN _flotilla_version AS v ON v.tbl = p.tbl AND v.key = p.key
+      """
+    ).compactMap { row in
+      origins.origin(of: row[0].integer ?? 0).map { Dot($0, UInt64(row[1].integer ?? 0)) }
+    }
+  }
+
+  /// True if the row was waiting.
+  @discardableResult
+  func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws -> Bool {
+    guard hasPutBacks else { return false }
+    let count = try connection.run(
+      "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
+      [.integer(table.id), .blob(key.bytes)])
+    if count > 0 { hasPutBacks = try Self.hasPutBacks(connection) }
+    return count > 0
+  }
+
+  static func hasPutBacks(_ connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
   }
 
   private func askFor(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
     hasPutBacks = true
+    putBacks += 1
     try connection.run(
       "INSERT OR IGNORE INTO _flotilla_putback(tbl, key) VALUES (?, ?)",
       [.integer(table.id), .blob(key.bytes)])
@@ -148,18 +215,17 @@ extension Store {
     for bytes in unsent.compactMap({ $0[0].blob }) {
       let key = Key(bytes: bytes)
       guard let version = try versions.version(table: table.id, key: key) else { continue }
-      let keyValues = (key.values ?? []).map(\.sqlite)
       let isHidden = rights.right(to: table.name) == .none
       if !isHidden { try logRefused(table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
+      try shelf.remove(table: table.id, key: key)
+      // It may be on its way to somebody who takes it; and others have what stood there before. Of
+      // a table that may not be read they tell when it may.
+      try askFor(table, key)
       if isHidden { continue }
       if version.created.origin == own, version.created.seq > delivered {
-        _ = try writing { () throws(SQLiteError) in
-          try connection.run(statements.deleteByKey, keyValues)
-        }
-      } else {
-        try askFor(table, key)
+        try takeOut(table, key, statements)
       }
     }
   }

@@ -20,6 +20,8 @@ struct Meta {
     case conflictCount
     case conflictDays
     case conflictsGone
+    /// Tables that may be read again and are not compared yet, by their local numbers.
+    case regained
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.

@@ -8,6 +8,7 @@ import Testing
 @Suite struct `A file of an older format` {
   /// Takes the tables back to what format 1 had.
   private static let format1 = """
+    DROP VIEW _flotilla_rows_note;
     DROP TABLE _flotilla_conflict; DROP TABLE _flotilla_author; DROP TABLE _flotilla_term;
     DROP TABLE _flotilla_pending; DROP TABLE _flotilla_ruling; DROP TABLE _flotilla_verdict;
     CREATE TABLE _flotilla_conflict(
@@ -16,6 +17,8 @@ import Testing
     );
     ALTER TABLE _flotilla_version DROP COLUMN cstamp; ALTER TABLE _flotilla_version DROP COLUMN at;
     ALTER TABLE _flotilla_version DROP COLUMN extra;
+    ALTER TABLE _flotilla_version DROP COLUMN author;
+    ALTER TABLE _flotilla_lost DROP COLUMN author;
     ALTER TABLE _flotilla_lost DROP COLUMN cstamp; ALTER TABLE _flotilla_lost DROP COLUMN at;
     ALTER TABLE _flotilla_lost DROP COLUMN extra;
     DELETE FROM _flotilla_meta WHERE name IN ('office', 'judged');
