@@ -36,7 +36,9 @@ struct Lineage {
   /// Notes what a replica has made or logged since the last look.
   mutating func note(_ before: Observation, _ now: Observation, own: Origin) {
     guard let office = now.office else { return }
-    for (row, version) in now.versions { note(version, row, before, own) }
+    for (row, version) in now.versions where before.versions[row] != version {
+      note(version, row, before, own)
+    }
     for (row, versions) in office.pending {
       for version in versions { note(version, row, before, own) }
     }
@@ -45,7 +47,8 @@ struct Lineage {
       logged[loser] = logged[loser] ?? entry
       if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
     }
-    for ruling in office.rulings where ruling.kind < 128 {
+    for ruling in office.rulings.dropFirst(before.office?.rulings.count ?? 0)
+    where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
     }
   }
