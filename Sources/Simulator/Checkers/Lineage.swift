@@ -27,6 +27,8 @@ struct Lineage {
   private(set) var rejected: [Word: Dot] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
+  /// Those that an anchor has logged: it has judged them, or what took their place.
+  private(set) var overruled: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
@@ -45,6 +47,7 @@ struct Lineage {
     for entry in office.log.dropFirst(before.office?.log.count ?? 0) {
       guard let loser = entry.loser else { continue }
       logged[loser] = logged[loser] ?? entry
+      if office.certifies || before.office?.certifies == true { overruled.insert(loser) }
       if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
     }
     for ruling in office.rulings.dropFirst(before.office?.rulings.count ?? 0)
