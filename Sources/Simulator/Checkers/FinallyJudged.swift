@@ -5,7 +5,7 @@ import Replication
 enum FinallyJudged {
   static func check(
     _ all: [(name: String, shown: Observation)], isHeld: Bool, anchor: String?, isFirst: Bool,
-    origins: [String: Origin], _ history: inout History
+    wasAbolished: Bool, origins: [String: Origin], _ history: inout History
   ) {
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
     for (name, shown) in all {
@@ -23,8 +23,10 @@ enum FinallyJudged {
       if office.judged.term != office.term {
         history.blame("\(name) does not know what the anchor has judged")
       }
+      // Where nobody was the anchor for a while, what is dropped there is in its author's log.
       for (seq, verdict) in office.verdicts.sorted(by: { $0.key < $1.key }) {
-        agree(verdict, seq, shown, office, origins[name], name, &history)
+        agree(
+          verdict, seq, shown, office, origins[name], name, wasAbolished: wasAbolished, &history)
       }
     }
     guard isHeld else { return }
@@ -37,7 +39,7 @@ enum FinallyJudged {
 
   private static func agree(
     _ verdict: String?, _ seq: UInt64, _ shown: Observation, _ office: OfficeView,
-    _ own: Origin?, _ name: String, _ history: inout History
+    _ own: Origin?, _ name: String, wasAbolished: Bool, _ history: inout History
   ) {
     guard let own else { return }
     let edit = Dot(own, seq)
@@ -53,12 +55,13 @@ enum FinallyJudged {
     func isPart(of others: some Sequence<Dot>) -> Bool {
       others.contains { lineage.line(of: $0).contains(edit) }
     }
-    guard verdict == "accepted", !stands, let row, let standing = shown.versions[row],
+    guard verdict == "accepted", !stands, !wasAbolished, let row,
+      let standing = shown.versions[row],
       let made = lineage.edits[edit], !made.isDeleted
     else { return }
     let isKnown =
       lineage.rejected.keys.contains { $0.edit == edit } || made.hash == standing.hash
-      || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.logged.keys)
+      || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
     if !isKnown {
       history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
     }

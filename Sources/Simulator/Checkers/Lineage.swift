@@ -27,6 +27,8 @@ struct Lineage {
   private(set) var rejected: [Word: Dot] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
+  /// Those that an anchor has logged: it has judged them, or what took their place.
+  private(set) var overruled: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
@@ -36,16 +38,20 @@ struct Lineage {
   /// Notes what a replica has made or logged since the last look.
   mutating func note(_ before: Observation, _ now: Observation, own: Origin) {
     guard let office = now.office else { return }
-    for (row, version) in now.versions { note(version, row, before, own) }
+    for (row, version) in now.versions where before.versions[row] != version {
+      note(version, row, before, own)
+    }
     for (row, versions) in office.pending {
       for version in versions { note(version, row, before, own) }
     }
     for entry in office.log.dropFirst(before.office?.log.count ?? 0) {
       guard let loser = entry.loser else { continue }
       logged[loser] = logged[loser] ?? entry
+      if office.certifies || before.office?.certifies == true { overruled.insert(loser) }
       if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
     }
-    for ruling in office.rulings where ruling.kind < 128 {
+    for ruling in office.rulings.dropFirst(before.office?.rulings.count ?? 0)
+    where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
     }
   }

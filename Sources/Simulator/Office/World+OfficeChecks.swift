@@ -14,6 +14,7 @@ extension World {
     }
     FinallyJudged.check(
       shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,
+      wasAbolished: alive.contains { $0.appointments.contains { $0.node == nil } },
       origins: origins, &history)
     FinallyKnown.check(shown, &history)
   }
