@@ -65,7 +65,8 @@ extension Store {
     }
   }
 
-  /// Whether an older version has made the tables, and nobody has opened the file for writing since.
+  /// Whether an older version has made the tables, and nobody has opened the file for writing
+  /// since.
   package var isOutdated: Bool {
     get throws(StoreError) {
       try reporting { () throws(SQLiteError) in

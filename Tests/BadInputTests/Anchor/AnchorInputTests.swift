@@ -209,7 +209,7 @@ extension BadInputTests {
         try await desk.sql(
           "x.db",
           """
-          DROP TABLE _flotilla_conflict;
+          DROP VIEW _flotilla_rows_t; DROP TABLE _flotilla_conflict;
           CREATE TABLE _flotilla_conflict(id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL,
             key BLOB NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL, row BLOB);
           INSERT INTO _flotilla_conflict

@@ -1,6 +1,7 @@
 import Foundation
 
-/// One case of the conformance table: what the anchor holds, what a node does, and what comes of it.
+/// One case of the conformance table: what the anchor holds, what a node does, and what comes of
+/// it.
 struct MergeCase: Decodable, Sendable {
   struct Server: Decodable, Sendable {
     var row: [Field]?

@@ -14,7 +14,8 @@ final class AnchorSite {
   var a: TestReplica { replicas[1] }
   var b: TestReplica { replicas[2] }
 
-  /// The first replica is the anchor, if there is one; the row `r` is on all of them, and certified.
+  /// The first replica is the anchor, if there is one; the row `r` is on all of them, and
+  /// certified.
   init(
     _ rule: String?, schema: String = schema, pace: Pace = Pace(), count: Int = 3,
     appoints: Bool = true

@@ -8,7 +8,7 @@ import Testing
 @Suite struct `A file of an older format` {
   /// Takes the tables back to what format 1 had.
   private static let format1 = """
-    DROP VIEW _flotilla_rows_note;
+    DROP VIEW IF EXISTS _flotilla_rows_note;
     DROP TABLE _flotilla_conflict; DROP TABLE _flotilla_author; DROP TABLE _flotilla_term;
     DROP TABLE _flotilla_pending; DROP TABLE _flotilla_ruling; DROP TABLE _flotilla_verdict;
     CREATE TABLE _flotilla_conflict(

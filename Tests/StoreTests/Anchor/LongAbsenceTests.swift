@@ -23,14 +23,19 @@ import Testing
     for (index, node) in nodes.enumerated() {
       let first = index * share
       try node.write(
-        "UPDATE note SET text = 'of \(index)' WHERE id + 0 > \(first) AND id + 0 <= \(first + share)",
+        """
+        UPDATE note SET text = 'of \(index)' WHERE id + 0 > \(first) AND id + 0 <= \(first + share)
+        """,
         at: 1_000)
     }
     let both = Self.concurrent / nodes.count
     for (index, node) in nodes.enumerated() {
       let first = (index + 1) % nodes.count * share
       try node.write(
-        "UPDATE note SET text = 'again by \(index)' WHERE id + 0 > \(first) AND id + 0 <= \(first + both)",
+        """
+        UPDATE note SET text = 'again by \(index)'
+        WHERE id + 0 > \(first) AND id + 0 <= \(first + both)
+        """,
         at: 2_000)
     }
     try site.meet(nodes)
