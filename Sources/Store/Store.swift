@@ -110,7 +110,8 @@ package final class Store {
     try reporting { () throws(SQLiteError) in try reloadOffice() }
     if inspects {
       hasPutBacks = try reporting { () throws(SQLiteError) in
-        try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
+        try rulings.trim()
+        return try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
       }
     }
     guard inspects else { return }

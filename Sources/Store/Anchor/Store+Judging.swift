@@ -100,16 +100,16 @@ extension Store {
   ) throws {
     let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
+    let content = try content(of: standing, table, item.key)
     if standing.hash != item.version.hash, entry != nil {
       try conflicts.put(
         table.name, item.key, at: now.wall, reason, rule: rule.name,
         loser: entry.map { ConflictSide(item.version, $0) },
-        winner: standingSide(table, item.key))
+        winner: content.map { ConflictSide(standing, $0) })
     }
     let certificate = standing.certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
       at: Stamp(millisecondsSince1970: now.wall))
-    let content = try content(of: standing, table, item.key)
     try keep(certificate, table, item.key, old: standing)
     let row = shaped(certificate, content, table, item.key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
