@@ -1,4 +1,5 @@
 #pragma once
+#include <malloc.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>

@@ -4,7 +4,7 @@ import Glibc
 /// All measurements, in the order in which they run.
 let measurements = [
   Capture.measurement, Latency.measurement, Reconnect.measurement, Idle.measurement,
-  Handshake.measurement, Bulk.measurement, Join.measurement, CatchUp.measurement,
+  Handshake.measurement, Crowd.measurement, Bulk.measurement, Join.measurement, CatchUp.measurement,
   Heal.measurement, Verdicts.measurement,
 ]
 

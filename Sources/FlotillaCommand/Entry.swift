@@ -1,9 +1,11 @@
+import Flotilla
 import Foundation
 
 /// The executable `flotilla`.
 @main
 struct Entry {
   static func main() async {
+    ProcessMemory.keepSmall()
     // A peer or a pipe that goes away is an error of one write, not the end of the program.
     signal(SIGPIPE, SIG_IGN)
     let words = Array(ProcessArguments.all.dropFirst())

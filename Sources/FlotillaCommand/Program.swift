@@ -17,7 +17,8 @@ struct Program: Sendable {
     commands: [
       Init.command, Join.command, Invite.command, Run.command, Stop.command, Status.command,
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
-      Rule.command, Anchor.command, Conflicts.command, Members.command, Grant.command, Revoke.command, SiteKey.export, SiteKey.import,
+      Rule.command, Anchor.command, Conflicts.command, Members.command, Grant.command,
+      Revoke.command, SiteKey.export, SiteKey.import,
       Doctor.command, Leave.command,
     ],
     laterCommands: [

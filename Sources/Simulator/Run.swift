@@ -32,19 +32,22 @@ package struct Run: Sendable {
   /// Runs a schedule to its end; `templates` are kept from one to the next.
   package init(_ plan: Plan, _ templates: Templates, isTold: Bool = false) {
     self.plan = plan
+    let office = plan.without.contains(.office) ? nil : OfficePlan(seed: plan.seed)
     var random = Seeded(plan.seed)
     var faults = Faults(&random)
     for kind in plan.without { faults[kind] = 0 }
+    if office != nil { for kind in OfficePlan.excluded { faults[kind] = 0 } }
     let drawn = 40 + random.below(80)
     steps = plan.steps ?? drawn
     kinds = faults.kinds
     let story = Story(isTold: isTold)
     switch plan.depth {
     case .pure:
-      (self.faults, self.story) = Self.pure(&random, faults, story, steps: steps)
+      (self.faults, self.story) = Self.pure(&random, faults, office, story, steps: steps)
     case .full:
       do {
-        (self.faults, self.story) = try Self.full(&random, faults, story, templates, steps: steps)
+        (self.faults, self.story) = try Self.full(
+          &random, faults, office, story, templates, steps: steps)
       } catch {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
@@ -52,19 +55,23 @@ package struct Run: Sendable {
   }
 
   private static func pure(
-    _ random: inout Seeded, _ faults: Faults, _ story: Story, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ story: Story, steps: Int
   ) -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
-    let replicas = (0..<count).map { MemoryReplica(number: $0, faults: faults, &random) }
+    let replicas = (0..<count).map {
+      MemoryReplica(number: $0, faults: faults, plan: office, &random)
+    }
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    world.plan = office
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }
 
   private static func full(
-    _ random: inout Seeded, _ faults: Faults, _ story: Story, _ templates: Templates, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ story: Story,
+    _ templates: Templates, steps: Int
   ) throws -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
@@ -77,10 +84,11 @@ package struct Run: Sendable {
       replicas.append(
         try StoreReplica(
           number: number, of: count, tables: tables, tracking: tables.dropFirst(late).map(\.name),
-          templates: templates, names: names, faults: faults, &random))
+          templates: templates, names: names, faults: faults, plan: office, &random))
     }
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    world.plan = office
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }
@@ -98,6 +106,7 @@ extension World {
       }
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
+      if plan != nil { checkOffice(shown) }
     } catch {
       history.blame("a replica cannot be read in the end: \(error)")
     }

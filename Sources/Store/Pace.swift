@@ -15,7 +15,7 @@ package struct Pace: Sendable {
   package var pieceBytes = Limits.wholeBytes / 2
   /// A snapshot keeps the WAL from being reused: after this many ms the export pauses.
   package var snapshotTime: Int64 = 30_000
-  /// Or once the WAL has this many bytes.
+  /// Or once the WAL has grown by this many bytes.
   package var walBytes = 256 << 20
   /// Edits that an anchor judges in the commit that brings them, if they are no more.
   package var judgedAtOnce = 250

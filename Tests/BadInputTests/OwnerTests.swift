@@ -64,6 +64,31 @@ extension BadInputTests {
       }
     }
 
+    @Test func `all that a node makes is for its owner alone, whatever the umask`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        let script = """
+          umask 000; flotilla init a.db --all --name first
+          timeout 5 flotilla invite a.db --ttl 1s >/dev/null
+          flotilla run a.db --background --no-discovery --listen 127.0.0.1:0
+          port=$(sed -n 's/.*listens on port \\([0-9]*\\).*/\\1/p' a.db-flotilla/node.log | tail -1)
+          flotilla join b.db $(flotilla invite a.db) --at 127.0.0.1:$port --name second
+          flotilla run b.db --background --no-discovery --peer 127.0.0.1:$port; flotilla sync a.db
+          find a.db-flotilla b.db-flotilla run/flotilla -printf '%y %m %p\n' | sort
+          flotilla stop a.db; flotilla stop b.db
+          find a.db-flotilla b.db-flotilla run/flotilla -printf '%y %m %p\n' | sort
+          """
+        let outcome = try await desk.run("sh", "-c", script, within: 60)
+        let made = outcome.output.split(separator: "\n").filter { $0.contains(#/^[dfs] \d+ /#) }
+        for name in ["socket", "lock", "node.log", "node.json", "keys/invitations.json"] {
+          #expect(made.contains("f 600 a.db-flotilla/\(name)"), "\(name): \(outcome)")
+        }
+        #expect(made.count { $0.hasPrefix("s 600 run/flotilla/") } == 2, "\(outcome)")
+        let open = made.filter { !$0.contains(#/^(d 700|[fs] 600) /#) }
+        #expect(open.isEmpty, "\(open)")
+      }
+    }
+
     @Test(.enabled(if: getuid() == 0, "only root can become another user"))
     func `another user is not answered on the control socket`() async throws {
       try await Desk.with { desk in

@@ -17,11 +17,20 @@ import Testing
     #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
   }
 
-  @Test(arguments: [("handshake", 5), ("bulk", 4), ("join", 3), ("verdicts", 11)])
+  @Test(arguments: [
+    ("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4), ("verdicts", 11),
+  ])
   func `measures what the security costs, and the verdicts`(name: String, count: Int) throws {
     let figures = try measured(name)
     #expect(figures.count == count)
     #expect(figures.allSatisfy { $0.measurement == name && $0.p50 > 0 })
+  }
+
+  @Test func `tells what a reconnect says apart from what TLS adds`() throws {
+    let values = try measured("reconnect").map(\.p50)
+    try #require(values.count == 3)
+    // In the order of the table: said, on the wire, of this the handshake.
+    #expect(values[0] > 100 && values[1] > values[0] + values[2])
   }
 
   private func measured(_ name: String) throws -> [Figures.Figure] {

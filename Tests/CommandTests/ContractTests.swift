@@ -15,14 +15,14 @@ import Testing
     "rule.rules": ["table", "rule", "acting_rule"],
     "invite": ["code", "expires", "role", "served", "port"],
     "join": [
-      "site", "node", "from", "address", "rows", "bytes", "seconds", "warnings",
+      "site", "node", "from", "address", "words", "rows", "bytes", "seconds", "warnings",
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
       "in_sync", "first_copy", "running", "trouble", "remarks",
     ],
     "grant": ["node", "table", "right", "is_leaf"],
-    "revoke": ["node", "id", "told"],
+    "revoke": ["node", "id", "told", "also"],
     "members": ["site", "node", "members"],
     "members.members": [
       "node", "id", "role", "state", "since", "last_seen", "admitted_by", "words", "rights",
@@ -40,7 +40,7 @@ import Testing
     "sql.rows": ["id", "amount", "data", "void"],
     "doctor": ["findings"],
     "doctor.findings": ["check", "level", "text", "remedy"],
-    "leave": ["site", "node", "unsent_rows", "left"],
+    "leave": ["site", "node", "unsent_rows", "left", "told", "untold"],
   ]
 
   private static let peer: Set<String> = [
@@ -57,15 +57,16 @@ import Testing
 
     _ = try await program.report("init", ["a.db", "--site", "S", "--name", "a"])
     _ = try await Replica(path: "\(folder.path)/a.db").sql(
-      "CREATE TABLE t(id INTEGER PRIMARY KEY, amount, data, void)")
+      "CREATE TABLE T(id INTEGER PRIMARY KEY, amount, data, void)")
     _ = try await program.report("track", ["a.db", "t", "--rule", "server-wins"])
     let first = RunningNode(folder.appending(component: "a.db"))
     let port = try #require(await first.port)
     _ = try await program.report("rule", ["a.db"])
     let invitation = try await program.report("invite", ["a.db"])
     let code = try #require(invitation["code"] as? String)
-    _ = try await program.report(
+    let join = try await program.report(
       "join", ["b.db", code, "--name", "b", "--at", "127.0.0.1:\(port)"])
+    #expect((join["words"] as? String)?.split(separator: " ").count == 4)
     let second = RunningNode(folder.appending(component: "b.db"))
     _ = try #require(await second.port)
 
@@ -96,7 +97,7 @@ import Testing
     _ = try await program.report("grant", ["a.db", "b", "t", "read"])
     let members = try await program.report("members", ["a.db"])
     let parts = try #require(members["members"] as? [[String: Any]])
-    #expect(parts.map { $0["rights"] as? [String: String] } == [[:], ["t": "read"]])
+    #expect(parts.map { $0["rights"] as? [String: String] } == [[:], ["T": "read"]])
     _ = try await program.report("grant", ["a.db", "b", "t", "write"])
 
     await second.stop()

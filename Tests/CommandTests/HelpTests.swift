@@ -29,6 +29,8 @@ import Testing
           track            replicates tables, on every node of the site
           untrack          stops replicating tables, on every node of the site
           rule             shows or sets the merge rule of a table
+          anchor           shows or appoints the anchor, the node that decides
+          conflicts        shows what lost against another edit, and brings it back
           members          shows who belongs to the site, since when, and with which
                            role
           grant            says what a node may do with a table

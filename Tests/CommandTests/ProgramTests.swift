@@ -82,7 +82,12 @@ private func flotillaBlocking(_ words: [String], in folder: URL? = nil) throws -
   }
 
   @Test func `runs nothing online without an anchor and exits with 1`() throws {
-    let ending = try flotillaBlocking(["sql", "clinic.db", "SELECT 1", "--online", "--json"])
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    _ = try flotillaBlocking(["init", "clinic.db"], in: folder)
+    let ending = try flotillaBlocking(
+      ["sql", "clinic.db", "SELECT 1", "--online", "--json"], in: folder)
     #expect(ending.status == 1)
     #expect(ending.results == "")
     #expect(ending.remarks.hasPrefix("flotilla: there is no anchor"))

@@ -50,6 +50,7 @@ private let clinic = """
     status.conflicts = 1
     status.unjudged = 3
     status.role = "writer"
+    status.anchor = nil
     status.tables[0].rule = "server-wins"
     #expect(
       Status.text(status, at: try #require(morning()), colour: false) == """
@@ -101,9 +102,10 @@ private let clinic = """
         "1 conflict · 1,204 parked (not in their tables) · in sync with 1 of 3 nodes"))
     #expect(
       Status.hint(status, path: "x.db") == """
-        1,204 rows parked and 1 row replaced: kept, but programs do not see them; of which \
-        tables and why says
+        1,204 rows parked: kept, but programs do not see them; of which tables and why says
           flotilla doctor x.db
+        what lost in 1 conflict is kept; see it with
+          flotilla conflicts x.db
         """)
   }
 

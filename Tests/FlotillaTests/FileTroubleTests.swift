@@ -1,3 +1,4 @@
+import Foundation
 import Replication
 import SQLite
 import Testing
@@ -96,5 +97,24 @@ import Testing
       try other.execute("COMMIT")
       try Store.tryWriting(path: a.path, patience: 1)
     }
+  }
+
+  @Test func `a file system without shared memory is told, and the file stays as it was`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
+    defer { unlink(path) }
+    let file = try Connection(path: path, mode: .create)
+    try file.execute("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)")
+    let before = FileManager.default.contents(atPath: path)
+    let who = Store.Identities(
+      site: Identity(high: 1, low: 1), siteName: "Test", node: Identity(high: 3, low: 0),
+      nodeName: "node", origin: Origin(rawValue: 3))
+    let error = #expect(throws: StoreError.self) {
+      // "unix-dotfile" has no xShmMap, as SQLite's own file systems for network drives.
+      try Store.initialise(path: path, as: who, vfs: "unix-dotfile")
+    }
+    let told = FlotillaError(try #require(error), path: path)
+    #expect(told.code == .readOnly && told.message.contains("without shared memory"))
+    #expect(told.remedy?.contains("local disk") == true)
+    #expect(FileManager.default.contents(atPath: path) == before)
   }
 }

@@ -44,6 +44,31 @@ extension LANTests {
       }
     }
 
+    @Test func `a code that is shown to the wrong site is told to be another one's`() async throws {
+      try await Lab.with(hosts: 3) { lab in
+        let three = lab.hosts[2]
+        for (host, name) in zip(lab.hosts, ["North", "South"]) {
+          try await host.succeed(
+            "sqlite3", "site.db", "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)")
+          try await host.succeed(
+            "flotilla", "init", "site.db", "--site", name, "--name", name.lowercased(), "--all")
+          try await run(host)
+        }
+        let code = try await lab.hosts[1].succeed("flotilla", "invite", "site.db")
+        let north = lab.hosts[0].address + ":7391"
+        let isTold = try await eventually(within: .seconds(20), every: .seconds(1)) {
+          let outcome = try await three.run("flotilla", "join", "j.db", code, "--at", north)
+          return outcome.status == 1 && outcome.error.contains("of another site: \"South\", where")
+        }
+        #expect(isTold)
+        let wrong = "K7QF-M2XD-9TRA-PZ4C-HJ3V-9R"
+        let outcome = try await three.run("flotilla", "join", "j.db", wrong, "--at", north)
+        #expect(outcome.error.contains("no node that is seen from here has it open"), "\(outcome)")
+        // It was looked at, not used.
+        try await three.succeed("flotilla", "join", "j.db", code)
+      }
+    }
+
     @Test func `nodes stay together when the discovery of one host starts anew`() async throws {
       try await Lab.with(hosts: 2) { lab in
         let (one, two) = (lab.hosts[0], lab.hosts[1])

@@ -7,7 +7,9 @@ import Testing
 @Suite struct `A mesh` {
   private func world(_ count: Int) -> World<MemoryReplica> {
     var random = Seeded(7)
-    let replicas = (0..<count).map { MemoryReplica(number: $0, faults: Faults(), &random) }
+    let replicas = (0..<count).map {
+      MemoryReplica(number: $0, faults: Faults(), plan: nil, &random)
+    }
     return World(
       replicas: replicas, isLine: false, faults: Faults(), random: random,
       story: Story(isTold: false))

@@ -32,5 +32,30 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "a renamed table came back while an export was opened that took its rows for sent"),
     KeptSeed(
       depth: .full, seed: 32_153, found: "a table was renamed with edits that were not folded"),
+    KeptSeed(
+      depth: .full, seed: 2,
+      found: "an anchor threw away the rows of tables whose settings it had not judged yet"),
+    KeptSeed(
+      depth: .full, seed: 528, found: "an edit was judged against a later one of its own author"),
+    KeptSeed(
+      depth: .full, seed: 577,
+      found: "a rival that heard late of its own appointment never stood down"),
+    KeptSeed(
+      depth: .full, seed: 26, found: "settings that an anchor accepted took effect as its own"),
+    KeptSeed(
+      depth: .full, seed: 231, found: "what was settled without a word was never told as judged"),
+    KeptSeed(
+      depth: .full, seed: 1_928,
+      found: "a new anchor told only what its judged frontier added to that of an earlier one"),
+    KeptSeed(
+      depth: .full, seed: 4_654, found: "an edit of equal content hid one that it was made over"),
+    KeptSeed(
+      depth: .pure, seed: 304,
+      found: "an anchor stood down in the middle of an exchange, and hid what had come"),
+    KeptSeed(
+      depth: .pure, seed: 13_041, found: "an edit was rejected though it stood already"),
+    KeptSeed(
+      depth: .pure, seed: 3_464,
+      found: "the end of a long exchange moved the judged frontier, and nobody was told"),
   ]
 }

@@ -35,6 +35,13 @@ struct ControlClient: Sendable {
       throw FlotillaError(
         .node, "the running node ended before it answered", remedy: "Try again.")
     }
+    return try Self.body(of: data, as: type)
+  }
+
+  /// What an answer says, or the error that it tells of.
+  static func body<Body: Codable & Sendable>(
+    of data: Data, as type: Body.Type
+  ) throws(FlotillaError) -> Body {
     guard let reply = try? JSONDecoder().decode(ControlReply<Body>.self, from: data) else {
       throw FlotillaError(
         .node, "the running node gave an answer that this version does not understand",

@@ -10,14 +10,18 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case rule(table: String?, rule: String?)
   case invite(milliseconds: Int, role: String)
   case members
-  case revoke(node: String)
+  case revoke(node: String, disowning: Bool)
   case grant(node: String, table: String, right: String)
   case importSiteKey(seed: [UInt8])
   case unsent
   case office
   case appoint(node: String?, isHere: Bool, isForced: Bool, rule: String?)
   case prepareEdit(milliseconds: Int)
-  case verdicts(after: UInt64, rows: [EditedRow], milliseconds: Int)
+  case verdicts(after: UInt64, through: UInt64?, rows: [EditedRow], milliseconds: Int)
+  case mark
+  case changes(since: String?, milliseconds: Int)
+  case settled(after: UInt64?, milliseconds: Int)
+  case peers(known: [String]?, milliseconds: Int)
   case stop(isLeaving: Bool)
   /// A starting `run` wants to take over from a process that only serves an invitation.
   case yield
@@ -49,4 +53,7 @@ struct UnsentReport: Codable, Sendable {
   var rows: Int
   var site: String
   var node: String
+  /// The other members, and those of them that are connected.
+  var others: [String]
+  var connected: [String]
 }

@@ -80,7 +80,13 @@ extension Node {
       throw FlotillaError(.usage, "the site has no anchor", remedy: "Nothing was changed.")
     }
     if !isForced { try checkReach(of: wanted) }
-    let number = (roster.roll.appointments.last?.term.number ?? 0) + 1
+    // Also above the terms of an admin whose word counts no more: nodes may have followed it.
+    let highest = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        max(store.currentOffice.term, store.currentJudged.term).number
+      }
+    }
+    let number = max(roster.roll.appointments.last?.term.number ?? 0, highest) + 1
     guard number <= SiteStatement.highestTerm else {
       throw FlotillaError(.usage, "this site has had too many anchors")
     }

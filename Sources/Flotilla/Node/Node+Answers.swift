@@ -34,18 +34,21 @@ extension Node {
         try await invite(timeToLive: .milliseconds(milliseconds), role: role)
       }
     case .members:
-      return await controlReply { () async throws(FlotillaError) in members() }
+      return await controlReply { () async throws(FlotillaError) in await members() }
     case .grant(let node, let table, let right):
       return await controlReply { () async throws(FlotillaError) in
         try await grant(node, table: table, right: right)
       }
-    case .revoke(let node):
-      return await controlReply { () async throws(FlotillaError) in try await revoke(node) }
+    case .revoke(let node, let disowning):
+      return await controlReply { () async throws(FlotillaError) in
+        try await revoke(node, disowning: disowning)
+      }
     case .importSiteKey(let seed):
       return await controlReply { () async throws(FlotillaError) in
         try await importSiteKey(seed: seed)
       }
     case .office, .appoint, .prepareEdit, .verdicts: return await answerAboutAnchor(request)
+    case .mark, .changes, .settled, .peers: return await answerWithNews(request)
     case .unsent:
       return await controlReply { () async throws(FlotillaError) in try await unsent() }
     case .stop(let isLeaving):
@@ -79,12 +82,32 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await prepareEdit(timeout: .milliseconds(milliseconds))
       }
-    case .verdicts(let seq, let rows, let milliseconds):
+    case .verdicts(let seq, let last, let rows, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await verdicts(after: seq, rows: rows, timeout: .milliseconds(milliseconds))
+        try await verdicts(
+          after: seq, through: last, rows: rows, timeout: .milliseconds(milliseconds))
       }
     default:
       return await controlReply { () async throws(FlotillaError) in try await office() }
+    }
+  }
+
+  private func answerWithNews(_ request: ControlRequest) async -> Data {
+    switch request {
+    case .changes(let frontier, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await changes(since: frontier, within: .milliseconds(milliseconds))
+      }
+    case .settled(let number, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await settled(after: number, within: .milliseconds(milliseconds))
+      }
+    case .peers(let known, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await peers(known: known, within: .milliseconds(milliseconds))
+      }
+    default:
+      return await controlReply { () async throws(FlotillaError) in try await mark() }
     }
   }
 
@@ -115,7 +138,16 @@ extension Node {
     // What a leaf holds it passes on to nobody.
     let held = peers.values.filter { self.rights(of: $0.node).isWhole }.map { $0.holds[own] }.max()
     let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
-    return UnsentReport(rows: rows, site: identity.siteName, node: identity.name)
+    let others = roster.roll.members.filter { $0.node != identity.node }
+    return UnsentReport(
+      rows: rows, site: identity.siteName, node: identity.name, others: others.map(\.name).sorted(),
+      connected: connectedMembers)
+  }
+
+  /// The members that hear at once what is said, by name.
+  var connectedMembers: [String] {
+    peers.values.filter { $0.session != nil && roster.roll.member($0.node) != nil }
+      .map(\.name).sorted()
   }
 
   func foldNow() async throws(FlotillaError) {

@@ -113,9 +113,11 @@ extension Node {
   private func hello() async -> Hello {
     // Without it the peer has one hint less.
     let schema = (try? await store.run { (store) throws(StoreError) in store.schemaHash }) ?? 0
+    // Where a command listens nobody is to look for this node later.
+    let port = mode == .lasting ? listener?.port ?? 0 : 0
     return Hello(
       version: Session.versions.upperBound, purpose: .member, site: identity.site,
       node: identity.node, name: identity.name, run: run, clock: Uptime.wall,
-      port: listener?.port ?? 0, schema: schema, statements: roster.hash, life: life)
+      port: port, schema: schema, statements: roster.hash, life: life)
   }
 }

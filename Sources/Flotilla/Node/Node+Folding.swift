@@ -99,6 +99,8 @@ extension Node {
       await session.feed(.advanced(position))
     }
     await askForRows()
+    // What was merged may be the last that was missing to be in touch with the anchor.
+    if onlineSession == 0, anchor != nil, !isAnchor { await followSessions() }
   }
 
   /// A session has merged rows from its peer: the others hear of it.
@@ -136,6 +138,20 @@ extension Node {
     await perform(mesh.receive(.woke, at: .now))
   }
 
+  /// Once an hour: what is kept of conflicts and rulings stays within its bounds.
+  private func trimLogs() async {
+    guard Uptime.now - lastTrim > 3_600_000 else { return }
+    lastTrim = Uptime.now
+    do {
+      try await store.patiently { (store) throws(StoreError) in
+        try store.trimConflicts(at: .now)
+        try store.trimRulings()
+      }
+    } catch {
+      if !note(error) { log("could not shorten the conflict log: \(error.message)") }
+    }
+  }
+
   /// Every few seconds: the file is where it was, in WAL mode, and nothing was overlooked.
   private func patrol() async {
     guard !isStopping else { return }
@@ -151,6 +167,7 @@ extension Node {
     }
     await notice(.patrol)
     await examineFile()
+    await trimLogs()
     await pullNext()
     await advertise()
     do {

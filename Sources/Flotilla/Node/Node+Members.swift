@@ -12,15 +12,21 @@ extension Node {
   }
 
   /// A peer tells what was signed.
+  ///
+  /// Nodes pass on what they have checked: one forged statement is enough to end the connection. A
+  /// few others may rest on what is not known here yet.
   func hear(_ statements: [SignedStatement], from session: PeerSession) async {
-    await spread(roster.unite(statements), besides: session.id)
-    // Nodes pass on what they have checked; a few may rest on what is not known here yet.
-    let doubtful = roster.doubtful(statements)
-    guard doubtful > Self.doubts else { return }
+    let hearing = await roster.hear(statements)
+    await spread(hearing.taken, besides: session.id)
+    if hearing.isForged {
+      return await session.feed(.close(Bye(.badMessage, "a statement that is forged")))
+    }
+    doubts[session.id, default: 0] += hearing.doubtful
+    guard let doubtful = doubts[session.id], doubtful > Self.doubts else { return }
     await session.feed(.close(Bye(.badMessage, "\(doubtful) statements that do not hold")))
   }
 
-  /// So many statements of one message may not hold.
+  /// So many statements of one connection may not hold.
   private static let doubts = 64
 
   /// Signs a statement in the name of this node, or of the site if that is needed and can be.
@@ -33,18 +39,29 @@ extension Node {
           "The data stays; to come back: flotilla leave \(shellWord(path)) --force, then join.")
     }
     let signed: SignedStatement
-    if let site = keys.site, asRoot(kind) || ownEntry?.role != .admin {
+    let isOwn = ownEntry?.role == .admin && !roster.membership.isFull(identity.node)
+    if let site = keys.site, asRoot(kind) || !isOwn {
       signed = roster.sign(kind, by: roster.membership.site, with: site)
     } else {
       signed = roster.sign(kind, by: identity.node, with: keys.node)
     }
     guard roster.membership.knows(signed) else {
+      if roster.membership.isFull(signed.statement.issuer) { throw saysTooMuch }
       throw FlotillaError(
         .notAllowed, "\(identity.name) may not do that in this site",
         remedy: "Do it on a node that may: flotilla members \(shellWord(path)) shows the admins.")
     }
     await spread([signed], besides: nil)
     return signed
+  }
+
+  private var saysTooMuch: FlotillaError {
+    FlotillaError(
+      .notAllowed,
+      "\(identity.name) has signed \(Membership.mostOfOne) statements about members, and a site "
+        + "takes no more of one admin",
+      remedy: "Do it on another admin, or bring the site key here, which has no limit: flotilla "
+        + "import-site-key \(shellWord(path)) FILE")
   }
 
   /// Whether only the site key may say such a thing.
@@ -100,6 +117,7 @@ extension Node {
       case .left: if peers[entry.node]?.session == nil { await forget(entry.node) }
       }
     }
+    await shutOutDisowned(roll)
     await followRights()
     await followOffice()
     if let own = roll.entries[identity.node], !own.isMember {
@@ -107,6 +125,22 @@ extension Node {
       for session in sessions.values {
         await session.feed(.close(Bye(.revoked, "\(identity.name) is no member any more")))
       }
+    }
+  }
+
+  /// Shuts out whoever was admitted by what does not count any more: by a thief of an admin's key,
+  /// or by an admin that was disowned.
+  private func shutOutDisowned(_ roll: Roll) async {
+    for session in sessions.values {
+      guard case .member(let key) = session.link.peer,
+        roll.entries[Notary.openSSL.digest(key)] == nil
+      else { continue }
+      log("cutting a connection: who had admitted the peer could not do so")
+      await session.feed(.close(Bye(.revoked, "your admission does not count")))
+    }
+    // A newcomer may know its inviter before it knows who that is.
+    for node in Array(peers.keys) where roll.entries[node] == nil && node != firstCopy?.inviter {
+      await forget(node)
     }
   }
 
@@ -130,8 +164,8 @@ extension Node {
     }
   }
 
-  /// Shuts a member out, for good.
-  func revoke(_ name: String) async throws(FlotillaError) -> RevokeReport {
+  /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
+  func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
     let entry = try member(named: name)
     guard entry.isMember else {
       throw FlotillaError(.usage, "\(name) is no member any more; nothing to revoke")
@@ -147,11 +181,20 @@ extension Node {
         remedy: "Do it on the machine that has the site key, or bring it here: flotilla "
           + "import-site-key \(shellWord(path)) FILE")
     }
-    let heads = roster.membership.heads(of: entry.node)
-    try await say(.revoke(node: entry.node, heads: heads))
+    guard !disowning || entry.role == .admin else {
+      throw FlotillaError(
+        .usage, "\(name) is no admin: it has signed nothing that counts",
+        remedy: "Leave out --disown.")
+    }
+    let before = roster.roll.members
+    let heads = disowning ? [] : roster.membership.heads(of: entry.node)
     let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
+    try await say(.revoke(node: entry.node, heads: heads))
+    let after = roster.roll
+    let also = before.filter { $0.node != entry.node && after.member($0.node) == nil }
     return RevokeReport(
-      node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted())
+      node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
+      also: also.map(\.name).sorted())
   }
 
   /// The member of this name, or whose id begins like this.
@@ -170,9 +213,10 @@ extension Node {
     return entry
   }
 
-  func members() -> MembersReport {
+  func members() async -> MembersReport {
     let roll = roster.roll
     let everybody = roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
+    let names = await declaredNames(of: Set(everybody.flatMap(\.tables.keys)))
     return MembersReport(
       site: identity.siteName, node: identity.name,
       members: everybody.map { entry in
@@ -185,8 +229,20 @@ extension Node {
           last_seen: (isConnected ? Uptime.wall : peer?.seen).map(Self.text),
           admitted_by: roll.entries[entry.admittedBy]?.name ?? "site key",
           words: entry.words.isEmpty ? nil : entry.words,
-          rights: entry.tables.mapValues(\.name), is_this_node: isSelf)
+          rights: Dictionary(
+            entry.tables.map { (names[$0.key] ?? $0.key, $0.value.name) }, uniquingKeysWith: min),
+          is_this_node: isSelf)
       })
+  }
+
+  /// How tables are called here, by the names that rights are kept under.
+  private func declaredNames(of tables: Set<String>) async -> [String: String] {
+    guard !tables.isEmpty else { return [:] }
+    // Without the file the folded names must do.
+    let named = try? await store.run { (store) throws(StoreError) in
+      tables.compactMap { table in store.declaredName(of: table).map { (table, $0) } }
+    }
+    return Dictionary(named ?? [], uniquingKeysWith: min)
   }
 
   private func state(of entry: Roll.Entry) -> String {

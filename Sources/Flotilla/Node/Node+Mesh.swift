@@ -109,12 +109,42 @@ extension Node {
   }
 
   /// A peer tells where members were found; who is one, it cannot tell.
-  func hear(_ members: [Member]) async {
+  func hear(_ members: [Member], from session: PeerSession) async {
+    var news: Set<Identity> = []
     for member in members where member.node != identity.node {
       guard roster.roll.member(member.node) != nil else { continue }
-      for address in member.addresses.prefix(Self.mostAddresses) {
+      let addresses = member.addresses.prefix(Self.mostAddresses)
+      // Where it was met itself is known better.
+      if peers[member.node]?.address == nil, let address = addresses.first {
+        peers[member.node]?.address = address
+        news.insert(member.node)
+      }
+      for address in addresses {
         await perform(mesh.receive(.heard(node: member.node, address: address), at: .now))
       }
+    }
+    guard !news.isEmpty else { return }
+    await tell(of: news, besides: session.id)
+    // Who told it may be gone for ever before they have met.
+    await savePeers()
+  }
+
+  /// Tells the connected peers where members are found of whom this node could not tell before:
+  /// those who have only this node in common need each other when it is gone.
+  func tell(of news: Set<Identity>, besides: Mesh.ConnectionID) async {
+    let members = news.compactMap { node -> Member? in
+      guard let peer = peers[node], let address = peer.address else { return nil }
+      return Member(node: node, name: peer.name, addresses: [address])
+    }
+    guard !members.isEmpty else { return }
+    // An address is believed of members alone, so who it is goes first.
+    let credentials = members.flatMap { roster.membership.credential(of: $0.node) }
+    for (id, session) in sessions where id != besides {
+      guard let peer = peer(of: session) else { continue }
+      let others = members.filter { $0.node != peer.node }
+      guard !others.isEmpty else { continue }
+      await session.feed(.tell(credentials))
+      await session.feed(.introduce(others))
     }
   }
 }

@@ -18,7 +18,7 @@ extension Node {
         $0.isReceiving = true
         $0.expected = total > rows ? total - rows : 0
       }
-    case .members(let members): await hear(members)
+    case .members(let members): await hear(members, from: session)
     case .statements(let statements): await hear(statements, from: session)
     case .clockOffset(let offset): update(session) { $0.clockOffset = offset }
     case .judge(let join): await judge(join, session)
@@ -77,6 +77,9 @@ extension Node {
     await compareMembers(session, hello)
     if rights(of: hello.node).isWhole { await askForRows(session) }
     await tellMembers(session)
+    if peers[hello.node]?.address != before?.address {
+      await tell(of: [hello.node], besides: session.id)
+    }
     waitingToPull.append(session)
     await pullNext()
     await followSessions()
@@ -148,6 +151,7 @@ extension Node {
 
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
     sessions[session.id] = nil
+    doubts[session.id] = nil
     hasShown(session.id)
     waitingToPull.removeAll { $0.id == session.id }
     let isMember = peer(of: session) != nil

@@ -54,9 +54,9 @@ extension Node {
     return report
   }
 
-  /// Where there is an anchor, its rules are for it and for admins to set.
+  /// Where there is an anchor, rules are for it to set, for members of its role, and for admins.
   private func requireSay() throws(FlotillaError) {
-    guard let anchor, !isAnchor, ownEntry?.role != .admin else { return }
+    guard let anchor, !isAnchor, (ownEntry?.role ?? .reader) < .anchor else { return }
     throw FlotillaError(
       .notAllowed, "\(identity.name) may not set rules: it is neither the anchor nor an admin",
       remedy: "Do it on \(anchor.name), or on an admin.")

@@ -24,11 +24,16 @@ extension Node {
 
   /// Waits for the verdicts on the rows that were edited since.
   func verdicts(
-    after seq: UInt64, rows: [EditedRow], timeout: Duration
+    after seq: UInt64, through last: UInt64? = nil, rows: [EditedRow], timeout: Duration
   ) async throws(FlotillaError) -> [RowVerdict] {
+    guard anchor != nil else {
+      throw FlotillaError(
+        .noAnchor, "there is no anchor, so nobody judges the edit; it stands",
+        remedy: "Appoint one: flotilla anchor \(shellWord(path)) --here")
+    }
     let deadline = Uptime.now + timeout.milliseconds
     try await foldNow()
-    let last = position.frontier[position.own]
+    let last = last ?? position.frontier[position.own]
     while true {
       let verdicts = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in

@@ -39,6 +39,8 @@ actor Node {
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
   var nextConnection: Mesh.ConnectionID = 1
+  /// Statements about members that did not hold, by who has told them.
+  var doubts: [Mesh.ConnectionID: Int] = [:]
   /// Streams whose other end has not shown yet who it is, or not said Hello.
   var vestibule = Vestibule()
   var strangers: [Mesh.ConnectionID: any ByteChannel] = [:]
@@ -100,6 +102,7 @@ actor Node {
   /// When this node was made, by uptime.
   let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
+  var lastTrim: Int64 = 0
   let fileIdentity: FileIdentity
   /// The first copy, while it is not complete.
   var firstCopy: FirstCopy? { didSet { changed() } }

@@ -23,8 +23,9 @@ struct Pairing: Sendable {
   /// Throws if the file cannot take in this schema; then nobody was admitted, and the code stays
   /// good.
   let accept: @Sendable ([SchemaObject]) throws(FlotillaError) -> Void
+  var air = Air.lan
 
-  private var secret: InvitationSecret { InvitationSecret(code) }
+  var secret: InvitationSecret { InvitationSecret(code) }
 
   /// Pairs with the node at an address, or with the one that shows the hint of the code.
   func pair(at address: String?) async throws(FlotillaError) -> Result {
@@ -35,36 +36,40 @@ struct Pairing: Sendable {
       } catch {
         throw FlotillaError(.usage, "\(address) is no address: \(error)")
       }
-      return try await pair(with: endpoint)
+      let seen = SeenSite()
+      let channel: TLSChannel
+      do {
+        channel = try await connect(to: endpoint, seen)
+      } catch  where error.code == .invitation {
+        throw await whose(besides: endpoint, seen.site)
+      }
+      return try await pair(over: channel, endpoint)
     }
     return try await findAndPair()
   }
 
   private func findAndPair() async throws(FlotillaError) -> Result {
-    let discovery = Discovery(serviceType: "_flotilla._tcp")
-    let alarm = Task {
-      try? await Task.sleep(for: Self.search)
-      await discovery.stop()
-    }
-    defer { alarm.cancel() }
     var trouble: String?
     var sites = 0
-    for await event in discovery.events {
+    for await event in air.services(Self.search) {
       switch event {
       case .unavailable(let reason): trouble = reason
       case .available: trouble = nil
       case .lost: break
       case .found(let service):
         sites += 1
-        let hints =
-          [service.txt["j"]] + (service.txt["k"] ?? "").split(separator: ",").map(String.init)
-        guard hints.contains(secret.hint) else { continue }
+        guard shows(service) else { continue }
+        let channel: TLSChannel
         do {
-          let result = try await pair(with: service.endpoint)
-          await discovery.stop()
-          return result
+          channel = try await connect(to: service.endpoint, SeenSite())
+        } catch {
+          // Anybody can show the hint; another address, or another service, may do.
+          trouble = error.message
+          continue
+        }
+        do {
+          return try await pair(over: channel, service.endpoint)
         } catch  where error.code == .peer {
-          // Another address of the same service may do.
           trouble = error.message
         }
       }
@@ -84,8 +89,15 @@ struct Pairing: Sendable {
         : "Check the code, or make a new one: flotilla invite DB")
   }
 
-  private func pair(with endpoint: Endpoint) async throws(FlotillaError) -> Result {
-    let channel = try await connect(to: endpoint)
+  /// Whether a service shows the hint of the code.
+  func shows(_ service: DiscoveredService) -> Bool {
+    let more = (service.txt["k"] ?? "").split(separator: ",").map(String.init)
+    return ([service.txt["j"]] + more).contains(secret.hint)
+  }
+
+  private func pair(
+    over channel: TLSChannel, _ endpoint: Endpoint
+  ) async throws(FlotillaError) -> Result {
     let link = MessageLink(channel: channel)
     defer { link.close() }
     // A peer that says nothing must not hold the joiner for ever.
@@ -97,18 +109,19 @@ struct Pairing: Sendable {
     return try await talk(link, channel, endpoint)
   }
 
-  private func connect(to endpoint: Endpoint) async throws(FlotillaError) -> TLSChannel {
+  func connect(
+    to endpoint: Endpoint, _ seen: SeenSite
+  ) async throws(FlotillaError) -> TLSChannel {
     do throws(NetworkError) {
       let socket = try await SocketChannel.connect(to: endpoint, timeout: .seconds(5))
-      return try await TLSChannel.dial(
-        over: socket, TLSContext(joining: secret.shared), for: .joining, timeout: .seconds(10))
+      let context = try TLSContext(joining: secret.shared) { seen.note($0) }
+      return try await TLSChannel.dial(over: socket, context, for: .joining, timeout: .seconds(10))
     } catch {
       switch error.code {
       case .untrusted, .refusedByPeer:
         throw FlotillaError(
-          .invitation,
-          "the node at \(endpoint) knows no such code: it is wrong, or of another site",
-          remedy: "Check the code, or make a new one on a member: flotilla invite DB")
+          .invitation, "the node at \(endpoint) knows no such code",
+          remedy: Self.newCode)
       case .notTLS, .closed:
         throw FlotillaError(
           .peer, "no Flotilla node answers at \(endpoint): \(error.message)",
@@ -125,24 +138,7 @@ struct Pairing: Sendable {
   private func talk(
     _ link: MessageLink, _ channel: TLSChannel, _ endpoint: Endpoint
   ) async throws(FlotillaError) -> Result {
-    try await link.send(
-      .hello(
-        Hello(
-          version: Session.versions.upperBound, purpose: .join, site: .none,
-          node: keys.identity, name: name, run: .random(in: 0 ... .max), clock: Uptime.wall,
-          port: 0, schema: 0)))
-    let inviter = try await hear(link, at: endpoint.description)
-    guard Session.versions.contains(inviter.version) else {
-      throw FlotillaError(
-        .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",
-        remedy: "Use the same version of Flotilla on both machines.")
-    }
-    let offer: Offer
-    switch try await link.receive() {
-    case .offer(let answer): offer = answer
-    case .bye(let bye): throw refusal(bye, inviter.name)
-    default: throw unexpected(endpoint)
-    }
+    let (inviter, offer) = try await greet(link, endpoint)
     let objects = try await schema(of: offer, link, inviter.name)
     try accept(objects)
     let proof = keys.node.sign(JoinProof.bytes(channel))
@@ -158,6 +154,29 @@ struct Pairing: Sendable {
     return Result(
       offer: offer, admit: admit, inviter: inviter, address: endpoint.description,
       words: JoinProof.words(channel), objects: objects)
+  }
+
+  /// Says Hello and hears what the inviter offers; nothing is agreed to yet.
+  func greet(
+    _ link: MessageLink, _ endpoint: Endpoint
+  ) async throws(FlotillaError) -> (Hello, Offer) {
+    try await link.send(
+      .hello(
+        Hello(
+          version: Session.versions.upperBound, purpose: .join, site: .none,
+          node: keys.identity, name: name, run: .random(in: 0 ... .max), clock: Uptime.wall,
+          port: 0, schema: 0)))
+    let inviter = try await hear(link, at: endpoint.description)
+    guard Session.versions.contains(inviter.version) else {
+      throw FlotillaError(
+        .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",
+        remedy: "Use the same version of Flotilla on both machines.")
+    }
+    switch try await link.receive() {
+    case .offer(let offer): return (inviter, offer)
+    case .bye(let bye): throw refusal(bye, inviter.name)
+    default: throw unexpected(endpoint)
+    }
   }
 
   private func schema(
@@ -194,6 +213,8 @@ struct Pairing: Sendable {
     FlotillaError(.peer, "what answers at \(endpoint) is no Flotilla node of this version")
   }
 
+  static let newCode = "Check the code, or make a new one on a member: flotilla invite DB"
+
   private func refusal(_ bye: Bye, _ inviter: String) -> FlotillaError {
     let again = "Make a new one on a member: flotilla invite DB"
     switch bye.code {
@@ -202,9 +223,9 @@ struct Pairing: Sendable {
     case .invitationExpired:
       return FlotillaError(.invitation, "the code has expired", remedy: again)
     case .invitationUnknown:
+      // It knew it in the handshake a moment ago.
       return FlotillaError(
-        .invitation, "\(inviter) knows no such code: it is wrong, or of another site",
-        remedy: "Check the code. \(again)")
+        .invitation, "\(inviter) has just forgotten the code", remedy: again)
     default: return FlotillaError(.invitation, "\(inviter) refused: \(bye.reason)")
     }
   }

@@ -3,6 +3,9 @@ import Store
 
 /// The anchor, and edits whose verdict is awaited.
 extension Replica {
+  /// The names of the merge rules that a table can have.
+  public static let mergeRules = MergeRules.all.map { $0.name }
+
   /// Who is the anchor of the site.
   public func anchor() async throws(FlotillaError) -> AnchorReport {
     try await perform(.office, mode: .brief) { node async throws(FlotillaError) in
@@ -43,7 +46,7 @@ extension Replica {
     case .answer(let prepared):
       return try await run(statement, prepared) { rows async throws(FlotillaError) in
         let request = ControlRequest.verdicts(
-          after: prepared.seq, rows: rows, milliseconds: milliseconds)
+          after: prepared.seq, through: nil, rows: rows, milliseconds: milliseconds)
         return try await self.askNode(request, as: [RowVerdict].self)
       } refresh: { () async throws(FlotillaError) in
         let request = ControlRequest.sync(peer: prepared.anchor, milliseconds: milliseconds)
@@ -101,15 +104,10 @@ extension Replica {
       return OnlineReport(verdict: "accepted", rows: [], local: local, server: nil)
     }
     // The anchor itself has nobody to ask.
-    let isHere = try await anchor().state.isOfThisNode
+    let isHere = try await anchor().isOfThisNode
     let isReached = isHere ? true : try await refresh().peers.allSatisfy { $0.error == nil }
     return OnlineReport(
       verdict: isReached ? "accepted" : "pending", rows: [], local: local,
       server: isReached ? try await sql(statement) : nil)
   }
-}
-
-extension String {
-  /// Whether a state of an `AnchorReport` is one of the node that was asked.
-  fileprivate var isOfThisNode: Bool { ["judging", "taking-office", "waiting"].contains(self) }
 }

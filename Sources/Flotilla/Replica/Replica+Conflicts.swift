@@ -16,7 +16,25 @@ extension Replica {
           ConflictReport.Parked(
             table: row.table, key: Self.key(row.key, of: row.table, in: store), why: row.why,
             row: Self.row(row.values))
-        })
+        }, keeps: try Self.bounds(store), gone: try store.conflictsGone())
+    }
+  }
+
+  private static func bounds(_ store: Store) throws(StoreError) -> ConflictReport.Bounds {
+    let bounds = try store.conflictBounds()
+    return ConflictReport.Bounds(count: bounds.count, days: bounds.days)
+  }
+
+  /// Sets how many conflicts are kept on this node, and for how many days.
+  public func keepConflicts(count: Int?, days: Int?) async throws(FlotillaError)
+    -> ConflictReport.Bounds
+  {
+    try await withFile { store throws(StoreError) in
+      var bounds = try store.conflictBounds()
+      bounds.count = count ?? bounds.count
+      bounds.days = days ?? bounds.days
+      try store.setConflictBounds(bounds, at: .now)
+      return try Self.bounds(store)
     }
   }
 
@@ -129,10 +147,7 @@ extension Replica {
   fileprivate static func key(
     _ key: Key, of table: String, in store: Store
   ) -> [String: SQLValue] {
-    let values = key.values ?? []
-    var names = store.keyColumns(of: table)
-    if names.count != values.count { names = values.indices.map { String($0) } }
-    return Dictionary(zip(names, values.map(SQLValue.init))) { first, _ in first }
+    store.named(key, of: table).mapValues(SQLValue.init)
   }
 }
 

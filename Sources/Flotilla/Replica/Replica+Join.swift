@@ -55,7 +55,7 @@ extension Replica {
     }
     return JoinReport(
       site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,
-      address: paired.address, rows: copied.rows, bytes: copied.bytes,
+      address: paired.address, words: paired.words, rows: copied.rows, bytes: copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, warnings: warnings)
   }
 

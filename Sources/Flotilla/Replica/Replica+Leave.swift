@@ -22,8 +22,13 @@ extension Replica {
       report.unsent_rows = unsent.rows
       guard force || unsent.rows == 0 else { return report }
       try await requireWriteLock()
-      let lock =
-        if let freed = try await stop(isLeaving: true) { freed } else { try await sayGoodbye() }
+      let lock: FileLock
+      if let freed = try await stop(isLeaving: true) {
+        (lock, report.told) = (freed, unsent.connected)
+      } else {
+        (lock, report.told) = try await sayGoodbye()
+      }
+      report.untold = unsent.others.filter { !report.told.contains($0) }
       try await takeOut()
       lock.release()
     } catch {
@@ -55,18 +60,20 @@ extension Replica {
     try await perform(.unsent) { node async throws(FlotillaError) in try await node.unsent() }
   }
 
-  /// Tells the members in reach that this node leaves, if no node runs that could; gives the lock.
-  private func sayGoodbye() async throws(FlotillaError) -> FileLock {
+  /// Tells the members in reach that this node leaves, if no node runs that could; gives the lock
+  /// and their names.
+  private func sayGoodbye() async throws(FlotillaError) -> (FileLock, [String]) {
     let bye = Bye(.leaving, "this node has left the site")
     let sidecar = sidecar
-    try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
+    let told = try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
       await node.untilConnected(within: .seconds(2))
+      return await node.connectedMembers
     }
     guard let lock = try sidecar.lock() else {
       throw FlotillaError(
         .node, "another Flotilla process works on \(path)", remedy: "Try again when it has ended.")
     }
-    return lock
+    return (lock, told)
   }
 
   /// Throws unless the file can be written now: the others must not be told that this node has

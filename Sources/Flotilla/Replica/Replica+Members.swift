@@ -11,9 +11,14 @@ extension Replica {
   }
 
   /// Shuts a node out of the site, for good; a name, or the beginning of an id.
-  public func revoke(_ node: String) async throws(FlotillaError) -> RevokeReport {
-    try await perform(.revoke(node: node), mode: .brief) { opened async throws(FlotillaError) in
-      let report = try await opened.revoke(node)
+  ///
+  /// What an admin has signed stands, unless it is disowned: then whom it admitted is out as well.
+  public func revoke(
+    _ node: String, disowning: Bool = false
+  ) async throws(FlotillaError) -> RevokeReport {
+    try await perform(.revoke(node: node, disowning: disowning), mode: .brief) {
+      opened async throws(FlotillaError) in
+      let report = try await opened.revoke(node, disowning: disowning)
       // Whoever is in reach is told before this process ends.
       await opened.untilConnected(within: .seconds(2))
       return report

@@ -15,7 +15,10 @@ extension Replica {
     }
   }
 
-  private func run(_ statement: String) throws(FlotillaError) -> SQLReport {
+  /// Runs a statement with values for its question marks.
+  func run(
+    _ statement: String, _ values: [SQLite.Value] = []
+  ) throws(FlotillaError) -> SQLReport {
     do {
       let connection = try Connection(path: sidecar.database)
       connection.setBusyTimeout(milliseconds: 10_000)
@@ -25,6 +28,7 @@ extension Replica {
       let kind = StatementKind(prepared.sql)
       try checkSense(kind)
       try checkOwners(prepared)
+      try prepared.bind(values)
       guard !prepared.isReadOnly else { return try run(prepared, on: connection) }
       // One transaction around it, so that what the triggers note can be read back; what cannot
       // run inside one (VACUUM, some PRAGMAs) runs alone.

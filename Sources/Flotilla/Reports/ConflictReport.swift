@@ -1,5 +1,6 @@
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
-/// reason, at, state, winner, loser}], parked:[{table, key, why, row}]}`.
+/// reason, at, state, winner, loser}], parked:[{table, key, why, row}], keeps:{count, days},
+/// gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
   public struct Conflict: Codable, Sendable, Equatable {
@@ -40,8 +41,17 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var row: [String: SQLValue]
   }
 
+  /// How much of the log is kept.
+  public struct Bounds: Codable, Sendable, Equatable {
+    public var count: Int
+    public var days: Int
+  }
+
   public var conflicts: [Conflict]
   public var parked: [Parked]
+  public var keeps: Bounds
+  /// How many of the oldest were let go so far.
+  public var gone: Int
 }
 
 /// What `conflicts restore` and `dismiss` did. JSON: `{id, state}`.

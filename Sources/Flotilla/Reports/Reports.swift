@@ -76,19 +76,23 @@ public struct GrantReport: Codable, Sendable, Equatable {
   public var is_leaf: Bool
 }
 
-/// Who was shut out, and which connected nodes were told at once. JSON: `{node,id,told:[…]}`.
+/// Who was shut out, which connected nodes were told at once, and who is no member any more with
+/// it. JSON: `{node,id,told:[…],also:[…]}`.
 public struct RevokeReport: Codable, Sendable, Equatable {
   public var node: String
   public var id: String
   public var told: [String]
+  public var also: [String]
 }
 
-/// What `join` copied.
+/// What `join` copied. JSON: `{site, node, from, address, words, rows, bytes, seconds, warnings}`.
 public struct JoinReport: Codable, Sendable, Equatable {
   public var site: String
   public var node: String
   public var from: String
   public var address: String
+  /// The four words that the inviter shows, too; nil if a first copy only went on.
+  public var words: String?
   public var rows: Int
   public var bytes: Int
   public var seconds: Double
@@ -144,13 +148,16 @@ public struct TouchedRow: Codable, Sendable, Equatable {
   public var values: [SQLValue]?
 }
 
-/// What `leave` removed.
+/// What `leave` removed. JSON: `{site, node, unsent_rows, left, told:[…], untold:[…]}`.
 public struct LeaveReport: Codable, Sendable, Equatable {
   public var site: String
   public var node: String
   /// Rows that no other node has acknowledged.
   public var unsent_rows: Int
   public var left: Bool
+  /// The members that were told, and those that still count this node as one.
+  public var told: [String] = []
+  public var untold: [String] = []
 }
 
 /// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}]}`.

@@ -23,9 +23,28 @@ package final class Roster: Sendable {
     state.withLock { $0.membership.unite(statements) }
   }
 
-  /// How many of these were not taken in.
-  func doubtful(_ statements: [SignedStatement]) -> Int {
-    state.withLock { state in statements.count { !state.membership.knows($0) } }
+  /// Takes in what a peer tells.
+  ///
+  /// Thousands of signatures take a second: they are checked on a thread of their own and on a
+  /// copy, so that neither the node nor a handshake waits for it.
+  func hear(_ statements: [SignedStatement]) async -> Membership.Hearing {
+    let before = membership
+    let (after, heard) = await offPool {
+      var copy = before
+      let hearing = copy.hear(statements)
+      return (copy, hearing)
+    }
+    guard !heard.taken.isEmpty else { return heard }
+    var hearing = heard
+    hearing.taken = state.withLock { state in
+      guard state.membership.hash == before.hash else {
+        // Somebody else has told something meanwhile.
+        return state.membership.unite(heard.taken)
+      }
+      state.membership = after
+      return heard.taken
+    }
+    return hearing
   }
 
   /// Signs a statement and takes it in.
@@ -63,7 +82,7 @@ package final class Roster: Sendable {
         // Kept only if they do what they are shown for: else whoever can sign something, like an
         // admin that was shut out, could fill the set from outside.
         var membership = state.membership
-        let news = membership.unite(shown)
+        let news = membership.hear(shown).taken
         if membership.roll.member(node) != nil {
           state.membership = membership
           state.unsaved += news

@@ -15,7 +15,8 @@ extension Sidecar {
 
   /// Notes the control socket; false if that failed.
   func noteSocket(_ path: String) -> Bool {
-    (try? Data(path.utf8).write(to: URL(fileURLWithPath: socketNote), options: .atomic)) != nil
+    // Whoever could write another path here would be asked, and told, in the node's place.
+    (try? SecretFile.write(Array(path.utf8), to: socketNote)) != nil
   }
 
   func forgetSocket() { unlink(socketNote) }

@@ -12,3 +12,12 @@ func offPool<Success: Sendable>(
   }
   return try result.get()
 }
+
+/// Runs work that only takes long on a thread outside the cooperative pool.
+func offPool<Success: Sendable>(
+  _ work: @escaping @Sendable () -> Success
+) async -> Success {
+  await withCheckedContinuation { continuation in
+    DispatchQueue(label: "flotilla.work").async { continuation.resume(returning: work()) }
+  }
+}

@@ -7,7 +7,7 @@ final class Child {
     /// The exit status, or 128 and the number of the signal.
     let status: Int32
     /// The largest resident memory.
-    let peakKiB: Int
+    let peakMiB: Double
     let output: String
     let error: String
   }
@@ -16,6 +16,9 @@ final class Child {
   private let name: String
   private let files: (output: String, error: String)
   private var ended: Ended?
+  /// The largest resident memory up to the last look. The kernel's own account at the end
+  /// (getrusage(2), ru_maxrss) survives exec and so begins with this process's memory.
+  private var peakMiB = 0.0
 
   /// Starts `words`, the first of which is a path; output and errors go to files in `folder`.
   init(_ words: [String], in folder: String, environment: [String: String] = [:]) throws {
@@ -68,12 +71,13 @@ final class Child {
   /// Takes notice of its end, if it has ended.
   func poll() -> Ended? {
     if let ended { return ended }
+    let peak = ProcessFacts(pid: pid).peakMiB
+    if peak.isFinite { peakMiB = peak }
     var status: Int32 = 0
-    var usage = rusage()
-    guard wait4(pid, &status, WNOHANG, &usage) == pid else { return nil }
+    guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
     let signal = status & 0x7F
     ended = Ended(
-      status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, peakKiB: usage.ru_maxrss,
+      status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, peakMiB: peakMiB,
       output: Self.text(files.output), error: log)
     return ended
   }

@@ -4,9 +4,18 @@ import Network
 
 /// Carries the bytes of connections on loopback to and fro and counts them.
 final class CountingProxy: Sendable {
+  /// What one side of a connection has sent.
+  struct Way {
+    let isFromDialler: Bool
+    var records = TLSRecords()
+  }
+
   private struct State: Sendable {
     var sockets: [Int32] = []
     var bytes = 0
+    /// What came out of each socket, and out of those that are closed.
+    var ways: [Int32: Way] = [:]
+    var closed: [Way] = []
     var isClosed = false
   }
 
@@ -32,6 +41,8 @@ final class CountingProxy: Sendable {
 
   /// Bytes of both ways since the last cut.
   var bytes: Int { state.withLock { $0.bytes } }
+  /// What each side of each connection since the last cut has sent.
+  var ways: [Way] { state.withLock { $0.closed + $0.ways.values } }
   var isConnected: Bool { state.withLock { !$0.sockets.isEmpty } }
 
   /// Breaks all connections and counts from zero.
@@ -40,6 +51,8 @@ final class CountingProxy: Sendable {
       for raw in state.sockets { shutdown(raw, Int32(SHUT_RDWR)) }
       state.sockets = []
       state.bytes = 0
+      state.ways = [:]
+      state.closed = []
     }
   }
 
@@ -57,7 +70,11 @@ final class CountingProxy: Sendable {
         Glibc.close(client)
         continue
       }
-      state.withLock { $0.sockets += [client, server] }
+      state.withLock {
+        $0.sockets += [client, server]
+        $0.ways[client] = Way(isFromDialler: true)
+        $0.ways[server] = Way(isFromDialler: false)
+      }
       let ways = Locked(2)
       Thread.detachNewThread { self.carry(client, server, ways) }
       Thread.detachNewThread { self.carry(server, client, ways) }
@@ -70,7 +87,11 @@ final class CountingProxy: Sendable {
     while true {
       let count = read(source, &buffer, buffer.count)
       guard count > 0 else { break }
-      state.withLock { if $0.sockets.contains(source) { $0.bytes += count } }
+      state.withLock {
+        guard $0.sockets.contains(source) else { return }
+        $0.bytes += count
+        $0.ways[source]?.records.append(buffer[..<count])
+      }
       var sent = 0
       while sent < count {
         let step = buffer[sent..<count].withUnsafeBytes {
@@ -82,7 +103,10 @@ final class CountingProxy: Sendable {
       guard sent == count else { break }
     }
     shutdown(target, Int32(SHUT_RDWR))
-    state.withLock { $0.sockets.removeAll { $0 == source } }
+    state.withLock { state in
+      state.sockets.removeAll { $0 == source }
+      if let way = state.ways.removeValue(forKey: source) { state.closed.append(way) }
+    }
     let isLast = ways.withLock { count in
       count -= 1
       return count == 0

@@ -24,11 +24,20 @@ func loopback(_ host: String, port: UInt16) -> sockaddr_in {
   return address
 }
 
-/// Opens a connection to HOST:PORT; nil if nobody listens.
-func dial(_ address: String) -> Int32? {
+/// Opens a connection to HOST:PORT, from an address of this host if one is given; nil if nobody
+/// listens.
+func dial(_ address: String, from host: String? = nil) -> Int32? {
   let parts = address.split(separator: ":").map(String.init)
   guard parts.count == 2, let port = UInt16(parts[1]) else { return nil }
   let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var own = loopback(host ?? "127.0.0.1", port: 0)
+  if host != nil {
+    withUnsafePointer(to: &own) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        _ = bind(raw, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+  }
   var target = loopback(parts[0], port: port)
   let code = withUnsafePointer(to: &target) { pointer in
     pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -5,10 +5,11 @@ struct SocketPair: Sendable {
   let accepted: SocketChannel
   let dialled: SocketChannel
 
-  init(over listener: Listener) async throws {
+  /// Dials the listener, or the proxy before it.
+  init(over listener: Listener, through proxy: String? = nil) async throws {
     async let accepted = listener.accept()
     dialled = try await SocketChannel.connect(
-      to: Endpoint(host: "127.0.0.1", port: listener.port))
+      to: Endpoint(parsing: proxy ?? "127.0.0.1:\(listener.port)"))
     self.accepted = try await accepted
   }
 

@@ -52,7 +52,7 @@ enum CatchUp {
     let speed = Double(rows) / (Clock.now - start).seconds
     report.figures += [
       Figure("join: rows copied", "rows/s", speed),
-      Figure("join: peak memory of the newcomer", "MiB", Double(ended.peakKiB) / 1_024)
+      Figure("join: peak memory of the newcomer", "MiB", ended.peakMiB)
         .target(.maximum, atMost: 64),
       Figure("join: peak memory of the inviter", "MiB", facts.peakMiB)
         .target(.maximum, atMost: 64),

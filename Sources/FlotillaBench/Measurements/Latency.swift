@@ -32,12 +32,13 @@ enum Latency {
     ]
   }
 
-  private struct Observation {
+  struct Observation {
     var latencies: [Double] = []
     var commits: [Double] = []
   }
 
-  private static func observe(
+  /// Has rows written on A from `first` on, one every `pause`, and sees them come on B.
+  static func observe(
     _ pair: Pair, first: Int, count: Int, pause: Duration
   ) throws -> Observation {
     let reader = try pair.second.connect()

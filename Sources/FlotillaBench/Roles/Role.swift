@@ -6,12 +6,15 @@ enum Role: String {
   case insert
   /// Writes beside a node that catches up, and looks how long it is kept waiting.
   case share
+  /// Stands at the door of a node and does not come in.
+  case crowd
 
   func run(_ arguments: [String]) throws {
     switch self {
     case .write: try WriteRole(arguments).run()
     case .insert: try InsertRole(arguments).run()
     case .share: try ShareRole(arguments).run()
+    case .crowd: try CrowdRole(arguments).run()
     }
   }
 }

@@ -7,9 +7,11 @@ enum Conflicts {
     summary: "shows what lost against another edit, and brings it back",
     discussion: """
       Where two nodes have changed one row without knowing of each other, one edit
-      stands. The other is kept here, on the node where it was made and on the anchor.
+      stands. The other is kept on the node where it was made and on the anchor.
       show prints both side by side; restore writes the one that lost again, as a new
-      edit; dismiss takes it off the list.
+      edit; dismiss takes it off the list. 10,000 are kept for 400 days unless --keep
+      and --keep-days say otherwise; the oldest go first, settled ones before others,
+      and are counted.
       """,
     parameters: [
       .database,
@@ -20,12 +22,24 @@ enum Conflicts {
     ],
     options: [
       Option(name: "--parked", help: "shows rows that are held but do not stand in their table"),
-      Option(name: "--all", help: "also those that were restored or dismissed"), .json,
+      Option(name: "--all", help: "also those that were restored or dismissed"),
+      Option(
+        name: "--keep", value: Option.Value(name: "COUNT", kind: .number(0...10_000_000)),
+        help: "sets how many are kept on this node"),
+      Option(
+        name: "--keep-days", value: Option.Value(name: "DAYS", kind: .number(0...36_500)),
+        help: "sets for how many days they are kept"),
+      .json,
     ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let action = call.arguments.text("ACTION") ?? "list"
+    let (count, days) = (call.arguments.text("--keep"), call.arguments.text("--keep-days"))
+    if count != nil || days != nil {
+      _ = try await call.replica.keepConflicts(
+        count: count.flatMap { Int($0) }, days: days.flatMap { Int($0) })
+    }
     guard action != "list" else { return try await list(call) }
     guard let text = call.arguments.text("ID"), let id = Int(text), id > 0 else {
       throw FlotillaError(
@@ -54,9 +68,16 @@ enum Conflicts {
       as: isParked
         ? parked(report.parked, colour: call.output.colour)
         : text(report.conflicts, at: .current, colour: call.output.colour))
+    if !call.json, report.gone > 0 {
+      call.output.remark(
+        "\(counted(report.gone, "older conflict")) let go: \(report.keeps.count) are kept, for "
+          + counted(report.keeps.days, "day"))
+    }
     if !isParked, !call.json, !report.parked.isEmpty {
       call.output.remark(
-        "\(counted(report.parked.count, "row")) parked: flotilla conflicts \(call.shellPath) --parked")
+        "\(counted(report.parked.count, "row")) parked: "
+          + "flotilla conflicts \(call.shellPath) --parked"
+      )
     }
     return .done
   }

@@ -35,6 +35,15 @@ enum Leave {
     if report.unsent_rows > 0 {
       call.output.warnings(["\(unsent) changed here reached no other node"])
     }
+    if report.told.isEmpty, let other = report.untold.first {
+      call.output.warnings([
+        """
+        nobody could be told: \(printable(other))\(report.untold.count > 1 ? " and others" : "") \
+        will still count \(printable(report.node)) as a member and wait for it; say so there with: \
+        flotilla revoke DB \(printable(shellWord(report.node)))
+        """
+      ])
+    }
     call.print(
       report,
       as: """

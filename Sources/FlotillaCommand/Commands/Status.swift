@@ -30,15 +30,18 @@ enum Status {
 
   /// How to see rows that are kept, but do not stand in their tables; nil if there are none.
   static func hint(_ report: StatusReport, path: String) -> String? {
-    var kept: [String] = []
-    if report.parked > 0 { kept.append("\(counted(report.parked, "row")) parked") }
-    if report.conflicts > 0 {
-      return "what lost is kept; see it with: flotilla conflicts \(path)"
+    var lines: [String] = []
+    if report.parked > 0 {
+      lines.append(
+        "\(counted(report.parked, "row")) parked: kept, but programs do not see them; of which "
+          + "tables and why says\n  flotilla doctor \(path)")
     }
-    guard !kept.isEmpty else { return nil }
-    return kept.joined(separator: " and ")
-      + ": kept, but programs do not see them; of which tables and why says\n"
-      + "  flotilla doctor \(path)"
+    if report.conflicts > 0 {
+      lines.append(
+        "what lost in \(counted(report.conflicts, "conflict")) is kept; see it with\n"
+          + "  flotilla conflicts \(path)")
+    }
+    return lines.isEmpty ? nil : lines.joined(separator: "\n")
   }
 
   /// Says that what is shown is old, and how to start a node.

@@ -74,4 +74,4 @@ extension ValueKind {
 }
 
 /// The merge rules that can be named.
-let mergeRules = ["newest-wins", "server-wins", "server-wins-on-conflict", "client-wins"]
+let mergeRules = Replica.mergeRules

@@ -12,6 +12,8 @@ enum ValueKind: Sendable, Equatable {
   case address(listening: Bool)
   /// A node's name, or HOST:PORT if there is a colon in it.
   case nodeOrAddress
+  /// A whole number.
+  case number(ClosedRange<Int>)
   /// One of a few words.
   case choice([String])
 
@@ -25,6 +27,7 @@ enum ValueKind: Sendable, Equatable {
     case .address(let listening): objectionToAddress(text, listening: listening)
     case .nodeOrAddress where text.contains(":"): objectionToAddress(text, listening: false)
     case .nodeOrAddress: objectionToName(text)
+    case .number(let range): objectionToNumber(text, range)
     case .choice(let words): objectionToChoice(text, words: words)
     }
   }
@@ -74,6 +77,11 @@ private func objectionToAddress(_ text: String, listening: Bool) -> String? {
     return "\(quoted(String(port))) is not a port; write a number up to 65535, as in \(example)"
   }
   return nil
+}
+
+private func objectionToNumber(_ text: String, _ range: ClosedRange<Int>) -> String? {
+  if let number = Int(text), range.contains(number) { return nil }
+  return "\(quoted(text)) is no whole number from \(range.lowerBound) to \(range.upperBound)"
 }
 
 private func objectionToChoice(_ text: String, words: [String]) -> String? {

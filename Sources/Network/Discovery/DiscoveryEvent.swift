@@ -16,6 +16,12 @@ package struct DiscoveredService: Sendable, Hashable {
   package let name: String
   package let endpoint: Endpoint
   package let txt: [String: String]
+
+  package init(name: String, endpoint: Endpoint, txt: [String: String]) {
+    self.name = name
+    self.endpoint = endpoint
+    self.txt = txt
+  }
 }
 
 /// What this process announces.

@@ -65,9 +65,17 @@ package final class TLSContext: @unchecked Sendable {
   }
 
   /// For the connection of a joiner, who has no certificate and trusts none: only who knows the
-  /// secret can answer.
-  package convenience init(joining secret: SharedSecret) throws(NetworkError) {
-    try self.init(.dialling(secret), judge: { _, _ in .unknown })
+  /// secret can answer. Who does not shows a certificate, whose credential is told.
+  package convenience init(
+    joining secret: SharedSecret,
+    refused: @escaping @Sendable (_ credential: [UInt8]) -> Void = { _ in }
+  ) throws(NetworkError) {
+    try self.init(
+      .dialling(secret),
+      judge: { _, credential in
+        refused(credential)
+        return .unknown
+      })
   }
 
   private init(_ side: Side, judge: @escaping Judge) throws(NetworkError) {

@@ -60,7 +60,18 @@ package struct Viewpoint: Sendable {
   private func fate(of old: Version, after new: Version) -> Encounter.Fate {
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
-    let isLost = !new.hasSeen(old.edit) && new.hash != old.hash
-    return isLost && old.edit.origin == own ? .conflict : .history
+    return isLost(old, to: new) && old.edit.origin == own ? .conflict : .history
+  }
+
+  /// Whether a version is lost to somebody where another one stands: unseen, and not the same.
+  package func isLost(_ old: Version, to new: Version) -> Bool {
+    !new.hasSeen(old.edit) && new.hash != old.hash
+  }
+
+  /// The session of an edit made now in one: none if an earlier edit that it is made on was out of
+  /// touch, for that one would ride along.
+  package func session(_ online: UInt64, over old: Version?) -> UInt64 {
+    guard online != 0, let old, isUndecided(old), old.session != online else { return online }
+    return 0
   }
 }

@@ -20,6 +20,17 @@ package struct Judged: Sendable, Equatable {
     }
   }
 
+  /// Whether an anchor's frontier has come to cover more of others than it has said.
+  package func isBehind(_ frontier: Frontier, of own: Origin, in term: Term) -> Bool {
+    self.term == term && !self.frontier.covers(frontier.without(own))
+  }
+
+  /// What somebody lacks of this who knows `known`: of an earlier anchor's work nothing counts.
+  package func news(since known: Judged) -> Judged {
+    Judged(
+      term: term, frontier: known.term == term ? frontier.beyond(known.frontier) : frontier)
+  }
+
   /// What the check of an exchange adds for this.
   package var check: UInt64 {
     mix(mix(term.number) ^ term.incarnation) &+ frontier.hash

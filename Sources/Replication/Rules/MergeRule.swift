@@ -6,6 +6,14 @@ package struct Claim: Sendable {
   /// Whether its author was in live contact with the anchor when it was made and ever since.
   package var isOnline: Bool
 
+  /// The anchor's view; `sessions` are those in which it is in touch with authors now.
+  ///
+  /// A certificate of an earlier anchor was accepted in contact with that one.
+  package init(edit: Version, standing: Version?, in sessions: [UInt64: Origin]) {
+    let isInTouch = edit.session != 0 && sessions[edit.session] == edit.dot.origin
+    self.init(edit: edit, standing: standing, isOnline: !edit.isTentative || isInTouch)
+  }
+
   package init(edit: Version, standing: Version?, isOnline: Bool) {
     self.edit = edit
     self.standing = standing

@@ -41,3 +41,38 @@ package struct Appointment: Sendable, Equatable {
     self.isForced = isForced
   }
 }
+
+extension Office {
+  /// What an appointment makes of one node.
+  ///
+  /// The first anchor of a site begins to judge at once, and no rank changes. Every later one first
+  /// waits for its predecessors, if it has to, and certifies what it holds.
+  package init(following governance: Governance) {
+    self.init(term: governance.term, isHeld: governance.isHeld)
+    if governance.isOwn { part = governance.isFirst ? .judging : .waiting }
+  }
+
+  /// Whether who takes office certifies this version, which stands.
+  ///
+  /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over,
+  /// certificates of rival terms may outrank each other in ways that nobody has judged.
+  package func mustCertify(_ version: Version, isForced: Bool) -> Bool {
+    version.isTentative || isForced && version.term < term
+  }
+}
+
+/// Epochs count the certificates of a term.
+package enum Epoch {
+  /// The next one of a replica that has given `own` at last: they never go back, whoever gave those
+  /// of the versions that this certificate outranks.
+  package static func next(after own: UInt64, over versions: [Version?]) -> UInt64 {
+    max(own, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
+  }
+}
+
+extension Governance.Predecessor {
+  /// Whether this ruling says that it has stood down, since it was last appointed.
+  package func isRelieved(by ruling: Ruling, _ version: Version) -> Bool {
+    ruling.kind == .stoodDown && ruling.rule == node.description && version.term > term
+  }
+}

@@ -10,6 +10,10 @@ extension Merge {
     }
   }
 
+  /// What the judged frontier is joined with in the commit of this step: nothing before End, for
+  /// the certificates that belong to it come with the exchange.
+  package var verdicts: Judged? { movesFrontier ? judged : nil }
+
   /// False for a push that would leave a gap above what is held.
   package func follows(_ frontier: Frontier) -> Bool {
     guard case .push(let origin, let from, _) = kind, end != nil else { return true }

@@ -25,6 +25,7 @@ extension Session {
       return fail(Bye(.badMessage, "this is not whom the handshake has shown"), &directives)
     }
     peer = hello
+    licence = licence(of: hello)
     if hello.purpose == .join {
       state = .pairing
       directives.append(.opened(hello))

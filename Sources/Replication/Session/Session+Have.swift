@@ -28,8 +28,8 @@ extension Session {
     outgoing.hasTold = true
     outgoing.told.join(position.frontier)
     let have = Have(
-      frontier: news, frontierHash: position.frontier.hash, rootDigest: position.digest.root,
-      resume: resume, asks: asks)
+      frontier: news, frontierHash: position.frontier.hash,
+      rootDigest: sharesDigests ? position.digest.root : 0, resume: resume, asks: asks)
     send(.have(have), &directives, now)
   }
 
@@ -53,9 +53,7 @@ extension Session {
   private mutating func considerRepair(
     _ have: Have, _ directives: inout [Directive], _ now: Instant
   ) {
-    // Who may not read everything has another digest, and is none the worse.
-    guard configuration.peerRights.readsAll, configuration.ownRights.readsAll,
-      have.frontierHash == position.frontier.hash,
+    guard sharesDigests, have.frontierHash == position.frontier.hash,
       have.rootDigest != position.digest.root
     else { return }
     compare(with: have.rootDigest, &directives, now)
@@ -80,7 +78,7 @@ extension Session {
 
   /// Sends every version of the buckets that differ; the peer, who gets ours, does the same.
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
-    guard buckets.frontierHash == position.frontier.hash else { return }
+    guard sharesDigests, buckets.frontierHash == position.frontier.hash else { return }
     let differing = position.digest.differing(from: buckets.digest)
     guard !differing.isEmpty else { return }
     compare(with: buckets.digest.root, &directives, now)

@@ -78,6 +78,7 @@ extension Session {
       return fail(Bye(.badMessage, "Part outside an exchange"), &directives)
     }
     if case .skipping = incoming.phase { return }
+    guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
     guard incoming.pieceBytes + bytes.count <= Limits.row + Limits.frame else {
       return fail(Bye(.badMessage, "a row of more than \(Limits.row) bytes"), &directives)
     }
@@ -90,6 +91,7 @@ extension Session {
     case .idle: fail(Bye(.badMessage, "Rows outside an exchange"), &directives)
     case .skipping: break
     case .receiving(let begin):
+      guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
       let batch = incoming.whole(with: bytes)
       incoming.staged.append(batch)
       incoming.stagedBytes += batch.count

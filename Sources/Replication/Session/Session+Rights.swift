@@ -1,11 +1,37 @@
 /// What a node may send and read decides what a session says and takes.
 extension Session {
-  /// What the peer may send, if that is not everything; known from its Hello on.
-  var licence: LeafLicence? {
-    guard !configuration.peerRights.isWhole, let peer else { return nil }
+  /// Whether both may read every table, so that their digests are of the same rows.
+  ///
+  /// A digest is a sum over all rows, and frontiers tell the dots: who may not read a table could
+  /// try guesses of its rows against a digest, or against the step from one digest to the next. So
+  /// it is shown none.
+  var sharesDigests: Bool {
+    configuration.peerRights.readsAll && configuration.ownRights.readsAll
+  }
+
+  /// What a peer may send that has said this Hello, if that is not everything.
+  func licence(of peer: Hello) -> LeafLicence? {
+    guard !configuration.peerRights.isWhole else { return nil }
     let origin = configuration.notary.map { Origin.of(peer.node, life: peer.life, $0) }
     // Nobody writes as 0: without a notary nothing can be taken.
     return LeafLicence(origin: origin ?? Origin(rawValue: 0), rights: configuration.peerRights)
+  }
+
+  /// Whether the first frame of a batch may be staged; ends the session if it may not.
+  ///
+  /// A leaf names its tables in the first frame, so what it may not write is never kept until the
+  /// batch is whole, and who may write nothing has nothing kept at all.
+  mutating func mayStage(_ first: [UInt8], _ directives: inout [Directive]) -> Bool {
+    guard let licence else { return true }
+    let name = peer?.name ?? "the peer"
+    do {
+      let tables = try RowBatch.tableNames(inBeginning: first)
+      guard let table = tables.first(where: { !licence.allows(table: $0) }) else { return true }
+      fail(Bye(.notAllowed, "\(name) may not write \(table)"), &directives)
+    } catch {
+      fail(Bye(.badMessage, error.description), &directives)
+    }
+    return false
   }
 
   /// What an export to the peer leaves out.

@@ -48,6 +48,8 @@ package struct Session: Sendable {
   package internal(set) var state = State.greeting
   package internal(set) var peer: Hello?
   let configuration: Configuration
+  /// What the peer may send, if that is not everything; known from its Hello on.
+  var licence: LeafLicence?
   var position: Position
   /// What came in this session; `position` may show it a moment later.
   var merged = Frontier()

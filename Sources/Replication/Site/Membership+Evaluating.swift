@@ -21,28 +21,27 @@ extension Membership {
     }
     // No admin stands above another one.
     let counted = valid.filter {
-      $0.statement.issuer == site || !admins.contains(subject(of: $0.statement))
+      $0.statement.issuer == site || !admins.contains($0.statement.subject(notary).node)
     }
     roll = Roll()
     admit(counted, to: &roll)
     end(counted, in: &roll)
     leave(dated, in: &roll)
-    describe(valid, in: &roll)
-    roll.appointments = valid.compactMap { identity, statement in
+    describe(counted, in: &roll)
+    appoint(counted, in: &roll)
+    for (_, statement) in counted {
+      let subject = statement.subject(notary)
+      roll.newest[subject] = max(roll.newest[subject] ?? .min, statement.time)
+    }
+    return roll
+  }
+
+  private func appoint(_ dated: [Dated], in roll: inout Roll) {
+    roll.appointments = dated.compactMap { identity, statement in
       guard case .appoint(let number, let node, let isForced) = statement.kind else { return nil }
       let term = Term(number: number, incarnation: identity.high)
       return Appointment(term: term, node: node, isForced: isForced)
     }.sorted { $0.term < $1.term }
-    roll.newest = valid.filter { $0.statement.kind != .leave }.map(\.statement.time).max() ?? 0
-    return roll
-  }
-
-  private func subject(of statement: SiteStatement) -> Identity {
-    switch statement.kind {
-    case .admit(let key, _): notary.digest(key)
-    case .introduce(let node, _, _), .grant(let node, _, _), .revoke(let node, _): node
-    case .leave, .appoint: statement.issuer
-    }
   }
 
   private func admit(_ dated: [Dated], to roll: inout Roll) {

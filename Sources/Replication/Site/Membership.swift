@@ -4,17 +4,20 @@
 /// dropped; who is a member follows from the set alone, whatever the order of arrival. The root of
 /// the site signs admins, any admin signs the rest.
 package struct Membership: Sendable {
-  /// Statements that are not the root's, at most.
-  package static let most = 65_536
+  /// Statements of one admin, at most; the root, which makes the admins, has no limit, and who
+  /// leaves says so once. So no admin can use up what others may say, and the whole is bounded.
+  package static let mostOfOne = 16_384
 
   package let site: Identity
   package let rootKey: [UInt8]
   package private(set) var roll = Roll()
-  /// The sum of the identities: tells two sets apart.
+  /// The sum over the statements: tells two sets apart.
   package private(set) var hash: UInt64 = 0
   private(set) var statements: [Identity: SignedStatement] = [:]
   /// Those who have said that they leave: nobody says so twice.
   private var leavers: Set<Identity> = []
+  /// How many statements of each issuer were taken.
+  private var counts: [Identity: Int] = [:]
   package let notary: Notary
 
   /// The site is named by its root key.
@@ -26,13 +29,41 @@ package struct Membership: Sendable {
 
   /// Takes in what is new, signed and by somebody who may say so; gives what was taken.
   package mutating func unite(_ news: [SignedStatement]) -> [SignedStatement] {
-    var taken: [SignedStatement] = []
+    hear(news, untilForged: false).taken
+  }
+
+  /// What came of statements that somebody has told.
+  package struct Hearing: Sendable, Equatable {
+    package var taken: [SignedStatement] = []
+    /// Statements whose issuer may not say that, as far as is known here: the teller may know more.
+    package var doubtful = 0
+    /// A statement that nobody can have checked and passed on: of another site, or not signed by
+    /// the key of its issuer.
+    package var isForged = false
+
+    package init() {}
+  }
+
+  /// Takes in what is new; by default nothing more after the first forged statement, for to check
+  /// a signature costs a hundred times what it costs to send one.
+  package mutating func hear(
+    _ news: [SignedStatement], untilForged: Bool = true
+  ) -> Hearing {
+    var hearing = Hearing()
     // An admin is known by the root's word.
     for wave in [news.filter(isRoots), news.filter { !isRoots($0) }] {
-      for signed in wave where take(signed) { taken.append(signed) }
-      if !taken.isEmpty { roll = evaluate() }
+      let before = hearing.taken.count
+      for signed in wave where !(untilForged && hearing.isForged) {
+        switch take(signed) {
+        case .taken: hearing.taken.append(signed)
+        case .known, .noRoom: break
+        case .presumed: hearing.doubtful += 1
+        case .forged: hearing.isForged = true
+        }
+      }
+      if hearing.taken.count > before { roll = evaluate() }
     }
-    return taken
+    return hearing
   }
 
   /// Everything, in an order in which another node can take it in.
@@ -54,26 +85,35 @@ package struct Membership: Sendable {
   }
 
   /// What a holder of a key would sign next.
+  ///
+  /// Later than what was said about the same thing, and no more: a statement that is dated far
+  /// ahead stays in the way of its own subject alone.
   package func draft(
     _ kind: SiteStatement.Kind, by issuer: Identity, at time: Int64
   ) -> SiteStatement {
-    let own = statements.filter { $0.value.statement.issuer == issuer }
-    let last = own.max {
-      ($0.value.statement.time, $0.key) < ($1.value.statement.time, $1.key)
+    var draft = SiteStatement(
+      site: site, issuer: issuer, previous: ends(of: issuer).last ?? .none, time: time, kind: kind)
+    if let newest = roll.newest[draft.subject(notary)] {
+      draft.time = min(max(time, newest + 1), Limits.clock)
     }
-    return SiteStatement(
-      site: site, issuer: issuer, previous: last?.key ?? .none,
-      time: min(max(time, roll.newest + 1), Limits.clock),
-      kind: kind)
+    return draft
   }
 
-  /// What a revocation must name, so that what a node has said so far stands: its statements that
-  /// no other one of it follows.
+  /// What a revocation must name, so that what a node has said so far stands.
   package func heads(of issuer: Identity) -> [Identity] {
-    let own = statements.filter { $0.value.statement.issuer == issuer }
+    Array(ends(of: issuer).suffix(SiteStatement.mostHeads))
+  }
+
+  /// The statements of an issuer that no other one of it follows, in the order of time. That it
+  /// leaves needs no standing, and not everybody may have heard the same farewell.
+  private func ends(of issuer: Identity) -> [Identity] {
+    let own = statements.filter {
+      $0.value.statement.issuer == issuer && $0.value.statement.kind != .leave
+    }
     let followed = Set(own.values.map(\.statement.previous))
-    return Array(
-      own.keys.filter { !followed.contains($0) }.sorted().prefix(SiteStatement.mostHeads))
+    return own.filter { !followed.contains($0.key) }.sorted {
+      ($0.value.statement.time, $0.key) < ($1.value.statement.time, $1.key)
+    }.map(\.key)
   }
 
   package func knows(_ signed: SignedStatement) -> Bool {
@@ -94,17 +134,34 @@ package struct Membership: Sendable {
     }
   }
 
-  private mutating func take(_ signed: SignedStatement) -> Bool {
+  /// Whether an issuer has said as much as one may.
+  package func isFull(_ issuer: Identity) -> Bool {
+    issuer != site && counts[issuer, default: 0] >= Self.mostOfOne
+  }
+
+  private enum Fate {
+    case taken, known, noRoom, presumed, forged
+  }
+
+  private mutating func take(_ signed: SignedStatement) -> Fate {
     let statement = signed.statement
+    let isLeave = statement.kind == .leave
     let identity = identity(of: signed)
-    guard statement.site == site, statements[identity] == nil, let key = key(of: statement),
-      notary.isSigned(statement.bytes, signed.signature, key),
-      isRoots(signed) || statements.count < Self.most
-    else { return false }
+    guard statement.site == site else { return .forged }
+    guard statements[identity] == nil, !(isLeave && leavers.contains(statement.issuer)) else {
+      return .known
+    }
+    guard let key = key(of: statement) else { return .presumed }
+    guard isLeave || !isFull(statement.issuer) else { return .noRoom }
+    guard notary.isSigned(statement.bytes, signed.signature, key) else { return .forged }
     statements[identity] = signed
-    if statement.kind == .leave { leavers.insert(statement.issuer) }
-    hash &+= mix(identity.high ^ mix(identity.low))
-    return true
+    if isLeave { leavers.insert(statement.issuer) }
+    counts[statement.issuer, default: 0] += 1
+    // Of a member that has said twice that it leaves each node keeps what it heard first: one
+    // counts as the other.
+    let mark = isLeave ? statement.issuer : identity
+    hash &+= mix(mark.high ^ mix(mark.low))
+    return .taken
   }
 
   /// The key of an issuer who may make such a statement; nil if it may not.
@@ -112,8 +169,8 @@ package struct Membership: Sendable {
     if statement.issuer == site { return rootKey }
     guard let issuer = roll.entries[statement.issuer] else { return nil }
     switch statement.kind {
-    case .leave:
-      return issuer.ending == nil && !leavers.contains(issuer.node) ? issuer.key : nil
+    // Of a member that was revoked, too: else who hears of both in the other order holds more.
+    case .leave: return issuer.key
     case .admit(_, let role): return issuer.role == .admin && role < .admin ? issuer.key : nil
     case .introduce, .grant, .revoke, .appoint: return issuer.role == .admin ? issuer.key : nil
     }

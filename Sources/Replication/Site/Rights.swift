@@ -66,11 +66,15 @@ package struct LeafLicence: Sendable, Equatable {
     self.rights = rights
   }
 
-  /// Whether a row may come from it; who belongs to the site's tables is not for leaves to say,
-  /// nor what stands for good.
+  /// Whether a row may come from it; what stands for good is not for leaves to say.
   package func allows(_ row: WireRow, in table: String) -> Bool {
     row.version.dot.origin == origin && row.version.isTentative && row.content.ruling == nil
-      && !table.foldedForNames.hasPrefix("_flotilla_") && rights.right(to: table) == .write
+      && allows(table: table)
+  }
+
+  /// Whether it may write a table; which tables the site has is not for leaves to say.
+  package func allows(table: String) -> Bool {
+    !table.foldedForNames.hasPrefix("_flotilla_") && rights.right(to: table) == .write
   }
 
   /// Whether an exchange may claim this.

@@ -4,7 +4,7 @@ package enum Role: UInt8, Sendable, Comparable, CaseIterable {
   case reader = 0
   /// Reads and writes.
   case writer = 1
-  /// May be made the anchor as well.
+  /// Sets merge rules as well, where the site has an anchor.
   case anchor = 2
   /// Admits and shuts out members, and grants rights.
   case admin = 3

@@ -33,9 +33,8 @@ package struct Roll: Sendable, Equatable {
   package internal(set) var entries: [Identity: Entry] = [:]
   /// Who was made the anchor, the latest last.
   package internal(set) var appointments: [Appointment] = []
-  /// The time of the newest statement that counts, but for those by which members leave: they may
-  /// write any time, and nobody has to come after it.
-  package internal(set) var newest: Int64 = 0
+  /// The time of the newest statement that counts, by what it is about.
+  package internal(set) var newest: [SiteStatement.Subject: Int64] = [:]
 
   package init() {}
 

@@ -17,12 +17,33 @@ package struct SiteStatement: Sendable, Equatable {
     case appoint(number: UInt64, node: Identity?, isForced: Bool)
   }
 
+  /// What a statement is about: of several about one thing the last stands, or the first.
+  package struct Subject: Sendable, Hashable {
+    package var node: Identity
+    var kind: UInt8
+    /// Of a grant, as names are compared.
+    var table = ""
+  }
+
+  func subject(_ notary: Notary) -> Subject {
+    switch kind {
+    case .admit(let key, _): Subject(node: notary.digest(key), kind: 1)
+    case .introduce(let node, _, _): Subject(node: node, kind: 2)
+    case .grant(let node, let table, _):
+      Subject(node: node, kind: 3, table: table.foldedForNames)
+    case .revoke(let node, _): Subject(node: node, kind: 4)
+    case .leave: Subject(node: issuer, kind: 5)
+    // The office is nobody's, so that an admin may appoint another one.
+    case .appoint: Subject(node: .none, kind: 6)
+    }
+  }
+
   package var site: Identity
   /// A node; or the site, for what its root key has signed.
   package var issuer: Identity
   /// The issuer's statement before this one, so that nothing can be put in between later.
   package var previous: Identity
-  /// The issuer's clock, ms since 1970, but later than every statement that it knew.
+  /// The issuer's clock, ms since 1970, but later than every statement about the same that it knew.
   package var time: Int64
   package var kind: Kind
 

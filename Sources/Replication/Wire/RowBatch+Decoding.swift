@@ -21,6 +21,16 @@ extension RowBatch {
     self.rows = rows
   }
 
+  /// The tables of a batch, of which this is the beginning; all of them must be named in it.
+  package static func tableNames(
+    inBeginning bytes: [UInt8]
+  ) throws(WireError) -> [String] {
+    var reader = ByteReader(bytes)
+    let names = try tables(from: &reader).map(\.name)
+    guard !names.isEmpty else { throw WireError(.malformed, "Rows: tables") }
+    return names
+  }
+
   private static func tables(from reader: inout ByteReader) throws(WireError) -> [TableShape] {
     let count = try reader.count("Rows: tables", limit: Limits.tablesPerBatch)
     var tables: [TableShape] = []

@@ -14,7 +14,9 @@ package struct RowBatchWriter: Sendable {
 
   package var isEmpty: Bool { rowCount == 0 }
   /// The length of `bytes`, or a little more.
-  package var size: Int { body.bytes.count + shapeBytes + origins.count * 8 + terms.count * 18 + 30 }
+  package var size: Int {
+    body.bytes.count + shapeBytes + origins.count * 8 + terms.count * 18 + 30
+  }
 
   package mutating func add(_ shape: TableShape, _ version: Version, _ content: WireRow.Content) {
     let table = index(of: shape)

@@ -14,6 +14,11 @@ enum FinallyKept {
         edit.moment > 0
         ? now.rows[row] == edit.content : now.rows[row]?.common == edit.content?.common
       guard !stands else { continue }
+      if now.office?.keeps(
+        row, of: own, now.versions[row], isDelete: edit.content == nil) == true
+      {
+        continue
+      }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }

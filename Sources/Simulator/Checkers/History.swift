@@ -14,6 +14,8 @@ struct History {
   /// By origin and seq; nil where a version was replaced before anybody saw it.
   private(set) var made: [Origin: [Made?]] = [:]
   private(set) var faults: [String] = []
+  /// Which edit knew of which, where there is an anchor.
+  var lineage = Lineage()
   /// The highest version of each row that a node has lost with the table, perhaps before it had
   /// told anybody of it.
   private(set) var lost: [RowNumber: Version] = [:]

@@ -22,7 +22,12 @@ struct Observation {
   var rows: [RowNumber: Content] = [:]
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
+  /// What there is because of the anchor; nil in a schedule without one.
+  var office: OfficeView?
 
   /// The version that the replica knows of a row, even if it has its content no more.
-  func known(_ row: RowNumber) -> Version? { versions[row] ?? lost[row] }
+  func known(_ row: RowNumber) -> Version? {
+    guard let pending = office?.pending[row] else { return versions[row] ?? lost[row] }
+    return (pending + [versions[row] ?? lost[row]].compactMap { $0 }).max { $0.rank < $1.rank }
+  }
 }

@@ -12,6 +12,8 @@ struct Witness {
   }
 
   private var seen = Observation()
+  /// What stood in the middle of the work under way, when the application wrote.
+  private var glanced: Observation?
   private var pending: [RowNumber: Edit] = [:]
   /// Rows that the application has changed since the last check.
   private var touched: Set<RowNumber> = []
@@ -76,9 +78,20 @@ struct Witness {
     }
     AnytimeContent.check(seen, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node)
+    if now.office != nil {
+      AnytimeJudged.check(seen, now, own: own, &history, at: node)
+      history.lineage.note(glanced ?? seen, now, own: own)
+      glanced = nil
+      AnytimeConcurrent.check(seen, now, &history, at: node)
+    }
     touched = []
     lastRead = now.rows
     if isFolded {
+      if now.office != nil {
+        for (row, edit) in pending where edit.content == nil {
+          if let gone = seen.versions[row] { history.lineage.remove(row, gone.edit) }
+        }
+      }
       away.subtract(now.rows.keys)
       FinallyKept.check(
         pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,
@@ -94,6 +107,12 @@ struct Witness {
       seen = now
       for row in pending.keys { seen.rows[row] = rows[row] }
     }
+  }
+
+  /// The application is about to write in the middle of the replica's work.
+  mutating func glance(_ now: Observation, own: Origin, _ lineage: inout Lineage) {
+    lineage.note(glanced ?? seen, now, own: own)
+    glanced = now
   }
 
   /// The replica does not have all tables yet: what it shows is looked at when it has.

@@ -33,38 +33,48 @@ extension Application {
 
   /// Every version of the tables, as the file has them.
   func versions(of tables: [ApplicationTable]) throws -> [RowNumber: Version] {
-    try read(
-      """
-      SELECT l.name, v.key, o.origin, v.seq, v.stamp, v.hash FROM _flotilla_version AS v
-      JOIN _flotilla_local AS l ON l.id = v.tbl JOIN _flotilla_origin AS o ON o.id = v.origin
-      """, of: tables)
+    var versions: [RowNumber: Version] = [:]
+    try read("_flotilla_version", of: tables) { versions[$0] = $1 }
+    return versions
   }
 
   /// Versions that the replica held when an application took their table away.
   func lost(of tables: [ApplicationTable]) throws -> [RowNumber: Version] {
+    var versions: [RowNumber: Version] = [:]
     try read(
-      """
-      SELECT l.name, l.key, o.origin, l.seq, l.stamp, l.hash FROM _flotilla_lost AS l
-      JOIN _flotilla_origin AS o ON o.id = l.origin WHERE l.why <> 1
-      """, of: tables)
+      "(SELECT k.id AS tbl, x.* FROM _flotilla_lost AS x JOIN _flotilla_local AS k USING (name) "
+        + "WHERE x.why <> 1)", of: tables
+    ) { versions[$0] = $1 }
+    return versions
   }
 
-  private func read(
-    _ sql: String, of tables: [ApplicationTable]
-  ) throws -> [RowNumber: Version] {
-    var versions: [RowNumber: Version] = [:]
+  /// Reads the versions of a table of Flotilla's.
+  func read(
+    _ source: String, of tables: [ApplicationTable], _ body: (RowNumber, Version) -> Void
+  ) throws {
     let wanted = Set(tables.map(\.name))
-    try connection.with(sql) { (statement) throws(SQLiteError) in
+    var numbers = NumberedNames()
+    try connection.with(
+      """
+      SELECT l.name, v.key, o.origin, v.seq, v.stamp, v.hash, v.at, v.extra FROM \(source) AS v
+      JOIN _flotilla_local AS l ON l.id = v.tbl JOIN _flotilla_origin AS o ON o.id = v.origin
+      """
+    ) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let table = statement.string(0), wanted.contains(table) else { continue }
         let dot = Dot(
           Origin(rawValue: UInt64(bitPattern: statement.integer(2))), UInt64(statement.integer(3)))
-        versions[names.number(of: Key(bytes: statement.bytes(1)), in: table)] = Version(
+        var version = Version(
           dot: dot, created: dot, stamp: Stamp(rawValue: statement.integer(4)),
           hash: UInt64(bitPattern: statement.integer(5)), isDeleted: statement.isNull(5))
+        if !statement.isNull(7) {
+          try numbers.load(connection)
+          numbers.decode(
+            statement.bytes(7), at: statement.isNull(6) ? nil : statement.integer(6), &version)
+        }
+        body(names.number(of: Key(bytes: statement.bytes(1)), in: table), version)
       }
     }
-    return versions
   }
 
   /// Rows that are kept beside their table; also those of which some columns are alone, if asked.

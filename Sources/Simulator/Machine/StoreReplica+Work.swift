@@ -3,7 +3,7 @@ import Store
 
 /// What the store does for sessions.
 extension StoreReplica {
-  private func begin(_ now: Instant) throws -> Store {
+  func begin(_ now: Instant) throws -> Store {
     process.wall = now.wall
     application.setClock(now.wall)
     mischief.begin()

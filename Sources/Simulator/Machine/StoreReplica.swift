@@ -10,18 +10,22 @@ final class StoreReplica: SimulatedReplica {
   let id: Identity
   let name: String
   private let origin: Origin
-  private let tables: [ApplicationTable]
+  let tables: [ApplicationTable]
   private let pace: Pace
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
   /// Columns are dropped and renamed: nothing is promised of what is in them.
   private let losesColumns: Bool
+  /// Whether somebody is the anchor now and then.
+  private let hasOffice: Bool
   let disk: Disk
   private var open: Store?
   // After the store: it is let go in this order.
   var process: DiskProcess
   private(set) var application: Application
   private var witness = Witness()
+  /// What was seen to descend from what in the middle of the work under way.
+  private var glances = Lineage()
   let mischief: Mischief
   private var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
@@ -32,18 +36,22 @@ final class StoreReplica: SimulatedReplica {
 
   init(
     number: Int, of count: Int, tables: [ApplicationTable], tracking: [String],
-    templates: Templates, names: RowNames, faults: Faults, _ random: inout Seeded
+    templates: Templates, names: RowNames, faults: Faults, plan: OfficePlan?,
+    _ random: inout Seeded
   ) throws {
     id = Identity(high: 0, low: UInt64(number + 1))
     name = "node-\(number)"
     origin = Templates.origin(of: number)
     self.tables = tables
-    pace = Self.pace(faults, &random)
-    isWhole = faults[.slices] == 0
+    var pace = Self.pace(faults, &random)
+    if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
+    self.pace = pace
+    hasOffice = plan != nil
+    isWhole = faults[.slices] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(
-      try templates.image(tables, tracking: tracking, number: number), as: Self.path)
+      try templates.image(tables, tracking: tracking, number: number, rules: plan), as: Self.path)
     process = DiskProcess(on: disk, random: random.fork())
     application = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
@@ -178,6 +186,9 @@ final class StoreReplica: SimulatedReplica {
     if call == .lock, mischief.interleaves() {
       var story = Story(isTold: false)
       let now = Instant(uptime: 0, wall: process.wall)
+      if hasOffice, let shown = try? observe() {
+        witness.glance(shown, own: origin, &glances)
+      }
       // Whoever cannot write now, because the store does, writes another time.
       try? write(&mischief.random, at: now, &story)
     }
@@ -188,7 +199,8 @@ final class StoreReplica: SimulatedReplica {
     Observation(
       frontier: try application.frontier(), versions: try application.versions(of: tables),
       lost: try application.lost(of: tables), rows: try rows(),
-      shelved: try application.shelved(inPart: !losesColumns))
+      shelved: try application.shelved(inPart: !losesColumns),
+      office: hasOffice ? try application.office(of: tables) : nil)
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
@@ -203,6 +215,7 @@ final class StoreReplica: SimulatedReplica {
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
       return witness.wait()
     }
+    history.lineage.join(&glances)
     witness.check(
       try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now,
       &history)

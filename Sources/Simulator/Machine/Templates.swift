@@ -15,15 +15,17 @@ package final class Templates {
 
   /// The file of a node; the first node of a site tracks these tables.
   func image(
-    _ tables: [ApplicationTable], tracking: [String], number: Int
+    _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil
   ) throws -> [UInt8] {
-    let key = tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/\(number)"
+    let key =
+      tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/\(number)"
+      + (rules.map { "/\($0.rule)" } ?? "")
     if let image = images[key] { return image }
     let disk = Disk(canLosePower: false)
     _ = disk.create(StoreReplica.path)
     let process = DiskProcess(on: disk, random: Seeded(1))
     process.wall = SimulatedClock.start
-    try Self.make(tables, tracking, number, process)
+    try Self.make(tables, tracking, number, rules, process)
     guard let image = disk.file(StoreReplica.path)?.bytes,
       disk.file(StoreReplica.path + "-wal")?.bytes.isEmpty ?? true
     else { preconditionFailure("the last connection has left a WAL behind") }
@@ -32,7 +34,8 @@ package final class Templates {
   }
 
   private static func make(
-    _ tables: [ApplicationTable], _ tracking: [String], _ number: Int, _ process: DiskProcess
+    _ tables: [ApplicationTable], _ tracking: [String], _ number: Int, _ rules: OfficePlan?,
+    _ process: DiskProcess
   ) throws {
     let application = try Connection(path: StoreReplica.path, vfs: process.name)
     for table in tables { try application.execute("CREATE TABLE \(table.name)\(table.sql)") }
@@ -42,7 +45,10 @@ package final class Templates {
     try Store.initialise(path: StoreReplica.path, as: who, vfs: process.name)
     guard number == 0 else { return }
     let store = try Store(path: StoreReplica.path, vfs: process.name)
-    try store.track(
-      tracking, rule: nil, at: Instant(uptime: 0, wall: SimulatedClock.start))
+    let now = Instant(uptime: 0, wall: SimulatedClock.start)
+    guard let rules else { return try store.track(tracking, rule: nil, at: now) }
+    for (number, table) in tracking.enumerated() {
+      try store.track([table], rule: rules.rule(of: number), at: now)
+    }
   }
 }

@@ -4,7 +4,7 @@ import Store
 /// A snapshot of a replica in memory that is being read, a few rows at a time.
 struct MemoryExport {
   let covers: Frontier
-  let rows: [(row: RowNumber, version: Version)]
+  let rows: [(row: RowNumber, version: Version, ruling: Ruling?)]
   var next = 0
 
   var progress: Frontier { next == 0 ? Frontier() : covers.reached(at: rows[next - 1].version.dot) }
@@ -16,7 +16,8 @@ extension MemoryReplica {
     _ scope: Session.ExportScope, at now: Instant
   ) throws -> OpenedSource {
     let fold = fold(at: now)
-    let wanted = file.versions.filter { row, version in
+    while hasOfficeWork { _ = self.fold(at: now) }
+    func isWanted(_ row: RowNumber, _ version: Version) -> Bool {
       switch scope {
       case .above(let frontier), .unsent(let frontier, _): !frontier.covers(version.dot)
       case .buckets(let buckets):
@@ -27,10 +28,24 @@ extension MemoryReplica {
           && !frontier.covers(version.dot)
       }
     }
-    let rows = wanted.sorted { $0.value.dot < $1.value.dot }.map { (row: $0, version: $1) }
+    var rows: [(row: RowNumber, version: Version, ruling: Ruling?)] = []
+    for (row, version) in file.versions where isWanted(row, version) {
+      rows.append((row, version, nil))
+    }
+    for (row, versions) in file.office.pending {
+      for version in versions.values where isWanted(row, version) {
+        rows.append((row, version, nil))
+      }
+    }
+    for one in file.office.rulings.values where isWanted(one.row, one.version) {
+      rows.append((one.row, one.version, one.ruling))
+    }
+    rows.sort { $0.version.dot < $1.version.dot }
     let id = register(
       MemoryExport(covers: file.frontier, rows: rows))
-    return OpenedSource(id: id, covers: file.frontier, rows: UInt64(rows.count), fold: fold)
+    return OpenedSource(
+      id: id, covers: file.frontier, rows: UInt64(rows.count), fold: fold,
+      judged: file.office.judged.term == .none ? nil : file.office.judged)
   }
 
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
@@ -38,8 +53,9 @@ extension MemoryReplica {
     guard export.next < export.rows.count else { return .done }
     if export.next > 0, pausesNow() { return .paused(progress: export.progress) }
     var writer = RowBatchWriter()
-    for (row, version) in export.rows[export.next...].prefix(batchRows) {
-      writer.add(Self.shape, version, Self.content(version, row))
+    for (row, version, ruling) in export.rows[export.next...].prefix(batchRows) {
+      let content = ruling.map { WireRow.Content.ruling($0, key: [.integer(Int64(row))]) }
+      writer.add(Self.shape, version, content ?? Self.content(version, row))
       export.next += 1
     }
     exports[id] = export
@@ -57,7 +73,7 @@ extension MemoryReplica {
   var additions: Set<String> { [] }
   mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}
 
-  mutating func kill() { exports = [:] }
+  mutating func kill() { (exports, online, liveSessions) = ([:], 0, [:]) }
 
   mutating func cutPower(_ random: inout Seeded) {
     kill()
@@ -74,7 +90,8 @@ extension MemoryReplica {
   var observation: Observation {
     Observation(
       frontier: file.frontier, versions: file.versions,
-      rows: file.rows.mapValues { Observation.Content(whole: $0, common: $0) })
+      rows: file.rows.mapValues { Observation.Content(whole: $0, common: $0) },
+      office: officeView)
   }
 
   mutating func inspect(at now: Instant, _ history: inout History) {

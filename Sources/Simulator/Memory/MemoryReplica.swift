@@ -23,6 +23,7 @@ struct MemoryReplica: SimulatedReplica {
     var digest = Digest()
     /// Per sender: how far an interrupted catch-up was worked through.
     var progress: [Identity: Frontier] = [:]
+    var office = MemoryOffice()
   }
 
   let site = Identity(high: 1, low: 1)
@@ -41,8 +42,19 @@ struct MemoryReplica: SimulatedReplica {
   let batchRows: Int
   private var random: Seeded
   var witness = Witness()
+  /// Whether somebody is the anchor now and then, and by which rule it judges.
+  let hasOffice: Bool
+  var rule: any MergeRule.Type
+  let judgedRows: Int
+  /// The session with the anchor in which edits are made; 0 if there is none.
+  var online: UInt64 = 0
+  /// Those in which this anchor is in touch with authors.
+  var liveSessions: [UInt64: Origin] = [:]
 
-  init(number: Int, faults: Faults, _ random: inout Seeded) {
+  init(number: Int, faults: Faults, plan: OfficePlan? = nil, _ random: inout Seeded) {
+    hasOffice = plan != nil
+    rule = plan.map { MergeRules.all[$0.rule] } ?? MergeRules.standard
+    judgedRows = plan?.judgedRows ?? 1
     id = Identity(high: 0, low: UInt64(number + 1))
     name = "node-\(number)"
     origin = Templates.origin(of: number)
@@ -75,38 +87,50 @@ struct MemoryReplica: SimulatedReplica {
   mutating func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
   mutating func fold(at now: Instant) -> FoldResult {
-    let result = foldAll(at: now)
-    if result.versions > 0 { commit(isDurable: true) }
+    guard !file.journal.isEmpty || hasOfficeWork else {
+      return FoldResult(versions: 0, push: nil, hasMore: false)
+    }
+    var edits = beginEdits()
+    foldRest(&edits, at: now)
+    workInOffice(&edits, at: now)
+    let result = conclude(&edits, at: now)
+    if result.versions > 0 || hasOffice { commit(isDurable: true) }
     return result
   }
 
+  func beginEdits() -> MemoryEdits {
+    MemoryEdits(from: file.frontier[origin], judged: file.office.judged)
+  }
+
   /// Each touched row gets one new version, if its content is new.
-  private mutating func foldAll(at now: Instant) -> FoldResult {
-    guard !file.journal.isEmpty else { return FoldResult(versions: 0, push: nil, hasMore: false) }
-    let from = file.frontier[origin]
-    var (seq, writer) = (from, RowBatchWriter())
+  mutating func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
     for (row, moment) in file.journal.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
       let old = file.versions[row]
       let content = file.rows[row]
       let isAsBefore = old.map { $0.isDeleted ? nil : $0.hash } ?? nil
       if isAsBefore == content { continue }
-      seq += 1
-      let dot = Dot(origin, seq)
-      let isNew = old?.isDeleted ?? true
-      let version = Version(
-        dot: dot, created: isNew ? dot : old?.created ?? dot,
-        stamp: .placing(min(moment, now.wall), over: old?.stamp), hash: content ?? 0,
-        isDeleted: content == nil)
+      let madeAt = min(moment, now.wall)
+      let dot = Dot(origin, edits.next())
+      var version = Version.edit(
+        dot, over: old, pending: file.office.pending[row]?[origin],
+        stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
+      if file.office.office.certifies {
+        version = version.certified(
+          dot, term: file.office.office.term, epoch: nextEpoch(over: old),
+          at: Stamp(millisecondsSince1970: madeAt))
+      } else if hasOffice {
+        version.session = viewpoint.session(online, over: old)
+        if file.office.office.isHeld {
+          file.office.view.verdicts.updateValue(nil, forKey: dot.seq)
+        }
+        file.office.written[row, default: []].append(dot.seq)
+      }
+      supersede(by: version, row)
       keep(version, row)
-      writer.add(Self.shape, version, Self.content(version, row))
+      edits.writer.add(Self.shape, version, Self.content(version, row))
     }
     file.journal = [:]
-    file.frontier.raise(origin, to: seq)
-    guard seq > from else { return FoldResult(versions: 0, push: nil, hasMore: false) }
-    let push = Push(
-      origin: origin, from: from, to: seq, batch: writer.bytes, rows: seq - from,
-      check: writer.check)
-    return FoldResult(versions: Int(seq - from), push: push, hasMore: false)
+    file.frontier.raise(origin, to: edits.seq)
   }
 
   mutating func merge(
@@ -114,7 +138,8 @@ struct MemoryReplica: SimulatedReplica {
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
     guard merge.follows(file.frontier) else { throw StoreError(.gap, "a push leaves a gap") }
-    let fold = foldAll(at: now)
+    var edits = beginEdits()
+    foldRest(&edits, at: now)
     var result = MergeResult(rows: 0, check: 0)
     var last: Dot?
     for batch in batches {
@@ -126,9 +151,19 @@ struct MemoryReplica: SimulatedReplica {
         }
         last = row.version.dot
         let number = RowNumber(key)
-        if let held = file.versions[number], held.rank >= row.version.rank { continue }
-        keep(row.version, number)
-        file.rows[number] = row.version.isDeleted ? nil : row.version.hash
+        if let ruling = row.content.ruling {
+          take(ruling, row.version, number)
+          continue
+        }
+        let old = file.versions[number]
+        switch viewpoint.meeting(row.version, old) {
+        case .same, .stays: continue
+        case .waits: hold(row.version, number)
+        case .gives(let fate):
+          if let old { leave(old, to: fate, by: row.version, number) }
+          keep(row.version, number)
+          file.rows[number] = row.version.isDeleted ? nil : row.version.hash
+        }
       }
     }
     file.frontier.join(merge.claim)
@@ -137,6 +172,8 @@ struct MemoryReplica: SimulatedReplica {
     } else if case .full = merge.kind, merge.movesFrontier {
       file.progress[merge.sender] = nil
     }
+    if let judged = merge.verdicts { join(judged) }
+    let fold = conclude(&edits, at: now)
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)
   }
@@ -150,13 +187,13 @@ struct MemoryReplica: SimulatedReplica {
     return nextExport
   }
 
-  private mutating func keep(_ version: Version, _ row: RowNumber) {
+  mutating func keep(_ version: Version, _ row: RowNumber) {
     file.digest.replace(
       table: Self.table, key: Self.encoded[row], old: file.versions[row], new: version)
     file.versions[row] = version
   }
 
-  private mutating func commit(isDurable: Bool) {
+  mutating func commit(isDurable: Bool) {
     commits += 1
     if isDurable { durable = file }
   }

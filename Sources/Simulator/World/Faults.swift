@@ -43,6 +43,8 @@ package struct Faults: Sendable, Equatable {
     case removal
     /// Applications write in the middle of what Flotilla does.
     case interleaving
+    /// Somebody is the anchor, and it changes who.
+    case office
   }
 
   private var chances: [Int]
@@ -53,7 +55,10 @@ package struct Faults: Sendable, Equatable {
   /// About a third of the kinds, each more or less often.
   package init(_ random: inout Seeded) {
     self.init()
-    for kind in Kind.allCases where random.chance(350) { self[kind] = kind.rate(&random) }
+    // Whether there is an anchor is drawn apart from these.
+    for kind in Kind.allCases where kind != .office && random.chance(350) {
+      self[kind] = kind.rate(&random)
+    }
   }
 
   package subscript(kind: Kind) -> Int {
@@ -82,6 +87,7 @@ extension Faults.Kind {
     case .slices: 100 + random.below(500)
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
+    case .office: 0
     }
   }
 }

@@ -35,6 +35,8 @@ struct Link {
   var isParted = false
   /// Frames were lost, doubled or swapped: such a connection proves nothing any more.
   var isSpoilt = false
+  /// Names the connection to both ends, and to nobody else.
+  var nonce: UInt64 = 0
 
   var isDown: Bool { sides[0].session == nil && sides[1].session == nil }
 }

@@ -30,6 +30,15 @@ protocol SimulatedReplica {
   mutating func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult)
   func progress(of sender: Identity) throws -> Frontier
 
+  /// Follows an appointment.
+  mutating func govern(_ governance: Governance, at now: Instant) throws -> FoldResult
+  /// From now on edits are made in this session with the anchor; 0 for none.
+  mutating func goOnline(_ session: UInt64, at now: Instant) throws -> FoldResult
+  /// The sessions that reach authors from here.
+  mutating func setLiveSessions(_ sessions: [UInt64: Origin])
+  /// Gives a table another rule.
+  mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) throws
+
   /// True if the process died in the last call.
   var isGone: Bool { get }
   /// True if the disk fails, or did in the last call.

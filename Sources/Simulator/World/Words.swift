@@ -14,6 +14,18 @@ enum Words {
     return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
   }
 
+  static func dot(_ dot: Dot) -> String {
+    let number = (0..<8).first { Templates.origin(of: $0) == dot.origin }
+    return "\(number.map(node) ?? "\(dot.origin)"):\(dot.seq)"
+  }
+
+  static func version(_ version: Version) -> String {
+    let rank = "term \(version.term.number) epoch \(version.epoch)"
+    let word = version.certificate.map { "certifies \(dot($0.edit))" } ?? "tentative"
+    let context = version.context.dots.map(dot).joined(separator: " ")
+    return "\(dot(version.dot)) \(rank) \(word) after \(context)"
+  }
+
   static func scope(_ scope: Session.ExportScope) -> String {
     switch scope {
     case .above(let frontier): "above \(Words.frontier(frontier))"

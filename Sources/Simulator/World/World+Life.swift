@@ -17,6 +17,7 @@ extension World {
 
   private mutating func leave(_ node: Int, after pause: Int64) {
     nodes[node].startsAt = time + pause
+    (nodes[node].online, nodes[node].hasWork) = (0, false)
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {
         // Sessions are memory: they are gone with their exports, without a last word.
@@ -40,6 +41,7 @@ extension World {
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
+      govern(node)
     } catch {
       // A disk that fails now may work a moment later.
       nodes[node].startsAt = time + 100

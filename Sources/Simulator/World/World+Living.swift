@@ -4,6 +4,8 @@ import Replication
 extension World {
   mutating func live(steps count: Int) {
     for _ in 0..<count {
+      liveOffice()
+      goOnWorking(chance: 300)
       let node = random.below(nodes.count)
       switch random.below(100) {
       case 0..<9: write(node)
@@ -90,6 +92,7 @@ extension World {
           if step(link, side) { isBusy = true }
           if step(link, 1 - side) { isBusy = true }
         }
+        goOnWorking(chance: 1_000)
         guard isBusy else { break }
       }
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
@@ -138,6 +141,7 @@ extension World {
       if isBroken { for side in 0...1 { drop(link, side) } }
       connect(link)
     }
+    healOffice()
   }
 
   /// In how many ms the next session wants its tick.

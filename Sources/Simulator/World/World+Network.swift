@@ -6,10 +6,13 @@ extension World {
     let ends = links[link].nodes
     guard !links[link].isParted, ends.allSatisfy({ nodes[$0].isUp }) else { return }
     guard links[link].sides.contains(where: { $0.session == nil }) else { return }
+    for node in ends where !nodes[node].isGoverned { govern(node) }
+    guard ends.allSatisfy({ nodes[$0].isUp && nodes[$0].isGoverned }) else { return }
     // One end may not have noticed yet that the last connection is gone.
     for side in 0...1 { drop(link, side) }
     tell("\(Words.node(ends[0])) and \(Words.node(ends[1])) connect")
     links[link].isSpoilt = false
+    links[link].nonce = plan?.random.next() ?? 0
     for side in 0...1 {
       let (node, replica) = (ends[side], nodes[ends[side]].replica)
       let now = now(node)
@@ -115,6 +118,7 @@ extension World {
     links[link].sides[side].merge = nil
     links[link].sides[side].mayPull = false
     links[link].sides[side].hasHungUp = true
+    loseContact(link, side)
     let node = links[link].nodes[side]
     if let merge, nodes[node].isUp, random.chance(500) { commit(merge, at: node, link, side) }
   }

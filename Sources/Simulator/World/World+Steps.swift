@@ -63,7 +63,8 @@ extension World {
       // An estimate beyond a thousand makes the receiver merge in slices.
       let isLong = world.random.chance(world.faults[.slices])
       let rows = opened.rows + (isLong ? 2_000 : 0)
-      world.feed(link, side, .exportOpened(covers: opened.covers, rows: rows, judged: opened.judged))
+      world.feed(
+        link, side, .exportOpened(covers: opened.covers, rows: rows, judged: opened.judged))
     }
   }
 
@@ -112,6 +113,16 @@ extension World {
         world.tell("\(Words.node(node)) loses power after a slice")
         world.cutPower(node)
       }
+    }
+  }
+
+  /// The shell goes on with what one transaction has left; other things may come in between.
+  mutating func goOnWorking(chance: Int) {
+    guard plan != nil else { return }
+    for node in nodes.indices where nodes[node].hasWork && nodes[node].isUp {
+      guard plan?.random.chance(chance) ?? false else { continue }
+      nodes[node].hasWork = false
+      fold(node)
     }
   }
 

@@ -14,6 +14,14 @@ struct World<Replica: SimulatedReplica> {
     var hadPower = true
     /// It left for good.
     var isDead = false
+    /// The appointments that it has heard of, in the order of their terms.
+    var appointments: [Appointment] = []
+    /// False while its replica does not follow the last of them yet.
+    var isGoverned = true
+    /// The session with the anchor in which its edits are made; 0 if there is none.
+    var online: UInt64 = 0
+    /// Its replica has more to do, in a transaction of its own.
+    var hasWork = false
 
     var isUp: Bool { startsAt == nil && !isDead }
   }
@@ -29,6 +37,10 @@ struct World<Replica: SimulatedReplica> {
   /// When something other than a Ping was last said, and how often something was.
   var lastMessage: Int64 = 0
   var messages = 0
+  /// Nil if nobody is ever the anchor.
+  var plan: OfficePlan?
+  /// Somebody was appointed once.
+  var isFounded = false
   var history = History()
   var story: Story
 
@@ -86,7 +98,13 @@ struct World<Replica: SimulatedReplica> {
   private mutating func carryOut(_ directive: Session.Directive, _ link: Int, _ side: Int) {
     switch directive {
     case .send(let message): send(message, link, side)
-    case .opened: links[link].sides[side].mayPull = true
+    case .opened:
+      links[link].sides[side].mayPull = true
+      tellAppointments(link, side)
+      noteSessions(of: links[link].nodes[side])
+    case .statements(let statements):
+      hear(statements.compactMap(Notice.appointment), at: links[link].nodes[side])
+    case .exchanged(sent: false, rows: _): noteContact(link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
     case .closeExport: closeExport(link, side)
@@ -111,6 +129,7 @@ struct World<Replica: SimulatedReplica> {
 
   /// A fold's news for every session of its node.
   mutating func folded(_ node: Int, _ fold: FoldResult) {
+    if fold.hasMore { nodes[node].hasWork = true }
     if let push = fold.push { feed(node: node, .folded(push)) }
     feed(node: node, .advanced(nodes[node].replica.position))
   }

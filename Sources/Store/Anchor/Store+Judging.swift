@@ -48,24 +48,22 @@ extension Store {
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
     try pending.remove(item)
-    // What was made in knowledge of it stands already: it is part of that.
-    if let standing, standing.hasSeen(item.version.edit) { return }
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
-      edit: item.version, standing: standing, isOnline: isHere && isOnline(item.version))
-    if let standing, let reason = MergeRules.objection(to: claim, under: rule) {
+      edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
+    let earlier = try rulings.about(item.version.edit)
+    let judgement = Judgement(
+      of: claim, under: rule, term: office.term,
+      wasRejected: earlier?.version.term == office.term)
+    switch (judgement, standing) {
+    case (.settled(let certifiesAgain), let standing?):
+      guard certifiesAgain else { return }
+      let content = try content(of: standing, table, item.key)
+      try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
+    case (.rejected(let reason), let standing?):
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
-    } else {
-      try accept(item, entry, table, standing, rule, &edits, &application, at: now)
+    default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
     }
-  }
-
-  /// Whether the author was in touch with this anchor from the edit until now.
-  ///
-  /// A certificate of an earlier anchor was accepted in contact with that one.
-  private func isOnline(_ version: Version) -> Bool {
-    if !version.isTentative { return true }
-    return version.session != 0 && liveSessions[version.session] == version.dot.origin
   }
 
   private func accept(
@@ -73,7 +71,7 @@ extension Store {
     _ standing: Version?, _ rule: any MergeRule.Type, _ edits: inout Edits,
     _ application: inout Application, at now: Instant
   ) throws {
-    if let standing, isOverruled(standing, by: item.version) {
+    if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
       try conflicts.put(
         table.name, item.key, at: now.wall, reason, rule: rule.name,
@@ -86,11 +84,6 @@ extension Store {
     let row = shaped(certificate, entry, table, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, certificate, row.row.content)
-  }
-
-  /// Whether what stood is lost to somebody with the edit that takes its place.
-  private func isOverruled(_ standing: Version, by edit: Version) -> Bool {
-    !standing.isDeleted && standing.hash != edit.hash && !edit.hasSeen(standing.edit)
   }
 
   private func reject(
@@ -107,18 +100,33 @@ extension Store {
         loser: entry.map { ConflictSide(item.version, $0) },
         winner: content.map { ConflictSide(standing, $0) })
     }
+    try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
+  }
+
+  /// The word that what stands goes on to stand, above a version that does not.
+  private func certifyAgain(
+    _ standing: Version, _ content: Shelf.Entry?, over other: Version, _ table: ReplicaTable,
+    _ key: Key, _ edits: inout Edits, at now: Instant
+  ) throws {
     let certificate = standing.certified(
-      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
+      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: Stamp(millisecondsSince1970: now.wall))
-    try keep(certificate, table, item.key, old: standing)
-    let row = shaped(certificate, content, table, item.key)
+    try keep(certificate, table, key, old: standing)
+    let row = shaped(certificate, content, table, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)
   }
 
   /// At the anchor everything that came whole is judged: its frontier is the judged one.
+  ///
+  /// Others hear of that with a version of the anchor: where it has judged nothing and the frontier
+  /// moves all the same, it says once more that it is in office.
   func moveJudged(_ edits: inout Edits, at now: Instant) throws {
     guard office.part == .judging, try !pending.hasDue() else { return }
+    if edits.count == 0, judged.isBehind(origins.frontier, of: own, in: office.term) {
+      try rule(.tookOffice, &edits, at: now)
+      try finish(&edits)
+    }
     try join(Judged(term: office.term, frontier: origins.frontier), at: now)
   }
 
@@ -158,8 +166,7 @@ extension Store {
     try pending.remove(item)
     guard item.version.edit.origin == own, let table = tables.byID[item.table] else { return }
     let standing = try versions.version(table: item.table, key: item.key)
-    guard let standing, !standing.hasSeen(item.version.edit), standing.hash != item.version.hash
-    else { return }
+    guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
     try logLoser(
       item.version, entry, table, item.key, standingSide(table, item.key), at: now)
   }

@@ -16,7 +16,7 @@ extension Store {
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
     guard governance.term > office.term else {
-      return FoldResult(versions: 0, push: nil, hasMore: false)
+      return try standDownLate(governance, at: now)
     }
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
     while try fold(at: now).hasMore {}
@@ -28,15 +28,37 @@ extension Store {
       let previous = officeRecord
       officeRecord = OfficeRecord()
       officeRecord.epoch = previous.epoch
-      officeRecord.office = Office(term: governance.term, isHeld: governance.isHeld)
+      officeRecord.office = Office(following: governance)
+      officeRecord.certifiesAll = governance.isForced
+      officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
-      if governance.isOwn {
-        officeRecord.certifiesAll = governance.isForced
-        officeRecord.awaited = governance.isForced ? [] : governance.awaited
-        officeRecord.office.part = governance.isFirst ? .judging : .waiting
-        if governance.isFirst { try rule(.tookOffice, &edits, at: now) }
-      }
+      if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
+      if !office.certifies { try unveilPending(at: now) }
       if !governance.isHeld { try dissolvePending(at: now) }
+      try conclude(&edits, at: now)
+      return try result(of: edits)
+    }
+  }
+
+  /// Of two rivals the lower one may be heard of last: who was appointed by it never took office,
+  /// but its successor waits to hear that it will not.
+  private func standDownLate(
+    _ governance: Governance, at now: Instant
+  ) throws(StoreError) -> FoldResult {
+    let isLate = try reporting { () throws(SQLiteError) in
+      guard governance.term == office.term, governance.wasAppointed, !governance.isOwn else {
+        return false
+      }
+      return try !rulings.standDowns().contains {
+        $0.ruling.rule == node.description && $0.version.term == office.term
+      }
+    }
+    guard isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      try rule(.stoodDown, &edits, at: now)
       try conclude(&edits, at: now)
       return try result(of: edits)
     }
@@ -59,8 +81,7 @@ extension Store {
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
     let more = try comparing() != nil || hasOfficeWork()
-    let news = Judged(
-      term: judged.term, frontier: judged.frontier.beyond(edits.judgedBefore.frontier))
+    let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     return FoldResult(
       versions: edits.count,
@@ -99,8 +120,7 @@ extension Store {
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
     let isFree = officeRecord.awaited.allSatisfy { before in
       gone.contains {
-        $0.ruling.rule == before.node.description && $0.version.term > before.term
-          && origins.frontier.covers($0.version.dot)
+        before.isRelieved(by: $0.ruling, $0.version) && origins.frontier.covers($0.version.dot)
       }
     }
     guard isFree else { return }
@@ -124,7 +144,7 @@ extension Store {
       officeRecord.cursor = (id, key)
       guard let table = tables.byID[id],
         let version = try versions.version(table: id, key: key),
-        version.isTentative || officeRecord.certifiesAll && version.term < office.term
+        office.mustCertify(version, isForced: officeRecord.certifiesAll)
       else { continue }
       let certificate = version.certified(
         Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: version),
@@ -137,13 +157,12 @@ extension Store {
 
   /// Epochs never go back, whoever gave those that this replica has seen.
   func nextEpoch(over versions: Version?...) -> UInt64 {
-    let highest = versions.compactMap { $0?.epoch }.max() ?? 0
-    officeRecord.epoch = max(officeRecord.epoch, highest) + 1
+    officeRecord.epoch = Epoch.next(after: officeRecord.epoch, over: versions)
     return officeRecord.epoch
   }
 
   /// Puts down a ruling about the office.
-  private func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
+  func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
     guard let settings = tables.table(Tables.settings),
       let key = settings.key([.text(Array("office".utf8))])
     else { return }

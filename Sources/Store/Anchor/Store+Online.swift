@@ -21,8 +21,6 @@ extension Store {
 
   /// The session of an edit: none if an earlier one that it is made on was out of touch.
   func session(over old: Version?) -> UInt64 {
-    guard onlineSession != 0, let old else { return onlineSession }
-    let isCertain = !viewpoint.isUndecided(old) || old.session == onlineSession
-    return isCertain ? onlineSession : 0
+    viewpoint.session(onlineSession, over: old)
   }
 }

@@ -30,10 +30,27 @@ extension Store {
 
   /// An edit was folded, and there is an anchor to judge it.
   func awaitVerdict(_ seq: UInt64, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    guard office.isHeld else { return }
+    guard office.isHeld else { return try supersedeVerdict(seq, table, key) }
     try connection.run(
       "INSERT OR REPLACE INTO _flotilla_verdict(seq, name, key) VALUES (?, ?, ?)",
       [.integer(Int64(seq)), .string(table.name), .blob(key.bytes)])
+  }
+
+  /// While nobody is the anchor no verdict is awaited, but one that is awaited still may be given
+  /// up.
+  private func supersedeVerdict(
+    _ seq: UInt64, _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) {
+    guard office.term != .none else { return }
+    try connection.run(
+      """
+      UPDATE _flotilla_verdict SET verdict = ?
+      WHERE name = ? AND key = ? AND seq < ? AND verdict IS NULL
+      """,
+      [
+        .string(EditVerdict.Outcome.superseded.rawValue), .string(table.name), .blob(key.bytes),
+        .integer(Int64(seq)),
+      ])
   }
 
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {

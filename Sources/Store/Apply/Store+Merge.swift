@@ -43,7 +43,7 @@ extension Store {
       try checkGap(merge)
       let shelved = try apply(rows, at: now)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
-      if merge.movesFrontier, let judged = merge.judged { try join(judged, at: now) }
+      if let judged = merge.verdicts { try join(judged, at: now) }
       try conclude(&edits, at: now)
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(

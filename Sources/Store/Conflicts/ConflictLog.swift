@@ -23,6 +23,17 @@ package struct Conflict: Sendable {
   package var winner: ConflictSide?
 }
 
+/// How much of the conflict log is kept.
+package struct ConflictBounds: Sendable, Equatable {
+  package var count = 10_000
+  package var days = 400
+
+  package init(count: Int = 10_000, days: Int = 400) {
+    self.count = count
+    self.days = days
+  }
+}
+
 /// The conflicts of this node: losers whole, each once.
 struct ConflictLog {
   let connection: Connection
@@ -44,6 +55,23 @@ struct ConflictLog {
         loser?.edit.map { .integer(Int64($0.seq)) } ?? .null,
         loser.map { .blob($0.bytes) } ?? .null, winner.map { .blob($0.bytes) } ?? .null,
       ])
+  }
+
+  /// How many are kept, and for how many days; what goes was the oldest, and is counted.
+  ///
+  /// Settled ones go first: nobody misses what was restored or dismissed.
+  func trim(to bounds: ConflictBounds, at now: Int64) throws(SQLiteError) -> Int {
+    let oldest = now - Int64(clamping: bounds.days) * 86_400_000
+    var gone = try connection.run(
+      "DELETE FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)])
+    let count = try connection.scalar("SELECT count(*) FROM _flotilla_conflict").integer ?? 0
+    guard count > Int64(bounds.count) else { return gone }
+    gone += try connection.run(
+      """
+      DELETE FROM _flotilla_conflict WHERE id IN (
+        SELECT id FROM _flotilla_conflict ORDER BY state = 'open', id LIMIT ?)
+      """, [.integer(count - Int64(bounds.count))])
+    return gone
   }
 
   func list(_ condition: String, _ arguments: [SQLite.Value]) throws(SQLiteError) -> [Conflict] {

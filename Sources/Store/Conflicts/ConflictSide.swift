@@ -33,7 +33,7 @@ package struct ConflictSide: Sendable {
   }
 
   /// Nil if the bytes are none.
-  init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     var reader = ByteReader(bytes)
     guard let flag = try? reader.byte("side"), let origin = try? reader.word("side"),
       let seq = try? reader.number("side"), let stamp = try? reader.stamp("side"),

@@ -30,6 +30,57 @@ extension Store {
     try reporting { () throws(SQLiteError) in try conflicts.set(.dismissed, of: id) }
   }
 
+  /// How much of the log is kept here.
+  package func conflictBounds() throws(StoreError) -> ConflictBounds {
+    try reporting { () throws(SQLiteError) in try readConflictBounds() }
+  }
+
+  private func readConflictBounds() throws(SQLiteError) -> ConflictBounds {
+    var bounds = ConflictBounds()
+    if let count = try meta.integer(.conflictCount) { bounds.count = Int(count) }
+    if let days = try meta.integer(.conflictDays) { bounds.days = Int(days) }
+    return bounds
+  }
+
+  /// Sets how much is kept, and lets go of what is beyond.
+  package func setConflictBounds(
+    _ bounds: ConflictBounds, at now: Instant
+  ) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        try meta.set(.conflictCount, .integer(Int64(bounds.count)))
+        try meta.set(.conflictDays, .integer(Int64(bounds.days)))
+      }
+    }
+    try trimConflicts(at: now)
+  }
+
+  /// Lets go of the oldest conflicts beyond the bounds.
+  package func trimConflicts(at now: Instant) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        let gone = try conflicts.trim(to: try readConflictBounds(), at: now.wall)
+        guard gone > 0 else { return }
+        try meta.set(
+          .conflictsGone, .integer((try meta.integer(.conflictsGone) ?? 0) + Int64(gone)))
+      }
+    }
+  }
+
+  /// Lets go of the oldest rulings beyond what is kept.
+  package func trimRulings() throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in try rulings.trim() }
+    }
+  }
+
+  /// How many were let go so far.
+  package func conflictsGone() throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in
+      Int(try meta.integer(.conflictsGone) ?? 0)
+    }
+  }
+
   package func parkedRows() throws(StoreError) -> [ParkedRow] {
     try reporting { () throws(SQLiteError) in
       try connection.rows(

@@ -33,6 +33,9 @@ final class Export {
   let frontier: Frontier
   let rows: UInt64
   let openedAt: Int64
+  /// The length of the WAL file then: it never shrinks while it is in use, so only what it has
+  /// grown since may be this snapshot's doing.
+  let walBytes: Int
   /// The tables as they were then: those of a later schema may not fit the snapshot.
   let tables: [Int64: ReplicaTable]
   var source: Source
@@ -54,6 +57,7 @@ final class Export {
     connection: Connection, covers: Frontier, frontier: Frontier, rows: UInt64, openedAt: Int64,
     tables: [Int64: ReplicaTable], source: Source, buckets: Set<Int>?
   ) {
+    self.walBytes = FileSize.of(connection.path + "-wal")
     self.tables = tables
     self.connection = connection
     self.covers = covers

@@ -10,7 +10,7 @@ extension Store {
     // What was begun is ended: it holds all that it needs.
     if let long = export.long { return readOn(long, export) }
     if export.last != nil, !export.isExhausted,
-      now.uptime - export.openedAt > pace.snapshotTime || isWALTooLong()
+      now.uptime - export.openedAt > pace.snapshotTime || hasPinnedTooMuch(export)
     {
       return .paused(progress: export.progress)
     }
@@ -21,8 +21,8 @@ extension Store {
     }
   }
 
-  private func isWALTooLong() -> Bool {
-    FileSize.of(path + "-wal") > pace.walBytes
+  private func hasPinnedTooMuch(_ export: Export) -> Bool {
+    FileSize.of(path + "-wal") - export.walBytes >= pace.walBytes
   }
 
   private func readBatch(_ export: Export) throws -> ExportStep {

@@ -16,6 +16,10 @@ struct Meta {
     /// Who judges (`OfficeRecord`), and what was judged.
     case office
     case judged
+    /// How much of the conflict log is kept, and how much was let go.
+    case conflictCount
+    case conflictDays
+    case conflictsGone
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.

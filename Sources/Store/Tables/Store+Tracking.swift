@@ -156,6 +156,7 @@ extension Store {
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
+    try pending.reload()
     try connection.run("DELETE FROM _flotilla_local WHERE id = ?", [.integer(table.id)])
   }
 
@@ -184,8 +185,13 @@ extension Store {
     let late = tables.byID.values.filter { !$0.isTracked }
     guard !late.isEmpty else { return }
     for table in late {
-      let settings = try settings()
-      let end = try versions.version(table: settings.id, key: settingsKey(table.name))
+      let (settings, name) = (try settings(), try settingsKey(table.name))
+      // The anchor may have to judge these rows, or the settings that track their table.
+      let unjudged = try connection.row(
+        "SELECT 1 FROM _flotilla_pending WHERE tbl = ? OR (tbl, key) = (?, ?) LIMIT 1",
+        [.integer(table.id), .integer(settings.id), .blob(name.bytes)])
+      guard unjudged == nil else { continue }
+      let end = try versions.version(table: settings.id, key: name)
       let waiting = try connection.row(
         """
         SELECT 1 FROM (

@@ -36,6 +36,47 @@ extension NodeTests {
       }
     }
 
+    @Test func `that is guessed without pause keeps no member from its work`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let node = try await site.run(a)
+        let other = try await site.run(b, to: [node])
+        let code = try await a.library.invite(timeToLive: .seconds(600), role: "writer")
+        #expect(try await eventually { try await other.isInSync })
+        let address = try Endpoint(parsing: try await node.address)
+        let identity = InvitationSecret(try InviteCode(code.code)).identity
+        let guesses = Lines()
+        let guessing = (0..<4).map { _ in
+          Task {
+            while !Task.isCancelled {
+              var guess = InvitationSecret(RandomNumbers.inviteCode()).shared
+              guess.identity = identity
+              let context = try TLSContext(joining: guess)
+              let socket = try? await SocketChannel.connect(to: address, timeout: .seconds(5))
+              guard let socket else { continue }
+              let isIn = try? await TLSChannel.dial(
+                over: socket, context, for: .joining, timeout: .seconds(5))
+              guesses.add(isIn == nil ? "wrong" : "right")
+              socket.close()
+            }
+          }
+        }
+        for number in 1...20 {
+          let (from, to) = number.isMultiple(of: 2) ? (a, b) : (b, a)
+          try from.write("INSERT INTO item VALUES ('\(number)', 'x')")
+          #expect(try await eventually { try to.count() == number }, "\(number)")
+        }
+        #expect(try await eventually { guesses.all.count >= 100 })
+        for task in guessing {
+          task.cancel()
+          try await task.value
+        }
+        #expect(Set(guesses.all) == ["wrong"])
+        #expect(await node.connectedCount == 1)
+        #expect(try await join("c", code.code, at: node.address, in: site).node == "c")
+      }
+    }
+
     /// Whether a joiner with a secret comes through the handshake, as both ends see it.
     private static func isLetIn(
       _ secret: TLSContext.SharedSecret, _ door: TLSContext

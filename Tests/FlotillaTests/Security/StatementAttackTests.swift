@@ -44,7 +44,7 @@ extension NodeTests {
         let link = try await site.talk(to: node, as: thief)
         #expect(try await eventually { await node.connectedCount == 1 })
         #expect(try await refusal(thief, site, node) == nil)
-        _ = try await node.revoke(thief.identity.description)
+        _ = try await node.revoke(thief.identity.description, disowning: false)
         #expect(try await farewell(link) == .revoked)
         await #expect(throws: FlotillaError.self) { try await next(link) { _ in nil as Int? } }
         #expect(try await eventually { await node.connectedCount == 0 })
@@ -64,7 +64,7 @@ extension NodeTests {
         let link = MessageLink(channel: try await site.channel(to: node, as: thief))
         // Said once the handshake is done.
         _ = try await next(link) { if case .hello(let hello) = $0 { hello } else { nil } }
-        _ = try await node.revoke(thief.identity.description)
+        _ = try await node.revoke(thief.identity.description, disowning: false)
         #expect(try await farewell(link) == .revoked)
       }
     }
@@ -130,6 +130,12 @@ extension NodeTests {
       return lies
     }
 
+    /// The lies that nobody can have checked and passed on.
+    private static let forgeries: Set<String> = [
+      "a broken signature", "a signature of another", "another site", "in the root's name",
+      "in an admin's name",
+    ]
+
     @Test func `changes nothing by replayed, broken and presumptuous statements`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")
@@ -138,14 +144,21 @@ extension NodeTests {
         await site.admit(member, "p")
         await site.admit(revoked, "q")
         _ = try await refusal(revoked, site, node)
-        _ = try await node.revoke(revoked.identity.description)
-        let link = try await site.talk(to: node, as: member)
+        _ = try await node.revoke(revoked.identity.description, disowning: false)
+        var link = try await site.talk(to: node, as: member)
         #expect(try await eventually { await node.connectedCount == 1 })
         _ = await node.roster.unite(site.membership.all)
         let (roll, hash) = (await node.roster.roll, await node.roster.hash)
         let kept = try a.rows("SELECT count(*) FROM _flotilla_statement")
         for (number, lie) in await lies(of: member, revoked, site).enumerated() {
           try await link.send(.statements(lie.1))
+          if Self.forgeries.contains(lie.0) {
+            #expect(try await farewell(link) == .badMessage, "\(lie.0)")
+            #expect(try await eventually { await node.connectedCount == 0 })
+            link = try await site.talk(to: node, as: member)
+            #expect(try await eventually { await node.connectedCount == 1 })
+            continue
+          }
           // It lives, and has read what was said.
           try await link.send(.ping(clock: Int64(number)))
           _ = try await next(link) { message in
@@ -154,8 +167,84 @@ extension NodeTests {
           #expect(await node.roster.roll == roll, "\(lie.0)")
           #expect(await node.roster.hash == hash, "\(lie.0)")
         }
+        #expect(await node.roster.roll == roll)
+        #expect(await node.roster.hash == hash)
         #expect(try a.rows("SELECT count(*) FROM _flotilla_statement") == kept)
         #expect(try await refusal(revoked, site, node) == .refusedByPeer(.revoked))
+      }
+    }
+
+    @Test func `keeps nobody waiting by statements without end`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (member, other) = (NodeKeys(), NodeKeys())
+        for (keys, name) in [(member, "p"), (other, "q")] { await site.admit(keys, name) }
+        let link = try await site.talk(to: node, as: member)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        // Presumptuous ones cost no signature, and there is an end to them over all messages.
+        let name = await site.membership.site
+        func presumptuous(_ time: Int64) -> SignedStatement {
+          let statement = SiteStatement(
+            site: name, issuer: member.identity, previous: .none, time: time,
+            kind: .grant(node: member.identity, table: "item", right: .write))
+          return SignedStatement(statement, signature: [UInt8](repeating: 0, count: 64))
+        }
+        for time in 1...64 as ClosedRange<Int64> {
+          try await link.send(.statements([presumptuous(time)]))
+        }
+        try await link.send(.ping(clock: 5))
+        _ = try await next(link) { if case .pong(5, _) = $0 { true } else { nil } }
+        try await link.send(.statements([presumptuous(65)]))
+        #expect(try await farewell(link) == .badMessage)
+        #expect(try await eventually { await node.connectedCount == 0 })
+        #expect(await node.doubts.isEmpty)
+        #expect(try await refusal(other, site, node) == nil)
+      }
+    }
+
+    @Test func `that a stolen key has let in goes with it, if it is disowned or came later`()
+      async throws
+    {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let admin = NodeKeys()
+        await site.admit(admin, "p", .admin)
+        let link = try await site.talk(to: node, as: admin)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        let friends = [NodeKeys(), NodeKeys()]
+        for friend in friends {
+          let admission = await site.signed(
+            .admit(key: friend.node.publicKey, role: .writer), by: admin.identity, with: admin.node)
+          await site.take([admission])
+        }
+        let ahead = SiteStatement(
+          site: await site.membership.site, issuer: admin.identity, previous: .none,
+          time: Limits.clock, kind: .grant(node: friends[0].identity, table: "item", right: .read))
+        await site.take([SignedStatement(ahead, signature: admin.node.sign(ahead.bytes))])
+        try await link.send(.statements(await site.membership.all))
+        #expect(try await eventually { await node.roster.roll.members.count == 4 })
+        #expect(await node.roster.roll.newest.values.max() == Limits.clock)
+        let first = try await site.talk(to: node, as: friends[0])
+        let second = try await site.talk(to: node, as: friends[1])
+        #expect(try await eventually { await node.connectedCount == 3 })
+        await #expect(throws: FlotillaError.self) {
+          try await a.library.revoke(friends[0].identity.description, disowning: true)
+        }
+        let report = try await a.library.revoke("p", disowning: true)
+        #expect(report.also.count == 2)
+        for link in [first, second] { #expect(try await farewell(link) == .revoked) }
+        #expect(try await eventually { await node.connectedCount == 0 })
+        #expect(await node.peers.keys.sorted() == [admin.identity])
+        for friend in friends {
+          #expect(try await refusal(friend, site, node) == .refusedByPeer(.unknown))
+        }
+        #expect(try await refusal(admin, site, node) == .refusedByPeer(.revoked))
+        // It is so after a restart, too.
+        #expect(try await a.library.members().members.map(\.state) == ["member", "revoked"])
+        // What a thief dates ahead holds nobody up, once nothing of it stands.
+        #expect(await node.roster.roll.newest.values.max() ?? 0 < Uptime.wall + 60_000)
       }
     }
 
@@ -187,7 +276,7 @@ extension NodeTests {
         let (admin, friend) = (NodeKeys(), NodeKeys())
         await site.admit(admin, "p", .admin)
         #expect(try await refusal(admin, site, node) == nil)
-        _ = try await node.revoke(admin.identity.description)
+        _ = try await node.revoke(admin.identity.description, disowning: false)
         let before = await node.roster.hash
         let late = await site.signed(
           .admit(key: friend.node.publicKey, role: .writer), by: admin.identity, with: admin.node)
@@ -236,7 +325,7 @@ extension NodeTests {
               try await node.say(.admit(key: keys.node.publicKey, role: role))
               try await node.say(.introduce(node: keys.identity, name: name, words: ""))
             }
-            for name in [loser, "e"] { _ = try await node.revoke(name) }
+            for name in [loser, "e"] { _ = try await node.revoke(name, disowning: false) }
           }
         }
         let first = try await site.run(replicas[0])

@@ -70,6 +70,9 @@ actor TestSite {
       .introduce(node: keys.identity, name: name, words: ""), by: site, with: root)
   }
 
+  /// Takes in what somebody has signed.
+  func take(_ statements: [SignedStatement]) { _ = membership.unite(statements) }
+
   /// Who the replica of a member is, and all that was signed so far.
   func identities(_ keys: NodeKeys, _ name: String) -> Store.Identities {
     Store.Identities(

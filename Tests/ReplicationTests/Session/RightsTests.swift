@@ -88,6 +88,74 @@ struct RightsTests {
     #expect(merges.map(\.licence) == [licence])
   }
 
+  /// The beginning of a batch with rows of these tables.
+  private func beginning(_ tables: String...) -> [UInt8] {
+    var writer = RowBatchWriter()
+    for (number, name) in tables.enumerated() {
+      let shape = TableShape(name: name, keyCount: 1, columns: ["id"])
+      let dot = Dot(Self.leafOrigin, UInt64(number + 1))
+      let version = Version(dot: dot, created: dot, stamp: .zero, hash: 1, isDeleted: false)
+      writer.add(shape, version, .values([.integer(1)]))
+    }
+    return writer.bytes
+  }
+
+  @Test("refuses the first frame of what a leaf may not write, and keeps nothing of it")
+  func firstFrame() {
+    let covers = Begin.Kind.full(covers: Frontier())
+    let long = [UInt8](repeating: 0, count: 400_000)
+    for (rights, batch, bye) in [
+      (Self.reader, beginning("patients"), Bye.Code.notAllowed),
+      (Self.partial, beginning("NOTES"), .notAllowed),
+      (Self.partial, beginning("patients", "bills"), .notAllowed),
+      (Self.partial, beginning("_flotilla_table"), .notAllowed),
+      (Self.partial, beginning(), .badMessage),
+      (Self.partial, Array(beginning("patients").prefix(4)), .badMessage),
+      (Self.partial, beginning("patients"), nil),
+      (.all, beginning("notes"), nil),
+    ] {
+      var it = conversation(peer: rights)
+      it.hear(.begin(Begin(covers, rows: 1)))
+      #expect(it.hear(part: batch + long).bye == bye, "\(rights)")
+      var whole = conversation(peer: rights)
+      whole.hear(.begin(Begin(covers, rows: 1)))
+      #expect(whole.hear(rows: batch).bye == bye, "\(rights)")
+      guard bye == nil else { continue }
+      // Only the first frame of a batch names tables, and each batch has one.
+      #expect(it.hear(part: long).bye == nil)
+      #expect(it.hear(rows: long).bye == nil)
+      if rights != .all { #expect(it.hear(part: beginning("notes")).bye == .notAllowed) }
+    }
+  }
+
+  @Test("shows no digest to who may not read everything, and compares none with it")
+  func digests() {
+    let held = RepairTests.held
+    for (peer, own, isShown) in [
+      (Rights.all, Rights.all, true), (Self.reader, .all, true), (Self.partial, .all, false),
+      (.all, Self.partial, false),
+    ] {
+      var it = Conversation(holding: held, digest: RepairTests.ours, own: own, peer: peer)
+      it.feed(.connected)
+      it.hear(.hello(it.peerHello()))
+      let root = isShown ? RepairTests.ours.root : 0
+      let told = it.feed(.mayPull(resume: Frontier())).sent.compactMap {
+        if case .have(let have) = $0 { have.rootDigest } else { nil }
+      }
+      #expect(told == [root])
+      #expect(it.hear(.have(it.have(held, root: 1))).sent.isEmpty != isShown)
+      let theirs = Buckets(frontierHash: held.hash, digest: RepairTests.digest(differingIn: [3]))
+      #expect(it.hear(.buckets(theirs)).isEmpty != isShown)
+      // Nor do steps from one digest to the next tell anything.
+      let after = it.advance(
+        Frontier([Conversation.own: 2]), digest: RepairTests.digest(differingIn: [7]))
+      let steps = (after + it.wait(100)).sent.compactMap {
+        if case .have(let have) = $0 { have.rootDigest } else { nil }
+      }
+      #expect(steps.allSatisfy { ($0 == 0) != isShown }, "\(steps)")
+    }
+  }
+
   @Test("pushes nothing to who may not read everything, and exports what it may")
   func readerPeer() {
     let own = Conversation.own

@@ -139,6 +139,54 @@ struct MembershipTests {
     #expect(site.membership.draft(.leave, by: TestSite.second.identity, at: 7).time < 1_000)
   }
 
+  @Test("are held up by what an admin dates ahead in that alone")
+  func datedAheadByAdmin() {
+    var site = site
+    let ward = TestSite.ward.identity
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    for kind: SiteStatement.Kind in [
+      .grant(node: ward, table: "Bills", right: .none),
+      .introduce(node: TestSite.second.identity, name: "fool", words: ""),
+    ] {
+      let ahead = SiteStatement(
+        site: site.membership.site, issuer: TestSite.first.identity, previous: .none,
+        time: Limits.clock, kind: kind)
+      #expect(site.membership.unite([TestSite.sign(ahead, by: TestSite.first)]).count == 1)
+    }
+    #expect(site.membership.roll.entries[TestSite.second.identity]?.name != "fool")
+    let later = site.sign(
+      .grant(node: ward, table: "bills", right: .write), by: TestSite.second, at: 9)
+    #expect(later.statement.time == Limits.clock)
+    for kind: SiteStatement.Kind in [
+      .grant(node: ward, table: "notes", right: .read),
+      .introduce(node: ward, name: "w", words: ""), .revoke(node: ward, heads: []),
+      .introduce(node: TestSite.second.identity, name: "b", words: ""),
+    ] {
+      #expect(site.sign(kind, by: TestSite.root, at: 9).statement.time == 9, "\(kind)")
+    }
+    site.say(.grant(node: ward, table: "notes", right: .read), by: TestSite.second, at: 9)
+    site.say(.grant(node: ward, table: "notes", right: .none), by: TestSite.root, at: 2)
+    #expect(site.membership.roll.entries[ward]?.rights.right(to: "notes") == Right.none)
+  }
+
+  @Test("say one thing after the other, whatever times they write")
+  func chain() {
+    var site = site
+    for number in 0..<100 as Range<Int64> {
+      // The clock is set back again and again.
+      site.say(
+        .grant(node: TestSite.ward.identity, table: "t\(number)", right: .read), by: TestSite.first,
+        at: number % 7)
+    }
+    #expect(site.membership.heads(of: TestSite.first.identity).count == 1)
+    site.say(.leave, by: TestSite.first)
+    let all = site.membership.roll.entries[TestSite.first.identity]
+    #expect(all?.isMember == false)
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    // What it had said before it left stands.
+    #expect(site.membership.roll.entries[TestSite.ward.identity]?.tables.count == 100)
+  }
+
   @Test("do not return once they are revoked, whatever is said or replayed")
   func revokedStaysOut() {
     var site = site
@@ -180,6 +228,79 @@ struct MembershipTests {
     #expect(site.role(of: TestSite.ward) == nil && site.role(of: TestSite.desk) == .reader)
     // The time that a leaver writes keeps nobody from signing.
     #expect(site.membership.draft(.leave, by: TestSite.first.identity, at: 7).time < 1_000)
+  }
+
+  @Test("are the same set everywhere though one was revoked here while it left there")
+  func revokedAndLeft() {
+    var here = site
+    here.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    var there = here
+    here.say(.revoke(node: TestSite.ward.identity, heads: []), by: TestSite.first)
+    let farewell = there.say(.leave, by: TestSite.ward, at: 40)
+    // A node that was restored may say it twice, and not everybody hears the same one first.
+    var third = here
+    third.say(.leave, by: TestSite.ward, at: 50)
+    var sites = [here, there, third]
+    for _ in 0..<2 {
+      for place in sites.indices {
+        for other in sites { _ = sites[place].membership.unite(other.membership.all) }
+      }
+    }
+    for site in sites {
+      #expect(site.membership.hash == sites[0].membership.hash)
+      #expect(site.membership.all.count == sites[0].membership.all.count)
+      guard case .revoked? = site.membership.roll.entries[TestSite.ward.identity]?.ending else {
+        Issue.record("\(String(describing: site.membership.roll.entries))")
+        return
+      }
+    }
+    #expect(sites[0].membership.knows(farewell) && !sites[2].membership.knows(farewell))
+    #expect(sites[0].membership.heads(of: TestSite.ward.identity).isEmpty)
+  }
+
+  @Test("hear from one admin so much and no more, and from the others all the same")
+  func tooMuch() {
+    var site = site
+    let words = (0..<Membership.mostOfOne + 1).map { number in
+      TestSite.sign(
+        SiteStatement(
+          site: site.membership.site, issuer: TestSite.first.identity, previous: .none,
+          time: Int64(number), kind: .grant(node: .none, table: "t", right: .none)),
+        by: TestSite.first)
+    }
+    #expect(site.membership.unite(words).count == Membership.mostOfOne)
+    #expect(site.membership.isFull(TestSite.first.identity))
+    let more = site.sign(.admit(key: TestSite.thief.key, role: .writer), by: TestSite.first)
+    let hearing = site.membership.hear([more])
+    // Nobody is blamed for passing it on.
+    #expect(hearing == Membership.Hearing())
+    #expect(site.membership.unite([site.sign(.leave, by: TestSite.first)]).count == 1)
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.second)
+    site.say(.admit(key: TestSite.desk.key, role: .writer), by: TestSite.root)
+    #expect(site.role(of: TestSite.ward) == .writer && site.role(of: TestSite.desk) == .writer)
+    #expect(site.role(of: TestSite.thief) == nil)
+  }
+
+  @Test("take nothing after the first forged statement, and tell it from a presumptuous one")
+  func forged() {
+    var site = site
+    let good = (10..<20 as Range<UInt8>).map {
+      site.sign(.admit(key: PlainNotary.key($0), role: .writer), by: TestSite.first, at: Int64($0))
+    }
+    let presumed = site.sign(.leave, by: TestSite.thief)
+    var broken = good[5]
+    broken = SignedStatement(broken.statement, signature: broken.signature.reversed())
+    let foreign = TestSite.sign(
+      SiteStatement(
+        site: TestSite.thief.identity, issuer: TestSite.first.identity, previous: .none, time: 1,
+        kind: .leave), by: TestSite.first)
+    for bad in [broken, foreign] {
+      var other = site
+      let hearing = other.membership.hear(good[..<5] + [presumed, bad] + good[5...])
+      #expect(hearing.isForged && hearing.taken == Array(good[..<5]) && hearing.doubtful == 1)
+    }
+    // What a node has kept itself is read to its end, whatever the disk has done to it.
+    #expect(site.membership.unite([broken] + good).count == 10)
   }
 
   @Test("of one name are told apart by a number, the later one")

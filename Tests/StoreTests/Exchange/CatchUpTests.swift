@@ -120,6 +120,32 @@ import Testing
     try expectEqual(r)
   }
 
+  @Test(arguments: [false, true])
+  func `only what the log grows by during an export pauses it`(growsMore: Bool) throws {
+    var pace = Self.slices
+    pace.walBytes = 200_000
+    let r = try replicas(2, rows: 9, pace: pace)
+    let writing = """
+      CREATE TABLE big(b); INSERT INTO big VALUES (zeroblob(300000)); DROP TABLE big
+      """
+    // Its file keeps this length as long as anybody has it open.
+    try r[0].write(writing)
+    try r[0].foldAll()
+    #expect(try r[0].store.health().walBytes > pace.walBytes)
+    let opened = try r[0].store.openExport(.above(Frontier()), at: r[0].now)
+    defer { try? r[0].store.closeExport(opened.id) }
+    guard case .batch = try r[0].store.readExport(opened.id, at: r[0].now) else {
+      Issue.record("no batch")
+      return
+    }
+    if growsMore { try r[0].write(writing) }
+    switch try r[0].store.readExport(opened.id, at: r[0].now) {
+    case .batch: #expect(!growsMore)
+    case .paused: #expect(growsMore)
+    default: Issue.record("neither more nor a pause")
+    }
+  }
+
   /// A pause would show the other node half of what is small enough to be merged in one commit.
   @Test(
     arguments: [

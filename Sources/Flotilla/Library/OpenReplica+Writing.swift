@@ -1,0 +1,129 @@
+import Replication
+import SQLite
+import Store
+
+/// What a program writes: committed here at once, then judged.
+extension OpenReplica {
+  /// Adds a row. Columns that are left out get their defaults; a key that is there already is an
+  /// error (`sql`).
+  public func save(
+    _ row: [String: SQLValue], in table: String
+  ) async throws(FlotillaError) -> Receipt {
+    let columns = row.keys.sorted()
+    let names = columns.map(quoted).joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    let values = columns.isEmpty ? "DEFAULT VALUES" : "(\(names)) VALUES (\(marks))"
+    return try await write(
+      "INSERT INTO main.\(quoted(table)) \(values)", columns.map { row[$0] ?? .null }, table)
+  }
+
+  /// Changes columns of the row with this key; a row that is not there is an error.
+  public func update(
+    _ table: String, key: [String: SQLValue], set values: [String: SQLValue]
+  ) async throws(FlotillaError) -> Receipt {
+    guard !values.isEmpty else {
+      throw FlotillaError(.usage, "update of \(table) names no column to set")
+    }
+    let columns = values.keys.sorted()
+    let settings = columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
+    return try await write(
+      "UPDATE main.\(quoted(table)) SET \(settings) WHERE \(try Self.condition(key, table))",
+      columns.map { values[$0] ?? .null } + Self.values(key), table)
+  }
+
+  /// Removes the row with this key; a row that is not there is an error.
+  public func remove(
+    _ table: String, key: [String: SQLValue]
+  ) async throws(FlotillaError) -> Receipt {
+    try await write(
+      "DELETE FROM main.\(quoted(table)) WHERE \(try Self.condition(key, table))",
+      Self.values(key), table)
+  }
+
+  private static func condition(
+    _ key: [String: SQLValue], _ table: String
+  ) throws(FlotillaError) -> String {
+    guard !key.isEmpty else {
+      throw FlotillaError(.usage, "the key of a row of \(table) is empty")
+    }
+    return key.keys.sorted().map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+  }
+
+  private static func values(_ key: [String: SQLValue]) -> [SQLValue] {
+    key.keys.sorted().map { key[$0] ?? .null }
+  }
+
+  private func write(
+    _ sql: String, _ values: [SQLValue], _ table: String
+  ) async throws(FlotillaError) -> Receipt {
+    let report = try await replica.write(sql, values)
+    guard report.changes > 0 else {
+      throw FlotillaError(
+        .table, "no row of \(table) has this key; nothing was changed",
+        remedy: "save() adds a row.")
+    }
+    // What the edit is called is known once it is folded; while suspended, that comes later.
+    let mark = try? await ask(.mark, as: Mark.self)
+    return Receipt(self, local: report.touched, through: mark?.seq)
+  }
+}
+
+extension Replica {
+  /// Runs one write with bound values, as any program would.
+  func write(
+    _ statement: String, _ values: [SQLValue]
+  ) async throws(FlotillaError) -> SQLReport {
+    let replica = self
+    return try await offPool { () throws(FlotillaError) in
+      _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
+      return try replica.run(statement, values.map(\.stored))
+    }
+  }
+}
+
+/// A write that was committed here: what it left, and what the anchor says of it.
+public struct Receipt: Sendable {
+  private let owner: OpenReplica
+  /// The rows as the write left them here, those that its triggers and cascades touched included
+  /// (the local response); none if the table is not replicated.
+  public let local: [TouchedRow]
+  private let through: UInt64?
+
+  init(_ owner: OpenReplica, local: [TouchedRow], through: UInt64?) {
+    self.owner = owner
+    self.local = local
+    self.through = through
+  }
+
+  /// Waits for the anchor's verdict on the first row (the server response); `pending` once the time
+  /// is over. Without an anchor an error of code `no-anchor`.
+  public func verdict(within timeout: Duration = .seconds(30)) async throws(FlotillaError)
+    -> RowVerdict
+  {
+    try await verdicts(within: timeout).first ?? .accepted
+  }
+
+  /// The same for every row of `local`.
+  public func verdicts(within timeout: Duration = .seconds(30)) async throws(FlotillaError)
+    -> [RowVerdict]
+  {
+    guard !local.isEmpty else { return [] }
+    let rows = local.map { EditedRow(table: $0.table, key: $0.key) }
+    return try await owner.ask(
+      .verdicts(
+        after: 0, through: through, rows: rows, milliseconds: Int(timeout.milliseconds)),
+      as: [RowVerdict].self)
+  }
+
+  /// The rows as they stand here now: after the verdict what the anchor has made of them.
+  public func standing() async throws(FlotillaError) -> [TouchedRow] {
+    var rows: [TouchedRow] = []
+    for row in local { rows.append(try await owner.replica.standing(row)) }
+    return rows
+  }
+}
+
+/// The last own edit that was folded.
+struct Mark: Codable, Sendable {
+  var seq: UInt64
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Replication
+import SQLite
+import Store
+
+/// A replica that a program has opened: rows are saved, queried, updated and removed here at once,
+/// and reach the other nodes, and the anchor, by themselves.
+///
+/// If a node runs for the file already, it does the work; else this process is the node, and other
+/// programs and the command line use it. Any number of programs may open one file, and plain SQL
+/// beside it works as ever.
+public final class OpenReplica: Sendable {
+  public let replica: Replica
+  private let host: LibraryHost
+
+  init(_ replica: Replica, host: LibraryHost) {
+    self.replica = replica
+    self.host = host
+  }
+
+  /// Goes offline: connections end, the file is let go. Rows can be saved and read as before; what
+  /// is written waits.
+  public func suspend() async { await host.suspend() }
+
+  /// Goes on after `suspend`.
+  public func resume() async throws(FlotillaError) { try await host.resume() }
+
+  /// Ends the streams and lets go of everything. What was saved and not sent yet goes out when the
+  /// file is opened again, by whatever program.
+  public func close() async { await host.close() }
+
+  func ask<Body: Codable & Sendable>(
+    _ request: ControlRequest, as type: Body.Type
+  ) async throws(FlotillaError) -> Body {
+    try await host.ask(request, as: type)
+  }
+
+  var isClosed: Bool { get async { await host.isClosed } }
+}
+
+extension Replica {
+  /// Opens a replica for a program; the file must be one (`init` or `join` makes it so).
+  public static func open(
+    _ path: String, options: RunOptions = RunOptions(),
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws(FlotillaError) -> OpenReplica {
+    let replica = Replica(path: path)
+    let host = LibraryHost(replica, options: options, log: log)
+    try await host.resume()
+    return OpenReplica(replica, host: host)
+  }
+}
+
+/// Where the node of an open replica is: in this process or in another one.
+actor LibraryHost {
+  private enum State {
+    /// Next: own, foreign, closed.
+    case suspended
+    /// The node is in this process. Next: suspended, closed.
+    case own(Node)
+    /// Another process is the node. Next: own, suspended, closed.
+    case foreign
+    case closed
+  }
+
+  private let replica: Replica
+  private let options: RunOptions
+  private let log: @Sendable (String) -> Void
+  private var state = State.suspended
+  /// Lets go of the file if another program asks for that.
+  private var watch: Task<Void, Never>?
+
+  init(_ replica: Replica, options: RunOptions, log: @escaping @Sendable (String) -> Void) {
+    self.replica = replica
+    self.options = options
+    self.log = log
+  }
+
+  var isClosed: Bool { if case .closed = state { true } else { false } }
+
+  func resume() async throws(FlotillaError) {
+    guard case .suspended = state else {
+      guard isClosed else { return }
+      throw FlotillaError(.usage, "\(replica.path) was closed", remedy: "Open it again.")
+    }
+    state = try await start()
+  }
+
+  private func start() async throws(FlotillaError) -> State {
+    switch try await replica.reach(.office, as: AnchorReport.self) {
+    case .answer: return .foreign
+    case .lock(let lock):
+      let node = try await Node(
+        path: replica.path, mode: .lasting, options: options, lock: lock, log: log)
+      do {
+        try await node.rememberPath()
+        try await node.start()
+      } catch {
+        await node.stop()
+        throw error
+      }
+      watch = Task { [weak self] in
+        await node.untilStopIsWanted()
+        if !Task.isCancelled { await self?.suspend() }
+      }
+      return .own(node)
+    }
+  }
+
+  func suspend() async {
+    watch?.cancel()
+    watch = nil
+    if case .own(let node) = state {
+      await node.stop(await node.stopRequest ?? Bye(.stopping, "the program was suspended"))
+    }
+    if !isClosed { state = .suspended }
+  }
+
+  func close() async {
+    await suspend()
+    state = .closed
+  }
+
+  /// Asks the node, wherever it is; while suspended nobody can answer.
+  func ask<Body: Codable & Sendable>(
+    _ request: ControlRequest, as type: Body.Type
+  ) async throws(FlotillaError) -> Body {
+    switch state {
+    case .own(let node):
+      return try ControlClient.body(of: await node.answer(request), as: type)
+    case .foreign:
+      let client = try ControlClient(database: replica.sidecar.database)
+      if let body = try await client.ask(request, as: type) { return body }
+      // The other process has ended; this one takes its place.
+      state = .suspended
+      try await resume()
+      return try await ask(request, as: type)
+    case .suspended:
+      throw FlotillaError(
+        .node, "\(replica.path) is suspended", remedy: "resume() goes on with it.")
+    case .closed: throw FlotillaError(.usage, "\(replica.path) was closed")
+    }
+  }
+}

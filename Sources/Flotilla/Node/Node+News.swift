@@ -1,0 +1,82 @@
+import Replication
+import Store
+
+/// What programs that have opened the replica want to hear as it happens.
+extension Node {
+  /// So many changes are told at a time.
+  private static let changesTold = 1_000
+
+  func mark() async throws(FlotillaError) -> Mark {
+    try await foldNow()
+    return Mark(seq: position.frontier[position.own])
+  }
+
+  /// Waits for rows that have changed since a frontier; from now on if it is none.
+  func changes(since text: String?, within limit: Duration) async throws(FlotillaError)
+    -> ChangeNews
+  {
+    guard let start = FrontierText(text).frontier else {
+      return ChangeNews(frontier: FrontierText(position.frontier).text ?? "", changes: [])
+    }
+    _ = await until(Uptime.now + limit.milliseconds) { !start.covers(position.frontier) }
+    let (rows, frontier) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try store.changes(above: start, limit: Self.changesTold)
+      }
+    }
+    return ChangeNews(
+      frontier: FrontierText(frontier).text ?? "",
+      changes: rows.map { row in
+        OpenReplica.Change(
+          table: row.table, key: row.key.mapValues(SQLValue.init), isDeleted: row.isDeleted)
+      })
+  }
+
+  /// Waits for verdicts on edits after that number; on those after the last settled one if none.
+  func settled(after number: UInt64?, within limit: Duration) async throws(FlotillaError)
+    -> VerdictNews
+  {
+    guard let number else { return VerdictNews(last: try await lastSettled(), verdicts: []) }
+    let deadline = Uptime.now + limit.milliseconds
+    while true {
+      let age = position.age
+      let verdicts = try await reporting(path) { () async throws(StoreError) in
+        try await store.run { (store) throws(StoreError) in
+          try store.verdicts(after: number, through: .max)
+            .prefix { $0.outcome != .pending }.map { verdict in
+              OpenReplica.Judgement(
+                number: verdict.seq, table: verdict.table,
+                key: store.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),
+                verdict: RowVerdict(
+                  verdict: verdict.outcome.rawValue, reason: verdict.reason, rule: verdict.rule))
+            }
+        }
+      }
+      if let last = verdicts.last { return VerdictNews(last: last.number, verdicts: verdicts) }
+      guard await until(deadline, { position.age != age }) else {
+        return VerdictNews(last: number, verdicts: [])
+      }
+    }
+  }
+
+  private func lastSettled() async throws(FlotillaError) -> UInt64 {
+    try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try store.verdicts(after: 0, through: .max).last { $0.outcome != .pending }?.seq
+          ?? store.position.frontier[store.own]
+      }
+    }
+  }
+
+  /// Waits until the state of a peer is another than was known.
+  func peers(known: [String]?, within limit: Duration) async throws(FlotillaError) -> PeersReport {
+    let deadline = Uptime.now + limit.milliseconds
+    while true {
+      let report = try await status(all: false).peers
+      let states = report.map { "\($0.id) \($0.state.rawValue)" }
+      guard states == known, Uptime.now < deadline else { return PeersReport(peers: report) }
+      let next = min(deadline, Uptime.now + 500)
+      _ = await until(next) { false }
+    }
+  }
+}

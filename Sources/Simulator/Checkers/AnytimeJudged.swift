@@ -1,0 +1,29 @@
+import Replication
+
+/// An anchor judges an edit once in its term, what comes together in the order of the stamps, and
+/// what its author was told stays.
+enum AnytimeJudged {
+  static func check(
+    _ before: Observation, _ after: Observation, own: Origin, _ history: inout History,
+    at node: String
+  ) {
+    guard let office = after.office else { return }
+    for ruling in office.rulings where ruling.kind < 128 {
+      let word = Lineage.Word(edit: ruling.edit, term: ruling.term)
+      if let other = history.lineage.rejected[word], other != ruling.dot {
+        history.blame("\(ruling.edit) was rejected twice in one term: \(other), \(ruling.dot)")
+      }
+    }
+    // What is judged between two looks was all there at the first.
+    let rejections = office.rulings.dropFirst(before.office?.rulings.count ?? 0)
+      .filter { $0.kind < 128 && $0.dot.origin == own }.sorted { $0.dot.seq < $1.dot.seq }
+    let stamps = rejections.compactMap { history.lineage.edits[$0.edit]?.stamp }
+    if !zip(stamps, stamps.dropFirst()).allSatisfy({ $0 <= $1 }) {
+      history.blame("\(node) has judged an edit before an earlier one")
+    }
+    for (seq, verdict) in before.office?.verdicts ?? [:] {
+      guard let verdict, let now = office.verdicts[seq], now != verdict else { continue }
+      history.blame("the verdict of \(seq) at \(node) was \(verdict), is \(now ?? "open")")
+    }
+  }
+}

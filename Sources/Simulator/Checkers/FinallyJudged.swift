@@ -1,0 +1,66 @@
+import Replication
+
+/// Once everything has healed and somebody is the anchor, nothing waits for it: every edit has its
+/// verdict, everybody knows that, and what stands agrees with it.
+enum FinallyJudged {
+  static func check(
+    _ all: [(name: String, shown: Observation)], isHeld: Bool, anchor: String?, isFirst: Bool,
+    origins: [String: Origin], _ history: inout History
+  ) {
+    let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
+    for (name, shown) in all {
+      guard let office = shown.office else { continue }
+      if office.isHeld != isHeld { history.blame("\(name) has not heard who is the anchor") }
+      for (row, versions) in office.pending.sorted(by: { $0.key < $1.key }) {
+        history.blame("of row \(row), \(versions.map(\.dot)) wait at \(name) for ever")
+      }
+      guard isHeld else { continue }
+      // The first anchor leaves what stands as it is; every later one has certified all of it.
+      for (row, version) in shown.versions where !isFirst && version.isTentative {
+        history.blame("row \(row) at \(name), \(version.dot), was never certified")
+      }
+      if name == anchor, office.part != 3 { history.blame("\(name) has not taken office") }
+      if office.judged.term != office.term {
+        history.blame("\(name) does not know what the anchor has judged")
+      }
+      for (seq, verdict) in office.verdicts.sorted(by: { $0.key < $1.key }) {
+        agree(verdict, seq, shown, office, origins[name], name, &history)
+      }
+    }
+    guard isHeld else { return }
+    for dot in history.lineage.edits.keys.sorted() where known.covers(dot) {
+      for (name, shown) in all where shown.office?.judged.frontier.covers(dot) == false {
+        history.blame("\(name) does not know that \(dot) was judged")
+      }
+    }
+  }
+
+  private static func agree(
+    _ verdict: String?, _ seq: UInt64, _ shown: Observation, _ office: OfficeView,
+    _ own: Origin?, _ name: String, _ history: inout History
+  ) {
+    guard let own else { return }
+    let edit = Dot(own, seq)
+    guard let verdict else { return history.blame("\(name) has no verdict about \(edit)") }
+    let wasRejected =
+      history.lineage.rejected[Lineage.Word(edit: edit, term: office.judged.term)] != nil
+    let row = history.lineage.edits[edit]?.row
+    let stands = row.flatMap { shown.versions[$0] }?.edit == edit
+    if stands, wasRejected {
+      history.blame("\(edit) was rejected in the last term and stands at \(name)")
+    }
+    let (lineage, words) = (history.lineage, Set(history.lineage.certified.keys.map(\.edit)))
+    func isPart(of others: some Sequence<Dot>) -> Bool {
+      others.contains { lineage.line(of: $0).contains(edit) }
+    }
+    guard verdict == "accepted", !stands, let row, let standing = shown.versions[row],
+      let made = lineage.edits[edit], !made.isDeleted
+    else { return }
+    let isKnown =
+      lineage.rejected.keys.contains { $0.edit == edit } || made.hash == standing.hash
+      || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.logged.keys)
+    if !isKnown {
+      history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
+    }
+  }
+}

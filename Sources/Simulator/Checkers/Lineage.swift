@@ -1,0 +1,94 @@
+import Replication
+
+/// Which edit was made in knowledge of which, as the witnesses saw it: from what stood at its
+/// author's when it was made, never from what the product says that an edit has seen.
+struct Lineage {
+  struct Edit {
+    var row: RowNumber
+    /// The edits that its author had before it.
+    var parents: [Dot]
+    /// Nil if it was seen in the log alone, or is a delete.
+    var hash: UInt64?
+    var stamp: Stamp?
+    var isDeleted: Bool
+    /// Somebody was the anchor when it was made, as far as its author knew.
+    var isGoverned: Bool
+  }
+
+  /// The word of an anchor on an edit.
+  struct Word: Hashable {
+    var edit: Dot
+    var term: Term
+  }
+
+  private(set) var edits: [Dot: Edit] = [:]
+  /// By what was certified: the dots of the certificates.
+  private(set) var certified: [Word: Dot] = [:]
+  private(set) var rejected: [Word: Dot] = [:]
+  /// Edits in conflict logs, with what stood against them.
+  private(set) var logged: [Dot: OfficeView.Logged] = [:]
+  /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
+  /// saw it.
+  private(set) var removed: [(row: RowNumber, edit: Dot)] = []
+
+  mutating func remove(_ row: RowNumber, _ edit: Dot) { removed.append((row, edit)) }
+
+  /// Notes what a replica has made or logged since the last look.
+  mutating func note(_ before: Observation, _ now: Observation, own: Origin) {
+    guard let office = now.office else { return }
+    for (row, version) in now.versions { note(version, row, before, own) }
+    for (row, versions) in office.pending {
+      for version in versions { note(version, row, before, own) }
+    }
+    for entry in office.log.dropFirst(before.office?.log.count ?? 0) {
+      guard let loser = entry.loser else { continue }
+      logged[loser] = logged[loser] ?? entry
+      if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
+    }
+    for ruling in office.rulings where ruling.kind < 128 {
+      rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
+    }
+  }
+
+  private mutating func note(
+    _ version: Version, _ row: RowNumber, _ before: Observation, _ own: Origin
+  ) {
+    if version.certificate != nil {
+      let word = Word(edit: version.edit, term: version.term)
+      certified[word] = certified[word] ?? version.dot
+    }
+    // The anchor may have certified an edit of its own again before anybody saw it.
+    guard version.edit.origin == own else { return }
+    add(version.edit, row, version, isDeleted: version.isDeleted, before, own)
+  }
+
+  private mutating func add(
+    _ dot: Dot, _ row: RowNumber, _ version: Version?, isDeleted: Bool, _ before: Observation,
+    _ own: Origin
+  ) {
+    guard edits[dot] == nil else { return }
+    let waiting = before.office?.pending[row]?.filter { $0.dot.origin == own } ?? []
+    let parents = ([before.versions[row]].compactMap { $0 } + waiting).map(\.edit)
+    edits[dot] = Edit(
+      row: row, parents: parents.filter { $0 != dot }, hash: version?.hash,
+      stamp: version?.stamp, isDeleted: isDeleted,
+      isGoverned: before.office?.isHeld ?? false)
+  }
+
+  /// Takes over what was noted aside.
+  mutating func join(_ other: inout Lineage) {
+    edits.merge(other.edits) { known, _ in known }
+    certified.merge(other.certified) { known, _ in known }
+    other = Lineage()
+  }
+
+  /// An edit and all that it descends from.
+  func line(of edit: Dot) -> Set<Dot> {
+    var (line, todo) = (Set<Dot>(), [edit])
+    while let next = todo.popLast() {
+      guard line.insert(next).inserted else { continue }
+      todo += edits[next]?.parents ?? []
+    }
+    return line
+  }
+}

@@ -1,0 +1,49 @@
+import Replication
+
+/// What a replica shows of the anchor's work.
+struct OfficeView {
+  struct Ruled {
+    var dot: Dot
+    var kind: UInt8
+    var edit: Dot
+    var term: Term
+  }
+
+  /// An entry of the conflict log.
+  struct Logged {
+    var row: RowNumber
+    var reason: String
+    /// Nil for a row that nobody had made a version of.
+    var loser: Dot?
+    var winner: Dot?
+    var isWhole: Bool
+  }
+
+  /// The highest term that it follows, and whether somebody is its anchor.
+  var term = Term.none
+  var isHeld = false
+  /// 0 none, 1 waiting, 2 taking, 3 judging.
+  var part: UInt8 = 0
+  var judged = Judged()
+  /// What waits for an anchor.
+  var pending: [RowNumber: [Version]] = [:]
+  var rulings: [Ruled] = []
+  var log: [Logged] = []
+  /// By the seq of the edit; nil as long as there is no verdict.
+  var verdicts: [UInt64: String?] = [:]
+
+  /// What this replica shows, it may certify.
+  var certifies: Bool { part >= 2 }
+}
+
+extension OfficeView {
+  /// Whether an edit that was just made need not stand: it waits, or is logged, or the anchor has
+  /// spoken.
+  func keeps(
+    _ row: RowNumber, of own: Origin, _ standing: Version?, isDelete: Bool
+  ) -> Bool {
+    if pending[row]?.contains(where: { $0.dot.origin == own }) == true { return true }
+    if log.contains(where: { $0.row == row && $0.loser?.origin == own }) { return true }
+    return standing?.certificate != nil && isDelete
+  }
+}

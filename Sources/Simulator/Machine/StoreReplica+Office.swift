@@ -1,0 +1,22 @@
+import Replication
+import Store
+
+/// What the store does about the anchor.
+extension StoreReplica {
+  func govern(_ governance: Governance, at now: Instant) throws -> FoldResult {
+    try begin(now).govern(governance, at: now)
+  }
+
+  func goOnline(_ session: UInt64, at now: Instant) throws -> FoldResult {
+    try begin(now).goOnline(session, at: now)
+  }
+
+  func setLiveSessions(_ sessions: [UInt64: Origin]) { try? store().setLiveSessions(sessions) }
+
+  func setRule(_ rule: String, ofTable number: Int, at now: Instant) throws {
+    let table = tables[number % tables.count]
+    // Only a node that has the site's settings may.
+    guard try application.isCaptured(table.name) else { return }
+    try begin(now).track([table.name], rule: rule, at: now)
+  }
+}

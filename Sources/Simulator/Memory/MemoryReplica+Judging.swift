@@ -1,0 +1,81 @@
+import Replication
+import Store
+
+/// How an anchor in memory judges: the decisions are the product's.
+extension MemoryReplica {
+  /// True if there was a slice of it.
+  @discardableResult
+  mutating func judgeDue(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
+    var items: [(row: RowNumber, version: Version)] = []
+    for (row, versions) in file.office.pending {
+      for version in versions.values where file.frontier.covers(version.dot) {
+        items.append((row, version))
+      }
+    }
+    items.sort { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
+    let slice = items.prefix(judgedRows)
+    for item in slice {
+      drop(item.version, item.row)
+      guard viewpoint.isUndecided(item.version) else { continue }
+      judge(item.version, item.row, &edits, at: now)
+    }
+    return slice.count == judgedRows
+  }
+
+  mutating func judge(
+    _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    let standing = file.versions[row]
+    let claim = Claim(edit: edit, standing: standing, in: liveSessions)
+    let term = file.office.office.term
+    let judgement = Judgement(
+      of: claim, under: rule, term: term,
+      wasRejected: file.office.rejected[edit.edit]?[term] != nil)
+    switch (judgement, standing) {
+    case (.settled(let certifiesAgain), let standing?):
+      guard certifiesAgain else { return }
+      certify(standing, over: edit, row, &edits, at: now)
+    case (.rejected(let reason), let standing?):
+      let ruling = Ruling(.rejected(reason), edit: edit.edit, rule: rule.name)
+      put(ruling, row, &edits, at: now)
+      if standing.hash != edit.hash { log(edit, standing, row, reason.name) }
+      certify(standing, over: edit, row, &edits, at: now)
+    default:
+      if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {
+        log(standing, edit, row, "unseen")
+      }
+      certify(edit, over: standing, row, &edits, at: now)
+    }
+  }
+
+  /// The word that this stands from now on, above another version.
+  mutating func certify(
+    _ version: Version, over other: Version?, _ row: RowNumber, _ edits: inout MemoryEdits,
+    at now: Instant
+  ) {
+    let certificate = version.certified(
+      Dot(origin, edits.next()), term: file.office.office.term,
+      epoch: nextEpoch(over: version, other), at: Stamp(millisecondsSince1970: now.wall))
+    keep(certificate, row)
+    file.rows[row] = certificate.isDeleted ? nil : certificate.hash
+    edits.writer.add(Self.shape, certificate, Self.content(certificate, row))
+  }
+
+  mutating func nextEpoch(over versions: Version?...) -> UInt64 {
+    file.office.epoch = Epoch.next(after: file.office.epoch, over: versions)
+    return file.office.epoch
+  }
+
+  mutating func certifySlice(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
+    let start = file.office.cursor
+    let end = min(Self.keys, start + judgedRows)
+    for row in start..<end {
+      guard let version = file.versions[row],
+        file.office.office.mustCertify(version, isForced: file.office.certifiesAll)
+      else { continue }
+      certify(version, over: nil, row, &edits, at: now)
+    }
+    file.office.cursor = end
+    return end < Self.keys
+  }
+}

@@ -1,0 +1,247 @@
+import Replication
+import Store
+
+/// The anchor of replicas in memory: what decides is the product's, this only carries it out.
+extension MemoryReplica {
+  var viewpoint: Viewpoint {
+    Viewpoint(own: origin, office: file.office.office, judged: file.office.judged)
+  }
+
+  mutating func govern(_ governance: Governance, at now: Instant) -> FoldResult {
+    let isNew = governance.term > file.office.office.term
+    let isLate =
+      governance.term == file.office.office.term && governance.wasAppointed && !governance.isOwn
+      && !file.office.rulings.values.contains {
+        $0.ruling.kind == .stoodDown && $0.version.dot.origin == origin
+          && $0.version.term == governance.term
+      }
+    guard isNew || isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    while fold(at: now).hasMore {}
+    var edits = beginEdits()
+    foldRest(&edits, at: now)
+    if isNew {
+      if file.office.office.certifies { moveJudged() }
+      file.office.office = Office(following: governance)
+      file.office.certifiesAll = governance.isForced
+      file.office.awaited = governance.isForced ? [] : governance.awaited
+      file.office.cursor = 0
+    }
+    if governance.wasAppointed { rule(.stoodDown, &edits, at: now) }
+    if isNew, file.office.office.part == .judging { rule(.tookOffice, &edits, at: now) }
+    if !file.office.office.certifies { unveil() }
+    if !governance.isHeld { release { _ in true } }
+    let result = conclude(&edits, at: now)
+    commit(isDurable: true)
+    return result
+  }
+
+  mutating func goOnline(_ session: UInt64, at now: Instant) -> FoldResult {
+    online = 0
+    let result = fold(at: now)
+    online = session
+    return result
+  }
+
+  mutating func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
+
+  mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) {
+    self.rule = MergeRules.named(rule) ?? MergeRules.standard
+  }
+
+  /// Ends a transaction in which something was folded, merged or ruled.
+  mutating func conclude(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+    takeOfficeIfFree()
+    if file.office.office.part == .judging { judgeDue(&edits, at: now) }
+    return finish(&edits, at: now)
+  }
+
+  /// One slice of what the office leaves to do in a transaction of its own.
+  mutating func workInOffice(_ edits: inout MemoryEdits, at now: Instant) {
+    switch file.office.office.part {
+    case .none, .waiting: break
+    case .judging: judgeDue(&edits, at: now)
+    case .taking:
+      if judgeDue(&edits, at: now) || certifySlice(&edits, at: now) { return }
+      file.office.office.part = .judging
+      rule(.tookOffice, &edits, at: now)
+    }
+  }
+
+  var hasOfficeWork: Bool {
+    switch file.office.office.part {
+    case .none, .waiting: false
+    case .taking: true
+    case .judging: hasDue
+    }
+  }
+
+  private mutating func finish(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+    let (office, judged) = (file.office.office, file.office.judged)
+    if edits.seq == edits.from, office.part == .judging, !hasDue,
+      judged.isBehind(file.frontier, of: origin, in: office.term)
+    {
+      rule(.tookOffice, &edits, at: now)
+    }
+    file.frontier.raise(origin, to: edits.seq)
+    moveJudged()
+    let isNews =
+      file.office.office.certifies && file.office.judged.term == file.office.office.term
+      && file.office.judged != edits.judgedBefore
+    let push = Push(
+      origin: origin, from: edits.from, to: edits.seq, batch: edits.writer.bytes,
+      rows: edits.seq - edits.from, check: edits.writer.check,
+      judged: isNews ? file.office.judged.news(since: edits.judgedBefore) : nil)
+    let count = Int(edits.seq - edits.from)
+    return FoldResult(
+      versions: count, push: count > 0 && !hasOfficeWork ? push : nil, hasMore: hasOfficeWork)
+  }
+
+  private mutating func takeOfficeIfFree() {
+    guard file.office.office.part == .waiting else { return }
+    let isFree = file.office.awaited.allSatisfy { before in
+      file.office.rulings.values.contains {
+        before.isRelieved(by: $0.ruling, $0.version) && file.frontier.covers($0.version.dot)
+      }
+    }
+    if isFree { file.office.office.part = .taking }
+  }
+
+  private mutating func moveJudged() {
+    guard file.office.office.part == .judging, !hasDue else { return }
+    join(Judged(term: file.office.office.term, frontier: file.frontier))
+  }
+
+  mutating func join(_ news: Judged) {
+    let before = file.office.judged
+    file.office.judged.join(news)
+    guard file.office.judged != before else { return }
+    let view = viewpoint
+    release { !view.isUndecided($0) }
+    for (seq, verdict) in file.office.view.verdicts
+    where verdict == nil && seq <= file.office.judged.frontier[origin] {
+      let wasRejected = file.office.rejected[Dot(origin, seq)] != nil
+      let row = file.office.written.first { $0.value.contains(seq) }?.value ?? []
+      let isSuperseded = row.contains { $0 > seq }
+      file.office.view.verdicts.updateValue(
+        wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted", forKey: seq)
+    }
+  }
+
+  var hasDue: Bool {
+    file.office.pending.values.contains { $0.values.contains { file.frontier.covers($0.dot) } }
+  }
+
+  mutating func hold(_ version: Version, _ row: RowNumber) {
+    if let old = file.office.pending[row]?[version.dot.origin], old.dot.seq >= version.dot.seq {
+      return
+    }
+    file.office.pending[row, default: [:]][version.dot.origin] = version
+  }
+
+  mutating func drop(_ version: Version, _ row: RowNumber) {
+    file.office.pending[row]?[version.dot.origin] = nil
+    if file.office.pending[row]?.isEmpty == true { file.office.pending[row] = nil }
+  }
+
+  mutating func supersede(by version: Version, _ row: RowNumber) {
+    guard version.isTentative, let old = file.office.pending[row]?[version.dot.origin],
+      old.dot < version.dot, old.isTentative
+    else { return }
+    drop(old, row)
+  }
+
+  /// The version that stood gives way to one that came.
+  mutating func leave(_ old: Version, to fate: Encounter.Fate, by new: Version, _ row: RowNumber) {
+    switch fate {
+    case .history: break
+    case .waits: hold(old, row)
+    case .conflict: log(old, new, row, "older")
+    }
+    supersede(by: new, row)
+  }
+
+  /// What waited to be judged here stands where it outranks what does.
+  private mutating func unveil() {
+    for (row, versions) in file.office.pending {
+      for version in versions.values.sorted(by: { $0.rank < $1.rank }) {
+        let old = file.versions[row]
+        guard case .gives(let fate) = viewpoint.meeting(version, old) else { continue }
+        drop(version, row)
+        if let old { leave(old, to: fate, by: version, row) }
+        keep(version, row)
+        file.rows[row] = version.isDeleted ? nil : version.hash
+      }
+    }
+  }
+
+  private mutating func release(_ isDone: (Version) -> Bool) {
+    for (row, versions) in file.office.pending {
+      for version in versions.values where isDone(version) {
+        drop(version, row)
+        guard version.edit.origin == origin, let standing = file.versions[row],
+          viewpoint.isLost(version, to: standing)
+        else { continue }
+        let reason = file.office.rejected[version.edit]?.values.first.map(Self.reason) ?? "older"
+        log(version, standing, row, reason)
+      }
+    }
+  }
+
+  private static func reason(_ ruling: Ruling) -> String {
+    if case .rejected(let reason) = ruling.kind { reason.name } else { "" }
+  }
+
+  mutating func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
+    guard file.versions[row] != nil, !file.office.view.log.contains(where: { $0.loser == old.edit })
+    else { return }
+    file.office.view.log.append(
+      OfficeView.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true))
+  }
+
+  private mutating func rule(
+    _ kind: Ruling.Kind, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    put(Ruling(kind, edit: Dot(origin, edits.seq + 1), rule: id.description), 0, &edits, at: now)
+  }
+
+  mutating func put(
+    _ ruling: Ruling, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    let dot = Dot(origin, edits.next())
+    var version = Version(
+      dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: now.wall), hash: 0,
+      isDeleted: false)
+    version.term = file.office.office.term
+    take(ruling, version, row)
+    edits.writer.add(Self.shape, version, .ruling(ruling, key: [.integer(Int64(row))]))
+  }
+
+  mutating func take(_ ruling: Ruling, _ version: Version, _ row: RowNumber) {
+    guard file.office.rulings[version.dot] == nil else { return }
+    file.office.rulings[version.dot] = MemoryOffice.Notice(
+      row: row, version: version, ruling: ruling)
+    file.office.view.rulings.append(
+      OfficeView.Ruled(
+        dot: version.dot, kind: ruling.kind.rawValue, edit: ruling.edit, term: version.term))
+    if case .rejected = ruling.kind {
+      file.office.rejected[ruling.edit, default: [:]][version.term] = ruling
+    }
+  }
+
+  /// What others look at.
+  var officeView: OfficeView? {
+    guard hasOffice else { return nil }
+    var view = file.office.view
+    let office = file.office.office
+    (view.term, view.isHeld, view.judged) = (office.term, office.isHeld, file.office.judged)
+    view.part =
+      switch office.part {
+      case .none: 0
+      case .waiting: 1
+      case .taking: 2
+      case .judging: 3
+      }
+    view.pending = file.office.pending.mapValues { Array($0.values) }
+    return view
+  }
+}

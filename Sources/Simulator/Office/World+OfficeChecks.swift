@@ -1,0 +1,41 @@
+import Replication
+
+/// What must hold in the end where somebody was the anchor.
+extension World {
+  mutating func checkOffice(_ shown: [(name: String, shown: Observation)]) {
+    guard isFounded else { return }
+    if story.isTold { tellEnd(shown) }
+    let alive = nodes.filter { !$0.isDead }
+    let last = alive.compactMap(\.appointments.last).max { $0.term < $1.term }
+    let anchor = alive.first { $0.replica.id == last?.node }?.replica.name
+    var origins: [String: Origin] = [:]
+    for number in nodes.indices {
+      origins[nodes[number].replica.name] = Templates.origin(of: number)
+    }
+    FinallyJudged.check(
+      shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,
+      origins: origins, &history)
+    FinallyKnown.check(shown, &history)
+  }
+
+  /// What everybody shows in the end, for a person who looks for a fault.
+  private mutating func tellEnd(_ shown: [(name: String, shown: Observation)]) {
+    for (name, shown) in shown {
+      for (row, version) in shown.versions.sorted(by: { $0.key < $1.key }) {
+        tell("\(name) ends with row \(row): \(Words.version(version))")
+      }
+      guard let office = shown.office else { continue }
+      for ruling in office.rulings {
+        let (dot, edit) = (Words.dot(ruling.dot), Words.dot(ruling.edit))
+        tell("\(name) knows \(dot): \(ruling.kind) about \(edit), term \(ruling.term.number)")
+      }
+      for entry in office.log {
+        let (loser, winner) = (entry.loser.map(Words.dot), entry.winner.map(Words.dot))
+        tell("\(name) logs \(loser ?? "?") under \(winner ?? "?"), \(entry.reason)")
+      }
+    }
+    for (dot, edit) in history.lineage.edits.sorted(by: { $0.key < $1.key }) {
+      tell("\(Words.dot(dot)) of row \(edit.row) was made over \(edit.parents.map(Words.dot))")
+    }
+  }
+}

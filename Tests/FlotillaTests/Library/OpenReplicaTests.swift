@@ -1,0 +1,114 @@
+import Foundation
+import Replication
+import Testing
+
+@testable import Flotilla
+
+@Suite(.serialized) struct `An open replica` {
+  private func options(to peers: [String] = []) -> RunOptions {
+    var options = RunOptions()
+    options.listen = "127.0.0.1:0"
+    options.peers = peers
+    options.discovery = false
+    return options
+  }
+
+  @Test func `uses the node that runs, and becomes it when that one stops`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let node = try await site.run(a)
+      let open = try await Replica.open(a.path, options: options())
+      _ = try await open.save(["id": .text("1")], in: "item")
+      #expect(try await eventually { await node.position.frontier[node.position.own] > 1 })
+      await node.stop()
+      _ = try await open.save(["id": .text("2")], in: "item")
+      #expect(try await a.library.status(all: false).running)
+      await open.close()
+      let isRunning = try await a.library.status(all: false).running
+      #expect(!isRunning)
+      #expect(try a.count() == 2)
+    }
+  }
+
+  @Test func `tells what changes, also by plain SQL`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let open = try await Replica.open(a.path, options: options())
+      let changes = open.changes()
+      let reader = Task {
+        for await batch in changes where !batch.isEmpty { return batch }
+        return []
+      }
+      // The stream begins with what comes after its first look.
+      let writer = Task {
+        for number in 0..<200 where !Task.isCancelled {
+          try a.write("INSERT INTO line VALUES ('x', \(number), 't')")
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }
+      let batch = await reader.value
+      writer.cancel()
+      #expect(batch.first?.table == "line")
+      #expect(batch.first?.key["item"] == .text("x"))
+      #expect(batch.first?.isDeleted == false)
+      await open.close()
+    }
+  }
+
+  @Test func `tells each verdict once, also to a program that comes back`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let b = try await site.replica("b")
+      let node = try await site.run(a)
+      _ = try await a.library.appoint(.here, rule: "client-wins")
+      let peers = [try await node.address]
+      var open = try await Replica.open(b.path, options: options(to: peers))
+      #expect(try await eventually { try await b.library.anchor().state == "connected" })
+      for id in ["1", "2", "3"] {
+        _ = try await open.save(["id": .text(id)], in: "item").verdict()
+      }
+      let first = await take(2, of: open.verdicts(after: 0))
+      await open.close()
+      open = try await Replica.open(b.path, options: options(to: peers))
+      let rest = await take(1, of: open.verdicts(after: first.last?.number))
+      #expect((first + rest).map { $0.key["id"] } == [.text("1"), .text("2"), .text("3")])
+      #expect((first + rest).map(\.verdict.verdict) == Array(repeating: "accepted", count: 3))
+      await open.close()
+    }
+  }
+
+  private func take(
+    _ count: Int, of stream: AsyncStream<OpenReplica.Judgement>
+  ) async -> [OpenReplica.Judgement] {
+    var taken: [OpenReplica.Judgement] = []
+    for await judgement in stream {
+      taken.append(judgement)
+      if taken.count == count { break }
+    }
+    return taken
+  }
+
+  @Test func `says what is wrong with a write, and writes nothing`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let open = try await Replica.open(a.path, options: options())
+      _ = try await open.save(["id": .text("1")], in: "item")
+      await #expect(throws: FlotillaError.self) {
+        try await open.save(["id": .text("1")], in: "item")
+      }
+      await #expect(throws: FlotillaError.self) { try await open.save([:], in: "nowhere") }
+      await #expect(throws: FlotillaError.self) {
+        try await open.update("item", key: ["id": .text("9")], set: ["text": .text("x")])
+      }
+      await #expect(throws: FlotillaError.self) { try await open.remove("item", key: [:]) }
+      #expect(throws: FlotillaError.self) { try open.query("DELETE FROM item") }
+      let error = await #expect(throws: FlotillaError.self) {
+        try await open.save(["id": .text("2")], in: "item").verdict()
+      }
+      #expect(error?.code == .noAnchor)
+      #expect(try a.count() == 2)
+      await open.close()
+      await #expect(throws: FlotillaError.self) { try await open.resume() }
+    }
+  }
+}

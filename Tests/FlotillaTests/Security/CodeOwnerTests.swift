@@ -1,0 +1,91 @@
+import Network
+import Replication
+import Testing
+
+@testable import Flotilla
+
+extension NodeTests {
+  /// Codes that the node at a given address does not know: whose they are is told, if it can be.
+  @Suite struct `A code that is not known there` {
+    /// A service on the air with the hints of invitations.
+    private func service(
+      _ name: String, at address: String, _ hints: String...
+    ) throws -> DiscoveryEvent {
+      var text = ["v": "1"]
+      if let first = hints.first { text["j"] = first }
+      if hints.count > 1 { text["k"] = hints.dropFirst().joined(separator: ",") }
+      let endpoint = try Endpoint(parsing: address)
+      return .found(DiscoveredService(name: name, endpoint: endpoint, txt: text))
+    }
+
+    private func air(_ events: [DiscoveryEvent]) -> Air {
+      Air { _ in
+        AsyncStream { continuation in
+          for event in events { continuation.yield(event) }
+          continuation.finish()
+        }
+      }
+    }
+
+    private func failure(
+      _ code: String, at address: String?, _ events: [DiscoveryEvent]
+    ) async throws -> FlotillaError {
+      let pairing = Pairing(
+        code: try InviteCode(code), keys: NodeKeys(), name: "n",
+        accept: { _ throws(FlotillaError) in throw FlotillaError(.usage, "it would have joined") },
+        air: air(events))
+      let error = await #expect(throws: FlotillaError.self) {
+        _ = try await pairing.pair(at: address)
+      }
+      return try #require(error)
+    }
+
+    @Test func `is told to be another site's, another node's, or nobody's`() async throws {
+      try await TestSite.with { here in
+        try await TestSite.with { there in
+          let a = try await here.replica("a")
+          let first = try await here.run(a)
+          let b = try await here.replica("b", role: .admin)
+          let second = try await here.run(b)
+          let c = try await there.replica("c")
+          let third = try await there.run(c)
+          let addresses = [try await first.address, try await second.address]
+          let far = try await third.address
+          let foreign = try await c.library.invite(timeToLive: .seconds(60), role: "writer").code
+          let sisters = try await b.library.invite(timeToLive: .seconds(60), role: "writer").code
+          let made = RandomNumbers.inviteCode().description
+          func hint(_ code: String) throws -> String {
+            InvitationSecret(try InviteCode(code)).hint
+          }
+          let seen = [
+            // Anybody can show any hint.
+            try service("liar", at: addresses[1], try hint(foreign), try hint(made)),
+            try service("first", at: addresses[0]),
+            try service("second", at: addresses[1], try hint(made), try hint(sisters)),
+            try service("third", at: far, try hint(foreign)),
+          ]
+          let others = try await failure(foreign, at: addresses[0], seen)
+          #expect(
+            others.message
+              == "the code is of another site: \"Test\", where c at \(far) has it open, not of the "
+              + "one at \(addresses[0])")
+          let sister = try await failure(sisters, at: addresses[0], seen)
+          #expect(sister.message.contains("b of the same site has it open"), "\(sister)")
+          #expect(sister.remedy == "Join there: --at \(addresses[1])")
+          let nobodys = try await failure(made, at: addresses[0], seen)
+          #expect(nobodys.message.contains("no node that is seen from here has it open"))
+          let blind = try await failure(
+            foreign, at: addresses[0], [.unavailable(reason: "no Avahi here")])
+          #expect(blind.message.contains("cannot be looked up: no Avahi here"), "\(blind)")
+          for error in [others, sister, nobodys, blind] { #expect(error.code == .invitation) }
+          // Nobody has joined for all that, and the codes are good where they were made; a liar
+          // on the air costs a failed handshake.
+          #expect(await third.roster.roll.members.count == 1)
+          for (code, at) in [(foreign, nil), (foreign, far), (sisters, addresses[1])] {
+            #expect(try await failure(code, at: at, seen).message == "it would have joined")
+          }
+        }
+      }
+    }
+  }
+}
