@@ -19,8 +19,10 @@ package struct Pace: Sendable {
   package var walBytes = 256 << 20
   /// Edits that an anchor judges in the commit that brings them, if they are no more.
   package var judgedAtOnce = 250
-  /// Else so many are judged in one commit: a small exchange stays whole.
-  package var judgedRows = Limits.wholeRows
+  /// Up to so many are judged in the next one, all of them: a small exchange stays whole.
+  package var judgedWhole = Limits.wholeRows
+  /// Of more, so many are judged in one slice.
+  package var judgedRows = 500
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 

@@ -113,7 +113,10 @@ package final class Store {
     try reporting { () throws(SQLiteError) in try reloadOffice() }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
-      hasPutBacks = try reporting { () throws(SQLiteError) in try Self.hasPutBacks(connection) }
+      hasPutBacks = try reporting { () throws(SQLiteError) in
+        try rulings.trim()
+        return try Self.hasPutBacks(connection)
+      }
     }
     guard inspects else { return }
     // A program may have taken the file out of WAL mode while no node ran; then an export's

@@ -70,7 +70,15 @@ extension Store {
     }
     let found = try verdicts(after: seq, through: last)
       .last { isSameName($0.table, row.table) && $0.key == key }
-    guard let found else { return .accepted }
+    guard let found else {
+      // Of what it may not write a replica makes no version that the anchor could judge.
+      guard case .refused(let isPutBack) = try permission(toWrite: key, of: row.table) else {
+        return .accepted
+      }
+      return isPutBack
+        ? RowVerdict(verdict: EditVerdict.Outcome.rejected.rawValue, reason: Reason.notAllowed.name)
+        : .pending
+    }
     return RowVerdict(
       verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule)
   }

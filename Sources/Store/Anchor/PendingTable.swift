@@ -56,14 +56,14 @@ final class PendingTable {
   ) throws(SQLiteError) -> Version? {
     guard count > 0, let number = versions.origins.knownNumber(of: origin) else { return nil }
     return try connection.with(
-      """
-      SELECT \(VersionTable.columns) FROM _flotilla_pending
-      WHERE tbl = ? AND key = ? AND origin = ?
-      """, [.integer(table), .blob(key.bytes), .integer(number)]
+      Self.select, [.integer(table), .blob(key.bytes), .integer(number)]
     ) { (statement) throws(SQLiteError) in
       try statement.step() ? versions.version(from: statement, at: 0) : nil
     }
   }
+
+  private static let select =
+    "SELECT \(VersionTable.columns) FROM _flotilla_pending WHERE tbl = ? AND key = ? AND origin = ?"
 
   /// The content of one that waits, as another connection may see it; nil if it is not here.
   func entry(

@@ -99,14 +99,16 @@ struct RulingTable {
       version: version, ruling: ruling)
   }
 
-  /// Lets go of the oldest beyond the limit.
+  /// Lets go of the oldest beyond the limit, but for those about the office.
   func trim() throws(SQLiteError) {
-    let count = try connection.scalar("SELECT count(*) FROM _flotilla_ruling").integer ?? 0
+    let count =
+      try connection.scalar("SELECT count(*) FROM _flotilla_ruling WHERE kind < 128").integer ?? 0
     guard count > Int64(Self.limit) else { return }
     try connection.run(
       """
       DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (
-        SELECT eorigin, eseq, origin, seq FROM _flotilla_ruling ORDER BY stamp LIMIT ?)
+        SELECT eorigin, eseq, origin, seq FROM _flotilla_ruling WHERE kind < 128
+        ORDER BY stamp LIMIT ?)
       """, [.integer(count - Int64(Self.limit))])
   }
 }

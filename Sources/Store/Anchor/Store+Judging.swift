@@ -58,7 +58,8 @@ extension Store {
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }
-      try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
+      let content = try content(of: standing, table, item.key)
+      try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
     case (.rejected(let reason), let standing?):
       try reject(item, entry, table, standing, reason, rule, &edits, at: now)
     default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
@@ -92,24 +93,24 @@ extension Store {
   ) throws {
     let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
+    let content = try content(of: standing, table, item.key)
     if standing.hash != item.version.hash, entry != nil {
       try conflicts.put(
         table.name, item.key, at: now.wall, reason, rule: rule.name,
         loser: entry.map { ConflictSide(item.version, $0) },
-        winner: standingSide(table, item.key))
+        winner: content.map { ConflictSide(standing, $0) })
     }
-    try certifyAgain(standing, over: item.version, table, item.key, &edits, at: now)
+    try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
   }
 
   /// The word that what stands goes on to stand, above a version that does not.
   private func certifyAgain(
-    _ standing: Version, over other: Version, _ table: ReplicaTable, _ key: Key,
-    _ edits: inout Edits, at now: Instant
+    _ standing: Version, _ content: Shelf.Entry?, over other: Version, _ table: ReplicaTable,
+    _ key: Key, _ edits: inout Edits, at now: Instant
   ) throws {
     let certificate = standing.certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: Stamp(millisecondsSince1970: now.wall))
-    let content = try content(of: standing, table, key)
     try keep(certificate, table, key, old: standing)
     let row = shaped(certificate, content, table, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }

@@ -102,7 +102,9 @@ extension Store {
     try followJudged(limit: pace.judgedRows, at: now)
     switch office.part {
     case .none, .waiting: break
-    case .judging: try judgeDue(&edits, limit: pace.judgedRows, at: now)
+    case .judging:
+      let isSmall = pending.count <= pace.judgedWhole
+      try judgeDue(&edits, limit: isSmall ? pace.judgedWhole : pace.judgedRows, at: now)
     case .taking:
       if try judgeDue(&edits, limit: pace.judgedRows, at: now) { return }
       if try certifySlice(&edits, at: now) { return }

@@ -14,6 +14,26 @@ extension Store {
     return rights.mayWrite(table.name)
   }
 
+  /// What becomes of an edit of a row that this replica makes.
+  package enum Permission: Sendable {
+    case granted
+    /// It is refused, and the row is yet to come again as the site has it.
+    case refused(isPutBack: Bool)
+  }
+
+  /// Whether this replica may write a row. What it does with a table that it may not even read is
+  /// its own affair.
+  package func permission(
+    toWrite key: Key, of table: String
+  ) throws(StoreError) -> Permission {
+    guard let table = tables.table(table), table.isTracked, !mayWrite(table),
+      rights.right(to: table.name) != .none
+    else { return .granted }
+    return try reporting { () throws(SQLiteError) in
+      .refused(isPutBack: try !isWaiting(table, key))
+    }
+  }
+
   /// Takes note of what this replica may do. What it has written while it might, and nobody has
   /// been sent (`delivered` is what others hold), is refused with the right.
   package func allow(

@@ -125,20 +125,33 @@ extension BadInputTests {
 
     @Test func `a rejected edit ends with exit status 4 and the row that stands`() async throws {
       try await Desk.with { desk in
-        let node = try await desk.pair("a.db", "b.db", rows: 3)
-        try await desk.succeed("anchor", "a.db", "--here", "--rule", "newest-wins")
-        _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", node.address)
-        try await desk.succeed("wait", "b.db", "--for", "anchor")
-        // An insert under a key that another program has taken at the anchor meanwhile: the
-        // node of b is held up so that it cannot know.
-        try await desk.succeed("stop", "b.db")
-        try await desk.sql("a.db", "INSERT INTO t VALUES ('k9', 'of a')")
-        let outcome = try await desk.flotilla(
-          "sql", "b.db", "INSERT INTO t VALUES ('k9', 'of b')", "--online", "--json")
-        // Who runs no node has one for the moment, which fetches what the anchor has first.
-        #expect(outcome.status == 1, "\(outcome)")
-        #expect(outcome.error.contains("UNIQUE"), "\(outcome)")
-        #expect(try await desk.sql("b.db", "SELECT v FROM t WHERE id = 'k9'") == "of a")
+        try await desk.make("a.db", rows: 3)
+        try await desk.succeed("init", "a.db", "--all", "--name", "first")
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        try await desk.succeed("anchor", "a.db", "--here")
+        let code = try await desk.succeed("invite", "a.db", "--role", "reader")
+        try await desk.succeed("join", "b.db", code, "--at", node.address, "--name", "second")
+        let before = try await desk.sql("a.db", "SELECT * FROM t ORDER BY id")
+        // With a node that runs, and with one for the moment.
+        for runs in [true, false] {
+          if runs {
+            _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", node.address)
+          }
+          for edit in [
+            "UPDATE t SET v = 'no' WHERE id = 'k1'", "DELETE FROM t WHERE id = 'k2'",
+            "INSERT INTO t VALUES ('new', 'no')",
+          ] {
+            let outcome = try await desk.flotilla("sql", "b.db", edit, "--online", "--json")
+            #expect(outcome.status == 4, "\(edit): \(outcome)")
+            #expect(outcome.output.contains(#""reason":"not-allowed""#), "\(outcome)")
+            #expect(outcome.output.contains(#""verdict":"rejected""#), "\(outcome)")
+            let isNew = edit.hasPrefix("INSERT")
+            #expect(outcome.output.contains(#""server":null"#) == isNew, "\(outcome)")
+            #expect(try await desk.sql("b.db", "SELECT * FROM t ORDER BY id") == before)
+          }
+          if runs { try await desk.succeed("stop", "b.db") }
+        }
+        #expect(try await desk.sql("a.db", "SELECT * FROM t ORDER BY id") == before)
       }
     }
 

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 extension BadInputTests {
-  /// Every case of the conformance table under each of its rules: two nodes with clocks of the
-  /// cases' day, edits by `sqlite3` at the given times, and what the program says of them.
+  /// Every case of the conformance table under each of its rules: two nodes, edits by `sqlite3` with
+  /// a clock of the given time, and what the program says of them.
   @Suite(.enabled(if: FalseClock.library != nil, "libfaketime is not here"))
   struct ConformanceTests {
     private struct Report: Decodable {
@@ -39,7 +39,6 @@ extension BadInputTests {
     }
 
     static let rules = ["newest-wins", "server-wins", "server-wins-on-conflict", "client-wins"]
-    private static let now = FalseClock(time: "12:00:00")
 
     /// A site under way: the anchor's database, and the node's.
     private struct Site {
@@ -75,12 +74,13 @@ extension BadInputTests {
 
       func settle() async throws {
         for database in ["client.db", "anchor.db"] {
-          let isSettled = try await eventually(within: .seconds(40)) {
-            let output = try await desk.flotilla("status", database, "--json").output
-            let status = try? JSONDecoder().decode(Status.self, from: Data(output.utf8))
+          var said = ""
+          let isSettled = try await eventually(within: .seconds(60)) {
+            said = try await desk.flotilla("status", database, "--json").output
+            let status = try? JSONDecoder().decode(Status.self, from: Data(said.utf8))
             return status.map { $0.in_sync && $0.unjudged == 0 } ?? false
           }
-          #expect(isSettled, "\(rule): \(database) waits for something")
+          #expect(isSettled, "\(rule): \(database) waits for something: \(said)")
         }
       }
 
@@ -95,7 +95,7 @@ extension BadInputTests {
         try await desk.sql("anchor.db", tables.joined(separator: ";"))
         try await desk.succeed("init", "anchor.db", "--all", "--name", "anchor")
         let node = try await desk.start(
-          "anchor.db", "--listen", "127.0.0.1:0", clock: ConformanceTests.now)
+          "anchor.db", "--listen", "127.0.0.1:0")
         address = node.address
         try await desk.succeed("anchor", "anchor.db", "--here", "--rule", rule)
         let acting = try await desk.succeed("rule", "anchor.db", "--json")
@@ -106,7 +106,7 @@ extension BadInputTests {
 
       func connect() async throws {
         _ = try await desk.start(
-          "client.db", "--listen", "127.0.0.1:0", "--peer", address, clock: ConformanceTests.now)
+          "client.db", "--listen", "127.0.0.1:0", "--peer", address)
         try await settle()
       }
     }
@@ -145,9 +145,8 @@ extension BadInputTests {
 
     /// The local response, the verdict and the server response come in one answer.
     private func editOnline(_ merge: MergeCase, _ site: Site) async throws {
-      let outcome = try await site.desk.run(
-        FalseClock(time: merge.client.at).words
-          + ["flotilla", "sql", "client.db", merge.statement, "--online", "--json"])
+      let outcome = try await site.desk.flotilla(
+        "sql", "client.db", merge.statement, "--online", "--json")
       #expect(outcome.status == 0, "case \(merge.id), \(site.rule): \(outcome)")
       let online = try JSONDecoder().decode(Online.self, from: Data(outcome.output.utf8))
       #expect(online.verdict == merge.verdict)

@@ -2,9 +2,9 @@ import Foundation
 
 /// A time of day that a program takes for the present one, by libfaketime.
 ///
-/// Uptime stays right, as it does where somebody sets a clock, and so do the times of files. It is
-/// given as an offset, which stays the same for the life of a process: under libfaketime a wait for
-/// a semaphore with a time limit, as Dispatch does it, spins once the offset has changed.
+/// For programs that write and end. Uptime stays right, as it does where somebody sets a clock, and
+/// so do the times of files; but under libfaketime timers of Dispatch are late, which a node is full
+/// of.
 struct FalseClock: Sendable {
   /// 2 March 2026, 00:00 UTC.
   private static let day: TimeInterval = 1_772_409_600

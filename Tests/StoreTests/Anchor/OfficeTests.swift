@@ -318,7 +318,7 @@ extension AnchorSite {
   /// Two rows at a time, so that the work of an anchor takes many commits.
   static var slow: Pace {
     var pace = Pace()
-    (pace.judgedRows, pace.judgedAtOnce) = (2, 2)
+    (pace.judgedRows, pace.judgedAtOnce, pace.judgedWhole) = (2, 2, 2)
     return pace
   }
 }
