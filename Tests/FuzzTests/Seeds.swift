@@ -52,7 +52,9 @@ enum Seeds {
       .end(End(rows: 2, check: 9)), .pause(End(rows: 300, check: 9)), .ping(clock: 1_000),
       .begin(Begin(.push(origin: origins[0], from: 2, to: 3), rows: 1)),
       .begin(Begin(.repair, rows: 1)), .pong(echo: -1, clock: 1_800_000_000_000),
-      .members([Member(node: node, name: "desk", addresses: ["192.168.1.2:7391"])]),
+      .members([
+        Member(node: node, name: "desk", addresses: ["192.168.1.2:7391"], lives: [7, 1 << 63])
+      ]),
       .buckets(Buckets(frontierHash: 1, digest: Digest())),
       .join(
         Join(

@@ -89,9 +89,15 @@ struct Sandbox {
     demand(now == schema, "\(now) was \(schema)")
   }
 
-  /// Every object of the file but Flotilla's triggers, and who the replica is.
+  /// Every object of the file but the triggers and views that come and go with the tracking of a
+  /// table, and who the replica is.
   func tables() throws -> [String] {
-    try rows("SELECT type, name, sql FROM sqlite_schema WHERE type <> 'trigger' ORDER BY 1, 2")
+    try rows(
+      """
+      SELECT type, name, sql FROM sqlite_schema
+      WHERE type <> 'trigger' AND NOT (type = 'view' AND name GLOB '_flotilla_rows_*')
+      ORDER BY 1, 2
+      """)
       + rows("SELECT * FROM _flotilla_meta ORDER BY 1")
   }
 }
