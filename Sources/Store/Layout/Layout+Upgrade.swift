@@ -34,7 +34,8 @@ extension Layout {
     try connection.execute(
       """
       INSERT INTO _flotilla_conflict(id, name, key, at, reason, loser)
-      SELECT c.id, l.name, c.key, c.at, c.reason, CAST(x'00000000000000000000' || x'00' || c.row AS BLOB)
+      SELECT c.id, l.name, c.key, c.at, c.reason,
+        CAST(x'00000000000000000000' || x'00' || c.row AS BLOB)
       FROM _flotilla_conflict_1 c JOIN _flotilla_local l ON l.id = c.tbl;
       DROP TABLE _flotilla_conflict_1;
       """)

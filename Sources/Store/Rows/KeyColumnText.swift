@@ -2,8 +2,9 @@ import SQLite
 
 /// The SQL that makes one key column out of what is left of a canonical key, the blob `r`.
 ///
-/// Beside `r` it uses `bytes`, in which each byte stands in the place of its number. The encoding is
-/// that of `Key`; a value that cannot be in such a column has no branch and is NULL, as no key value is.
+/// Beside `r` it uses `bytes`, in which each byte stands in the place of its number. The encoding
+/// is that of `Key`; a value that cannot be in such a column has no branch and is NULL, as no key
+/// value is.
 struct KeyColumnText {
   let schema: TableSchema
   /// Which column of the key.
@@ -126,7 +127,8 @@ struct KeyColumnText {
   private static let end =
     "CASE WHEN substr(r, instr(r, x'00') + 1, 1) <> x'FF' THEN instr(r, x'00') "
     + "ELSE (WITH RECURSIVE _flotilla_z(i) AS (SELECT instr(r, x'00') UNION ALL "
-    + "SELECT i + 1 + instr(substr(r, i + 2), x'00') FROM _flotilla_z WHERE substr(r, i + 1, 1) = x'FF') "
+    + "SELECT i + 1 + instr(substr(r, i + 2), x'00') FROM _flotilla_z "
+    + "WHERE substr(r, i + 1, 1) = x'FF') "
     + "SELECT max(i) FROM _flotilla_z) END"
 
   /// The content with each 00 FF made 00 again; most have none, and are not walked through.

@@ -76,7 +76,8 @@ extension Store {
     return key
   }
 
-  /// Gives the tracked tables their triggers and views, and takes everything from those no longer tracked.
+  /// Gives the tracked tables their triggers and views, and takes everything from those no longer
+  /// tracked.
   ///
   /// `isLocal`: the tables were chosen here, so their rows are the site's. Otherwise rows that are
   /// here already rank below all that the site holds: stamped "now", an old copy would undo what
@@ -100,8 +101,8 @@ extension Store {
     try ensureCapture()
   }
 
-  /// Installs missing triggers and views and unpacks the shelf; a table that went without them is compared
-  /// with its versions.
+  /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
+  /// is compared with its versions.
   func ensureCapture() throws {
     for table in tables.tracked {
       guard let schema = table.schema else {
