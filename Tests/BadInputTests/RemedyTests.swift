@@ -88,7 +88,7 @@ extension BadInputTests {
         for words in [
           "1 row of t parked: not allowed by a constraint",
           "of t with values for columns that are not here",
-          "extra is not here, and ", "1 row of t that the site had not seen",
+          "extra is not here, and ", "1 row of t lost against another edit",
         ] {
           #expect(report.contains(words), "\(words): \(report)")
         }

@@ -7,8 +7,8 @@ import Testing
 /// What programs read in `_flotilla_rows_…` while nodes run.
 @Suite(.serialized) struct `The view of the rows at work` {
   private static let row = """
-    SELECT id || ' ' || coalesce(edited_by, '-') || ' ' || synced
-    FROM _flotilla_rows_item ORDER BY id
+    SELECT id || ' ' || coalesce(edited_by, '-') || ' ' || synced FROM _flotilla_rows_item
+    ORDER BY id
     """
 
   /// No row while the table is not tracked here yet.

@@ -21,8 +21,7 @@ extension Node {
   /// Keeps lives that are new, and gives whose they are.
   ///
   /// The origin follows from a life and the key of its node, so nobody can be called the author of
-  /// what another has written. By hearsay a node gets few lives; what it shows itself counts
-  /// always.
+  /// what another has written. By hearsay a node gets few lives; what it shows itself counts.
   @discardableResult
   func note(_ members: [Member], byHearsay: Bool = false) async -> Set<Identity> {
     var news: [KnownAuthor] = []

@@ -34,6 +34,12 @@ extension Store {
     }
   }
 
+  private func isWaiting(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    try connection.row(
+      "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?",
+      [.integer(table.id), .blob(key.bytes)]) != nil
+  }
+
   /// Takes note of what this replica may do. What it has written while it might, and nobody has
   /// been sent (`delivered` is what others hold), is refused with the right.
   package func allow(

@@ -51,9 +51,8 @@ struct RowsViewText {
     let source =
       index == 0
       ? """
-      _flotilla_b CROSS JOIN (
-        SELECT origin, seq, stamp, coalesce(cstamp, stamp) AS created, at, author,
-        key AS r FROM _flotilla_version
+      _flotilla_b CROSS JOIN (SELECT origin, seq, stamp, coalesce(cstamp, stamp) AS created, at,
+        author, key AS r FROM _flotilla_version
         WHERE tbl BETWEEN \(id) AND \(id) AND hash IS NOT NULL)
       """ : Self.part(index - 1)
     let select = "SELECT \(terms.joined(separator: ", ")) FROM \(source) LIMIT -1"

@@ -101,9 +101,8 @@ extension Store {
     try ensureCapture()
   }
 
-  /// Installs missing triggers and views and unpacks the shelf; a table that went without them is
-  /// compared
-  /// with its versions.
+  /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
+  /// is compared with its versions.
   func ensureCapture() throws {
     for table in tables.tracked {
       guard let schema = table.schema else {

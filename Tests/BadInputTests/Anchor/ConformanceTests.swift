@@ -2,7 +2,8 @@ import Foundation
 import Testing
 
 extension BadInputTests {
-  /// Every case of the conformance table under each of its rules: two nodes, edits by `sqlite3` with
+  /// Every case of the conformance table under each of its rules: two nodes, edits by `sqlite3`
+  /// with
   /// a clock of the given time, and what the program says of them.
   @Suite(.enabled(if: FalseClock.library != nil, "libfaketime is not here"))
   struct ConformanceTests {

@@ -3,7 +3,8 @@ import Foundation
 /// A time of day that a program takes for the present one, by libfaketime.
 ///
 /// For programs that write and end. Uptime stays right, as it does where somebody sets a clock, and
-/// so do the times of files; but under libfaketime timers of Dispatch are late, which a node is full
+/// so do the times of files; but under libfaketime timers of Dispatch are late, which a node is
+/// full
 /// of.
 struct FalseClock: Sendable {
   /// 2 March 2026, 00:00 UTC.

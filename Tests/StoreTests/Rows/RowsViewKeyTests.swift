@@ -125,8 +125,8 @@ import Testing
       1,
       schema: """
         CREATE TABLE t(i INT, t TEXT, b BLOB, r REAL, a ANY, PRIMARY KEY(i, t, b, r, a)) STRICT;
-        INSERT INTO t VALUES (-1, 'x', x'00', 0.5, '1'), (2, '', x'', 3, x'31');
-        INSERT INTO t VALUES (3, 'y', x'01', 1e9, 1);
+        INSERT INTO t VALUES
+          (-1, 'x', x'00', 0.5, '1'), (2, '', x'', 3, x'31'), (3, 'y', x'01', 1e9, 1);
         """, tracking: ["t"])
     let terms = ["i", "t", "b", "r", "a"].map { "quote(\($0))" }.joined(separator: " || ', ' || ")
     #expect(

@@ -49,6 +49,12 @@ import Testing
     ("RENAME of the key", "ALTER TABLE t RENAME COLUMN id TO number", ["other", "t"]),
     ("DROP", "DROP TABLE t", ["other"]),
     ("of another table", "ALTER TABLE other RENAME TO others", ["t"]),
+    (
+      "RENAME through names that the view uses",
+      ["v", "o", "a", "w", "u", "s", "b", "z", "r", "c0", "bytes", "author", "created", "at", "t"]
+        .reduce(("t", "")) { ($1, $0.1 + "ALTER TABLE \($0.0) RENAME TO \($1); ") }.1,
+      ["other", "t"]
+    ),
     ("VACUUM", "VACUUM", ["other", "t"]),
   ]
 

@@ -108,12 +108,14 @@ import Testing
   }
 
   @Test(arguments: [
-    "a b", "it's", "say \"x\"", "select", "Ünïcode", "t;--", "new",
+    "a b", "it's", "say \"x\"", "select", "Ünïcode", "t;--", "new", "v", "a", "r", "bytes", "at",
+    "stamp",
   ])
   func `may have any name, and so may its columns`(_ name: String) throws {
     let table = quoted(name)
     let a = try TestReplica(
-      1, schema: "CREATE TABLE \(table)(\(table) TEXT, v, PRIMARY KEY(\(table)))", tracking: [name])
+      1, schema: "CREATE TABLE \(table)(\(table) TEXT, more, PRIMARY KEY(\(table)))",
+      tracking: [name])
     try a.write("INSERT INTO \(table) VALUES ('x', 1)")
     try a.foldAll()
     let view = quoted("_flotilla_rows_" + name)
@@ -148,5 +150,21 @@ import Testing
     #expect(try b.value(views) == .integer(0))
     try b.write("INSERT INTO t VALUES ('ü')")
     try b.foldAll()
+  }
+
+  @Test func `comes to a file that an older Flotilla has set up`() throws {
+    let a = try TestReplica(1, schema: Self.schema, tracking: ["t"])
+    try a.write("INSERT INTO t VALUES (1, 'x')")
+    try a.foldAll()
+    try a.write(
+      """
+      DROP VIEW _flotilla_rows_t; DROP TABLE _flotilla_author; DROP TABLE _flotilla_pending;
+      DROP TABLE _flotilla_lost; UPDATE _flotilla_meta SET value = 1 WHERE name = 'format';
+      """)
+    for column in ["author", "extra", "at", "cstamp"] {
+      try a.write("ALTER TABLE _flotilla_version DROP COLUMN \(column)")
+    }
+    try a.reopen()
+    #expect(try rows(a) == ["1 node-1 0"])
   }
 }
