@@ -32,7 +32,7 @@ extension MemoryReplica {
     for (row, version) in file.versions where isWanted(row, version) {
       rows.append((row, version, nil))
     }
-    for (row, versions) in file.office.pending {
+    for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values where isWanted(row, version) {
         rows.append((row, version, nil))
       }

@@ -7,8 +7,9 @@ extension MemoryReplica {
   @discardableResult
   mutating func judgeDue(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
     var items: [(row: RowNumber, version: Version)] = []
-    for (row, versions) in file.office.pending {
-      for version in versions.values where file.frontier.covers(version.dot) {
+    for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
+      for version in versions.values.sorted(by: { $0.dot < $1.dot })
+      where file.frontier.covers(version.dot) {
         items.append((row, version))
       }
     }

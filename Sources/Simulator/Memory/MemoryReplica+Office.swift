@@ -162,7 +162,7 @@ extension MemoryReplica {
 
   /// What waited to be judged here stands where it outranks what does.
   private mutating func unveil() {
-    for (row, versions) in file.office.pending {
+    for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values.sorted(by: { $0.rank < $1.rank }) {
         let old = file.versions[row]
         guard case .gives(let fate) = viewpoint.meeting(version, old) else { continue }
@@ -175,13 +175,15 @@ extension MemoryReplica {
   }
 
   private mutating func release(_ isDone: (Version) -> Bool) {
-    for (row, versions) in file.office.pending {
-      for version in versions.values where isDone(version) {
+    for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
+      for version in versions.values.sorted(by: { $0.dot < $1.dot }) where isDone(version) {
         drop(version, row)
         guard version.edit.origin == origin, let standing = file.versions[row],
           viewpoint.isLost(version, to: standing)
         else { continue }
-        let reason = file.office.rejected[version.edit]?.values.first.map(Self.reason) ?? "older"
+        let reason =
+          file.office.rejected[version.edit]?.min { $0.key < $1.key }.map { Self.reason($0.value) }
+          ?? "older"
         log(version, standing, row, reason)
       }
     }
@@ -241,7 +243,7 @@ extension MemoryReplica {
       case .taking: 2
       case .judging: 3
       }
-    view.pending = file.office.pending.mapValues { Array($0.values) }
+    view.pending = file.office.pending.mapValues { $0.values.sorted { $0.dot < $1.dot } }
     return view
   }
 }
