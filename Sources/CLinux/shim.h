@@ -1,12 +1,16 @@
 #pragma once
+#include <fcntl.h>
+#include <linux/stat.h>
 #include <malloc.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 /// The user id of the process at the other end of a UNIX-domain socket, or -1 with errno.
 ///
@@ -24,4 +28,14 @@ int accept4(int, struct sockaddr *, socklen_t *, int);
 /// from child processes.
 static inline int flotilla_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
   return accept4(descriptor, address, length, SOCK_CLOEXEC);
+}
+
+/// When a file was made, in ns since 1970; 0 where the file system does not say. -1 with errno.
+///
+/// By its number, for statx(2) is hidden behind _GNU_SOURCE.
+static inline long long flotilla_birth(const char *path) {
+  struct statx status;
+  if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_BTIME, &status) != 0) return -1;
+  if (!(status.stx_mask & STATX_BTIME)) return 0;
+  return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
 }

@@ -48,6 +48,12 @@ package final class Store {
   package let node: Identity
   package let nodeName: String
   package internal(set) var own: Origin
+  /// Under which this node wrote in earlier lives.
+  var earlier: Set<Origin> = []
+  /// How far which life has written: settled verdicts are asked for by it.
+  var runs = RunLog()
+  /// Told of own edits before they can be sent.
+  package var ledger: (any Ledger)?
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all
   /// Tables that may be read again since a moment ago, and are being compared.
@@ -110,7 +116,10 @@ package final class Store {
     if let bytes = try reporting({ () throws(SQLiteError) in try meta.blob(.rights) }) {
       self.rights = Rights(bytes: bytes)
     }
-    try reporting { () throws(SQLiteError) in try reloadOffice() }
+    try reporting { () throws(SQLiteError) in
+      try reloadOffice()
+      try reloadLives()
+    }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
       hasPutBacks = try reporting { () throws(SQLiteError) in
@@ -153,6 +162,7 @@ package final class Store {
       let result = try body()
       try digests.save()
       try connection.execute("COMMIT")
+      if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
       recent.append(touched, before: before)
       commits += 1
       if recent.isWaiting { recent.restart(at: origins.frontier) }
@@ -172,6 +182,7 @@ package final class Store {
           try lost.reload()
           try pending.reload()
           try reloadOffice()
+          try reloadLives()
           regained = try Self.regained(meta)
           hasPutBacks = try Self.hasPutBacks(connection)
         }
@@ -199,6 +210,9 @@ extension StoreError {
 extension StoreError.Code {
   /// What a peer sent cannot be right; nothing was changed.
   package static let wire = StoreError.Code("wire")
+  /// A peer holds edits of this replica's present life that are not in the file; nothing was
+  /// changed.
+  package static let unknownEdits = StoreError.Code("unknown-edits")
   /// A push does not follow what is held; nothing was changed.
   package static let gap = StoreError.Code("gap")
 }

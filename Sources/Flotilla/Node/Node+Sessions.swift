@@ -22,6 +22,7 @@ extension Node {
     case .statements(let statements): await hear(statements, from: session)
     case .clockOffset(let offset): update(session) { $0.clockOffset = offset }
     case .judge(let join): await judge(join, session)
+    case .contradicted(let have): await examine(have, of: session)
     default: break
     }
   }
@@ -169,6 +170,7 @@ extension Node {
       if bye.code != .duplicate {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
+      if bye.code == .twin, byPeer { await meetTwin(by: peer.name) }
       if bye.code == .leaving && byPeer || roster.roll.hasLeft(peer.node) {
         await forget(peer.node)
       }

@@ -11,6 +11,7 @@ extension Node {
     }
     let copy = try await firstCopyReport()
     let trouble = await troubleReport()
+    let life = await lifeRemark().map { [$0] } ?? []
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let others = reports.filter { $0.state != .revoked }
@@ -31,7 +32,7 @@ extension Node {
       unjudged: figures.unjudged,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
       first_copy: copy, running: mode == .lasting, trouble: trouble,
-      remarks: (copy.map { [remark(on: $0)] } ?? []) + remarks(figures, waiting))
+      remarks: (copy.map { [remark(on: $0)] } ?? []) + life + remarks(figures, waiting))
   }
 
   /// What decides about a table whose rule is this one: without an anchor nobody asks it.

@@ -23,7 +23,11 @@ actor Node {
   let door: Door
   var invitations = InvitationBook()
   /// From which the origin follows, as others can check.
-  let life: UInt64
+  var life: UInt64
+  /// Lives begun because of what peers have told.
+  var livesByWord = 0
+  /// When, by uptime, and by whom this node was last told that another copy of it runs.
+  var twin: (at: Int64, peer: String)?
   /// What this node may do, as its store goes by it.
   var rights: Rights
   /// What was asked for to be put back.
@@ -137,6 +141,9 @@ actor Node {
     self.options = options
     self.mode = mode
     self.log = log
+    let folder = KeyFolder(sidecar)
+    let keys = try folder.keys()
+    try await Self.settleLife(of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
@@ -154,8 +161,6 @@ actor Node {
     self.life = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.life() }
     }
-    let folder = KeyFolder(sidecar)
-    let keys = try folder.keys()
     self.keys = keys
     self.roster = try await Self.roster(store, identity, keys, path)
     self.door = try Door(keys, roster)

@@ -13,6 +13,21 @@ struct Sidecar: Sendable {
     var port: UInt16?
     /// Whether the site key was written down somewhere else.
     var isSiteKeyExported: Bool?
+    /// The machine on which the database was last written, and which file it was.
+    var machine: Machine?
+    var file: FileMark?
+  }
+
+  /// A file, whatever its name: another one in its place has another mark.
+  struct FileMark: Codable, Equatable {
+    let inode: UInt64
+    /// When it was made, in ns since 1970; 0 where the file system does not say.
+    let birth: Int64
+
+    init(path: String) {
+      self.inode = FileIdentity(path: path).inode
+      self.birth = max(0, flotilla_birth(path))
+    }
   }
 
   /// The absolute path of the database.
@@ -49,6 +64,8 @@ struct Sidecar: Sendable {
   /// Where a node in the background writes what it has to say.
   var logPath: String { folder + "/node.log" }
   private var recordPath: String { folder + "/node.json" }
+  /// How far this replica has written, noted outside of it.
+  var ledgerPath: String { folder + "/ledger" }
   private var lockPath: String { folder + "/lock" }
 
   /// Makes the folder, for its owner alone.

@@ -14,12 +14,21 @@ extension Mesh {
       }
     }
     let fresh = Peering(
-      id: id, node: hello.node, run: hello.run, weDialled: dialled != nil, address: dialled,
-      since: now.uptime)
+      id: id, node: hello.node, run: hello.run, life: hello.life, weDialled: dialled != nil,
+      address: dialled, since: now.uptime)
+    runs.note(life: fresh.life, of: fresh.node)
     for old in peerings.values.sorted(by: { $0.id < $1.id }) where old.node == hello.node {
-      guard let loser = loser(of: old, and: fresh) else { continue }
-      directives.append(.drop(loser.id, Bye(.duplicate, "connected already")))
+      let isTwin = old.run != fresh.run && runs.hasEnded(fresh.run, of: fresh.node)
+      guard let loser = isTwin ? younger(of: old, and: fresh) : loser(of: old, and: fresh) else {
+        continue
+      }
+      let bye =
+        isTwin
+        ? Bye(.twin, "another copy of this node is connected")
+        : Bye(.duplicate, "connected already")
+      directives.append(.drop(loser.id, bye))
       guard loser.id == old.id else { return }
+      if old.run != fresh.run { runs.end(old.run, of: old.node) }
       peerings[old.id] = nil
     }
     peerings[id] = fresh
@@ -37,6 +46,12 @@ extension Mesh {
     if old.weDialled == fresh.weDialled { return fresh.weDialled ? old : nil }
     let weAreLower = node < fresh.node
     return old.weDialled == weAreLower ? fresh : old
+  }
+
+  /// A run that was taken for dead is here again: two machines run as one node. The copy goes; it
+  /// began its life later. Of one life who is connected stays.
+  private func younger(of old: Peering, and fresh: Peering) -> Peering {
+    runs.isEarlier(fresh.life, than: old.life, of: fresh.node) ? old : fresh
   }
 
   /// The nodes that are connected.

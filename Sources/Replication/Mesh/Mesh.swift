@@ -42,6 +42,7 @@ package struct Mesh: Sendable {
     var id: ConnectionID
     var node: Identity
     var run: UInt64
+    var life: UInt64
     var weDialled: Bool
     var address: String?
     /// The uptime at which it was opened.
@@ -51,6 +52,7 @@ package struct Mesh: Sendable {
   package let node: Identity
   var candidates: [String: Candidate] = [:]
   var peerings: [ConnectionID: Peering] = [:]
+  var runs = Runs()
 
   package init(node: Identity) { self.node = node }
 

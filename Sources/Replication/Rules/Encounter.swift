@@ -24,6 +24,8 @@ package enum Encounter: Sendable, Equatable {
 /// The point of view of one replica.
 package struct Viewpoint: Sendable {
   package var own: Origin
+  /// Under which it wrote in earlier lives.
+  package var earlier: Set<Origin> = []
   package var office: Office
   package var judged: Judged
 
@@ -57,10 +59,19 @@ package struct Viewpoint: Sendable {
     return .gives(fate(of: standing, after: incoming))
   }
 
+  /// Whether this replica is the author, in this life or an earlier one.
+  package func isOwn(_ origin: Origin) -> Bool { origin == own || earlier.contains(origin) }
+
   private func fate(of old: Version, after new: Version) -> Encounter.Fate {
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
-    return isLost(old, to: new) && old.edit.origin == own ? .conflict : .history
+    return isLost(old, to: new) && isOwn(old.edit.origin) ? .conflict : .history
+  }
+
+  /// Whether what comes was made here in an earlier life that this file has forgotten, and loses to
+  /// what stands: nobody else keeps it for its author.
+  package func isLostHere(_ incoming: Version, to standing: Version) -> Bool {
+    earlier.contains(incoming.edit.origin) && isLost(incoming, to: standing)
   }
 
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.

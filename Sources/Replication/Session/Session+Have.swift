@@ -22,18 +22,37 @@ extension Session {
     asks: Bool, resume: Frontier = Frontier(), _ directives: inout [Directive], _ now: Instant
   ) {
     timers.haveDue = nil
-    let isWhole = asks || !outgoing.hasTold
+    let isFirst = !outgoing.hasTold
+    let isWhole = asks || isFirst
     let news = isWhole ? position.frontier : position.frontier.beyond(outgoing.told)
     guard isWhole || !news.isEmpty else { return }
     outgoing.hasTold = true
     outgoing.told.join(position.frontier)
     let have = Have(
       frontier: news, frontierHash: position.frontier.hash,
-      rootDigest: sharesDigests ? position.digest.root : 0, resume: resume, asks: asks)
+      rootDigest: sharesDigests ? position.digest.root : 0, resume: resume, asks: asks,
+      receipt: isFirst ? configuration.receipt : nil)
     send(.have(have), &directives, now)
   }
 
   mutating func hear(_ have: Have, _ directives: inout [Directive], _ now: Instant) {
+    guard !contradicts(have) else { return directives.append(.contradicted(have)) }
+    take(have, &directives, now)
+  }
+
+  /// Whether a peer that is to be believed holds edits of this replica that it has not.
+  ///
+  /// News of our own edits may be on their way here, so the node looks into the file.
+  private func contradicts(_ have: Have) -> Bool {
+    guard licence == nil else { return false }
+    let last = max(position.frontier[position.own], outgoing.told[position.own])
+    if have.frontier[position.own] > last { return true }
+    guard let receipt = have.receipt else { return false }
+    return configuration.runs.contradicts(receipt, origin: position.own, last: last)
+  }
+
+  /// Goes by what the peer has told, once it is known to be no contradiction.
+  mutating func take(_ have: Have, _ directives: inout [Directive], _ now: Instant) {
     if have.asks || !outgoing.isPeerKnown {
       // A whole frontier: it replaces what we assumed.
       outgoing.peerFrontier = have.frontier

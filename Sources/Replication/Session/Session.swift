@@ -15,6 +15,9 @@ package struct Session: Sendable {
     package var ownRights = Rights.all
     package var peerRights = Rights.all
     package var notary: Notary?
+    /// The runs of this file, and what it has got from the peer itself.
+    package var runs = RunLog()
+    package var receipt: Receipt?
 
     package init(hello: Hello, position: Position, relayDelay: Int64, shown: Shown? = nil) {
       self.hello = hello
@@ -109,6 +112,9 @@ package struct Session: Sendable {
         as: { .statements($0) }, &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
+    case .confirmed(let have, let position):
+      advance(to: position, &directives, now)
+      take(have, &directives, now)
     case .exportOpened(let covers, let rows, let judged):
       beginSending(covers: covers, rows: rows, judged, &directives, now)
     case .exported(let batch, let rows, let check):

@@ -22,6 +22,8 @@ extension Session {
     case want([RowName])
     /// A person wants an exchange now.
     case ask
+    /// What seemed to contradict this replica is in its file.
+    case confirmed(Have, Position)
     /// The snapshot for the export is open.
     case exportOpened(covers: Frontier, rows: UInt64, judged: Judged? = nil)
     /// The next batch of the export, or the end of one that went in pieces; shorter than a frame.
@@ -54,6 +56,9 @@ extension Session {
     /// The peer is who it should be; the session counts from now on. To a joiner the node answers
     /// with `offer` or `close`.
     case opened(Hello)
+    /// The peer holds edits of this replica that the session does not know of. The node answers
+    /// with `confirmed`, or begins a new life and closes the session.
+    case contradicted(Have)
     /// The peer holds at least this.
     case peerHolds(Frontier)
     case openExport(ExportScope)

@@ -71,12 +71,17 @@ extension Hello {
 extension Have {
   init(from reader: inout ByteReader) throws(WireError) {
     let flags = try reader.byte("Have")
-    guard flags <= 1 else { throw WireError(.malformed, "Have") }
-    self.asks = flags == 1
+    guard flags <= 3 else { throw WireError(.malformed, "Have") }
+    self.asks = flags & 1 != 0
     self.frontier = try reader.frontier("Have")
     self.frontierHash = try reader.word("Have")
     self.rootDigest = try reader.word("Have")
     self.resume = try reader.frontier("Have")
+    guard flags & 2 != 0 else { return }
+    let origin = Origin(rawValue: try reader.word("Have"))
+    let seq = try reader.uint("Have")
+    guard seq > 0, seq <= 1 << 62 else { throw WireError(.malformed, "Have") }
+    self.receipt = Receipt(origin: origin, seq: seq, run: try reader.word("Have"))
   }
 }
 

@@ -88,6 +88,7 @@ package struct Bye: Sendable, Equatable {
     package static let busy = Code(rawValue: 13)
     package static let revoked = Code(rawValue: 14)
     package static let notAllowed = Code(rawValue: 15)
+    package static let twin = Code(rawValue: 16)
   }
 
   package var code: Code

@@ -164,7 +164,7 @@ extension Store {
   private func release(_ item: PendingTable.Item, at now: Instant) throws {
     let entry = try pending.entry(item)
     try pending.remove(item)
-    guard item.version.edit.origin == own, let table = tables.byID[item.table] else { return }
+    guard isOwn(item.version.edit.origin), let table = tables.byID[item.table] else { return }
     let standing = try versions.version(table: item.table, key: item.key)
     guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
     try logLoser(

@@ -3,7 +3,11 @@ import SQLite
 
 /// What becomes of a version that does not stand.
 extension Store {
-  var viewpoint: Viewpoint { Viewpoint(own: own, office: office, judged: judged) }
+  var viewpoint: Viewpoint {
+    var viewpoint = Viewpoint(own: own, office: office, judged: judged)
+    viewpoint.earlier = earlier
+    return viewpoint
+  }
 
   /// The version that stood gives way to a row that came.
   func leave(

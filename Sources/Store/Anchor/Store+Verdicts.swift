@@ -54,25 +54,42 @@ extension Store {
   }
 
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq <= ? LIMIT 1",
-      [.integer(Int64(judged.frontier[own]))]) != nil
+    for life in lives {
+      let open = try connection.row(
+        """
+        SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq BETWEEN ? AND ? LIMIT 1
+        """, judgedRange(of: life))
+      if open != nil { return true }
+    }
+    return false
+  }
+
+  /// The own edits of each life: the range of their numbers, and the origin.
+  private var lives: [RunLog.Life] { runs.lives(now: own) }
+
+  private func judgedRange(of life: RunLog.Life) -> [SQLite.Value] {
+    let last = min(judged.frontier[life.origin], life.last)
+    return [.integer(Int64(clamping: life.first)), .integer(Int64(clamping: last))]
   }
 
   /// Settles a slice of what the judged frontier covers, the earliest first.
   func settleVerdicts(limit: Int, at now: Instant) throws(SQLiteError) {
+    for life in lives { try settle(life, limit: limit, at: now) }
+  }
+
+  private func settle(_ life: RunLog.Life, limit: Int, at now: Instant) throws(SQLiteError) {
     let open = try connection.rows(
       """
-      SELECT seq, name, key FROM _flotilla_verdict WHERE verdict IS NULL AND seq <= ?
+      SELECT seq, name, key FROM _flotilla_verdict WHERE verdict IS NULL AND seq BETWEEN ? AND ?
       ORDER BY seq LIMIT ?
-      """, [.integer(Int64(judged.frontier[own])), .integer(Int64(limit))])
+      """, judgedRange(of: life) + [.integer(Int64(limit))])
     guard let first = open.first?[0].integer else { return }
     let latest = try latestEdits(since: first)
     for row in open {
       guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
         continue
       }
-      let ruling = try rulings.about(Dot(own, UInt64(seq)))
+      let ruling = try rulings.about(Dot(life.origin, UInt64(seq)))
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {
         (outcome, reason) = (.rejected, why.name)
@@ -91,7 +108,7 @@ extension Store {
     guard open.count < limit else { return }
     try connection.run(
       "DELETE FROM _flotilla_verdict WHERE verdict IS NOT NULL AND seq <= ?",
-      [.integer(Int64(judged.frontier[own]) - Int64(Self.kept))])
+      [.integer(Int64(clamping: judged.frontier[life.origin]) - Int64(Self.kept))])
   }
 
   /// A row that was edited here.

@@ -32,7 +32,10 @@ extension Store {
       touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
       if try putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
-    case .stays: return
+    case .stays:
+      guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
+      return try logLoser(
+        incoming, entry(row), table, key, standingSide(table, key), at: now)
     case .waits: return try hold(incoming, entry(row), table, key)
     case .gives(let fate):
       try old.map { try leave($0, to: fate, row, table, key, at: now) }

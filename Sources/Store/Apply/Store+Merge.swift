@@ -41,6 +41,7 @@ extension Store {
       }
       try finish(&edits)
       try checkGap(merge)
+      try requireKnown(rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       let shelved = try apply(rows, at: now)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
       if let judged = merge.verdicts { try join(judged, at: now) }
@@ -110,14 +111,16 @@ extension Store {
     guard frontier.isEmpty || mine.fits(beside: frontier) else {
       throw StoreError(.wire, "the frontier would have too many origins")
     }
-    // A restored file may be told of edits of its own that it has lost; no file has lost so many.
-    guard frontier[own] <= origins.frontier[own] + Self.lostEdits else {
-      throw StoreError(.wire, "a peer claims edits of this replica that it never made")
-    }
+    try requireKnown(frontier[own])
     try origins.raise(to: frontier)
   }
 
-  private static let lostEdits: UInt64 = 1 << 32
+  /// An edit of this life that is not here was made by another copy of this file, or by this one
+  /// before it was put back to an earlier state.
+  private func requireKnown(_ seq: UInt64) throws(StoreError) {
+    guard seq > origins.frontier[own] else { return }
+    throw StoreError(.unknownEdits, "a peer holds edits of this replica that are not in the file")
+  }
 
   /// Applies rows in the order of their keys: half the cost of a random order.
   private func apply(_ rows: [ShapedRow], at now: Instant) throws -> Int {

@@ -22,6 +22,8 @@ enum Layout {
   /// - `pending`: outranked versions that an anchor may still have to judge, one per origin.
   /// - `ruling`: what anchors have ruled about edits, by the edit.
   /// - `verdict`: this replica's own edits since there is an anchor, and what became of them.
+  /// - `run`: which run of this node wrote from which own edit on, and under which origin.
+  /// - `receipt`: what other nodes have told of their own edits themselves, and in which run.
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
   /// - `dropped`: hashes of columns that tables had here and have no more.
@@ -112,9 +114,21 @@ enum Layout {
       seq INTEGER PRIMARY KEY, name TEXT NOT NULL, key BLOB NOT NULL, verdict TEXT,
       reason TEXT, rule TEXT, at INTEGER
     );
+    CREATE TABLE IF NOT EXISTS _flotilla_run(
+      id INTEGER PRIMARY KEY, first INTEGER NOT NULL, origin INTEGER NOT NULL, run INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS _flotilla_receipt(
+      node TEXT PRIMARY KEY NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
+      run INTEGER NOT NULL
+    ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_open ON _flotilla_verdict(seq)
       WHERE verdict IS NULL;
     """
+
+  static func hasTable(_ name: String, on connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)]) != nil
+  }
 
   /// Removes every view and table of Flotilla from the file.
   static func remove(from connection: Connection) throws(SQLiteError) {

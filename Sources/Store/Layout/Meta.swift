@@ -11,6 +11,8 @@ struct Meta {
     case nodeName
     /// From which the origin follows: random, one for each life of a replica.
     case life
+    /// Why the present life was begun, when, and how many edits were issued again.
+    case lifeStory
     /// What this replica was allowed when it last ran.
     case rights
     /// Who judges (`OfficeRecord`), and what was judged.

@@ -51,6 +51,14 @@ final class Origins {
     frontier = frontier.only(own)
   }
 
+  /// Counts less of an origin as held, in the open transaction.
+  func lower(_ origin: Origin, to seq: UInt64) throws(SQLiteError) {
+    guard let number = numbers[origin], frontier[origin] > seq else { return }
+    try connection.run(
+      "UPDATE _flotilla_origin SET seq = ? WHERE id = ?", [.integer(Int64(seq)), .integer(number)])
+    frontier = frontier.without(origin).joined(Frontier(seq > 0 ? [origin: seq] : [:]))
+  }
+
   /// Raises the frontier, in memory and in the open transaction.
   func raise(to other: Frontier) throws(SQLiteError) {
     for (origin, seq) in other.beyond(frontier).sorted {

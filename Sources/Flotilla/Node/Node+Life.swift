@@ -1,0 +1,149 @@
+import Replication
+import Store
+
+/// Seeing to it that no two edits get one number: a file that was restored or copied goes on under
+/// a new origin (docs/lives.md).
+extension Node {
+  /// So many lives are begun in one run because of what members say; who goes on is not believed.
+  private static let mostLivesByWord = 8
+
+  /// Compares the file with what stands beside it, before anything is written. With a `run` this
+  /// node may send what it writes.
+  static func settleLife(
+    of store: StoreActor, _ sidecar: Sidecar, _ keys: NodeKeys, run: UInt64?,
+    _ log: @Sendable (String) -> Void
+  ) async throws(FlotillaError) {
+    let database = sidecar.database
+    let mark = try await reporting(database) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in store.lifeMark }
+    }
+    let noted = LedgerFile.read(sidecar.ledgerPath)
+    var beside = try sidecar.record()
+    let before = beside
+    let (machine, file) = (Machine.present(), Sidecar.FileMark(path: database))
+    let doubt = LifeRecord.doubt(
+      noted, database: mark, isSameMachine: beside.machine?.isSame(as: machine) ?? true,
+      isSameFile: beside.file.map { $0 == file } ?? true)
+    if let doubt {
+      let (life, run) = (UInt64.random(in: 0 ... .max), run ?? .random(in: 0 ... .max))
+      try await begin(life, run: run, doubt, above: nil, in: store, sidecar, keys)
+      log(Self.sentence(doubt))
+    } else if let run {
+      // Noted beside the file first: until the file has heard of it, its last run is as good.
+      let next = LifeMark(origin: mark.origin, run: run, seq: mark.seq)
+      let record = LifeRecord(mark: next, previousRun: mark.run)
+      try await open(sidecar.ledgerPath, record, in: store, database)
+      try await reporting(database) { () async throws(StoreError) in
+        try await store.patiently { (store) throws(StoreError) in try store.beginRun(run) }
+      }
+    } else if let noted {
+      try await open(sidecar.ledgerPath, noted, in: store, database)
+    }
+    guard doubt != nil || run != nil else { return }
+    (beside.machine, beside.file) = (machine, file)
+    if beside != before { try sidecar.save(beside) }
+  }
+
+  /// Begins a life in the file, then notes it beside the file: after a kill in between there would
+  /// be one more.
+  private static func begin(
+    _ life: UInt64, run: UInt64, _ doubt: Doubt, above common: UInt64?, in store: StoreActor,
+    _ sidecar: Sidecar, _ keys: NodeKeys
+  ) async throws(FlotillaError) {
+    let origin = Origin.of(keys.identity, life: life, .openSSL)
+    let mark = try await reporting(sidecar.database) { () async throws(StoreError) in
+      try await store.patiently { (store) throws(StoreError) in
+        try store.beginLife(
+          doubt, origin: origin, life: life, run: run, reissuingAbove: common, at: .now)
+        return store.lifeMark
+      }
+    }
+    let record = LifeRecord(mark: mark, previousRun: run)
+    try await open(sidecar.ledgerPath, record, in: store, sidecar.database)
+  }
+
+  private static func open(
+    _ path: String, _ record: LifeRecord, in store: StoreActor, _ database: String
+  ) async throws(FlotillaError) {
+    try await reporting(database) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        do throws(FlotillaError) {
+          store.ledger = try LedgerFile(path: path, record: record)
+        } catch {
+          throw StoreError(.ledger, error.message, remedy: error.remedy)
+        }
+      }
+    }
+  }
+
+  /// A peer holds edits of this node that its session does not know of. If the file does not hold
+  /// them either, they were made by another copy of it, or by this one before it was restored.
+  func examine(_ have: Have, of session: PeerSession) async {
+    let name = peer(of: session)?.name ?? "a peer"
+    do {
+      let (isLost, position) = try await store.run { (store) throws(StoreError) in
+        (store.isContradicted(by: have), store.position)
+      }
+      guard isLost else { return await session.feed(.confirmed(have, position)) }
+    } catch {
+      return couldNotMerge(error, from: name)
+    }
+    guard livesByWord < Self.mostLivesByWord else {
+      let text = "\(name) claims again and again to hold edits that this node never made"
+      return await session.feed(.close(Bye(.badMessage, text)))
+    }
+    livesByWord += 1
+    await beginLife(.unknown)
+  }
+
+  /// Goes on under a new origin, and meets everybody anew.
+  func beginLife(_ doubt: Doubt) async {
+    let life = UInt64.random(in: 0 ... .max)
+    do {
+      let common = try await store.run { (store) throws(StoreError) in try store.commonSeq() }
+      try await Self.begin(life, run: run, doubt, above: common, in: store, sidecar, keys)
+      self.life = life
+      position = try await store.run { (store) throws(StoreError) in store.position }
+      savedDelivery = position.frontier[position.own]
+      log(Self.sentence(doubt))
+    } catch {
+      // Nothing goes out meanwhile: the next session begins with the same word.
+      log("\(doubt.sentence), and a new origin could not be taken: \(error)")
+    }
+    for session in sessions.values {
+      await session.feed(.close(Bye(.other, "this node goes on under a new origin")))
+    }
+  }
+
+  /// A member has this node twice. Both copies write under origins of their own from now on, but
+  /// only one of them can be connected with it.
+  func meetTwin(by peer: String) async {
+    let isFirst = twin == nil
+    twin = (Uptime.now, peer)
+    if isFirst { await beginLife(.twin) }
+  }
+
+  /// What a person should know about the life of this replica.
+  func lifeRemark() async -> String? {
+    let twinShown: Int64 = 600_000
+    if let twin, Uptime.now - twin.at < twinShown {
+      return "another copy of this node runs, as \(twin.peer) sees: stop one of them and make it a "
+        + "node of its own there: flotilla leave DB --force, then join"
+    }
+    // A remark must not make `status` fail.
+    guard let story = try? await store.run({ (store) throws(StoreError) in try store.lifeStory() })
+    else { return nil }
+    let storyShown: Int64 = 30 * 86_400_000
+    guard Uptime.wall - story.at < storyShown else { return nil }
+    return "since \(Self.text(story.at)): \(Self.sentence(story.doubt))"
+  }
+
+  static func sentence(_ doubt: Doubt) -> String {
+    "\(doubt.sentence): edits made here go on under a new origin, and nothing is lost"
+  }
+}
+
+extension StoreError.Code {
+  /// What belongs beside the file cannot be written.
+  static let ledger = StoreError.Code("ledger")
+}

@@ -1,0 +1,21 @@
+extension Version {
+  /// The same edit under a dot of a later life, for others may know its old dot for another edit.
+  ///
+  /// Up to `common` the edits of the old origin are the same everywhere; of those this one
+  /// descends from all that are of its row. What this replica certified in doubt is an edit again,
+  /// which the anchor of the day judges.
+  package func reissued(as dot: Dot, common: UInt64) -> Version {
+    let old = self.dot
+    var version = self
+    version.dot = dot
+    version.certificate = nil
+    version.session = 0
+    if created.origin == old.origin, created.seq > common { version.created = dot }
+    if let certificate, certificate.edit.origin != old.origin {
+      version.context.add(certificate.edit)
+    }
+    if common > 0 { version.context.add(Dot(old.origin, common)) }
+    version.context = version.context.without(dot.origin)
+    return version
+  }
+}
