@@ -50,8 +50,12 @@ package final class Store {
   package internal(set) var own: Origin
   /// Under which this node wrote in earlier lives.
   var earlier: Set<Origin> = []
+  /// Origins whose authors are gone, so that others keep what is lost of their edits.
+  package var departed: Set<Origin> = []
   /// How far which life has written: settled verdicts are asked for by it.
   var runs = RunLog()
+  /// The state of the file, as SQLite counts it, that was seen to follow what is in memory.
+  var seenVersion: Int64 = -1
   /// Told of own edits before they can be sent.
   package var ledger: (any Ledger)?
   /// What this replica may do; edits that it may not make are put back.
@@ -159,6 +163,7 @@ package final class Store {
         commitsAreDurable = isDurable
       }
       try connection.execute("BEGIN IMMEDIATE")
+      try requireSameFile()
       let result = try body()
       try digests.save()
       try connection.execute("COMMIT")
@@ -213,6 +218,8 @@ extension StoreError.Code {
   /// A peer holds edits of this replica's present life that are not in the file; nothing was
   /// changed.
   package static let unknownEdits = StoreError.Code("unknown-edits")
+  /// Somebody has put the file back to an earlier state while it was open.
+  package static let putBack = StoreError.Code("put-back")
   /// A push does not follow what is held; nothing was changed.
   package static let gap = StoreError.Code("gap")
 }

@@ -11,7 +11,7 @@ final class TestReplica {
   let path: String
   let origin: Origin
   private(set) var store: Store
-  let application: Connection
+  private(set) var application: Connection
   private let folder: String
   private let pace: Pace
   var clock: Int64 = 1_800_000_000_000
@@ -46,6 +46,22 @@ final class TestReplica {
 
   /// Lets go of the file without another word, as a kill between two commits would, and opens it.
   func reopen() throws { store = try Store(path: path, pace: pace) }
+
+  /// A copy of the file as it is now, for `restore`.
+  func backUp() throws -> String {
+    let copy = folder + "/backup-\(UUID().uuidString).db"
+    try application.execute("VACUUM INTO '\(copy)'")
+    return copy
+  }
+
+  /// Puts an earlier copy into the place of the file, and opens it.
+  func restore(_ copy: String) throws {
+    for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+    try FileManager.default.copyItem(atPath: copy, toPath: path)
+    application = try Connection(path: path, mode: .create)
+    application.setBusyTimeout(milliseconds: 5_000)
+    try reopen()
+  }
 
   func write(_ sql: String) throws { try application.execute(sql) }
 

@@ -30,6 +30,7 @@ extension Node {
       guard let entry = roster.roll.entries[member.node] else { continue }
       for life in member.lives.prefix(Limits.lives) {
         var lives = authors[member.node] ?? []
+        if !byHearsay || !lives.contains(life) { presentLives[member.node] = life }
         guard !lives.contains(life), !byHearsay || lives.count < Limits.lives else { continue }
         lives.append(life)
         authors[member.node] = lives.suffix(Limits.lives)
@@ -39,6 +40,7 @@ extension Node {
             name: entry.name.isEmpty ? member.name : entry.name, life: life))
       }
     }
+    await followAuthors()
     guard !news.isEmpty else { return [] }
     let found = news
     do {
@@ -48,6 +50,20 @@ extension Node {
       log("could not remember who has written: \(error.message)")
     }
     return Set(news.map(\.node))
+  }
+
+  /// Tells the store whose authors cannot look after their edits any more: lives that are over, and
+  /// members that have left or were shut out.
+  func followAuthors() async {
+    var departed: Set<Origin> = []
+    for (node, lives) in authors {
+      let isMember = roster.roll.member(node) != nil
+      for life in lives where !isMember || (presentLives[node] ?? life) != life {
+        departed.insert(Origin.of(node, life: life, .openSSL))
+      }
+    }
+    let gone = departed
+    await store.tell { $0.departed = gone }
   }
 
   /// Calls the authors as the site does now.

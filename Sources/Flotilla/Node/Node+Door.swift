@@ -87,7 +87,11 @@ extension Node {
       hello: hello, position: position, relayDelay: .random(in: 60...200), shown: shown)
     configuration.notary = .openSSL
     configuration.ownRights = rights
-    if case .member(let node) = shown { configuration.peerRights = rights(of: node) }
+    configuration.runs = runLog
+    if case .member(let node) = shown {
+      configuration.peerRights = rights(of: node)
+      configuration.testimony = peers[node]?.testimony
+    }
     return configuration
   }
 

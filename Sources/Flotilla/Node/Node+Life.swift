@@ -88,6 +88,8 @@ extension Node {
     } catch {
       return couldNotMerge(error, from: name)
     }
+    // Two peers may say so in one moment.
+    guard !isBeginningLife else { return }
     guard livesByWord < Self.mostLivesByWord else {
       let text = "\(name) claims again and again to hold edits that this node never made"
       return await session.feed(.close(Bye(.badMessage, text)))
@@ -98,12 +100,15 @@ extension Node {
 
   /// Goes on under a new origin, and meets everybody anew.
   func beginLife(_ doubt: Doubt) async {
+    isBeginningLife = true
+    defer { isBeginningLife = false }
     let life = UInt64.random(in: 0 ... .max)
     do {
       let common = try await store.run { (store) throws(StoreError) in try store.commonSeq() }
       try await Self.begin(life, run: run, doubt, above: common, in: store, sidecar, keys)
-      self.life = life
-      position = try await store.run { (store) throws(StoreError) in store.position }
+      (self.life, runLog, position) = try await store.run { (store) throws(StoreError) in
+        (try store.life(), store.runLog, store.position)
+      }
       savedDelivery = position.frontier[position.own]
       log(Self.sentence(doubt))
     } catch {
@@ -113,6 +118,25 @@ extension Node {
     for session in sessions.values {
       await session.feed(.close(Bye(.other, "this node goes on under a new origin")))
     }
+  }
+
+  /// What a peer has told of its own edits itself, to be told to it when it is met again.
+  func noteTestimony(_ session: PeerSession) {
+    guard var record = peer(of: session), let origin = record.origin else { return }
+    let seq = min(record.holds[origin], position.frontier[origin])
+    guard seq > 0 else { return }
+    record.testimony = Testimony(origin: origin, seq: seq, run: record.run)
+    peers[record.node]?.testimony = record.testimony
+  }
+
+  /// The file was put back while this node ran: everything is read again from it.
+  func beginAgain(_ error: StoreError) {
+    guard !wantsAgain else { return }
+    wantsAgain = true
+    failure = FlotillaError(error, path: path)
+    log(error.message)
+    stopRequest = Bye(.stopping, "the file of \(identity.name) was put back to an earlier state")
+    requestStop()
   }
 
   /// A member has this node twice. Both copies write under origins of their own from now on, but

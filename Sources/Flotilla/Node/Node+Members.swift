@@ -121,6 +121,7 @@ extension Node {
     await followRights()
     await followOffice()
     await nameAuthors()
+    await followAuthors()
     if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {

@@ -63,6 +63,7 @@ extension Node {
         record.expected = 0
       }
       record.seen = Uptime.wall
+      record.run = hello.run
       record.lives.insert(hello.life)
       record.origin = Origin.of(hello.node, life: hello.life, .openSSL)
       peers[hello.node] = record
@@ -141,6 +142,7 @@ extension Node {
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
     update(session) { $0.traffic.count(sent: sent, rows: Int(clamping: rows)) }
     if !sent {
+      noteTestimony(session)
       receivedRows = max(receivedRows, rows)
       update(session) {
         $0.isReceiving = false

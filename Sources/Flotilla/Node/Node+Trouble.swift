@@ -11,6 +11,10 @@ extension Node {
   /// Notes what failed; false if the file is not to blame.
   @discardableResult
   func note(_ error: StoreError) -> Bool {
+    if error.code == .putBack {
+      beginAgain(error)
+      return true
+    }
     guard error.cause?.isOfFile == true else { return false }
     tell(.failed(FlotillaError(error, path: path).asTrouble(of: path)))
     return true

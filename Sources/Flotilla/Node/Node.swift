@@ -24,8 +24,13 @@ actor Node {
   var invitations = InvitationBook()
   /// From which the origin follows, as others can check.
   var life: UInt64
+  /// The runs of the file, as the store last told.
+  var runLog = RunLog()
+  /// The node is to be started again once it has stopped.
+  var wantsAgain = false
   /// Lives begun because of what peers have told.
   var livesByWord = 0
+  var isBeginningLife = false
   /// When, by uptime, and by whom this node was last told that another copy of it runs.
   var twin: (at: Int64, peer: String)?
   /// What this node may do, as its store goes by it.
@@ -45,6 +50,8 @@ actor Node {
   /// Under which lives each node has written, as it has shown or others have told; the names under
   /// which they are kept; and how much of what was written here is kept as delivered.
   var authors: [Identity: [UInt64]] = [:]
+  /// The life in which each node is now, as far as it was heard since this node started.
+  var presentLives: [Identity: UInt64] = [:]
   var authorNames: [Identity: String] = [:]
   var savedDelivery: UInt64 = 0
   var deliveryTimer: Task<Void, Never>?
@@ -158,8 +165,8 @@ actor Node {
     self.rights = rights
     self.firstCopy = copy
     self.mesh = Mesh(node: identity.node)
-    self.life = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.life() }
+    (self.life, self.runLog) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in (try store.life(), store.runLog) }
     }
     self.keys = keys
     self.roster = try await Self.roster(store, identity, keys, path)

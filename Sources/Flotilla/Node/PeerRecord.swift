@@ -12,6 +12,9 @@ struct PeerRecord: Sendable {
   var lives: Set<UInt64> = []
   /// Under which it writes in its present life.
   var origin: Origin?
+  /// Its present run, and what was got from it itself.
+  var run: UInt64 = 0
+  var testimony: Testimony?
   /// Whether it was shut out of the site.
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.
@@ -55,11 +58,12 @@ struct PeerRecord: Sendable {
     self.holds = known.frontier
     self.clockOffset = known.clockOffset
     self.seen = known.seen
+    self.testimony = known.testimony
   }
 
   var known: KnownPeer {
     KnownPeer(
       node: node, name: name, address: address, seen: seen, clockOffset: clockOffset,
-      frontier: holds)
+      frontier: holds, testimony: testimony)
   }
 }

@@ -28,21 +28,34 @@ extension Replica {
     }
     ready()
     // A node that was asked to stop leaves the others at work.
-    await withTaskGroup(of: Void.self) { group in
-      for node in nodes {
-        group.addTask {
-          await withTaskCancellationHandler {
-            await node.untilStopIsWanted()
-          } onCancel: {
-            Task { await node.requestStop() }
-          }
-          await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
-        }
+    let failures = await withTaskGroup(of: FlotillaError?.self) { group in
+      for (replica, node) in zip(replicas, nodes) {
+        group.addTask { await replica.serve(node, options, log) }
       }
+      return await group.reduce(into: []) { $0.append($1) }
     }
     log("stopped")
-    for node in nodes {
-      if let failure = await node.failure { throw failure }
+    for case let failure? in failures { throw failure }
+  }
+
+  /// Lets a node work until it is to stop; one whose file was put back starts again.
+  private func serve(
+    _ first: Node, _ options: RunOptions, _ log: @escaping @Sendable (String) -> Void
+  ) async -> FlotillaError? {
+    var node = first
+    while true {
+      await withTaskCancellationHandler { [node] in
+        await node.untilStopIsWanted()
+      } onCancel: { [node] in
+        Task { await node.requestStop() }
+      }
+      await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
+      guard await node.wantsAgain, !Task.isCancelled else { return await node.failure }
+      do throws(FlotillaError) {
+        node = try await begin(options: options, log: log)
+      } catch {
+        return error
+      }
     }
   }
 

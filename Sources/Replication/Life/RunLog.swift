@@ -45,19 +45,19 @@ package struct RunLog: Sendable, Equatable {
   /// The run that told it must be one of this file, and must have come as far: a file that was put
   /// back to an earlier state has never heard of the runs since, or has itself ended that run
   /// earlier.
-  package func contradicts(_ receipt: Receipt, origin: Origin, last: UInt64) -> Bool {
-    guard receipt.origin == origin, receipt.seq > 0 else { return false }
-    if receipt.seq > last { return true }
-    guard let index = entries.lastIndex(where: { $0.run == receipt.run }) else {
+  package func contradicts(_ testimony: Testimony, origin: Origin, last: UInt64) -> Bool {
+    guard testimony.origin == origin, testimony.seq > 0 else { return false }
+    if testimony.seq > last { return true }
+    guard let index = entries.lastIndex(where: { $0.run == testimony.run }) else {
       return entries.count < Self.limit
     }
     let next = entries.index(after: index)
-    return next < entries.endIndex && entries[next].first <= receipt.seq
+    return next < entries.endIndex && entries[next].first <= testimony.seq
   }
 }
 
 /// What a node has got from another one itself: its last edit, and the run that told it.
-package struct Receipt: Sendable, Equatable {
+package struct Testimony: Sendable, Equatable {
   package var origin: Origin
   package var seq: UInt64
   package var run: UInt64

@@ -16,7 +16,8 @@ package enum Encounter: Sendable, Equatable {
     case history
     /// It waits for the anchor.
     case waits
-    /// It goes to the conflict log of this node, who made it: nobody has seen it.
+    /// It goes to the conflict log of this node, who made it, or whose author is gone: nobody has
+    /// seen it.
     case conflict
   }
 }
@@ -26,6 +27,8 @@ package struct Viewpoint: Sendable {
   package var own: Origin
   /// Under which it wrote in earlier lives.
   package var earlier: Set<Origin> = []
+  /// Under which nobody writes any more: no author is left to keep what is lost of it.
+  package var departed: Set<Origin> = []
   package var office: Office
   package var judged: Judged
 
@@ -65,13 +68,15 @@ package struct Viewpoint: Sendable {
   private func fate(of old: Version, after new: Version) -> Encounter.Fate {
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
-    return isLost(old, to: new) && isOwn(old.edit.origin) ? .conflict : .history
+    let isKeptHere = isOwn(old.edit.origin) || departed.contains(old.edit.origin)
+    return isKeptHere && isLost(old, to: new) ? .conflict : .history
   }
 
-  /// Whether what comes was made here in an earlier life that this file has forgotten, and loses to
-  /// what stands: nobody else keeps it for its author.
+  /// Whether what comes loses to what stands, and no author is left to keep it: the life is over in
+  /// which it was made, and the file of its author may have forgotten it.
   package func isLostHere(_ incoming: Version, to standing: Version) -> Bool {
-    earlier.contains(incoming.edit.origin) && isLost(incoming, to: standing)
+    let origin = incoming.edit.origin
+    return (earlier.contains(origin) || departed.contains(origin)) && isLost(incoming, to: standing)
   }
 
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.

@@ -31,7 +31,7 @@ extension Session {
     let have = Have(
       frontier: news, frontierHash: position.frontier.hash,
       rootDigest: sharesDigests ? position.digest.root : 0, resume: resume, asks: asks,
-      receipt: isFirst ? configuration.receipt : nil)
+      testimony: isFirst ? configuration.testimony : nil)
     send(.have(have), &directives, now)
   }
 
@@ -47,8 +47,8 @@ extension Session {
     guard licence == nil else { return false }
     let last = max(position.frontier[position.own], outgoing.told[position.own])
     if have.frontier[position.own] > last { return true }
-    guard let receipt = have.receipt else { return false }
-    return configuration.runs.contradicts(receipt, origin: position.own, last: last)
+    guard let testimony = have.testimony else { return false }
+    return configuration.runs.contradicts(testimony, origin: position.own, last: last)
   }
 
   /// Goes by what the peer has told, once it is known to be no contradiction.

@@ -17,7 +17,7 @@ package struct Session: Sendable {
     package var notary: Notary?
     /// The runs of this file, and what it has got from the peer itself.
     package var runs = RunLog()
-    package var receipt: Receipt?
+    package var testimony: Testimony?
 
     package init(hello: Hello, position: Position, relayDelay: Int64, shown: Shown? = nil) {
       self.hello = hello

@@ -81,7 +81,7 @@ extension Have {
     let origin = Origin(rawValue: try reader.word("Have"))
     let seq = try reader.uint("Have")
     guard seq > 0, seq <= 1 << 62 else { throw WireError(.malformed, "Have") }
-    self.receipt = Receipt(origin: origin, seq: seq, run: try reader.word("Have"))
+    self.testimony = Testimony(origin: origin, seq: seq, run: try reader.word("Have"))
   }
 }
 

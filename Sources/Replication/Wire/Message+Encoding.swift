@@ -143,15 +143,15 @@ extension Hello {
 
 extension Have {
   func write(to body: inout ByteWriter) {
-    body.byte((asks ? 1 : 0) | (receipt == nil ? 0 : 2))
+    body.byte((asks ? 1 : 0) | (testimony == nil ? 0 : 2))
     body.frontier(frontier)
     body.word(frontierHash)
     body.word(rootDigest)
     body.frontier(resume)
-    guard let receipt else { return }
-    body.word(receipt.origin.rawValue)
-    body.uint(receipt.seq)
-    body.word(receipt.run)
+    guard let testimony else { return }
+    body.word(testimony.origin.rawValue)
+    body.uint(testimony.seq)
+    body.word(testimony.run)
   }
 }
 

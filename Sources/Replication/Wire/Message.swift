@@ -82,18 +82,18 @@ package struct Have: Sendable, Equatable {
   /// Asks for an exchange at once, even if it turns out empty.
   package var asks: Bool
   /// What the sender has got from the receiver of this message itself; only in the first one.
-  package var receipt: Receipt?
+  package var testimony: Testimony?
 
   package init(
     frontier: Frontier, frontierHash: UInt64, rootDigest: UInt64, resume: Frontier = Frontier(),
-    asks: Bool = false, receipt: Receipt? = nil
+    asks: Bool = false, testimony: Testimony? = nil
   ) {
     self.frontier = frontier
     self.frontierHash = frontierHash
     self.rootDigest = rootDigest
     self.resume = resume
     self.asks = asks
-    self.receipt = receipt
+    self.testimony = testimony
   }
 }
 

@@ -6,6 +6,7 @@ extension Store {
   var viewpoint: Viewpoint {
     var viewpoint = Viewpoint(own: own, office: office, judged: judged)
     viewpoint.earlier = earlier
+    viewpoint.departed = departed
     return viewpoint
   }
 

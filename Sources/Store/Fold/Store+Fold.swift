@@ -21,6 +21,7 @@ package struct FoldResult: Sendable {
 extension Store {
   /// Turns one slice of the journal into versions, in a transaction of its own.
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
+    try requireSameFile()
     try inspectSchema()
     let isQuiet = try reporting { () throws(SQLiteError) in
       guard try Journal.isEmpty(on: connection), try comparing() == nil else { return false }

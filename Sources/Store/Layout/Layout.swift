@@ -23,7 +23,7 @@ enum Layout {
   /// - `ruling`: what anchors have ruled about edits, by the edit.
   /// - `verdict`: this replica's own edits since there is an anchor, and what became of them.
   /// - `run`: which run of this node wrote from which own edit on, and under which origin.
-  /// - `receipt`: what other nodes have told of their own edits themselves, and in which run.
+  /// - `testimony`: what other nodes have told of their own edits themselves, and in which run.
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
   /// - `dropped`: hashes of columns that tables had here and have no more.
@@ -117,7 +117,7 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_run(
       id INTEGER PRIMARY KEY, first INTEGER NOT NULL, origin INTEGER NOT NULL, run INTEGER NOT NULL
     );
-    CREATE TABLE IF NOT EXISTS _flotilla_receipt(
+    CREATE TABLE IF NOT EXISTS _flotilla_testimony(
       node TEXT PRIMARY KEY NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       run INTEGER NOT NULL
     ) WITHOUT ROWID;

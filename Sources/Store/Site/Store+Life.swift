@@ -49,11 +49,35 @@ extension Store {
   /// Whether this node wrote under an origin, in this life or an earlier one.
   func isOwn(_ origin: Origin) -> Bool { origin == own || earlier.contains(origin) }
 
+  /// Throws if another program has put the file back to an earlier state, as `.restore` of the
+  /// sqlite3 shell does, or has made it another one: what is in memory would be wrong.
+  ///
+  /// Only a node writes these numbers, one at a time, and none of them ever goes back.
+  func requireSameFile() throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      let version = try connection.dataVersion()
+      guard version != seenVersion else { return true }
+      let sum = try connection.scalar("SELECT sum(seq % \(Self.modulus)) FROM _flotilla_origin")
+      let run = try connection.scalar("SELECT run FROM _flotilla_run ORDER BY id DESC LIMIT 1")
+      let isSame =
+        UInt64(sum.integer ?? 0)
+        == origins.frontier.entries.values.reduce(0) { $0 + $1 % Self.modulus }
+        && run.integer == runs.entries.last.map { Int64(bitPattern: $0.run) }
+      if isSame { seenVersion = version }
+      return isSame
+    }.orThrow(
+      StoreError(
+        .putBack, "\(path) was put back to an earlier state while it was open",
+        remedy: "Stop the node before you restore a file; start it again."))
+  }
+
+  private static let modulus: UInt64 = 1_000_000_007
+
   /// Whether what a peer says that it holds of this replica is not in the file.
   package func isContradicted(by have: Have) -> Bool {
     let last = origins.frontier[own]
     if have.frontier[own] > last { return true }
-    return have.receipt.map { runs.contradicts($0, origin: own, last: last) } ?? false
+    return have.testimony.map { runs.contradicts($0, origin: own, last: last) } ?? false
   }
 
   /// Up to which own edit surely everybody knows the same.
@@ -182,5 +206,11 @@ extension Store {
     try pending.remove(item)
     _ = try pending.put(version, entry, table: item.table, key: item.key)
     touched.append(RecentVersions.Entry(dot: dot, table: item.table, key: item.key))
+  }
+}
+
+extension Bool {
+  fileprivate func orThrow(_ error: StoreError) throws(StoreError) {
+    guard self else { throw error }
   }
 }

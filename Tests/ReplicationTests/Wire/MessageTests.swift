@@ -83,7 +83,7 @@ import Testing
     let wrong: [[UInt8]] = [
       Self.bytes(1) { $0.raw(Array("HTTP".utf8)) },
       Self.bytes(2) {
-        $0.byte(2)
+        $0.byte(4)
         for _ in 0..<18 { $0.byte(0) }
       },
       Self.bytes(3) {
@@ -95,6 +95,17 @@ import Testing
         $0.byte(4)
         $0.uint(0)
         $0.uint(0)
+      },
+      // Testimony of no edit.
+      Self.bytes(2) {
+        $0.byte(2)
+        $0.uint(0)
+        $0.word(1)
+        $0.word(2)
+        $0.uint(0)
+        $0.word(3)
+        $0.uint(0)
+        $0.word(4)
       },
       // Names with NUL, and with what is no UTF-8.
       Self.bytes(11) { $0.raw([1, 0, 0]) }, Self.bytes(11) { $0.raw([1, 0xFF, 0]) },

@@ -1,0 +1,144 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Files that were put back to an earlier state, and the lives that follow.
+@Suite struct `A replica that begins a new life` {
+  private let site: AnchorSite
+  private var a: TestReplica { site.a }
+  private var b: TestReplica { site.b }
+
+  init() throws { site = try AnchorSite("newest-wins", appoints: false) }
+
+  @discardableResult
+  private func begin(
+    _ replica: TestReplica, _ doubt: Doubt = .restored, above common: UInt64? = nil,
+    number: UInt64 = 77
+  ) throws -> Origin {
+    let origin = Origin(rawValue: number)
+    try replica.store.beginLife(
+      doubt, origin: origin, life: number, run: number, reissuingAbove: common, at: replica.now)
+    return origin
+  }
+
+  @Test func `keeps what others have and what was written since`() throws {
+    try b.write("INSERT INTO note VALUES ('kept', 'kept')", at: 10)
+    let copy = try b.backUp()
+    try b.write("INSERT INTO note VALUES ('later', 'later')", at: 20)
+    try b.write("UPDATE note SET text = 'of before' WHERE id = 'r'", at: 30)
+    try site.meet()
+    let told = b.store.position.frontier[b.origin]
+    try b.restore(copy)
+    // Nobody has folded this yet.
+    try b.write("INSERT INTO note VALUES ('since', 'since')")
+    try b.write("UPDATE note SET text = 'since' WHERE id = 'r'")
+    try b.write("UPDATE _flotilla_journal SET at = \(b.clock)")
+    let held = b.store.position.frontier[b.origin]
+    let origin = try begin(b)
+    #expect(b.store.own == origin)
+    for other in [a, site.anchor] { other.store.departed = [b.origin] }
+    try site.meet()
+    #expect(try site.isEqual)
+    #expect(try b.text("kept") == "kept" && b.text("later") == "later" && b.text("since") == "since")
+    // The edit that the restored file had forgotten lost unseen: whoever has it keeps it.
+    #expect(try a.text() == "since")
+    #expect(try a.conflicts() == ["of before lost to since: older (newest-wins)"])
+    // Nothing was given a number of the old origin again.
+    #expect(held < told)
+    #expect(a.store.position.frontier[b.origin] == told)
+    #expect(try a.version("since")?.dot.origin == origin)
+    #expect(try b.store.lifeStory()?.doubt == .restored)
+  }
+
+  @Test func `issues again what others may know for something else`() throws {
+    let copy = try b.backUp()
+    let common = b.store.position.frontier[b.origin]
+    try b.write("UPDATE note SET text = 'of before' WHERE id = 'r'", at: 10)
+    try b.write("INSERT INTO note VALUES ('later', 'later')", at: 20)
+    try site.meet()
+    try b.restore(copy)
+    // The same numbers, for other edits.
+    try b.write("INSERT INTO note VALUES ('other', 'other')", at: 30)
+    try b.write("UPDATE note SET text = 'since' WHERE id = 'r'", at: 40)
+    try b.write(
+      "INSERT INTO note VALUES ('third', 'third'); DELETE FROM note WHERE id = 'other'", at: 50)
+    let claim = Have(
+      frontier: a.store.position.frontier, frontierHash: 0, rootDigest: 0,
+      testimony: Testimony(origin: b.origin, seq: common + 2, run: 5))
+    // No run was noted that could have told the peer so much.
+    try b.store.beginRun(9)
+    #expect(b.store.isContradicted(by: claim))
+    let origin = try begin(b, .unknown, above: common)
+    #expect(b.store.position.frontier[b.origin] == common)
+    #expect(try b.store.lifeStory()?.reissued == 3)
+    try b.pull(from: a)
+    try site.meet()
+    #expect(try site.isEqual)
+    #expect(try a.text("later") == "later" && a.text("third") == "third" && a.text() == "since")
+    #expect(try a.text("other") == nil)
+    #expect(try b.conflicts() == ["of before lost to since: older (newest-wins)"])
+    #expect(try a.version("third")?.created.origin == origin)
+  }
+
+  @Test func `goes on with numbers of its own, and verdicts of both lives come`() throws {
+    try site.appoint(site.anchor)
+    try b.write("UPDATE note SET text = 'first life' WHERE id = 'r'", at: 10)
+    let last = b.store.position.frontier[b.origin]
+    try b.store.beginRun(1)
+    let origin = try begin(b, .replaced)
+    try b.write("INSERT INTO note VALUES ('n', 'second life')", at: 20)
+    #expect(b.store.position.frontier[origin] == last + 1)
+    #expect(try b.verdicts() == ["pending", "pending"])
+    try site.meet()
+    #expect(try b.verdicts().allSatisfy { $0.hasPrefix("accepted") })
+    #expect(try b.store.unjudgedCount() == 0)
+    #expect(try site.isEqual)
+  }
+
+  @Test func `is the anchor no more until it is appointed again`() throws {
+    try site.appoint(site.anchor)
+    let copy = try site.anchor.backUp()
+    try site.anchor.write("UPDATE note SET text = 'certified' WHERE id = 'r'", at: 10)
+    try site.meet()
+    try site.anchor.restore(copy)
+    try begin(site.anchor)
+    #expect(site.anchor.store.currentOffice.part == .none)
+    try a.write("INSERT INTO note VALUES ('n', 'waits')", at: 20)
+    try site.meet()
+    #expect(try site.isEqual)
+    #expect(try a.text() == "certified")
+    #expect(try a.store.unjudgedCount() == 1)
+    // Opened again it is still none, and the same appointment changes nothing.
+    try site.anchor.reopen()
+    try site.hear(site.anchor)
+    #expect(site.anchor.store.currentOffice.part == .none)
+    try site.appoint(site.anchor)
+    try site.meet()
+    #expect(site.anchor.store.currentOffice.part == .judging)
+    #expect(try a.store.unjudgedCount() == 0)
+    #expect(try site.isEqual)
+  }
+
+  @Test func `is refused what another copy of it has written`() throws {
+    let kind = Begin.Kind.full(covers: Frontier([b.origin: 1_000]))
+    let error = #expect(throws: StoreError.self) { try b.merge([], kind, from: a) }
+    #expect(error?.code == .unknownEdits)
+  }
+
+  @Test func `notices that its file was put back while it was open`() throws {
+    let copy = try b.backUp()
+    try b.write("INSERT INTO note VALUES ('later', 'later')", at: 20)
+    try site.meet()
+    // What `.restore` does: one transaction of another program.
+    try b.write(
+      """
+      ATTACH '\(copy)' AS old; BEGIN; DELETE FROM note; INSERT INTO note SELECT * FROM old.note;
+      DELETE FROM _flotilla_origin;
+      INSERT INTO _flotilla_origin SELECT * FROM old._flotilla_origin; COMMIT; DETACH old
+      """)
+    let error = #expect(throws: StoreError.self) { try b.foldAll() }
+    #expect(error?.code == .putBack)
+  }
+}
