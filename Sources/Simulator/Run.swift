@@ -34,6 +34,8 @@ package struct Run: Sendable {
     self.plan = plan
     var random = Seeded(plan.seed)
     var faults = Faults(&random)
+    var site = Seeded(plan.seed ^ 0x7269_6768_7473)
+    faults.addRights(&site)
     for kind in plan.without { faults[kind] = 0 }
     let drawn = 40 + random.below(80)
     steps = plan.steps ?? drawn
@@ -41,10 +43,11 @@ package struct Run: Sendable {
     let story = Story(isTold: isTold)
     switch plan.depth {
     case .pure:
-      (self.faults, self.story) = Self.pure(&random, faults, story, steps: steps)
+      (self.faults, self.story) = Self.pure(&random, faults, &site, story, steps: steps)
     case .full:
       do {
-        (self.faults, self.story) = try Self.full(&random, faults, story, templates, steps: steps)
+        (self.faults, self.story) = try Self.full(
+          &random, faults, &site, story, templates, steps: steps)
       } catch {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
@@ -52,19 +55,22 @@ package struct Run: Sendable {
   }
 
   private static func pure(
-    _ random: inout Seeded, _ faults: Faults, _ story: Story, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ site: inout Seeded, _ story: Story, steps: Int
   ) -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
     let replicas = (0..<count).map { MemoryReplica(number: $0, faults: faults, &random) }
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    // Tables that nobody has: what one may do with the only one stays as it is.
+    world.govern(World<MemoryReplica>.Governed(tables: ["one", "other"], isLine: isLine), &site)
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }
 
   private static func full(
-    _ random: inout Seeded, _ faults: Faults, _ story: Story, _ templates: Templates, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ site: inout Seeded, _ story: Story,
+    _ templates: Templates, steps: Int
   ) throws -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
@@ -81,6 +87,8 @@ package struct Run: Sendable {
     }
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
+    world.govern(
+      World<StoreReplica>.Governed(tables: tables.map(\.name), isLine: isLine), &site)
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }
@@ -93,11 +101,21 @@ extension World {
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {
       var shown: [(name: String, shown: Observation)] = []
-      for node in nodes where !node.isDead {
+      for node in nodes where !node.isDead && node.replica.rights.isWhole {
         shown.append((node.replica.name, try node.replica.observe()))
       }
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
+      guard isGoverned, let whole = shown.first else { return }
+      for node in nodes where !node.isDead {
+        if node.membership?.hash != nodes[0].membership?.hash, !nodes[0].isDead {
+          history.blame("\(node.replica.name) does not know all that was signed")
+        }
+        guard !node.replica.rights.isWhole else { continue }
+        EventuallyReadable.check(
+          (node.replica.name, try node.replica.observe()), whole,
+          mayRead: node.replica.mayRead, &history)
+      }
     } catch {
       history.blame("a replica cannot be read in the end: \(error)")
     }

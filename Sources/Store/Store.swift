@@ -41,8 +41,9 @@ package final class Store {
   package internal(set) var rights = Rights.all
   /// Tables that may be read again since a moment ago, and are being compared.
   var regained: Set<Int64> = []
-  /// Whether rows may wait to be put back.
+  /// Whether rows may wait to be put back, and how many have begun to.
   var hasPutBacks = false
+  var putBacks: UInt64 = 0
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -90,6 +91,7 @@ package final class Store {
     if let bytes = try reporting({ () throws(SQLiteError) in try meta.blob(.rights) }) {
       self.rights = Rights(bytes: bytes)
     }
+    self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
       hasPutBacks = try reporting { () throws(SQLiteError) in
         try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
@@ -106,7 +108,7 @@ package final class Store {
   package var position: Position {
     Position(
       frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
-      lost: lost.count, wantsRows: hasPutBacks)
+      lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
   }
 
   /// A hash over the tracked tables and their columns.
@@ -145,6 +147,7 @@ package final class Store {
           try origins.reload()
           try digests.reload()
           try lost.reload()
+          regained = try Self.regained(meta)
         }
         try tables.reload()
       } catch {

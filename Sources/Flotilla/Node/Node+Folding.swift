@@ -151,6 +151,7 @@ extension Node {
     }
     await notice(.patrol)
     await examineFile()
+    if rights(of: identity.node) != rights { await followRights() }
     await pullNext()
     await advertise()
     do {

@@ -12,10 +12,7 @@ extension Node {
   func followRights() async {
     let own = rights(of: identity.node)
     // Who is no member any more keeps what it has, as it is.
-    if own != rights, roster.roll.member(identity.node) != nil {
-      rights = own
-      await allow(own)
-    }
+    if own != rights, roster.roll.member(identity.node) != nil { await allow(own) }
     // A session keeps the rights with which it began; the next one has the new ones.
     for (id, session) in sessions {
       // One that has left says so itself, and one that was revoked is cut off.
@@ -30,13 +27,16 @@ extension Node {
     session.ownRights == rights && session.peerRights == rights(of: node)
   }
 
+  /// What fails, as at a full disk, is tried again by the patrol; no session lasts until then.
   private func allow(_ rights: Rights) async {
     let delivered = deliveredSeq
     do {
-      let position = try await store.run { (store) throws(StoreError) in
+      let (followed, position) = try await store.run { (store) throws(StoreError) in
         try store.allow(rights, delivered: delivered, at: .now)
-        return store.position
+        return (store.rights, store.position)
       }
+      guard position.age >= self.position.age else { return }
+      self.rights = followed
       self.position = position
     } catch {
       log("could not follow the rights of this node: \(error.message)")
@@ -58,12 +58,14 @@ extension Node {
 
   /// Asks for rows that were edited here without the right to.
   func askForRows(_ session: PeerSession? = nil) async {
-    guard position.wantsRows else { return }
+    // Nobody may know them: without news they are asked for in the next session.
+    guard position.wanted > 0, session != nil || position.wanted != lastWanted else { return }
     let able =
       session
       ?? peers.values.first { $0.session != nil && rights(of: $0.node).isWhole }?
       .session
     guard let able else { return }
+    lastWanted = position.wanted
     do {
       let names = try await store.run { (store) throws(StoreError) in try store.wantedRows() }
       if !names.isEmpty { await able.feed(.want(names)) }

@@ -24,8 +24,10 @@ actor Node {
   var invitations = InvitationBook()
   /// From which the origin follows, as others can check.
   let life: UInt64
-  /// What this node may do.
-  var rights = Rights.all
+  /// What this node may do, as its store goes by it.
+  var rights: Rights
+  /// What was asked for to be put back.
+  var lastWanted: UInt64 = 0
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void
@@ -119,14 +121,18 @@ actor Node {
     self.options = options
     self.mode = mode
     self.log = log
-    let (identity, known, position, copy) = try await reporting(path) {
+    let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (NodeIdentity(store), try store.knownPeers(), store.position, try store.firstCopy())
+        (
+          NodeIdentity(store), try store.knownPeers(), store.position, try store.firstCopy(),
+          store.rights
+        )
       }
     }
     self.identity = identity
     self.position = position
+    self.rights = rights
     self.firstCopy = copy
     self.mesh = Mesh(node: identity.node)
     self.life = try await reporting(path) { () async throws(StoreError) in

@@ -8,19 +8,19 @@ package struct Position: Sendable, Equatable {
   package var age: UInt64
   /// Versions below the frontier whose content is here no more, so that it cannot be handed on.
   package var lost: Int
-  /// Whether rows may wait to be put back as the site has them.
-  package var wantsRows: Bool
+  /// Another number whenever more rows wait to be put back as the site has them; 0 if none does.
+  package var wanted: UInt64
 
   package init(
     frontier: Frontier, digest: Digest, own: Origin, age: UInt64 = 0, lost: Int = 0,
-    wantsRows: Bool = false
+    wanted: UInt64 = 0
   ) {
     self.frontier = frontier
     self.digest = digest
     self.own = own
     self.age = age
     self.lost = lost
-    self.wantsRows = wantsRows
+    self.wanted = wanted
   }
 }
 

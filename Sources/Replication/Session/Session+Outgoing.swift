@@ -200,8 +200,11 @@ extension Session {
       outgoing.resume = Frontier()
       outgoing.peerFrontier.join(covers)
       outgoing.told.join(covers)
-      // To send again what does not count would send it for ever, while something is lost.
-      if position.lost > 0, !covers.covers(outgoing.offering) {
+      // To send again what does not count would send it for ever, while something is lost, or while
+      // a leaf may not send all that it wrote.
+      if position.lost > 0 || !configuration.ownRights.isWhole,
+        !covers.covers(outgoing.offering)
+      {
         outgoing.offered.join(outgoing.offering)
       }
     case .buckets, .bucket, .rows: break

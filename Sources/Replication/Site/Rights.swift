@@ -14,6 +14,11 @@ package struct Rights: Sendable, Equatable {
 
   package func right(to table: String) -> Right { tables[table.foldedForNames] ?? general }
 
+  /// Whether it may write a table; the settings of the site are for those who may write them all.
+  package func mayWrite(_ table: String) -> Bool {
+    isWhole || right(to: table) == .write && !table.foldedForNames.hasPrefix("_flotilla_")
+  }
+
   /// Whether it may read and write everything: then what it passes on of others may be believed,
   /// and its frontier tells what it holds. Any other node is a leaf: it sends only its own edits.
   package var isWhole: Bool { general == .write && tables.values.allSatisfy { $0 == .write } }
@@ -103,6 +108,12 @@ package struct ExportFilter: Sendable, Equatable {
     if table.foldedForNames.hasPrefix("_flotilla_") { return sender.isWhole }
     return reader.right(to: table) >= .read
       && (sender.isWhole || sender.right(to: table) == .write)
+  }
+
+  /// Whether rows of a table that the peer may read are left out all the same.
+  package func withholds(_ table: String) -> Bool {
+    let isSettings = table.foldedForNames.hasPrefix("_flotilla_")
+    return !sender.mayWrite(table) && (isSettings || reader.right(to: table) >= .read)
   }
 
   /// Whether nothing is left out.

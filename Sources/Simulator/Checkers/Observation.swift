@@ -23,6 +23,11 @@ struct Observation {
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
 
+  /// Rows that wait to be as the site has them.
+  var waiting: Set<RowNumber> = []
+  /// How often an edit of a row was logged as not allowed.
+  var refused: [RowNumber: Int] = [:]
+
   /// The version that the replica knows of a row, even if it has its content no more.
   func known(_ row: RowNumber) -> Version? { versions[row] ?? lost[row] }
 }

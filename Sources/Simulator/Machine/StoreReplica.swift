@@ -11,11 +11,22 @@ final class StoreReplica: SimulatedReplica {
   let name: String
   private let origin: Origin
   private let tables: [ApplicationTable]
+  let names: RowNames
+  /// What the store went by when it was last looked at; tables that may not be read are not.
+  private(set) var rights = Rights.all
+  private var readable: [ApplicationTable]
   private let pace: Pace
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
   /// Columns are dropped and renamed: nothing is promised of what is in them.
   private let losesColumns: Bool
+  /// Something was forbidden once, so that applications may have tried.
+  private var isGoverned = false
+  /// How much of its own the world has told it to be held by others.
+  var delivered: UInt64 = 0
+  /// Tables whose right has changed since everything was folded: what was written there meanwhile
+  /// may be refused or not.
+  private var unsettled: Set<String> = []
   let disk: Disk
   private var open: Store?
   // After the store: it is let go in this order.
@@ -34,10 +45,12 @@ final class StoreReplica: SimulatedReplica {
     number: Int, of count: Int, tables: [ApplicationTable], tracking: [String],
     templates: Templates, names: RowNames, faults: Faults, _ random: inout Seeded
   ) throws {
-    id = Identity(high: 0, low: UInt64(number + 1))
+    id = Templates.node(number)
     name = "node-\(number)"
     origin = Templates.origin(of: number)
     self.tables = tables
+    self.names = names
+    readable = tables
     pace = Self.pace(faults, &random)
     isWhole = faults[.slices] == 0
     losesColumns = faults[.removal] > 0
@@ -104,15 +117,18 @@ final class StoreReplica: SimulatedReplica {
     process.wall = now.wall
     process.fate = { [unowned self] in self.fate(of: $0) }
     open = try Store(path: Self.path, pace: pace, vfs: process.name)
+    try lookAtRights(&history)
     try inspect(at: now, &history)
   }
 
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
     let isKnown = try application.schemaVersion() == knownSchema
+    let before = try rows()
     guard try application.write(&random, &story) else { return }
     hasWritten = true
-    witness.written(try rows(), at: isKnown ? now.wall : 0)
+    let after = try rows()
+    witness.written(after, before: before, at: isKnown ? now.wall : 0)
   }
 
   func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
@@ -138,14 +154,14 @@ final class StoreReplica: SimulatedReplica {
 
   /// What the application reads of its tables.
   private func rows() throws -> [RowNumber: Observation.Content] {
-    let rows = try application.rows(of: tables)
+    let rows = try application.rows(of: readable)
     guard losesColumns else { return rows }
     return rows.mapValues { Observation.Content(whole: $0.common, common: $0.common) }
   }
 
   /// Tracks the tables that are not tracked yet; only a node that has the site's settings may.
   private func trackAll(at now: Instant) throws {
-    guard try application.isCaptured(Ledger.name) else { return }
+    guard rights.isWhole, try application.isCaptured(Ledger.name) else { return }
     let missing = try tables.filter { !application.isGone($0) }.map(\.name)
       .filter { try !application.isCaptured($0) }
     guard !missing.isEmpty else { return }
@@ -186,9 +202,37 @@ final class StoreReplica: SimulatedReplica {
 
   func observe() throws -> Observation {
     Observation(
-      frontier: try application.frontier(), versions: try application.versions(of: tables),
-      lost: try application.lost(of: tables), rows: try rows(),
-      shelved: try application.shelved(inPart: !losesColumns))
+      frontier: try application.frontier(), versions: try application.versions(of: readable),
+      lost: try application.lost(of: readable), rows: try rows(),
+      shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
+      waiting: isGoverned ? try application.waiting().filter(mayRead) : [],
+      refused: isGoverned ? try application.refused() : [:])
+  }
+
+  func mayRead(_ row: RowNumber) -> Bool { rights.right(to: names.table(of: row)) != .none }
+
+  func held(where isWanted: (String) -> Bool) throws -> [RowNumber: Version] {
+    try application.versions(of: tables.filter { isWanted($0.name) })
+  }
+
+  /// The store goes by other rights than before: what it took back, and what is seen now.
+  func lookAtRights(_ history: inout History) throws {
+    guard let open, open.rights != rights else { return }
+    let before = rights
+    let old = readable
+    rights = open.rights
+    readable = tables.filter { rights.right(to: $0.name) != .none }
+    isGoverned = true
+    unsettled.formUnion(
+      tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) })
+    hasWritten = true
+    let change = Witness.Change(
+      held: try application.versions(of: old),
+      opened: Set(readable.map(\.name).filter { before.right(to: $0) == .none }),
+      changed: Set(tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) }),
+      hidden: Set(tables.map(\.name).filter { rights.right(to: $0) == .none }),
+      delivered: delivered)
+    try witness.follow(change, observe(), own: origin, table: names.table, &history, at: name)
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
@@ -201,12 +245,20 @@ final class StoreReplica: SimulatedReplica {
     if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
-      return witness.wait()
+      return witness.wait(try rows())
     }
+    let isFolded = try application.isFolded()
     witness.check(
-      try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now,
-      &history)
-    if isWhole { try AnytimeWhole.check(application, &history, at: name) }
+      try observe(), own: origin, isFolded: isFolded, at: name, wall: now, &history
+    ) { [rights, names, unsettled] row in
+      let table = names.table(of: row)
+      return min(unsettled.contains(table) ? .read : .write, rights.right(to: table))
+    }
+    if isFolded { unsettled = [] }
+    if isWhole, rights.right(to: Ledger.name) != .none {
+      let own = isGoverned ? id.low - 1 : nil
+      try AnytimeWhole.check(application, besides: own, &history, at: name)
+    }
     if random.chance(20) { try AnytimeConstraints.check(application, &history, at: name) }
   }
 }

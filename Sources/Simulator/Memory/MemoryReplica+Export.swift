@@ -13,11 +13,15 @@ struct MemoryExport {
 extension MemoryReplica {
   /// A snapshot: every version above the peer's frontier, even beyond what it covers.
   mutating func openExport(
-    _ scope: Session.ExportScope, at now: Instant
+    _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
   ) throws -> OpenedSource {
     let fold = fold(at: now)
+    let own = filter.sender.writes ? file.frontier.only(origin) : Frontier()
+    let covers = filter.sender.isWhole ? file.frontier : own
     let wanted = file.versions.filter { row, version in
-      switch scope {
+      guard filter.passes(Self.shape.name), filter.sender.isWhole || version.dot.origin == origin
+      else { return false }
+      return switch scope {
       case .above(let frontier), .unsent(let frontier, _): !frontier.covers(version.dot)
       case .buckets(let buckets):
         buckets.contains(Digest.bucket(table: Self.table, key: Self.encoded[row]))
@@ -29,8 +33,8 @@ extension MemoryReplica {
     }
     let rows = wanted.sorted { $0.value.dot < $1.value.dot }.map { (row: $0, version: $1) }
     let id = register(
-      MemoryExport(covers: file.frontier, rows: rows))
-    return OpenedSource(id: id, covers: file.frontier, rows: UInt64(rows.count), fold: fold)
+      MemoryExport(covers: covers, rows: rows))
+    return OpenedSource(id: id, covers: covers, rows: UInt64(rows.count), fold: fold)
   }
 
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
@@ -53,6 +57,29 @@ extension MemoryReplica {
   var hasTrouble: Bool { false }
   mutating func spoilDisk(_ random: inout Seeded) {}
   mutating func healDisk() {}
+
+  var rights: Rights { file.rights }
+
+  /// Of its one table the right stays, so that nothing is to be taken back or fetched.
+  mutating func allow(
+    _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History
+  ) {
+    file.rights = rights
+    durable = file
+  }
+
+  func wantedRows() -> [RowName] { [] }
+
+  mutating func keep(_ statements: [SignedStatement]) {
+    file.statements += statements
+    durable = file
+  }
+
+  func statements() -> [SignedStatement] { file.statements }
+  func held(where isWanted: (String) -> Bool) -> [RowNumber: Version] {
+    isWanted(Self.shape.name) ? file.versions : [:]
+  }
+  func mayRead(_ row: RowNumber) -> Bool { true }
 
   var additions: Set<String> { [] }
   mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}

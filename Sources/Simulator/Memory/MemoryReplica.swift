@@ -23,6 +23,9 @@ struct MemoryReplica: SimulatedReplica {
     var digest = Digest()
     /// Per sender: how far an interrupted catch-up was worked through.
     var progress: [Identity: Frontier] = [:]
+    /// What was signed about members.
+    var statements: [SignedStatement] = []
+    var rights = Rights.all
   }
 
   let site = Identity(high: 1, low: 1)
@@ -43,7 +46,7 @@ struct MemoryReplica: SimulatedReplica {
   var witness = Witness()
 
   init(number: Int, faults: Faults, _ random: inout Seeded) {
-    id = Identity(high: 0, low: UInt64(number + 1))
+    id = Templates.node(number)
     name = "node-\(number)"
     origin = Templates.origin(of: number)
     pauses = faults[.slices]
@@ -58,6 +61,9 @@ struct MemoryReplica: SimulatedReplica {
   var isFolded: Bool { file.journal.isEmpty }
 
   mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
+    // To put back what was not allowed is the store's affair: here nobody tries.
+    guard file.rights.right(to: Self.shape.name) == .write else { return }
+    let before = observation.rows
     for _ in 0...random.below(4) {
       let row = random.below(Self.keys)
       let content = random.chance(200) ? nil : random.next() | 1
@@ -67,7 +73,7 @@ struct MemoryReplica: SimulatedReplica {
     }
     // Applications sync what they commit.
     durable = file
-    witness.written(observation.rows, at: now.wall)
+    witness.written(observation.rows, before: before, at: now.wall)
   }
 
   /// There is no schema.

@@ -43,6 +43,8 @@ package struct Faults: Sendable, Equatable {
     case removal
     /// Applications write in the middle of what Flotilla does.
     case interleaving
+    /// Some nodes may not read or not write every table, and what they may changes.
+    case rights
   }
 
   private var chances: [Int]
@@ -53,7 +55,19 @@ package struct Faults: Sendable, Equatable {
   /// About a third of the kinds, each more or less often.
   package init(_ random: inout Seeded) {
     self.init()
-    for kind in Kind.allCases where random.chance(350) { self[kind] = kind.rate(&random) }
+    for kind in Kind.allCases where kind != .rights && random.chance(350) {
+      self[kind] = kind.rate(&random)
+    }
+  }
+
+  /// Perhaps rights, drawn by themselves: schedules without them are as if there were none.
+  ///
+  /// A table that is dropped where not everything may be read does not come again by itself, as
+  /// docs/limits.md says: the two are not mixed.
+  mutating func addRights(_ random: inout Seeded) {
+    guard random.chance(300) else { return }
+    self[.rights] = Kind.rights.rate(&random)
+    self[.removal] = 0
   }
 
   package subscript(kind: Kind) -> Int {
@@ -82,6 +96,7 @@ extension Faults.Kind {
     case .slices: 100 + random.below(500)
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
+    case .rights: 200 + random.below(800)
     }
   }
 }

@@ -24,11 +24,26 @@ protocol SimulatedReplica {
   mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) throws
 
   mutating func fold(at now: Instant) throws -> FoldResult
-  mutating func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource
+  mutating func openExport(
+    _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
+  ) throws -> OpenedSource
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep
   mutating func closeExport(_ id: Int64)
   mutating func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult)
   func progress(of sender: Identity) throws -> Frontier
+
+  /// What it goes by itself, and follows when that changes; `delivered` as for the store.
+  var rights: Rights { get }
+  mutating func allow(
+    _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History) throws
+  func wantedRows() throws -> [RowName]
+  /// What was signed, kept on its disk.
+  mutating func keep(_ statements: [SignedStatement]) throws
+  func statements() throws -> [SignedStatement]
+  /// The versions that it has of some tables, by their names.
+  func held(where isWanted: (String) -> Bool) throws -> [RowNumber: Version]
+  /// Whether a row is of a table that it may read.
+  func mayRead(_ row: RowNumber) -> Bool
 
   /// True if the process died in the last call.
   var isGone: Bool { get }

@@ -15,10 +15,18 @@ extension World {
       let now = now(node)
       let hello = Hello(
         version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
-        run: random.next(), clock: now.wall, port: 0, schema: replica.schemaHash)
-      let configuration = Session.Configuration(
+        run: random.next(), clock: now.wall, port: 0, schema: replica.schemaHash,
+        statements: nodes[node].membership?.hash ?? 0)
+      var configuration = Session.Configuration(
         hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
+      if isGoverned {
+        configuration.notary = SimulatedSite.notary
+        configuration.ownRights = nodes[node].rights
+        configuration.peerRights = rights(of: ends[1 - side], at: node)
+      }
       links[link].sides[side] = Link.Side(session: Session(configuration, at: now))
+      links[link].sides[side].ownRights = configuration.ownRights
+      links[link].sides[side].peerRights = configuration.peerRights
       links[link].sides[side].isBlocked = happens(.oneWay)
       if !isCalm { links[link].sides[side].slowness = random.below(faults[.slowness] + 1) }
     }

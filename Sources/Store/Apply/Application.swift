@@ -38,7 +38,7 @@ extension Store {
     if let gone, gone.rank > incoming.rank { return }
     try log(old, replacedBy: incoming, table, key, at: now)
     try keep(incoming, table, key, old: old)
-    try forgetPutBack(table, key)
+    let isWaiting = try forgetPutBack(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {
       return try shelve(row, table, key, why: .table, &application)
@@ -59,7 +59,8 @@ extension Store {
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
-      if isSame, shelved?.why.isWhole != true { return }
+      // What waits to be put back is not as its version has it.
+      if isSame, !isWaiting, shelved?.why.isWhole != true { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,

@@ -98,16 +98,38 @@ extension Store {
     for (origin, seq) in sent.entries where seq > held[origin] {
       entries[origin] = min(entries[origin] ?? 0, held[origin])
     }
-    // A leaf may hold less than its frontier says, and is believed about its own edits alone.
-    let given = Frontier(entries)
-    let covers = filter.sender.isWhole ? given : given.only(own)
-    guard let recent = recent.above(sent) else {
+    let items = try recent.above(sent).map(items)
+    let covers = try covers(Frontier(entries), of: items, above: sent, filter)
+    guard let items else {
       return try scan(reader, above: sent, covers, buckets: nil, at: now)
     }
     return Export(
-      connection: reader, covers: covers, frontier: origins.frontier, rows: UInt64(recent.count),
-      openedAt: now.uptime, tables: tables.byID,
-      source: .list(try items(recent), next: 0), buckets: nil)
+      connection: reader, covers: covers, frontier: origins.frontier, rows: UInt64(items.count),
+      openedAt: now.uptime, tables: tables.byID, source: .list(items, next: 0), buckets: nil)
+  }
+
+  /// A leaf may hold less than its frontier says, and is believed about its own edits alone; who
+  /// may write nothing any more is believed nothing. What it wrote where it may not write any more
+  /// it does not send: the peer has to get that from others, so it must not count as held.
+  private func covers(
+    _ given: Frontier, of items: [Export.Item]?, above sent: Frontier, _ filter: ExportFilter
+  ) throws(SQLiteError) -> Frontier {
+    if filter.sender.isWhole { return given }
+    guard filter.sender.writes else { return Frontier() }
+    let silent = Set(tables.byID.values.filter { filter.withholds($0.name) }.map(\.id))
+    guard !silent.isEmpty, let number = origins.knownNumber(of: own) else { return given.only(own) }
+    var first: UInt64?
+    if let items {
+      first = items.filter { $0.version.dot.origin == own && silent.contains($0.table) }
+        .map(\.version.dot.seq).min()
+    } else {
+      let list = silent.sorted().map { "\($0)" }.joined(separator: ", ")
+      first = try connection.scalar(
+        "SELECT min(seq) FROM _flotilla_version WHERE origin = ? AND seq > ? AND tbl IN (\(list))",
+        [.integer(number), .integer(Int64(sent[own]))]
+      ).integer.map { UInt64($0) }
+    }
+    return Frontier([own: min(given[own], first.map { $0 - 1 } ?? .max)])
   }
 
   /// The rows of these names; what is not known here is left out.

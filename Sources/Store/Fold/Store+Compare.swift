@@ -82,10 +82,7 @@ extension Store {
 
   /// Compares one slice; true if more is left.
   func compareSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    guard var comparison = try comparing() else {
-      regained = []
-      return false
-    }
+    guard var comparison = try comparing() else { return false }
     guard let table = tables.byID[comparison.table] else { return false }
     edits.isComparing = true
     defer { edits.isComparing = false }
@@ -111,7 +108,10 @@ extension Store {
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
         [.integer(table.id)])
       try tables.reload()
-      return try comparing() != nil
+      let hasMore = try comparing() != nil
+      // In the same commit: what is written from now on is written with the right to.
+      if !hasMore, !regained.isEmpty { try remember(regained: []) }
+      return hasMore
     }
     return true
   }

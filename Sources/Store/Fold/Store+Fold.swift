@@ -107,6 +107,8 @@ extension Store {
   ) throws {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt) }
+    // Edited with the right to by now: it stands.
+    try forgetPutBack(table, key)
     let held = try versions.version(table: table.id, key: key)
     let gone = held == nil ? try lost.version(table, key) : nil
     let old = held ?? gone

@@ -11,9 +11,7 @@ extension Store {
   func mayWrite(_ table: ReplicaTable) -> Bool {
     // What was written while nobody here might even read it was written without the right to.
     if regained.contains(table.id) { return false }
-    if rights.isWhole { return true }
-    return !table.name.foldedForNames.hasPrefix("_flotilla_")
-      && rights.right(to: table.name) == .write
+    return rights.mayWrite(table.name)
   }
 
   /// Takes note of what this replica may do. What it has written while it might, and nobody has
@@ -26,10 +24,22 @@ extension Store {
     // What waits was written under the old rights.
     while try fold(at: now).hasMore {}
     self.rights = rights
+    do {
+      try follow(rights, after: before, delivered: delivered, at: now)
+    } catch {
+      // Nothing was changed, so that it is tried again.
+      self.rights = before
+      throw error
+    }
+  }
+
+  private func follow(
+    _ rights: Rights, after before: Rights, delivered: UInt64, at now: Instant
+  ) throws(StoreError) {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
-      for table in tracked where !mayWrite(table) {
+      for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         try takeBackUnsent(table, above: delivered, at: now.wall)
       }
       // What the frontier counts as held was not sent as long as it could not be read.
@@ -38,12 +48,23 @@ extension Store {
       }
       guard !opened.isEmpty else { return }
       try origins.forgetOthers(but: own)
+      try clearAllProgress()
       recent.requireScan()
-      for table in opened {
-        regained.insert(table.id)
-        try compare(table.id)
-      }
+      try remember(regained: regained.union(opened.map(\.id)))
+      for table in opened { try compare(table.id) }
     }
+  }
+
+  /// Keeps on disk, in the open transaction, which tables are to be compared before what is in them
+  /// counts as written with the right to: a kill must not make it so.
+  func remember(regained: Set<Int64>) throws(SQLiteError) {
+    self.regained = regained
+    let numbers = regained.sorted().map { "\($0)" }.joined(separator: " ")
+    try meta.set(.regained, .string(numbers))
+  }
+
+  static func regained(_ meta: Meta) throws(SQLiteError) -> Set<Int64> {
+    Set(try meta.text(.regained)?.split(separator: " ").compactMap { Int64($0) } ?? [])
   }
 
   /// Rows that should be as the site has them.
@@ -77,12 +98,23 @@ extension Store {
     }
     let hash = row.hash(
       extras: statements.unknown(in: shelved), rest: statements.rest(in: shelved))
-    if let held, !isGone, held.hash == hash { return try forgetPutBack(table, key) }
+    if let held, !isGone, held.hash == hash {
+      try forgetPutBack(table, key)
+      return
+    }
     try logRefused(statements, table, key, at: moment)
     guard isGone || shelved?.why.isWhole == true else { return try askFor(table, key) }
+    try takeOut(table, key, statements)
+  }
+
+  /// Removes a row that was not allowed; one that is parked may have waited for its place.
+  private func takeOut(_ table: ReplicaTable, _ key: Key, _ statements: RowStatements) throws {
     _ = try writing { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
+    var application = Application()
+    application.changed = [table.id]
+    try settle(&application)
   }
 
   /// The version that stands has come again: true if the row was waiting for it.
@@ -90,9 +122,8 @@ extension Store {
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
   ) throws -> Bool {
     guard hasPutBacks, case .values(let values) = row.row.content,
-      let statements = table.statements, try isWaiting(table, key)
+      let statements = table.statements, try forgetPutBack(table, key)
     else { return false }
-    try forgetPutBack(table, key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
     if try !place(placement, statements, table, key) {
@@ -103,21 +134,18 @@ extension Store {
     return true
   }
 
-  func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws {
-    guard hasPutBacks else { return }
-    try connection.run(
+  /// True if the row was waiting.
+  @discardableResult
+  func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws -> Bool {
+    guard hasPutBacks else { return false }
+    return try connection.run(
       "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)])
-  }
-
-  private func isWaiting(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)]) != nil
+      [.integer(table.id), .blob(key.bytes)]) > 0
   }
 
   private func askFor(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
     hasPutBacks = true
+    putBacks += 1
     try connection.run(
       "INSERT OR IGNORE INTO _flotilla_putback(tbl, key) VALUES (?, ?)",
       [.integer(table.id), .blob(key.bytes)])
@@ -161,18 +189,16 @@ extension Store {
     for bytes in unsent.compactMap({ $0[0].blob }) {
       let key = Key(bytes: bytes)
       guard let version = try versions.version(table: table.id, key: key) else { continue }
-      let keyValues = (key.values ?? []).map(\.sqlite)
       let isHidden = rights.right(to: table.name) == .none
       if !isHidden { try logRefused(statements, table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
+      // It may be on its way to somebody who takes it; and others have what stood there before. Of
+      // a table that may not be read they tell when it may.
+      try askFor(table, key)
       if isHidden { continue }
       if version.created.origin == own, version.created.seq > delivered {
-        _ = try writing { () throws(SQLiteError) in
-          try connection.run(statements.deleteByKey, keyValues)
-        }
-      } else {
-        try askFor(table, key)
+        try takeOut(table, key, statements)
       }
     }
   }

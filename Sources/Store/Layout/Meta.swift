@@ -13,6 +13,8 @@ struct Meta {
     case life
     /// What this replica was allowed when it last ran.
     case rights
+    /// Tables that may be read again and are not compared yet, by their local numbers.
+    case regained
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.

@@ -36,4 +36,9 @@ extension Store {
     try connection.run(
       "DELETE FROM _flotilla_progress WHERE sender = ?", [.string(sender.description)])
   }
+
+  /// What was worked through left out what could not be read.
+  func clearAllProgress() throws(SQLiteError) {
+    try connection.run("DELETE FROM _flotilla_progress")
+  }
 }

@@ -1,0 +1,172 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Rights that are taken and given while edits are under way.
+@Suite struct `Rights that change in a replica` {
+  private static let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)"
+  private let site: TestReplica
+  private let leaf: TestReplica
+
+  init() throws {
+    site = try TestReplica(1, schema: Self.schema, tracking: ["note"])
+    leaf = try TestReplica(2, schema: Self.schema, pace: Self.slow)
+    try site.write("INSERT INTO note VALUES ('a', 'x'), ('b', 'y')")
+    try leaf.exchange(with: site)
+  }
+
+  /// Compares and sends row by row.
+  private static var slow: Pace {
+    var pace = Pace()
+    pace.comparedRows = 1
+    pace.batchRows = 1
+    return pace
+  }
+
+  private func allow(_ right: Right, delivered: UInt64 = 0) throws {
+    try leaf.store.allow(Rights(tables: ["note": right]), delivered: delivered, at: leaf.now)
+  }
+
+  private func askBack() throws {
+    let (_, batches) = try site.export(.rows(try leaf.store.wantedRows()))
+    try leaf.merge(batches, .repair, from: site)
+  }
+
+  private var edits: UInt64 { leaf.store.position.frontier[leaf.origin] }
+
+  @Test func `once all is compared the first edit with a new right counts`() throws {
+    try allow(.none)
+    try allow(.write)
+    try leaf.foldAll()
+    try leaf.write("UPDATE note SET text = 'mine' WHERE id = 'a'")
+    try leaf.foldAll()
+    #expect(edits == 1)
+    #expect(try leaf.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
+  }
+
+  @Test func `what was written without the right stays refused though the process dies`() throws {
+    try allow(.none)
+    try leaf.write("UPDATE note SET text = 'hack'; INSERT INTO note VALUES ('c', 'new')")
+    try leaf.foldAll()
+    try allow(.write)
+    _ = try leaf.store.fold(at: leaf.now)
+    try leaf.reopen()
+    try leaf.foldAll()
+    try leaf.pull(from: site)
+    try askBack()
+    #expect(edits == 0)
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(try leaf.value("SELECT count(*) FROM _flotilla_conflict") == .integer(3))
+  }
+
+  @Test func `a newer version of the same content is put back as well`() throws {
+    try allow(.read)
+    try leaf.write("DELETE FROM note WHERE id = 'a'")
+    try leaf.foldAll()
+    for text in ["z", "x"] {
+      try site.write("UPDATE note SET text = '\(text)' WHERE id = 'a'")
+      try site.foldAll()
+    }
+    try leaf.pull(from: site)
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(try leaf.store.wantedRows().isEmpty)
+  }
+
+  @Test func `a row that was taken back is asked for, as it may have been on its way`() throws {
+    try leaf.write("INSERT INTO note VALUES ('c', 'sent')")
+    try leaf.foldAll()
+    // It reaches somebody, who cannot say so any more.
+    try site.pull(from: leaf)
+    try allow(.read)
+    #expect(try leaf.value("SELECT count(*) FROM note") == .integer(2))
+    try askBack()
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(try leaf.store.wantedRows().isEmpty)
+  }
+
+  @Test func `a row that is edited with the right to waits for nothing`() throws {
+    try allow(.read)
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    #expect(try leaf.store.wantedRows().count == 1)
+    try allow(.write)
+    try leaf.write("UPDATE note SET text = 'mine' WHERE id = 'a'")
+    try leaf.foldAll()
+    #expect(try leaf.store.wantedRows().isEmpty)
+    try site.pull(from: leaf)
+    #expect(try leaf.content("note") == site.content("note"))
+  }
+
+  @Test func `what a catch-up has left out is not taken for worked through`() throws {
+    try site.write("INSERT INTO note VALUES ('c', 'z')")
+    let (covers, batches) = try site.export(above: Frontier())
+    try leaf.mergeSlice(Array(batches.prefix(1)), covers: covers, from: site)
+    #expect(try !leaf.store.progress(of: site.store.node).isEmpty)
+    try allow(.none)
+    try allow(.read)
+    #expect(try leaf.store.progress(of: site.store.node).isEmpty)
+  }
+
+  @Test(arguments: [1, 20_000])
+  func `a leaf covers nothing beyond what it wrote with a right that it has lost`(
+    remembered: Int
+  ) throws {
+    let schema = Self.schema + "; CREATE TABLE bill(id TEXT PRIMARY KEY NOT NULL, sum INTEGER)"
+    var pace = Pace()
+    pace.recentRows = remembered
+    let author = try TestReplica(3, schema: schema, tracking: ["note", "bill"], pace: pace)
+    for sql in [
+      "INSERT INTO note VALUES ('a', 'x')", "INSERT INTO bill VALUES ('1', 5)",
+      "INSERT INTO note VALUES ('b', 'y')",
+    ] {
+      try author.write(sql)
+      try author.foldAll()
+    }
+    let last = author.store.position.frontier[author.origin]
+    let rights = Rights(tables: ["bill": .read])
+    try author.store.allow(rights, delivered: last, at: author.now)
+    func covers(_ held: UInt64, reader: Rights = .all) throws -> UInt64 {
+      let filter = ExportFilter(reader: reader, sender: rights)
+      return try author.export(.above(Frontier([author.origin: held])), filter: filter).0[
+        author.origin]
+    }
+    // The settings, the note and the bill, in this order.
+    #expect(try covers(last - 3) == last - 2)
+    #expect(try covers(last - 2) == last - 2)
+    #expect(try covers(last - 1) == last)
+    // Who may not read it lacks nothing.
+    #expect(try covers(last - 2, reader: Rights(tables: ["bill": .none])) == last)
+  }
+
+  @Test func `a parked row stands once what was in its way is taken out`() throws {
+    let schema = "CREATE TABLE badge(id INTEGER PRIMARY KEY, code INTEGER UNIQUE)"
+    let site = try TestReplica(3, schema: schema, tracking: ["badge"])
+    let reader = try TestReplica(4, schema: schema)
+    try reader.pull(from: site)
+    try reader.store.allow(Rights(general: .read), delivered: 0, at: reader.now)
+    try reader.store.allow(.all, delivered: 0, at: reader.now)
+    try reader.write("INSERT INTO badge VALUES (1, 7)")
+    try reader.foldAll()
+    try site.write("INSERT INTO badge VALUES (2, 7)")
+    try reader.pull(from: site)
+    #expect(try reader.content("badge") != site.content("badge"))
+    try reader.store.allow(Rights(general: .read), delivered: 0, at: reader.now)
+    #expect(try reader.content("badge") == site.content("badge"))
+  }
+
+  @Test func `who may write nothing any more covers nothing`() throws {
+    try leaf.write("INSERT INTO note VALUES ('c', 'z')")
+    try leaf.foldAll()
+    try site.pull(from: leaf)
+    let reader = Rights(general: .read)
+    try leaf.store.allow(reader, delivered: 1, at: leaf.now)
+    let (covers, batches) = try leaf.export(
+      .above(Frontier()), filter: ExportFilter(sender: reader))
+    #expect(covers.isEmpty)
+    #expect(batches.isEmpty)
+    let licence = LeafLicence(origin: leaf.origin, rights: reader)
+    #expect(licence.allows(.full(covers: covers)))
+  }
+}
