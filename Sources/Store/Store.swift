@@ -44,6 +44,8 @@ package final class Store {
   /// Whether rows may wait to be put back, and how many have begun to.
   var hasPutBacks = false
   var putBacks: UInt64 = 0
+  /// Tables in which the open transaction has refused something.
+  var freed: Set<Int64> = []
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -93,9 +95,7 @@ package final class Store {
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
-      hasPutBacks = try reporting { () throws(SQLiteError) in
-        try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
-      }
+      hasPutBacks = try reporting { () throws(SQLiteError) in try Self.hasPutBacks(connection) }
     }
     guard inspects else { return }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
@@ -121,6 +121,7 @@ package final class Store {
     isDurable: Bool = true, _ body: () throws -> Result
   ) throws(StoreError) -> Result {
     touched = []
+    freed = []
     let before = origins.frontier
     do {
       if isDurable != commitsAreDurable {
@@ -148,6 +149,7 @@ package final class Store {
           try digests.reload()
           try lost.reload()
           regained = try Self.regained(meta)
+          hasPutBacks = try Self.hasPutBacks(connection)
         }
         try tables.reload()
       } catch {

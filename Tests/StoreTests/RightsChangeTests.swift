@@ -99,6 +99,20 @@ import Testing
     #expect(try leaf.content("note") == site.content("note"))
   }
 
+  @Test func `a row that waits is neither handed on nor covered`() throws {
+    try allow(.read)
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    try allow(.write)
+    let (covers, batches) = try leaf.export(above: Frontier())
+    let held = leaf.store.position.frontier[site.origin]
+    #expect(covers[site.origin] < held)
+    #expect(batches.reduce(0) { $0 + $1.rows } == held - 1)
+    try askBack()
+    #expect(leaf.store.position.wanted == 0)
+    #expect(try leaf.export(above: Frontier()).0[site.origin] == held)
+  }
+
   @Test func `what a catch-up has left out is not taken for worked through`() throws {
     try site.write("INSERT INTO note VALUES ('c', 'z')")
     let (covers, batches) = try site.export(above: Frontier())

@@ -152,6 +152,7 @@ extension Node {
     await notice(.patrol)
     await examineFile()
     if rights(of: identity.node) != rights { await followRights() }
+    await askForRows()
     await pullNext()
     await advertise()
     do {

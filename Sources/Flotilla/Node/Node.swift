@@ -28,6 +28,7 @@ actor Node {
   var rights: Rights
   /// What was asked for to be put back.
   var lastWanted: UInt64 = 0
+  var lastAsked: Int64 = 0
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void

@@ -132,6 +132,7 @@ extension Session {
       rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
       movesFrontier: end != nil && !incoming.isPause && begin.kind != .repair)
     merge.licence = licence
+    merge.reader = configuration.ownRights
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true

@@ -67,7 +67,9 @@ extension Session {
     to position: Position, _ directives: inout [Directive], _ now: Instant
   ) {
     guard position.age >= self.position.age else { return }
-    if position.lost < self.position.lost { outgoing.hasRegained = true }
+    if position.lost < self.position.lost || position.wanted < self.position.wanted {
+      outgoing.hasRegained = true
+    }
     self.position = position
     if outgoing.hasRegained { offerAgain(now) }
     if outgoing.hasTold, !outgoing.told.covers(position.frontier) {
@@ -82,7 +84,7 @@ extension Session {
   /// that the receiver moves to would hide what has superseded them elsewhere.
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded,
-      configuration.peerRights.readsAll, push.batch.count <= Limits.piece,
+      configuration.peerRights.readsAll, mayGive, push.batch.count <= Limits.piece,
       outgoing.peerFrontier[push.origin] == push.from
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
@@ -104,7 +106,7 @@ extension Session {
     }
     var lacking = position.frontier.beyond(outgoing.peerFrontier.joined(outgoing.offered))
     if !configuration.ownRights.isWhole {
-      lacking = configuration.ownRights.writes ? lacking.only(position.own) : Frontier()
+      lacking = mayGive ? lacking.only(position.own) : Frontier()
     }
     if lacking.isEmpty, !outgoing.isAsked {
       timers.relayDue = nil
@@ -201,8 +203,8 @@ extension Session {
       outgoing.peerFrontier.join(covers)
       outgoing.told.join(covers)
       // To send again what does not count would send it for ever, while something is lost, or while
-      // a leaf may not send all that it wrote.
-      if position.lost > 0 || !configuration.ownRights.isWhole,
+      // a leaf may not send all that it wrote, or rows wait to be put back.
+      if position.lost > 0 || position.wanted > 0 || !configuration.ownRights.isWhole,
         !covers.covers(outgoing.offering)
       {
         outgoing.offered.join(outgoing.offering)
@@ -264,7 +266,7 @@ extension Session {
   /// It mostly comes bit by bit: it is offered when all of it is here, or now and then.
   private mutating func offerAgain(_ now: Instant) {
     let isDue = timers.lastRegain.map { now.uptime - $0 >= Timers.repairPause } ?? true
-    guard position.lost == 0 || isDue else { return }
+    guard position.lost == 0 && position.wanted == 0 || isDue else { return }
     timers.lastRegain = now.uptime
     outgoing.hasRegained = false
     outgoing.offered = Frontier()

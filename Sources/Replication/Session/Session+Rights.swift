@@ -10,7 +10,16 @@ extension Session {
 
   /// What an export to the peer leaves out.
   package var exportFilter: ExportFilter {
-    ExportFilter(reader: configuration.peerRights, sender: configuration.ownRights)
+    ExportFilter(
+      reader: configuration.peerRights,
+      sender: mayGive ? configuration.ownRights : Rights(general: .none))
+  }
+
+  /// Whether the peer gets anything from here. One leaf gives another one nothing: that could not
+  /// pass it on, and would be left with it if the author is lost or has to take it back.
+  var mayGive: Bool {
+    configuration.ownRights.isWhole
+      || configuration.ownRights.writes && configuration.peerRights.isWhole
   }
 
   /// Asks for rows by name, as many in a message as may be; a leaf has nothing to give.

@@ -103,6 +103,9 @@ package struct Merge: Sendable, Equatable {
   package var movesFrontier: Bool
   /// What the sender may send, if that is not everything.
   package var licence: LeafLicence?
+  /// What the receiver was allowed when the session began: the sender has left out the rest, so the
+  /// exchange covers nothing for who may do something else by now.
+  package var reader: Rights?
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

@@ -23,6 +23,12 @@ package struct Rights: Sendable, Equatable {
   /// and its frontier tells what it holds. Any other node is a leaf: it sends only its own edits.
   package var isWhole: Bool { general == .write && tables.values.allSatisfy { $0 == .write } }
 
+  /// Whether there is a table, known or not, that may be read and could not be before.
+  package func opens(beyond before: Rights) -> Bool {
+    before.general == .none && general != .none
+      || before.tables.keys.contains { before.right(to: $0) == .none && right(to: $0) != .none }
+  }
+
   /// Whether every table may be sent to it.
   package var readsAll: Bool { general >= .read && tables.values.allSatisfy { $0 >= .read } }
 

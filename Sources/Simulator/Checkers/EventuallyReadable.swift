@@ -3,8 +3,8 @@ import Replication
 /// In the end a node that may not do everything has of each table that it may read what the others
 /// have, and waits for nothing.
 ///
-/// What a version is that only it was given before its author was lost, or had to take it back, is
-/// not looked at: such a node passes nothing on, as docs/limits.md says.
+/// A version that only it was given before its author was lost is not looked at, nor one that its
+/// author had to take back while others got it: docs/limits.md says so.
 enum EventuallyReadable {
   static func check(
     _ leaf: (name: String, shown: Observation), _ whole: (name: String, shown: Observation),
@@ -25,8 +25,10 @@ enum EventuallyReadable {
       {
         continue
       }
+      if let known = other.versions[row], history.withdrawn.contains(known.dot) { continue }
       if shown.versions[row] != other.versions[row] {
-        history.blame("row \(row) at \(name) has another version than at \(whole.name)")
+        history.blame(
+          "row \(row) at \(name) is \(dot(shown, row)), at \(whole.name) \(dot(other, row))")
       } else if shown.rows[row] != other.rows[row] {
         history.blame("row \(row) at \(name) is not as at \(whole.name)")
       }
@@ -34,5 +36,9 @@ enum EventuallyReadable {
     if !shown.frontier.covers(other.frontier) {
       history.blame("\(name)'s frontier lacks what \(whole.name) has")
     }
+  }
+
+  private static func dot(_ shown: Observation, _ row: RowNumber) -> String {
+    shown.versions[row].map { "\($0.dot)" } ?? "nothing"
   }
 }

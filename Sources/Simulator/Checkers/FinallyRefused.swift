@@ -22,8 +22,9 @@ enum FinallyRefused {
       {
         continue
       }
-      // What was taken back, and is in the log by that, was removed.
-      if edit.content == nil, version == nil, before.waiting.contains(row) { continue }
+      // It was removed, and is nothing that the site has: what was there before is in the log by
+      // then, or was never refused.
+      if edit.content == nil, !isLive || before.waiting.contains(row) { continue }
       // Then it was allowed, or changed nothing.
       let stands = now.rows[row]?.common == edit.content?.common && !now.waiting.contains(row)
       let isOutranked = version.map { version in

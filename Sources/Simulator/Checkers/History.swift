@@ -29,16 +29,16 @@ struct History {
   /// Versions that their author took back, as it may not make such any more. It cannot know who
   /// was sent them.
   private(set) var withdrawn: Set<Dot> = []
-  /// The same, and those that they had replaced: until these have come again from others, their
-  /// author covers what it does not hold.
-  private(set) var uncovered: Set<Dot> = []
+  /// The rows of these: until what they had replaced has come again, their author covers what it
+  /// does not hold.
+  private(set) var uncovered: Set<RowNumber> = []
 
   /// Origins of nodes that passed nothing on, for a while at least.
   var leaves: Set<Origin> = []
 
   mutating func withdraw(_ row: RowNumber, of origin: Origin, above delivered: UInt64) {
+    uncovered.insert(row)
     for case let made? in made[origin, default: []] where made.row == row {
-      uncovered.insert(made.version.dot)
       if made.version.dot.seq > delivered { withdrawn.insert(made.version.dot) }
     }
   }

@@ -137,7 +137,7 @@ struct MemoryReplica: SimulatedReplica {
         file.rows[number] = row.version.isDeleted ? nil : row.version.hash
       }
     }
-    file.frontier.join(merge.claim)
+    if merge.reader == file.rights { file.frontier.join(merge.claim) }
     if let progress = merge.progress(after: last) {
       file.progress[merge.sender, default: Frontier()].join(progress)
     } else if case .full = merge.kind, merge.movesFrontier {

@@ -78,6 +78,17 @@ extension World {
   mutating func settle() -> Bool {
     isCalm = true
     heal()
+    guard fallsSilent() else { return false }
+    guard isGoverned else { return true }
+    // Rows that nobody knew are asked for once more after a minute.
+    for node in nodes.indices where nodes[node].isUp {
+      nodes[node].lastWanted = 0
+      askForRows(node)
+    }
+    return fallsSilent()
+  }
+
+  private mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
     while time - lastMessage < 10_000 {

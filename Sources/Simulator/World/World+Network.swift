@@ -40,7 +40,9 @@ extension World {
       lastMessage = time
       messages += 1
     }
-    if happens(.loss) {
+    // On what was said about rights rests what a peer leaves out: no rule of ours mends its loss.
+    let isStatement = if case .statements = message { true } else { false }
+    if happens(.loss), !isStatement {
       links[link].isSpoilt = true
       let name = Words.node(links[link].nodes[side])
       return tell("a frame from \(name) is lost")
@@ -51,7 +53,7 @@ extension World {
       links[link].sides[side].queue.append(message.frame)
     }
     let count = links[link].sides[side].queue.count
-    if count > 1, happens(.reordering) {
+    if count > 1, happens(.reordering), !isGoverned || !isStatement {
       links[link].isSpoilt = true
       links[link].sides[side].queue.swapAt(count - 1, random.below(count - 1))
     }

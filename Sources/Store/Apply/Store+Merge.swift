@@ -91,6 +91,8 @@ extension Store {
 
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
   private func moveFrontier(_ merge: Merge, last: Dot?) throws {
+    // It was on its way when the rights of this replica changed.
+    if let reader = merge.reader, reader != rights { return }
     try raise(to: merge.claim)
     if let progress = merge.progress(after: last) {
       try saveProgress(of: merge.sender, progress)

@@ -10,6 +10,12 @@ final class Export {
     var version: Version
   }
 
+  /// A row by the local number of its table.
+  struct RowID: Hashable {
+    var table: Int64
+    var key: Key
+  }
+
   enum Source {
     /// A few rows, known beforehand.
     case list([Item], next: Int)
@@ -39,6 +45,8 @@ final class Export {
   /// What the peer may not read, or this node may not send, is left out; as a leaf it sends only
   /// what it wrote under `own`.
   var filter = ExportFilter.none
+  /// Rows that wait to be put back: what stands there is not what their versions say.
+  var wrong: Set<RowID> = []
   var own = Origin(rawValue: 0)
 
   init(
@@ -57,7 +65,8 @@ final class Export {
 
   /// Whether a row of this table goes out.
   func passes(_ item: Item, of table: String) -> Bool {
-    filter.isOpen
+    if !wrong.isEmpty, wrong.contains(RowID(table: item.table, key: item.key)) { return false }
+    return filter.isOpen
       || filter.passes(table) && (filter.sender.isWhole || item.version.dot.origin == own)
   }
 

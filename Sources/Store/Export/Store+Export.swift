@@ -42,6 +42,7 @@ extension Store {
       try makeExport(scope, filter, reader, at: now)
     }
     export.filter = filter
+    export.wrong = try reporting { () throws(SQLiteError) in try waitingRows() }
     export.own = own
     let id = nextExport
     nextExport += 1
@@ -97,6 +98,9 @@ extension Store {
     // may be here again, but this export does not hold it.
     for (origin, seq) in sent.entries where seq > held[origin] {
       entries[origin] = min(entries[origin] ?? 0, held[origin])
+    }
+    for dot in try waitingDots() where held[dot.origin] < dot.seq {
+      entries[dot.origin] = min(entries[dot.origin] ?? 0, dot.seq - 1)
     }
     let items = try recent.above(sent).map(items)
     let covers = try covers(Frontier(entries), of: items, above: sent, filter)

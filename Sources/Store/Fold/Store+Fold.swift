@@ -164,6 +164,7 @@ extension Store {
 
   /// Moves the own frontier over the new versions, in the open transaction.
   func finish(_ edits: inout Edits) throws {
+    try settleFreed()
     guard edits.count > 0 else { return }
     try origins.raise(to: Frontier([own: edits.last]))
     if edits.changedSettings { try applySettings(isLocal: true) }

@@ -39,14 +39,17 @@ extension Store {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
+      defer { freed = [] }
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         try takeBackUnsent(table, above: delivered, at: now.wall)
       }
-      // What the frontier counts as held was not sent as long as it could not be read.
+      try settleFreed()
+      // What the frontier counts as held was not sent as long as it could not be read; the table
+      // itself may not be known here yet.
+      guard rights.opens(beyond: before) else { return }
       let opened = tracked.filter {
         before.right(to: $0.name) == .none && rights.right(to: $0.name) != .none
       }
-      guard !opened.isEmpty else { return }
       try origins.forgetOthers(but: own)
       try clearAllProgress()
       recent.requireScan()
@@ -91,6 +94,8 @@ extension Store {
     let held = try versions.version(table: table.id, key: key)
     let isGone = held?.isDeleted ?? true
     let shelved = held == nil ? nil : try shelf.entry(table: table.id, key: key)
+    // Whatever was done to the row, one that is parked may have waited for its place.
+    defer { freed.insert(table.id) }
     guard let row else {
       guard !isGone, shelved?.why.isWhole != true else { return }
       try logRefused(statements, table, key, at: moment)
@@ -107,13 +112,19 @@ extension Store {
     try takeOut(table, key, statements)
   }
 
-  /// Removes a row that was not allowed; one that is parked may have waited for its place.
   private func takeOut(_ table: ReplicaTable, _ key: Key, _ statements: RowStatements) throws {
     _ = try writing { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
+    freed.insert(table.id)
+  }
+
+  /// Places parked rows of tables in which something was not allowed, in the open transaction.
+  func settleFreed() throws {
+    guard !freed.isEmpty else { return }
     var application = Application()
-    application.changed = [table.id]
+    application.changed = freed
+    freed = []
     try settle(&application)
   }
 
@@ -134,13 +145,41 @@ extension Store {
     return true
   }
 
+  /// The rows that wait.
+  func waitingRows() throws(SQLiteError) -> Set<Export.RowID> {
+    guard hasPutBacks else { return [] }
+    return Set(
+      try connection.rows("SELECT tbl, key FROM _flotilla_putback").map {
+        Export.RowID(table: $0[0].integer ?? 0, key: Key(bytes: $0[1].blob ?? []))
+      })
+  }
+
+  /// Their versions: not handed on, so that what is handed on does not cover them.
+  func waitingDots() throws(SQLiteError) -> [Dot] {
+    guard hasPutBacks else { return [] }
+    return try connection.rows(
+      """
+      SELECT v.origin, v.seq FROM _flotilla_putback AS p
+      JOIN _flotilla_version AS v ON v.tbl = p.tbl AND v.key = p.key
+      """
+    ).compactMap { row in
+      origins.origin(of: row[0].integer ?? 0).map { Dot($0, UInt64(row[1].integer ?? 0)) }
+    }
+  }
+
   /// True if the row was waiting.
   @discardableResult
   func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws -> Bool {
     guard hasPutBacks else { return false }
-    return try connection.run(
+    let count = try connection.run(
       "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)]) > 0
+      [.integer(table.id), .blob(key.bytes)])
+    if count > 0 { hasPutBacks = try Self.hasPutBacks(connection) }
+    return count > 0
+  }
+
+  static func hasPutBacks(_ connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
   }
 
   private func askFor(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
@@ -193,6 +232,7 @@ extension Store {
       if !isHidden { try logRefused(statements, table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
+      try shelf.remove(table: table.id, key: key)
       // It may be on its way to somebody who takes it; and others have what stood there before. Of
       // a table that may not be read they tell when it may.
       try askFor(table, key)

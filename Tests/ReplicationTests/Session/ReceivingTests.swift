@@ -10,10 +10,11 @@ import Testing
     _ batches: [[UInt8]], of kind: Begin.Kind = full, before: UInt64 = 0, check: UInt64 = 0,
     end: End?, moves: Bool = true
   ) -> Session.Directive {
-    .merge(
-      Merge(
-        sender: Conversation.peerNode, kind: kind, batches: batches, rowsBefore: before,
-        checkBefore: check &+ kind.check(number: 1), end: end, movesFrontier: moves))
+    var merge = Merge(
+      sender: Conversation.peerNode, kind: kind, batches: batches, rowsBefore: before,
+      checkBefore: check &+ kind.check(number: 1), end: end, movesFrontier: moves)
+    merge.reader = .all
+    return .merge(merge)
   }
 
   @Test func `a small exchange is merged once, at End`() {

@@ -105,6 +105,27 @@ struct RightsTests {
     #expect(reader.advance(Frontier([other: 4, own: 1])).isEmpty)
   }
 
+  @Test("gives another leaf nothing, which could not pass it on")
+  func leaves() {
+    let own = Conversation.own
+    let push = Push(origin: own, from: 0, to: 1, batch: [1], rows: 1, check: 1)
+    var leaf = conversation(peer: Self.reader, own: Rights(tables: ["notes": .read]))
+    #expect(leaf.feed(.folded(push)).isEmpty)
+    #expect(leaf.advance(Frontier([own: 1])).isEmpty)
+    #expect(!leaf.session.exportFilter.sender.writes)
+    #expect(!leaf.session.exportFilter.passes("patients"))
+  }
+
+  @Test("tells which tables are opened, known or not")
+  func opening() {
+    let hidden = Rights(tables: ["bills": .none])
+    #expect(Rights.all.opens(beyond: hidden))
+    #expect(Rights(tables: ["bills": .read]).opens(beyond: hidden))
+    #expect(!hidden.opens(beyond: .all) && !hidden.opens(beyond: hidden))
+    #expect(Rights.all.opens(beyond: Rights(general: .none)))
+    #expect(!Rights.all.opens(beyond: Self.reader))
+  }
+
   @Test("asks for rows by name, and gives them, if it is a whole member's place to")
   func wanting() {
     let names = [RowName(table: "t", key: [1]), RowName(table: "t", key: [2])]
