@@ -99,6 +99,25 @@ import Testing
     #expect(try leaf.content("note") == site.content("note"))
   }
 
+  @Test func `an exchange that was on its way when rights changed covers nothing`() throws {
+    try allow(.none)
+    let before = leaf.store.rights
+    try site.write("INSERT INTO note VALUES ('c', 'hidden')")
+    try site.foldAll()
+    let (covers, _) = try site.export(
+      .above(leaf.store.position.frontier), filter: ExportFilter(reader: before))
+    try allow(.read)
+    var merge = Merge(
+      sender: site.store.node, kind: .full(covers: covers), batches: [], rowsBefore: 0,
+      checkBefore: 0, end: End(rows: 0, check: 0), movesFrontier: true)
+    merge.reader = before
+    _ = try leaf.store.merge(merge, at: leaf.now)
+    #expect(leaf.store.position.frontier[site.origin] == 0)
+    try leaf.foldAll()
+    try leaf.pull(from: site)
+    #expect(try leaf.content("note") == site.content("note"))
+  }
+
   @Test func `a row that waits is neither handed on nor covered`() throws {
     try allow(.read)
     try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")

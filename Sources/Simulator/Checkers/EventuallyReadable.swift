@@ -12,6 +12,7 @@ enum EventuallyReadable {
   ) {
     let (name, shown, other) = (leaf.name, leaf.shown, whole.shown)
     for row in shown.waiting.sorted() where other.versions[row] != nil {
+      if let held = shown.versions[row], history.isWithdrawn(held.dot, row) { continue }
       history.blame("row \(row) at \(name) still waits")
     }
     if !shown.shelved.isEmpty {
@@ -21,11 +22,11 @@ enum EventuallyReadable {
       .union(other.rows.keys)
     for row in all.sorted() where mayRead(row) {
       if let held = shown.versions[row],
-        !other.frontier.covers(held.dot) || history.withdrawn.contains(held.dot)
+        !other.frontier.covers(held.dot) || history.isWithdrawn(held.dot, row)
       {
         continue
       }
-      if let known = other.versions[row], history.withdrawn.contains(known.dot) { continue }
+      if let known = other.versions[row], history.isWithdrawn(known.dot, row) { continue }
       if shown.versions[row] != other.versions[row] {
         history.blame(
           "row \(row) at \(name) is \(dot(shown, row)), at \(whole.name) \(dot(other, row))")

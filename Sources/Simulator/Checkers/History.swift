@@ -33,6 +33,11 @@ struct History {
   /// does not hold.
   private(set) var uncovered: Set<RowNumber> = []
 
+  /// True as well for one that was taken back before anybody had seen it.
+  func isWithdrawn(_ dot: Dot, _ row: RowNumber) -> Bool {
+    withdrawn.contains(dot) || uncovered.contains(row) && self[dot] == nil
+  }
+
   /// Origins of nodes that passed nothing on, for a while at least.
   var leaves: Set<Origin> = []
 

@@ -65,7 +65,7 @@ package struct Faults: Sendable, Equatable {
   /// A table that is dropped where not everything may be read does not come again by itself, as
   /// docs/limits.md says: the two are not mixed.
   mutating func addRights(_ random: inout Seeded) {
-    guard random.chance(300) else { return }
+    guard random.chance(400) else { return }
     self[.rights] = Kind.rights.rate(&random)
     self[.removal] = 0
   }

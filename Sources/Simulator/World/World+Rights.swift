@@ -40,9 +40,14 @@ extension World {
     else { return }
     let first = governed.isLine ? nodes.count - 1 : 1
     let node = first + random.below(nodes.count - first)
-    // What is written at the last moment may be on its way, or not even folded.
-    if random.chance(600) { write(node) }
-    if random.chance(400), nodes[node].isUp { fold(node) }
+    // What is written at the last moment may be on its way, or not even folded; and somebody may be
+    // away who hears of it later, perhaps from a node that may not tell all of it any more.
+    if random.chance(600) { cut(random.below(links.count)) }
+    if random.chance(700) { write(node) }
+    if random.chance(600), nodes[node].isUp { fold(node) }
+    if random.chance(500) {
+      for _ in 0..<12 { _ = step(random.below(links.count), random.below(2)) }
+    }
     let right = random.pick(Right.allCases)
     if SimulatedSite.mayBeGranted(table) { grant(node, table, right) }
   }
@@ -132,7 +137,8 @@ extension World {
 
   private func hasRightsOfToday(_ link: Int, _ side: Int) -> Bool {
     let ends = links[link].nodes
-    return links[link].sides[side].ownRights == nodes[ends[side]].rights
+    return rights(of: ends[side], at: ends[side]) == nodes[ends[side]].rights
+      && links[link].sides[side].ownRights == nodes[ends[side]].rights
       && links[link].sides[side].peerRights == rights(of: ends[1 - side], at: ends[side])
   }
 
