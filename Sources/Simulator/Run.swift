@@ -32,9 +32,17 @@ package struct Run: Sendable {
   /// Runs a schedule to its end; `templates` are kept from one to the next.
   package init(_ plan: Plan, _ templates: Templates, isTold: Bool = false) {
     self.plan = plan
-    let office = plan.without.contains(.office) ? nil : OfficePlan(seed: plan.seed)
+    var office = OfficePlan(seed: plan.seed)
     var random = Seeded(plan.seed)
     var faults = Faults(&random)
+    var site = Seeded(plan.seed ^ 0x7269_6768_7473)
+    faults.addRights(&site)
+    if office != nil, faults[.rights] > 0 {
+      // Both together are not tried yet. In memory rights do little: nothing is put back there.
+      var coin = Seeded(plan.seed ^ 0x626F_7468)
+      if plan.depth == .pure || coin.chance(450) { faults[.rights] = 0 } else { office = nil }
+    }
+    if plan.without.contains(.office) { office = nil }
     for kind in plan.without { faults[kind] = 0 }
     if office != nil { for kind in OfficePlan.excluded { faults[kind] = 0 } }
     let drawn = 40 + random.below(80)
@@ -43,11 +51,11 @@ package struct Run: Sendable {
     let story = Story(isTold: isTold)
     switch plan.depth {
     case .pure:
-      (self.faults, self.story) = Self.pure(&random, faults, office, story, steps: steps)
+      (self.faults, self.story) = Self.pure(&random, faults, office, &site, story, steps: steps)
     case .full:
       do {
         (self.faults, self.story) = try Self.full(
-          &random, faults, office, story, templates, steps: steps)
+          &random, faults, office, &site, story, templates, steps: steps)
       } catch {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
@@ -55,7 +63,8 @@ package struct Run: Sendable {
   }
 
   private static func pure(
-    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ story: Story, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ site: inout Seeded,
+    _ story: Story, steps: Int
   ) -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
@@ -65,13 +74,15 @@ package struct Run: Sendable {
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
     world.plan = office
+    // Tables that nobody has: what one may do with the only one stays as it is.
+    world.found(World<MemoryReplica>.SiteShape(tables: ["one", "other"], isLine: isLine), &site)
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }
 
   private static func full(
-    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ story: Story,
-    _ templates: Templates, steps: Int
+    _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ site: inout Seeded,
+    _ story: Story, _ templates: Templates, steps: Int
   ) throws -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
@@ -89,6 +100,8 @@ package struct Run: Sendable {
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
     world.plan = office
+    world.found(
+      World<StoreReplica>.SiteShape(tables: tables.map(\.name), isLine: isLine), &site)
     world.run(steps: steps)
     return (world.history.faults, world.story.lines)
   }
@@ -101,12 +114,13 @@ extension World {
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {
       var shown: [(name: String, shown: Observation)] = []
-      for node in nodes where !node.isDead {
+      for node in nodes where !node.isDead && node.replica.rights.isWhole {
         shown.append((node.replica.name, try node.replica.observe()))
       }
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
       if plan != nil { checkOffice(shown) }
+      if hasRights { try checkRights(shown) }
     } catch {
       history.blame("a replica cannot be read in the end: \(error)")
     }

@@ -86,9 +86,91 @@ import Testing
     var witness = Witness()
     let content = Observation.Content(whole: 1, common: 1)
     witness.begin(Observation())
-    witness.written([0: content], at: 1_900_000_000_000)
+    witness.written([0: content], before: [:], at: 1_900_000_000_000)
     witness.check(
       Observation(), own: origin, isFolded: true, at: "n", wall: 1_900_000_000_000, &history)
     #expect(history.faults.count == 1)
+  }
+
+  @Test func `no edit in rows that came before all tables were there`() {
+    var history = History()
+    var witness = Witness()
+    let content = Observation.Content(whole: 1, common: 1)
+    let own = Observation.Content(whole: 2, common: 2)
+    witness.begin(Observation())
+    witness.wait([:])
+    // Row 0 has come before the application wrote row 1.
+    witness.written([0: content, 1: own], before: [0: content], at: 1_900_000_000_000)
+    // Row 0 is replaced by its author's next version, of an earlier moment than that of the edit.
+    let now = shown([0: version(2, stamp: 20)], [0: 9, 1: 2], seq: 2)
+    witness.check(
+      now, own: Origin(rawValue: 2), isFolded: true, at: "n", wall: 1_900_000_000_000, &history)
+    #expect(history.faults == [])
+  }
+
+  @Test func `edits without a right that stand, or are in no log`() {
+    let content = Observation.Content(whole: 9, common: 9)
+    let edits: FinallyKept.Edits = [0: (content, 1_900_000_000_000)]
+    let own = Origin(rawValue: 2)
+    func faults(_ now: Observation) -> Int {
+      var history = History()
+      FinallyRefused.check(edits, Observation(refused: [0: 1]), now, own: own, &history, at: "n")
+      return history.faults.count
+    }
+    var now = shown([:], [0: 9], seq: 0)
+    #expect(faults(now) == 1)
+    now = shown([:], [:], seq: 0)
+    now.refused = [0: 1]
+    #expect(faults(now) == 1)
+    now.refused = [0: 2]
+    #expect(faults(now) == 0)
+    now = shown([0: version(1, stamp: 10)], [0: 9], seq: 1)
+    now.waiting = [0]
+    #expect(faults(now) == 1)
+    now.refused = [0: 2]
+    #expect(faults(now) == 0)
+  }
+
+  @Test func `rows that are sent to who may not read them`() {
+    var history = History()
+    let own = Origin(rawValue: 2)
+    let held = version(1, stamp: 10)
+    AnytimeHidden.check([0: held], [0: held], own: own, &history, from: "a", to: "b")
+    AnytimeHidden.check([:], [0: held], own: origin, &history, from: "a", to: "b")
+    #expect(history.faults == [])
+    AnytimeHidden.check([:], [0: held], own: own, &history, from: "a", to: "b")
+    #expect(history.faults.count == 1)
+  }
+
+  @Test func `a leaf that lacks what it may read, and one that waits`() {
+    var history = History()
+    let whole = shown([0: version(1, stamp: 10), 1: version(2, stamp: 20)], [0: 5, 1: 6], seq: 2)
+    var leaf = shown([0: version(1, stamp: 10)], [0: 5], seq: 2)
+    EventuallyReadable.check(("l", leaf), ("w", whole), mayRead: { $0 == 0 }, &history)
+    #expect(history.faults == [])
+    EventuallyReadable.check(("l", leaf), ("w", whole), mayRead: { _ in true }, &history)
+    #expect(history.faults.count == 1)
+    leaf.waiting = [0]
+    EventuallyReadable.check(("l", leaf), ("w", whole), mayRead: { $0 == 0 }, &history)
+    #expect(history.faults.count == 2)
+  }
+
+  @Test func `a version that is taken back though it is not its node's own`() {
+    var history = history
+    var witness = Witness()
+    let held = version(1, stamp: 10)
+    witness.begin(shown([0: held], [0: 5], seq: 1))
+    let change = Witness.Change(
+      held: [:], opened: [], changed: ["t"], hidden: [], delivered: 0)
+    var other = witness
+    witness.follow(
+      change, shown([:], [:], seq: 1), own: Origin(rawValue: 2), table: { _ in "t" }, &history,
+      at: "n")
+    #expect(history.faults.count == 1)
+    #expect(history.withdrawn.isEmpty)
+    other.follow(
+      change, shown([:], [:], seq: 1), own: origin, table: { _ in "t" }, &history, at: "n")
+    #expect(history.faults.count == 1)
+    #expect(history.withdrawn == [held.dot])
   }
 }

@@ -57,5 +57,20 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 3_464,
       found: "the end of a long exchange moved the judged frontier, and nobody was told"),
+    KeptSeed(
+      depth: .full, seed: 1_023_642,
+      found: "rows that came before all tables were there were taken for edits of an application"),
+    KeptSeed(
+      depth: .full, seed: 493,
+      found: "a node that may write nothing any more covered its old edits"),
+    KeptSeed(
+      depth: .full, seed: 739, found: "the first edit with a new right was refused"),
+    KeptSeed(
+      depth: .full, seed: 755, found: "a node asked without end for a row that nobody has"),
+    KeptSeed(
+      depth: .full, seed: 805,
+      found: "a newer version of the same content did not put back what it should"),
+    KeptSeed(
+      depth: .full, seed: 70, found: "a row was asked for that was edited with the right to since"),
   ]
 }

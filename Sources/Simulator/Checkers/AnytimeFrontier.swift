@@ -6,18 +6,21 @@ import Replication
 enum AnytimeFrontier {
   /// Looks at what the frontier covers since the last look.
   static func check(
-    _ before: Observation, _ after: Observation, _ history: inout History, at node: String
+    _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
+    mayRead: (RowNumber) -> Bool = { _ in true }
   ) {
     guard before.frontier != after.frontier else { return }
     for (origin, seq) in after.frontier.entries {
       let from = before.frontier[origin]
       guard seq > from, let made = history.made[origin] else { continue }
       for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {
-        guard let made = made[index] else { continue }
+        guard let made = made[index], mayRead(made.row),
+          !history.uncovered.contains(made.row)
+        else { continue }
         // What had replaced it went with its table.
         if let lost = history.lost[made.row], lost.rank > made.version.rank { continue }
         let held = after.known(made.row)
-        if held.map({ $0.rank < made.version.rank }) ?? true {
+        if held.map({ $0.rank < made.version.rank }) ?? true, !history.isReplaced(made) {
           history.blame(
             "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "
               + "\(held.map { "\($0.dot)" } ?? "nothing"), not \(made.version.dot)")

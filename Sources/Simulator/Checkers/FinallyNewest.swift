@@ -13,6 +13,8 @@ enum FinallyNewest {
       for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
         let held = shown.versions[row]
         if held.map({ $0.rank < made.version.rank }) ?? true {
+          // What replaced it was told to nobody else before its author was lost.
+          if history.isReplaced(made) { continue }
           let dot = held.map { "\($0.dot)" } ?? "nothing"
           history.blame("\(name) ends with \(dot) of row \(row), not \(made.version.dot)")
         } else if held?.dot == made.version.dot, made.isSeen,

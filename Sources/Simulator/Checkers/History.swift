@@ -28,6 +28,28 @@ struct History {
     made[dot.origin]?[index] = new
   }
 
+  /// Versions that their author took back, as it may not make such any more. It cannot know who
+  /// was sent them.
+  private(set) var withdrawn: Set<Dot> = []
+  /// The rows of these: until what they had replaced has come again, their author covers what it
+  /// does not hold.
+  private(set) var uncovered: Set<RowNumber> = []
+
+  /// True as well for one that was taken back before anybody had seen it.
+  func isWithdrawn(_ dot: Dot, _ row: RowNumber) -> Bool {
+    withdrawn.contains(dot) || uncovered.contains(row) && self[dot] == nil
+  }
+
+  /// Origins of nodes that passed nothing on, for a while at least.
+  var leaves: Set<Origin> = []
+
+  mutating func withdraw(_ row: RowNumber, of origin: Origin, above delivered: UInt64) {
+    uncovered.insert(row)
+    for case let made? in made[origin, default: []] where made.row == row {
+      if made.version.dot.seq > delivered { withdrawn.insert(made.version.dot) }
+    }
+  }
+
   subscript(dot: Dot) -> Made? {
     guard let list = made[dot.origin], dot.seq <= UInt64(list.count) else { return nil }
     return list[Int(dot.seq) - 1]
@@ -56,11 +78,22 @@ struct History {
     return gone
   }
 
+  /// True if a higher version of the row was made than a leaf's own. A leaf tells of its own edits
+  /// alone: what has replaced one of them there comes from its author.
+  func isReplaced(_ made: Made) -> Bool {
+    leaves.contains(made.version.dot.origin)
+      && self.made.values.joined().contains {
+        $0?.row == made.row && ($0?.version.rank ?? made.version.rank) > made.version.rank
+      }
+  }
+
   /// The newest version of each row of those that a frontier covers.
   func newest(_ known: Frontier) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
     for made in made.values.joined() {
-      guard let made, known.covers(made.version.dot) else { continue }
+      guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot) else {
+        continue
+      }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made
     }

@@ -22,6 +22,10 @@ struct Observation {
   var rows: [RowNumber: Content] = [:]
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
+  /// Rows that wait to be as the site has them.
+  var waiting: Set<RowNumber> = []
+  /// How often an edit of a row was logged as not allowed.
+  var refused: [RowNumber: Int] = [:]
   /// What there is because of the anchor; nil in a schedule without one.
   var office: OfficeView?
 

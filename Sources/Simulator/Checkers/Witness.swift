@@ -4,43 +4,41 @@ import Replication
 /// application has committed until it stands as a version or something newer does.
 struct Witness {
   /// What an application has committed that is perhaps not folded yet.
-  private struct Edit {
+  struct Edit {
     /// Nil if the row was deleted.
     var content: Observation.Content?
     /// The earliest moment that the edit can be stamped with.
     var moment: Int64
   }
 
-  private var seen = Observation()
+  var seen = Observation()
   /// What stood in the middle of the work under way, when the application wrote.
   private var glanced: Observation?
-  private var pending: [RowNumber: Edit] = [:]
+  var pending: [RowNumber: Edit] = [:]
   /// Rows that the application has changed since the last check.
-  private var touched: Set<RowNumber> = []
+  var touched: Set<RowNumber> = []
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
   /// again and folded.
-  private var away: Set<RowNumber> = []
-  private var lastRead: [RowNumber: Observation.Content] = [:]
+  var away: Set<RowNumber> = []
+  /// What was seen when everything was folded last.
+  var settled = Observation()
 
   /// What the replica shows at first.
   mutating func begin(_ now: Observation) { seen = now }
 
-  /// The application has committed; `rows` is what it reads now.
-  mutating func written(_ rows: [RowNumber: Observation.Content], at moment: Int64) {
-    for row in Set(lastRead.keys).union(rows.keys) where lastRead[row] != rows[row] {
+  /// The application has committed; `rows` is what it reads now, `before` what it read just before.
+  ///
+  /// What differs from what was seen last is not all its work: the replica may have merged in
+  /// between.
+  mutating func written(
+    _ rows: [RowNumber: Observation.Content], before: [RowNumber: Observation.Content],
+    at moment: Int64
+  ) {
+    for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
-    }
-    lastRead = rows
-    for row in Set(seen.rows.keys).union(rows.keys).union(pending.keys) {
-      let isAsBefore = pending[row].map { $0.content == rows[row] } ?? (seen.rows[row] == rows[row])
-      if isAsBefore, pending[row] == nil { continue }
-      if seen.rows[row] == rows[row] {
-        // What is as it was leaves nothing to tell others.
-        pending[row] = nil
-      } else {
-        let earlier = isAsBefore ? pending[row]?.moment ?? moment : moment
-        pending[row] = Edit(content: rows[row], moment: min(earlier, moment))
-      }
+      // What is as it was leaves nothing to tell others.
+      pending[row] =
+        seen.rows[row] == rows[row] ? nil : Edit(content: rows[row], moment: moment)
     }
   }
 
@@ -56,14 +54,14 @@ struct Witness {
   /// A table was taken away with these rows: whether they come again is not for this node to say.
   mutating func removed(_ rows: Set<RowNumber>) {
     away.formUnion(rows)
-    for row in rows { (pending[row], seen.rows[row], lastRead[row]) = (nil, nil, nil) }
+    for row in rows { (pending[row], seen.rows[row]) = (nil, nil) }
   }
 
   /// The replica has worked. `own` is the origin that it writes under, `isFolded` tells that
   /// nothing of its application's waits.
   mutating func check(
     _ now: Observation, own: Origin, isFolded: Bool, at node: String, wall: Int64,
-    _ history: inout History
+    _ history: inout History, right: (RowNumber) -> Right = { _ in .write }
   ) {
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
     AnytimeForward.check(seen, now, &history, at: node)
@@ -77,7 +75,7 @@ struct Witness {
           isSeen: !waiting.contains(row) && (version.isDeleted || now.rows[row] != nil)))
     }
     AnytimeContent.check(seen, now, &history, at: node, waiting)
-    AnytimeFrontier.check(seen, now, &history, at: node)
+    AnytimeFrontier.check(seen, now, &history, at: node) { right($0) != .none }
     if now.office != nil {
       AnytimeJudged.check(seen, now, own: own, &history, at: node)
       history.lineage.note(glanced ?? seen, now, own: own)
@@ -85,7 +83,6 @@ struct Witness {
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
     touched = []
-    lastRead = now.rows
     if isFolded {
       if now.office != nil {
         for (row, edit) in pending where edit.content == nil {
@@ -93,10 +90,14 @@ struct Witness {
         }
       }
       away.subtract(now.rows.keys)
+      let edits = pending.mapValues { ($0.content, min($0.moment, wall)) }
+      let doubtful = Set(edits.keys.filter { right($0) != .write })
       FinallyKept.check(
-        pending.mapValues { ($0.content, min($0.moment, wall)) }, now, own: own,
-        &history, at: node)
+        edits.filter { !doubtful.contains($0.key) }, now, own: own, &history, at: node)
+      FinallyRefused.check(
+        edits.filter { doubtful.contains($0.key) }, settled, now, own: own, &history, at: node)
       pending = [:]
+      settled = now
       seen = now
     } else {
       for row in pending.keys {
@@ -115,8 +116,13 @@ struct Witness {
     glanced = now
   }
 
-  /// The replica does not have all tables yet: what it shows is looked at when it has.
-  mutating func wait() { seen = Observation() }
+  /// The replica does not have all tables yet: what it knows is looked at when it has. What it
+  /// shows is remembered, or rows that came from others would count as edits of its application.
+  mutating func wait(_ rows: [RowNumber: Observation.Content]) {
+    let before = seen.rows
+    seen = Observation(rows: rows)
+    for row in pending.keys { seen.rows[row] = before[row] }
+  }
 
   /// Power was cut: rows of an exchange that has not ended may be gone, but nothing that the
   /// frontier covers, nor anything that the application has committed.

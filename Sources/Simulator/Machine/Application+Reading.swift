@@ -88,6 +88,30 @@ extension Application {
       rows.map { names.number(of: Key(bytes: $0[1].blob ?? []), in: $0[0].string ?? "") })
   }
 
+  /// Rows that wait to be put back.
+  func waiting() throws -> Set<RowNumber> {
+    let rows = try connection.rows(
+      "SELECT l.name, p.key FROM _flotilla_putback AS p JOIN _flotilla_local AS l ON l.id = p.tbl")
+    return Set(
+      rows.map { names.number(of: Key(bytes: $0[1].blob ?? []), in: $0[0].string ?? "") })
+  }
+
+  /// How often an edit of a row was not allowed, by the log.
+  func refused() throws -> [RowNumber: Int] {
+    let rows = try connection.rows(
+      """
+      SELECT name, key, count(*) FROM _flotilla_conflict
+      WHERE reason = 'not-allowed' GROUP BY name, key
+      """)
+    return Dictionary(
+      rows.map { row in
+        (
+          names.number(of: Key(bytes: row[1].blob ?? []), in: row[0].string ?? ""),
+          Int(row[2].integer ?? 0)
+        )
+      }, uniquingKeysWith: +)
+  }
+
   /// What the replica claims to hold.
   func frontier() throws -> Frontier {
     let rows = try connection.rows("SELECT origin, seq FROM _flotilla_origin WHERE seq > 0")

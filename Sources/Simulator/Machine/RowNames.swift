@@ -18,6 +18,9 @@ final class RowNames {
     return names.count - 1
   }
 
+  /// The table of a row.
+  func table(of number: RowNumber) -> String { names[number].table }
+
   /// What a person calls the row.
   func description(_ number: RowNumber) -> String {
     let values = names[number].key.values ?? []

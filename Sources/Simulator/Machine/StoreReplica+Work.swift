@@ -12,8 +12,10 @@ extension StoreReplica {
 
   func fold(at now: Instant) throws -> FoldResult { try begin(now).fold(at: now) }
 
-  func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource {
-    let opened = try begin(now).openExport(scope, at: now)
+  func openExport(
+    _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
+  ) throws -> OpenedSource {
+    let opened = try begin(now).openExport(scope, filter: filter, at: now)
     return OpenedSource(
       id: opened.id, covers: opened.covers, rows: opened.rows, fold: opened.fold,
       judged: opened.judged)
@@ -38,6 +40,23 @@ extension StoreReplica {
     let outcome = try begin(now).merge(merge, at: now)
     return (outcome.result, outcome.fold)
   }
+
+  func allow(
+    _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History
+  ) throws {
+    self.delivered = delivered
+    try begin(now).allow(rights, delivered: delivered, at: now)
+    try lookAtRights(&history)
+  }
+
+  func wantedRows() throws -> [RowName] { try store().wantedRows() }
+
+  func keep(_ statements: [SignedStatement]) throws {
+    mischief.begin()
+    try store().add(statements)
+  }
+
+  func statements() throws -> [SignedStatement] { try store().statements() }
 
   func progress(of sender: Identity) throws -> Frontier { try store().progress(of: sender) }
 }

@@ -11,6 +11,10 @@ final class StoreReplica: SimulatedReplica {
   let name: String
   private let origin: Origin
   let tables: [ApplicationTable]
+  let names: RowNames
+  /// What the store went by when it was last looked at; tables that may not be read are not.
+  private(set) var rights = Rights.all
+  private var readable: [ApplicationTable]
   private let pace: Pace
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
@@ -18,6 +22,13 @@ final class StoreReplica: SimulatedReplica {
   private let losesColumns: Bool
   /// Whether somebody is the anchor now and then.
   private let hasOffice: Bool
+  /// Something was forbidden once, so that applications may have tried.
+  private var wasForbidden = false
+  /// How much of its own the world has told it to be held by others.
+  var delivered: UInt64 = 0
+  /// Tables whose right has changed since everything was folded: what was written there meanwhile
+  /// may be refused or not.
+  private var unsettled: Set<String> = []
   let disk: Disk
   private var open: Store?
   // After the store: it is let go in this order.
@@ -39,10 +50,12 @@ final class StoreReplica: SimulatedReplica {
     templates: Templates, names: RowNames, faults: Faults, plan: OfficePlan?,
     _ random: inout Seeded
   ) throws {
-    id = Identity(high: 0, low: UInt64(number + 1))
+    id = Templates.node(number)
     name = "node-\(number)"
     origin = Templates.origin(of: number)
     self.tables = tables
+    self.names = names
+    readable = tables
     var pace = Self.pace(faults, &random)
     if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
     self.pace = pace
@@ -112,15 +125,18 @@ final class StoreReplica: SimulatedReplica {
     process.wall = now.wall
     process.fate = { [unowned self] in self.fate(of: $0) }
     open = try Store(path: Self.path, pace: pace, vfs: process.name)
+    try lookAtRights(&history)
     try inspect(at: now, &history)
   }
 
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
     let isKnown = try application.schemaVersion() == knownSchema
+    let before = try rows()
     guard try application.write(&random, &story) else { return }
     hasWritten = true
-    witness.written(try rows(), at: isKnown ? now.wall : 0)
+    let after = try rows()
+    witness.written(after, before: before, at: isKnown ? now.wall : 0)
   }
 
   func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
@@ -146,14 +162,14 @@ final class StoreReplica: SimulatedReplica {
 
   /// What the application reads of its tables.
   private func rows() throws -> [RowNumber: Observation.Content] {
-    let rows = try application.rows(of: tables)
+    let rows = try application.rows(of: readable)
     guard losesColumns else { return rows }
     return rows.mapValues { Observation.Content(whole: $0.common, common: $0.common) }
   }
 
   /// Tracks the tables that are not tracked yet; only a node that has the site's settings may.
   private func trackAll(at now: Instant) throws {
-    guard try application.isCaptured(Ledger.name) else { return }
+    guard rights.isWhole, try application.isCaptured(Ledger.name) else { return }
     let missing = try tables.filter { !application.isGone($0) }.map(\.name)
       .filter { try !application.isCaptured($0) }
     guard !missing.isEmpty else { return }
@@ -197,10 +213,38 @@ final class StoreReplica: SimulatedReplica {
 
   func observe() throws -> Observation {
     Observation(
-      frontier: try application.frontier(), versions: try application.versions(of: tables),
-      lost: try application.lost(of: tables), rows: try rows(),
-      shelved: try application.shelved(inPart: !losesColumns),
+      frontier: try application.frontier(), versions: try application.versions(of: readable),
+      lost: try application.lost(of: readable), rows: try rows(),
+      shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
+      waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],
+      refused: wasForbidden ? try application.refused() : [:],
       office: hasOffice ? try application.office(of: tables) : nil)
+  }
+
+  func mayRead(_ row: RowNumber) -> Bool { rights.right(to: names.table(of: row)) != .none }
+
+  func held(where isWanted: (String) -> Bool) throws -> [RowNumber: Version] {
+    try application.versions(of: tables.filter { isWanted($0.name) })
+  }
+
+  /// The store goes by other rights than before: what it took back, and what is seen now.
+  func lookAtRights(_ history: inout History) throws {
+    guard let open, open.rights != rights else { return }
+    let before = rights
+    let old = readable
+    rights = open.rights
+    readable = tables.filter { rights.right(to: $0.name) != .none }
+    wasForbidden = true
+    unsettled.formUnion(
+      tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) })
+    hasWritten = true
+    let change = Witness.Change(
+      held: try application.versions(of: old),
+      opened: Set(readable.map(\.name).filter { before.right(to: $0) == .none }),
+      changed: Set(tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) }),
+      hidden: Set(tables.map(\.name).filter { rights.right(to: $0) == .none }),
+      delivered: delivered)
+    try witness.follow(change, observe(), own: origin, table: names.table, &history, at: name)
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
@@ -213,13 +257,21 @@ final class StoreReplica: SimulatedReplica {
     if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
-      return witness.wait()
+      return witness.wait(try rows())
     }
     history.lineage.join(&glances)
+    let isFolded = try application.isFolded()
     witness.check(
-      try observe(), own: origin, isFolded: try application.isFolded(), at: name, wall: now,
-      &history)
-    if isWhole { try AnytimeWhole.check(application, &history, at: name) }
+      try observe(), own: origin, isFolded: isFolded, at: name, wall: now, &history
+    ) { [rights, names, unsettled] row in
+      let table = names.table(of: row)
+      return min(unsettled.contains(table) ? .read : .write, rights.right(to: table))
+    }
+    if isFolded { unsettled = [] }
+    if isWhole, rights.right(to: Ledger.name) != .none {
+      let own = wasForbidden ? id.low - 1 : nil
+      try AnytimeWhole.check(application, besides: own, &history, at: name)
+    }
     if random.chance(20) { try AnytimeConstraints.check(application, &history, at: name) }
   }
 }

@@ -11,7 +11,12 @@ package final class Templates {
 
   static let site = Identity(high: 1, low: 1)
 
-  static func origin(of number: Int) -> Origin { Origin(rawValue: mix(UInt64(number + 1))) }
+  static func node(_ number: Int) -> Identity { Identity(high: 0, low: UInt64(number + 1)) }
+
+  /// The origin of the one life that every node has.
+  static func origin(of number: Int) -> Origin {
+    Origin.of(node(number), life: 0, SimulatedSite.notary)
+  }
 
   /// The file of a node; the first node of a site tracks these tables.
   func image(
@@ -40,7 +45,7 @@ package final class Templates {
     let application = try Connection(path: StoreReplica.path, vfs: process.name)
     for table in tables { try application.execute("CREATE TABLE \(table.name)\(table.sql)") }
     let who = Store.Identities(
-      site: site, siteName: "Test", node: Identity(high: 0, low: UInt64(number + 1)),
+      site: site, siteName: "Test", node: node(number),
       nodeName: "node-\(number)", origin: origin(of: number))
     try Store.initialise(path: StoreReplica.path, as: who, vfs: process.name)
     guard number == 0 else { return }

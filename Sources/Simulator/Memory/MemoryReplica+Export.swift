@@ -13,12 +13,16 @@ struct MemoryExport {
 extension MemoryReplica {
   /// A snapshot: every version above the peer's frontier, even beyond what it covers.
   mutating func openExport(
-    _ scope: Session.ExportScope, at now: Instant
+    _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
   ) throws -> OpenedSource {
     let fold = fold(at: now)
     while hasOfficeWork { _ = self.fold(at: now) }
+    let own = filter.sender.writes ? file.frontier.only(origin) : Frontier()
+    let covers = filter.sender.isWhole ? file.frontier : own
     func isWanted(_ row: RowNumber, _ version: Version) -> Bool {
-      switch scope {
+      guard filter.passes(Self.shape.name), filter.sender.isWhole || version.dot.origin == origin
+      else { return false }
+      return switch scope {
       case .above(let frontier), .unsent(let frontier, _): !frontier.covers(version.dot)
       case .buckets(let buckets):
         buckets.contains(Digest.bucket(table: Self.table, key: Self.encoded[row]))
@@ -42,9 +46,9 @@ extension MemoryReplica {
     }
     rows.sort { $0.version.dot < $1.version.dot }
     let id = register(
-      MemoryExport(covers: file.frontier, rows: rows))
+      MemoryExport(covers: covers, rows: rows))
     return OpenedSource(
-      id: id, covers: file.frontier, rows: UInt64(rows.count), fold: fold,
+      id: id, covers: covers, rows: UInt64(rows.count), fold: fold,
       judged: file.office.judged.term == .none ? nil : file.office.judged)
   }
 
@@ -69,6 +73,29 @@ extension MemoryReplica {
   var hasTrouble: Bool { false }
   mutating func spoilDisk(_ random: inout Seeded) {}
   mutating func healDisk() {}
+
+  var rights: Rights { file.rights }
+
+  /// Of its one table the right stays, so that nothing is to be taken back or fetched.
+  mutating func allow(
+    _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History
+  ) {
+    file.rights = rights
+    durable = file
+  }
+
+  func wantedRows() -> [RowName] { [] }
+
+  mutating func keep(_ statements: [SignedStatement]) {
+    file.statements += statements
+    durable = file
+  }
+
+  func statements() -> [SignedStatement] { file.statements }
+  func held(where isWanted: (String) -> Bool) -> [RowNumber: Version] {
+    isWanted(Self.shape.name) ? file.versions : [:]
+  }
+  func mayRead(_ row: RowNumber) -> Bool { true }
 
   var additions: Set<String> { [] }
   mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}

@@ -24,6 +24,9 @@ struct MemoryReplica: SimulatedReplica {
     /// Per sender: how far an interrupted catch-up was worked through.
     var progress: [Identity: Frontier] = [:]
     var office = MemoryOffice()
+    /// What was signed about members.
+    var statements: [SignedStatement] = []
+    var rights = Rights.all
   }
 
   let site = Identity(high: 1, low: 1)
@@ -55,7 +58,7 @@ struct MemoryReplica: SimulatedReplica {
     hasOffice = plan != nil
     rule = plan.map { MergeRules.all[$0.rule] } ?? MergeRules.standard
     judgedRows = plan?.judgedRows ?? 1
-    id = Identity(high: 0, low: UInt64(number + 1))
+    id = Templates.node(number)
     name = "node-\(number)"
     origin = Templates.origin(of: number)
     pauses = faults[.slices]
@@ -70,6 +73,9 @@ struct MemoryReplica: SimulatedReplica {
   var isFolded: Bool { file.journal.isEmpty }
 
   mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
+    // To put back what was not allowed is the store's affair: here nobody tries.
+    guard file.rights.right(to: Self.shape.name) == .write else { return }
+    let before = observation.rows
     for _ in 0...random.below(4) {
       let row = random.below(Self.keys)
       let content = random.chance(200) ? nil : random.next() | 1
@@ -79,7 +85,7 @@ struct MemoryReplica: SimulatedReplica {
     }
     // Applications sync what they commit.
     durable = file
-    witness.written(observation.rows, at: now.wall)
+    witness.written(observation.rows, before: before, at: now.wall)
   }
 
   /// There is no schema.
@@ -166,7 +172,7 @@ struct MemoryReplica: SimulatedReplica {
         }
       }
     }
-    file.frontier.join(merge.claim)
+    if merge.reader == file.rights { file.frontier.join(merge.claim) }
     if let progress = merge.progress(after: last) {
       file.progress[merge.sender, default: Frontier()].join(progress)
     } else if case .full = merge.kind, merge.movesFrontier {

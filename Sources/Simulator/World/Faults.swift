@@ -45,6 +45,8 @@ package struct Faults: Sendable, Equatable {
     case interleaving
     /// Somebody is the anchor, and it changes who.
     case office
+    /// Some nodes may not read or not write every table, and what they may changes.
+    case rights
   }
 
   private var chances: [Int]
@@ -55,10 +57,20 @@ package struct Faults: Sendable, Equatable {
   /// About a third of the kinds, each more or less often.
   package init(_ random: inout Seeded) {
     self.init()
-    // Whether there is an anchor is drawn apart from these.
-    for kind in Kind.allCases where kind != .office && random.chance(350) {
+    // Whether there is an anchor or rights are drawn apart from these.
+    for kind in Kind.allCases where kind != .office && kind != .rights && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
+  }
+
+  /// Perhaps rights, drawn by themselves: schedules without them are as if there were none.
+  ///
+  /// A table that is dropped where not everything may be read does not come again by itself, as
+  /// docs/limits.md says: the two are not mixed.
+  mutating func addRights(_ random: inout Seeded) {
+    guard random.chance(400) else { return }
+    self[.rights] = Kind.rights.rate(&random)
+    self[.removal] = 0
   }
 
   package subscript(kind: Kind) -> Int {
@@ -88,6 +100,7 @@ extension Faults.Kind {
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     case .office: 0
+    case .rights: 200 + random.below(800)
     }
   }
 }

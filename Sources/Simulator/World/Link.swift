@@ -19,6 +19,9 @@ struct Link {
     var merge: Merge?
     var export: Export?
     var mayPull = false
+    /// What this end goes by, for itself and for the peer.
+    var ownRights = Rights.all
+    var peerRights = Rights.all
   }
 
   /// What a session has asked its store for.
@@ -37,6 +40,12 @@ struct Link {
   var isSpoilt = false
   /// Names the connection to both ends, and to nobody else.
   var nonce: UInt64 = 0
+
+  /// The two ends know different statements about what they may do: one of them may refuse what
+  /// the other one sends in good faith.
+  var isMisunderstood: Bool {
+    (0...1).contains { sides[$0].ownRights != sides[1 - $0].peerRights }
+  }
 
   var isDown: Bool { sides[0].session == nil && sides[1].session == nil }
 }

@@ -24,7 +24,9 @@ protocol SimulatedReplica {
   mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) throws
 
   mutating func fold(at now: Instant) throws -> FoldResult
-  mutating func openExport(_ scope: Session.ExportScope, at now: Instant) throws -> OpenedSource
+  mutating func openExport(
+    _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
+  ) throws -> OpenedSource
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep
   mutating func closeExport(_ id: Int64)
   mutating func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult)
@@ -38,6 +40,19 @@ protocol SimulatedReplica {
   mutating func setLiveSessions(_ sessions: [UInt64: Origin])
   /// Gives a table another rule.
   mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) throws
+
+  /// What it goes by itself, and follows when that changes; `delivered` as for the store.
+  var rights: Rights { get }
+  mutating func allow(
+    _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History) throws
+  func wantedRows() throws -> [RowName]
+  /// What was signed, kept on its disk.
+  mutating func keep(_ statements: [SignedStatement]) throws
+  func statements() throws -> [SignedStatement]
+  /// The versions that it has of some tables, by their names.
+  func held(where isWanted: (String) -> Bool) throws -> [RowNumber: Version]
+  /// Whether a row is of a table that it may read.
+  func mayRead(_ row: RowNumber) -> Bool
 
   /// True if the process died in the last call.
   var isGone: Bool { get }

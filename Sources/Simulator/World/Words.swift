@@ -26,6 +26,12 @@ enum Words {
     return "\(dot(version.dot)) \(rank) \(word) after \(context)"
   }
 
+  static func rights(_ rights: Rights) -> String {
+    (["\(rights.general) all"]
+      + rights.tables.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" })
+      .joined(separator: ", ")
+  }
+
   static func scope(_ scope: Session.ExportScope) -> String {
     switch scope {
     case .above(let frontier): "above \(Words.frontier(frontier))"

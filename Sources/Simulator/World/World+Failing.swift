@@ -20,7 +20,8 @@ extension World {
     }
     tell("\(Words.node(node)) cannot go on: \(error)")
     let isWire = (error as? StoreError)?.code == .wire || error is WireError
-    if !nodes[node].replica.hasTrouble, link.map({ !links[$0].isSpoilt }) ?? true {
+    let isFair = link.map { !links[$0].isSpoilt && !links[$0].isMisunderstood } ?? true
+    if !nodes[node].replica.hasTrouble, isFair {
       history.blame("\(Words.node(node)): \(error)")
     }
     guard let link else { return }

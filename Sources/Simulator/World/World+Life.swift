@@ -41,6 +41,7 @@ extension World {
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
+      if hasRights { try remember(node) }
       govern(node)
     } catch {
       // A disk that fails now may work a moment later.
@@ -58,6 +59,8 @@ extension World {
     for node in nodes.indices {
       if let start = nodes[node].startsAt, start <= time { self.start(node) }
     }
+    // What failed at a bad disk is tried again.
+    if hasRights { for node in nodes.indices where nodes[node].isUp { follow(node) } }
     for link in links.indices { for side in 0...1 { feed(link, side, .tick) } }
   }
 

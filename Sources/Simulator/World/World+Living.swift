@@ -38,6 +38,7 @@ extension World {
     if random.chance(100) { for link in links.indices { links[link].isParted = false } }
     if happens(.clockStep) { stepClock(node) }
     if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
+    if happens(.rights) { grant() }
     guard nodes[node].isUp else { return }
     if happens(.migration) {
       let now = now(node)
@@ -79,26 +80,51 @@ extension World {
   mutating func settle() -> Bool {
     isCalm = true
     heal()
+    guard fallsSilent() else { return false }
+    guard hasRights else { return true }
+    // Rows that nobody knew are asked for once more after a minute.
+    for node in nodes.indices where nodes[node].isUp {
+      nodes[node].lastWanted = 0
+      askForRows(node)
+    }
+    return fallsSilent()
+  }
+
+  private mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
     while time - lastMessage < 10_000 {
       guard time - start < 900_000 else { return false }
-      for _ in 0..<2_000 {
-        var isBusy = false
-        let first = random.below(links.count)
-        for offset in links.indices {
-          let link = (first + offset) % links.count
-          let side = random.below(2)
-          if step(link, side) { isBusy = true }
-          if step(link, 1 - side) { isBusy = true }
-        }
-        goOnWorking(chance: 1_000)
-        guard isBusy else { break }
-      }
+      work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
       for link in links.indices { connect(link) }
     }
     return true
+  }
+
+  /// Does what can be done, until nothing is left or it goes on for too long.
+  private mutating func work(rounds: Int = 2_000) {
+    for _ in 0..<rounds {
+      var isBusy = false
+      let first = random.below(links.count)
+      for offset in links.indices {
+        let link = (first + offset) % links.count
+        let side = random.below(2)
+        if step(link, side) { isBusy = true }
+        if step(link, 1 - side) { isBusy = true }
+      }
+      goOnWorking(chance: 1_000)
+      guard isBusy else { return }
+    }
+  }
+
+  /// Everybody gets to know everybody and has the tables, before anything fails.
+  mutating func meet() {
+    isCalm = true
+    for node in nodes.indices { fold(node) }
+    for link in links.indices { connect(link) }
+    work(rounds: 60)
+    isCalm = false
   }
 
   /// Connects everybody anew until all hold the same: what was lost with a table comes again when
@@ -134,6 +160,7 @@ extension World {
       }
       fold(node)
     }
+    if hasRights { grantInTheEnd() }
     for link in links.indices {
       links[link].isParted = false
       let isBroken =

@@ -18,10 +18,18 @@ extension World {
       let now = now(node)
       let hello = Hello(
         version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
-        run: random.next(), clock: now.wall, port: 0, schema: replica.schemaHash)
-      let configuration = Session.Configuration(
+        run: random.next(), clock: now.wall, port: 0, schema: replica.schemaHash,
+        statements: nodes[node].membership?.hash ?? 0)
+      var configuration = Session.Configuration(
         hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
+      if hasRights {
+        configuration.notary = SimulatedSite.notary
+        configuration.ownRights = nodes[node].rights
+        configuration.peerRights = rights(of: ends[1 - side], at: node)
+      }
       links[link].sides[side] = Link.Side(session: Session(configuration, at: now))
+      links[link].sides[side].ownRights = configuration.ownRights
+      links[link].sides[side].peerRights = configuration.peerRights
       links[link].sides[side].isBlocked = happens(.oneWay)
       if !isCalm { links[link].sides[side].slowness = random.below(faults[.slowness] + 1) }
     }
@@ -35,7 +43,9 @@ extension World {
       lastMessage = time
       messages += 1
     }
-    if happens(.loss) {
+    // On what was said about rights rests what a peer leaves out: no rule of ours mends its loss.
+    let isStatement = if case .statements = message { true } else { false }
+    if happens(.loss), !isStatement {
       links[link].isSpoilt = true
       let name = Words.node(links[link].nodes[side])
       return tell("a frame from \(name) is lost")
@@ -46,7 +56,7 @@ extension World {
       links[link].sides[side].queue.append(message.frame)
     }
     let count = links[link].sides[side].queue.count
-    if count > 1, happens(.reordering) {
+    if count > 1, happens(.reordering), !hasRights || !isStatement {
       links[link].isSpoilt = true
       links[link].sides[side].queue.swapAt(count - 1, random.below(count - 1))
     }

@@ -54,7 +54,8 @@ extension World {
   private mutating func open(_ scope: Session.ExportScope, _ link: Int, _ side: Int) {
     let node = links[link].nodes[side]
     attempt(node, link, side) { world in
-      let opened = try world.use(node) { try $0.openExport(scope, at: $1) }
+      let filter = world.links[link].sides[side].session?.exportFilter ?? .none
+      let opened = try world.use(node) { try $0.openExport(scope, filter, at: $1) }
       world.tell(
         "\(Words.node(node)) exports \(opened.rows) rows \(Words.scope(scope)), "
           + "covering \(Words.frontier(opened.covers))")
@@ -96,7 +97,9 @@ extension World {
     // Edits of our own that are folded with a slice, as its commit is another than at End.
     if merge.end == nil, !isCalm, random.chance(250) { write(node) }
     attempt(node, link, side) { world in
+      let held = try world.hidden(from: link, side)
       let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
+      try world.checkHidden(held, link, side)
       let part = merge.end == nil ? "a slice of " : ""
       world.tell(
         "\(Words.node(node)) merges \(result.rows) rows, \(part)\(Words.kind(merge.kind))")

@@ -22,6 +22,15 @@ struct World<Replica: SimulatedReplica> {
     var online: UInt64 = 0
     /// Its replica has more to do, in a transaction of its own.
     var hasWork = false
+    /// What it knows of the members; nil in a world without rights.
+    var membership: Membership?
+    /// What it goes by itself.
+    var rights = Rights.all
+    /// What others have told that they hold, and how much of that is on its disk.
+    var holds: [Int: Frontier] = [:]
+    var savedHolds: [Int: Frontier] = [:]
+    /// What it has asked for to be put back.
+    var lastWanted: UInt64 = 0
 
     var isUp: Bool { startsAt == nil && !isDead }
   }
@@ -43,6 +52,14 @@ struct World<Replica: SimulatedReplica> {
   var isFounded = false
   var history = History()
   var story: Story
+  /// What a site with rights was founded with, and what can be said about it later.
+  var founding: Membership?
+  var shape = SiteShape()
+
+  struct SiteShape {
+    var tables: [String] = []
+    var isLine = false
+  }
 
   init(replicas: [Replica], isLine: Bool, faults: Faults, random: Seeded, story: Story) {
     self.random = random
@@ -98,13 +115,16 @@ struct World<Replica: SimulatedReplica> {
   private mutating func carryOut(_ directive: Session.Directive, _ link: Int, _ side: Int) {
     switch directive {
     case .send(let message): send(message, link, side)
-    case .opened:
-      links[link].sides[side].mayPull = true
+    case .opened(let hello):
+      opened(link, side, hello)
       tellAppointments(link, side)
       noteSessions(of: links[link].nodes[side])
     case .statements(let statements):
+      hear(statements, link, side)
       hear(statements.compactMap(Notice.appointment), at: links[link].nodes[side])
     case .exchanged(sent: false, rows: _): noteContact(link, side)
+    case .peerHolds(let frontier) where hasRights:
+      nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
     case .closeExport: closeExport(link, side)
@@ -123,7 +143,9 @@ struct World<Replica: SimulatedReplica> {
 
   /// Peers that keep to the protocol, over a connection that keeps its bytes, never quarrel.
   private mutating func notice(_ bye: Bye, _ link: Int) {
-    guard bye.code == .badMessage, !links[link].isSpoilt else { return }
+    guard bye.code == .badMessage || bye.code == .notAllowed, !links[link].isSpoilt,
+      !links[link].isMisunderstood
+    else { return }
     history.blame("a session ended with: \(bye)")
   }
 
@@ -132,5 +154,6 @@ struct World<Replica: SimulatedReplica> {
     if fold.hasMore { nodes[node].hasWork = true }
     if let push = fold.push { feed(node: node, .folded(push)) }
     feed(node: node, .advanced(nodes[node].replica.position))
+    if hasRights { askForRows(node) }
   }
 }

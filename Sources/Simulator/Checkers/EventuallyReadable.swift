@@ -1,0 +1,45 @@
+import Replication
+
+/// In the end a node that may not do everything has of each table that it may read what the others
+/// have, and waits for nothing.
+///
+/// A version that only it was given before its author was lost is not looked at, nor one that its
+/// author had to take back while others got it: docs/limits.md says so.
+enum EventuallyReadable {
+  static func check(
+    _ leaf: (name: String, shown: Observation), _ whole: (name: String, shown: Observation),
+    mayRead: (RowNumber) -> Bool, _ history: inout History
+  ) {
+    let (name, shown, other) = (leaf.name, leaf.shown, whole.shown)
+    for row in shown.waiting.sorted() where other.versions[row] != nil {
+      if let held = shown.versions[row], history.isWithdrawn(held.dot, row) { continue }
+      history.blame("row \(row) at \(name) still waits")
+    }
+    if !shown.shelved.isEmpty {
+      history.blame("\(name) still has \(shown.shelved.sorted()) on its shelf")
+    }
+    let all = Set(shown.versions.keys).union(other.versions.keys).union(shown.rows.keys)
+      .union(other.rows.keys)
+    for row in all.sorted() where mayRead(row) {
+      if let held = shown.versions[row],
+        !other.frontier.covers(held.dot) || history.isWithdrawn(held.dot, row)
+      {
+        continue
+      }
+      if let known = other.versions[row], history.isWithdrawn(known.dot, row) { continue }
+      if shown.versions[row] != other.versions[row] {
+        history.blame(
+          "row \(row) at \(name) is \(dot(shown, row)), at \(whole.name) \(dot(other, row))")
+      } else if shown.rows[row] != other.rows[row] {
+        history.blame("row \(row) at \(name) is not as at \(whole.name)")
+      }
+    }
+    if !shown.frontier.covers(other.frontier) {
+      history.blame("\(name)'s frontier lacks what \(whole.name) has")
+    }
+  }
+
+  private static func dot(_ shown: Observation, _ row: RowNumber) -> String {
+    shown.versions[row].map { "\($0.dot)" } ?? "nothing"
+  }
+}

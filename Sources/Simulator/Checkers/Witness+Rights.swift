@@ -1,0 +1,46 @@
+import Replication
+
+extension Witness {
+  /// What has changed in what a node may do.
+  struct Change {
+    /// What it has now of the tables that it could read before.
+    var held: [RowNumber: Version]
+    /// Tables that it may read, and could not before.
+    var opened: Set<String>
+    /// Tables whose right is another one.
+    var changed: Set<String>
+    /// Tables that it may not read any more: what happens there is its own affair.
+    var hidden: Set<String>
+    /// How many of its own versions it knew to be held by others.
+    var delivered: UInt64
+  }
+
+  /// The replica goes by other rights: only its own versions are taken back, and each is logged or
+  /// in a table that it may not even read.
+  mutating func follow(
+    _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
+    _ history: inout History, at node: String
+  ) {
+    for (row, old) in seen.versions where change.held[row] != old {
+      if let new = change.held[row], new.rank > old.rank { continue }
+      history.withdraw(row, of: own, above: change.delivered)
+      // What was made over another's was taken back with that: it is asked for, now or when the
+      // table may be read again.
+      let isToCome = now.waiting.contains(row) || change.hidden.contains(table(row))
+      if old.dot.origin != own, !isToCome {
+        history.blame("\(node) has taken back \(old.dot), which is not its own")
+      } else if !change.changed.contains(table(row)) {
+        history.blame("\(node) has taken back \(old.dot) without a reason")
+      }
+    }
+    if change.opened.isEmpty, !now.frontier.covers(seen.frontier) {
+      history.blame("\(node)'s frontier went back without a reason")
+    }
+    away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })
+    let (rows, hidden) = (seen.rows, change.hidden)
+    seen = now
+    for row in pending.keys {
+      if hidden.contains(table(row)) { pending[row] = nil } else { seen.rows[row] = rows[row] }
+    }
+  }
+}
