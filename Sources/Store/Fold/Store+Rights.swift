@@ -221,9 +221,17 @@ extension Store {
     _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
     let row = try tableContent(table, key)
+    let held = try versions.version(table: table.id, key: key)
+    let keyAlone = try content(of: nil, table, key)
     try conflicts.put(
-      table.name, key, at: moment, .notAllowed, loser: row.map { ConflictSide(nil, $0) },
-      winner: nil)
+      table.name, key, at: moment, .notAllowed,
+      loser: (row ?? keyAlone).map {
+        ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
+      },
+      // What stood is known by name; its content was written over.
+      winner: held.flatMap { held in
+        isOwn(held.edit.origin) ? nil : keyAlone.map { ConflictSide(held, $0) }
+      })
   }
 
   /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
