@@ -119,6 +119,7 @@ extension Node {
     }
     await shutOutDisowned(roll)
     await followRights()
+    await followSay()
     await followOffice()
     await nameAuthors()
     await followAuthors()
