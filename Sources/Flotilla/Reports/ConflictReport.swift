@@ -27,7 +27,7 @@ public struct ConflictReport: Codable, Sendable, Equatable {
   }
 
   /// One version of the row.
-  public struct Side: Codable, Sendable, Equatable {
+  public struct Side: Codable, Sendable, Equatable, CustomReflectable {
     /// Who wrote it, by name; null if that is not known.
     public var node: String?
     /// When it was written, ISO 8601 in UTC; null if it is no version.
@@ -39,6 +39,14 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var columns: [String] = []
 
     private enum CodingKeys: CodingKey { case node, stamp, deleted, row }
+
+    public var customMirror: Mirror {
+      Mirror(
+        self,
+        children: [
+          "node": node as Any, "stamp": stamp as Any, "deleted": deleted, "row": row as Any,
+        ], displayStyle: .struct)
+    }
   }
 
   /// A row that is held but does not stand in its table.

@@ -143,8 +143,7 @@ enum Conflicts {
       Table.Column(heading: ""), Table.Column(heading: "COLUMN"), Table.Column(heading: "LOST"),
       Table.Column(heading: "WON"),
     ])
-    let columns = columns(of: conflict).filter { loser[$0] != nil || winner[$0] != nil }
-    table.rows = columns.map { column in
+    table.rows = columns(of: conflict).map { column in
       let differs = loser[column] != winner[column]
       return [
         Table.Cell(differs ? "*" : ""), Table.Cell(printable(column)),
@@ -164,8 +163,13 @@ enum Conflicts {
 
   /// The key columns, then the others in the order of the table.
   private static func columns(of conflict: ConflictReport.Conflict) -> [String] {
-    let (loser, winner) = (conflict.loser?.columns ?? [], conflict.winner?.columns ?? [])
-    return loser + winner.filter { !loser.contains($0) }
+    var columns: [String] = []
+    for side in [conflict.loser, conflict.winner] {
+      let row = side?.row ?? [:]
+      let all = (side?.columns ?? []).filter { row[$0] != nil } + row.keys.sorted()
+      for column in all where !columns.contains(column) { columns.append(column) }
+    }
+    return columns
   }
 
   private static func origin(_ side: ConflictReport.Side?) -> String {
