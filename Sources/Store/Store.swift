@@ -28,6 +28,8 @@ package final class Store {
   var savedOffice: [UInt8] = []
   /// The session with the anchor in which programs write now; 0 if there is none.
   var onlineSession: UInt64 = 0
+  /// The own edit that is being made again: what it has seen its repetition has seen.
+  var repeating: Version?
   /// The sessions of this anchor, and whose edits come in them.
   var liveSessions: [UInt64: Origin] = [:]
   let tables: Tables

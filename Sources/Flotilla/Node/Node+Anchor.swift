@@ -5,11 +5,15 @@ import Store
 extension Node {
   /// Sees to it that the store knows who judges now.
   func followOffice() async {
-    let appointments = roster.roll.appointments
+    let roll = roster.roll
     guard
-      let governance = Appointments.governance(of: appointments, for: identity.node),
+      let governance = Appointments.governance(of: roll.appointments, for: identity.node)?
+        .without({ roll.member($0) == nil }),
       governance.term != heardTerm
-    else { return await followSessions() }
+    else {
+      await stopAwaiting()
+      return await followSessions()
+    }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
         (try store.govern(governance, at: .now), store.position)
@@ -22,6 +26,23 @@ extension Node {
       if !note(error) { log("could not follow an appointment: \(error.message)") }
     }
     await followSessions()
+  }
+
+  /// A predecessor that has left or was shut out says no more that it stands down.
+  private func stopAwaiting() async {
+    let gone = Set(roster.roll.everybody.filter { !$0.isMember }.map(\.node))
+    guard isAnchor, !gone.isEmpty else { return }
+    do {
+      let (result, position) = try await store.patiently { (store) throws(StoreError) in
+        (try store.stopAwaiting(gone, at: .now), store.position)
+      }
+      guard let result else { return }
+      log("the anchor before this one is no member any more, so it is not waited for")
+      await folded(result, position)
+      if result.hasMore, !isStopping { try await foldAll() }
+    } catch {
+      if !note(error) { log("could not take office: \(error.message)") }
+    }
   }
 
   private func appointmentText(_ governance: Governance) -> String {

@@ -119,11 +119,16 @@ extension MemoryReplica {
     release { !view.isUndecided($0) }
     for (seq, verdict) in file.office.view.verdicts
     where verdict == nil && seq <= file.office.judged.frontier[origin] {
+      guard file.office.again[seq] == nil else { continue }
       let wasRejected = file.office.rejected[Dot(origin, seq)] != nil
       let row = file.office.written.first { $0.value.contains(seq) }?.value ?? []
       let isSuperseded = row.contains { $0 > seq }
-      file.office.view.verdicts.updateValue(
-        wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted", forKey: seq)
+      let verdict = wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted"
+      file.office.view.verdicts.updateValue(verdict, forKey: seq)
+      for (old, new) in file.office.again where new == seq {
+        file.office.view.verdicts.updateValue(verdict, forKey: old)
+        file.office.again[old] = nil
+      }
     }
   }
 

@@ -51,6 +51,8 @@ struct MemoryReplica: SimulatedReplica {
   let judgedRows: Int
   /// The session with the anchor in which edits are made; 0 if there is none.
   var online: UInt64 = 0
+  /// The own edit that is being made again.
+  var repeating: Version?
   /// Those in which this anchor is in touch with authors.
   var liveSessions: [UInt64: Origin] = [:]
 
@@ -118,7 +120,7 @@ struct MemoryReplica: SimulatedReplica {
       let madeAt = min(moment, now.wall)
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
-        dot, over: old, pending: file.office.pending[row]?[origin],
+        dot, over: old, pending: repeating ?? file.office.pending[row]?[origin],
         stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
       if file.office.office.certifies {
         version = version.certified(
@@ -131,12 +133,42 @@ struct MemoryReplica: SimulatedReplica {
         }
         file.office.written[row, default: []].append(dot.seq)
       }
+      if let earlier = file.office.pending[row]?[origin], earlier.isTentative, let old,
+        viewpoint.isLost(earlier, to: old), earlier.hash != version.hash
+      {
+        log(earlier, old, row, "older")
+      }
       supersede(by: version, row)
       keep(version, row)
       edits.writer.add(Self.shape, version, Self.content(version, row))
     }
     file.journal = [:]
     file.frontier.raise(origin, to: edits.seq)
+  }
+
+  /// Whether an anchor has rejected an own edit, or one that was made again as this one.
+  private func wasRejected(_ seq: UInt64) -> Bool {
+    let same = file.office.again.filter { $0.value == seq }.keys
+    return file.office.rejected[Dot(origin, seq)] != nil
+      || same.contains { file.office.rejected[Dot(origin, $0)] != nil }
+  }
+
+  /// An own edit that is yet to be judged is made again on top of the anchor's word on what it was
+  /// made on; whoever waits for its verdict gets that of the new one.
+  private mutating func editAgain(
+    _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    let session = online
+    (online, repeating) = (edit.session, edit)
+    file.journal[row] = edit.stamp.millisecondsSince1970
+    let before = edits.seq
+    foldRest(&edits, at: now)
+    (online, repeating) = (session, nil)
+    guard edits.seq > before else { return }
+    for (old, new) in file.office.again where new == edit.dot.seq {
+      file.office.again[old] = edits.seq
+    }
+    file.office.again[edit.dot.seq] = edits.seq
   }
 
   mutating func merge(
@@ -166,6 +198,13 @@ struct MemoryReplica: SimulatedReplica {
         case .same, .stays: continue
         case .waits: hold(row.version, number)
         case .gives(let fate):
+          if let old, viewpoint.isBase(row.version, of: old), !wasRejected(old.dot.seq),
+            merge.judged?.covers(old.dot, in: file.office.office.term) != true
+          {
+            keep(row.version, number)
+            editAgain(old, number, &edits, at: now)
+            continue
+          }
           if let old { leave(old, to: fate, by: row.version, number) }
           keep(row.version, number)
           file.rows[number] = row.version.isDeleted ? nil : row.version.hash

@@ -108,9 +108,10 @@ extension Store {
     _ standing: Version, _ content: Shelf.Entry?, over other: Version, _ table: ReplicaTable,
     _ key: Key, _ edits: inout Edits, at now: Instant
   ) throws {
+    // Nothing was updated: the row keeps the time that it had.
     let certificate = standing.certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
-      at: Stamp(millisecondsSince1970: now.wall))
+      at: standing.stamp)
     try keep(certificate, table, key, old: standing)
     let row = shaped(certificate, content, table, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }

@@ -29,12 +29,29 @@ extension Store {
       officeRecord = OfficeRecord()
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
-      officeRecord.certifiesAll = governance.isForced
+      officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
       if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
       if !office.certifies { try unveilPending(at: now) }
       if !governance.isHeld { try dissolvePending(at: now) }
+      try conclude(&edits, at: now)
+      return try result(of: edits)
+    }
+  }
+
+  /// Waits no more for predecessors that are no members any more: nobody will hear from them.
+  package func stopAwaiting(
+    _ gone: Set<Identity>, at now: Instant
+  ) throws(StoreError) -> FoldResult? {
+    guard office.part == .waiting, officeRecord.awaited.contains(where: { gone.contains($0.node) })
+    else { return nil }
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      officeRecord.awaited.removeAll { gone.contains($0.node) }
+      officeRecord.certifiesAll = true
       try conclude(&edits, at: now)
       return try result(of: edits)
     }

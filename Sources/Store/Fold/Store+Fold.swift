@@ -153,7 +153,7 @@ extension Store {
   func make(
     over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Int64, _ table: ReplicaTable,
     _ key: Key, _ edits: inout Edits
-  ) throws(SQLiteError) -> Version {
+  ) throws -> Version {
     let dot = Dot(own, edits.next())
     // A row that was here before its table became the site's ranks below all that the site has.
     let isBaseline = old == nil && table.isBaseline && edits.isComparing
@@ -161,7 +161,7 @@ extension Store {
       isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt, over: old?.stamp)
     let earlier = try pending.version(table: table.id, key: key, origin: own)
     var version = Version.edit(
-      dot, over: old, pending: earlier, stamp: stamp, hash: hash, isDeleted: isDeleted)
+      dot, over: old, pending: repeating ?? earlier, stamp: stamp, hash: hash, isDeleted: isDeleted)
     if office.certifies {
       version = version.certified(
         dot, term: office.term, epoch: nextEpoch(over: old),
@@ -169,6 +169,9 @@ extension Store {
     } else {
       version.session = session(over: old)
       try awaitVerdict(dot.seq, table, key)
+    }
+    if let earlier, let old, viewpoint.isLost(earlier, to: old) {
+      try logOverwritten(earlier, by: version, table, key, at: madeAt)
     }
     try supersede(by: version, table, key)
     return version
