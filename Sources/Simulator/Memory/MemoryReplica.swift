@@ -3,9 +3,9 @@ import Store
 
 /// A replica without a file: the machines' other half in its simplest form.
 ///
-/// What decides (ranks, stamps, claims, checks) is the product's; this only keeps the rows. It is a
-/// value, so that what was on disk at a moment can be kept and come back.
-struct MemoryReplica: SimulatedReplica {
+/// What decides (ranks, stamps, claims, checks) is the product's; this only keeps the rows. What is
+/// in its file is a value, so that what was on disk at a moment can be kept and come back.
+final class MemoryReplica: SimulatedReplica {
   static let shape = TableShape(name: "t", keyCount: 1, columns: ["id", "text"])
   static let table = tableSeed(shape.name)
   /// Keys that applications use; few, so that edits meet.
@@ -74,7 +74,7 @@ struct MemoryReplica: SimulatedReplica {
 
   var isFolded: Bool { file.journal.isEmpty }
 
-  mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
+  func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
     // To put back what was not allowed is the store's affair: here nobody tries.
     guard file.rights.right(to: Self.shape.name) == .write else { return }
     let before = observation.rows
@@ -91,10 +91,10 @@ struct MemoryReplica: SimulatedReplica {
   }
 
   /// There is no schema.
-  mutating func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
-  mutating func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
+  func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
+  func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
-  mutating func fold(at now: Instant) -> FoldResult {
+  func fold(at now: Instant) -> FoldResult {
     guard !file.journal.isEmpty || hasOfficeWork else {
       return FoldResult(versions: 0, push: nil, hasMore: false)
     }
@@ -111,7 +111,7 @@ struct MemoryReplica: SimulatedReplica {
   }
 
   /// Each touched row gets one new version, if its content is new.
-  mutating func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
+  func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
     for (row, moment) in file.journal.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
       let old = file.versions[row]
       let content = file.rows[row]
@@ -155,7 +155,7 @@ struct MemoryReplica: SimulatedReplica {
 
   /// An own edit that is yet to be judged is made again on top of the anchor's word on what it was
   /// made on; whoever waits for its verdict gets that of the new one.
-  private mutating func editAgain(
+  private func editAgain(
     _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
   ) {
     let session = online
@@ -171,7 +171,7 @@ struct MemoryReplica: SimulatedReplica {
     file.office.again[edit.dot.seq] = edits.seq
   }
 
-  mutating func merge(
+  func merge(
     _ merge: Merge, at now: Instant
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
@@ -224,21 +224,21 @@ struct MemoryReplica: SimulatedReplica {
   }
 
   /// Whether an export pauses now.
-  mutating func pausesNow() -> Bool { random.chance(pauses) }
+  func pausesNow() -> Bool { random.chance(pauses) }
 
-  mutating func register(_ export: MemoryExport) -> Int64 {
+  func register(_ export: MemoryExport) -> Int64 {
     nextExport += 1
     exports[nextExport] = export
     return nextExport
   }
 
-  mutating func keep(_ version: Version, _ row: RowNumber) {
+  func keep(_ version: Version, _ row: RowNumber) {
     file.digest.replace(
       table: Self.table, key: Self.encoded[row], old: file.versions[row], new: version)
     file.versions[row] = version
   }
 
-  mutating func commit(isDurable: Bool) {
+  func commit(isDurable: Bool) {
     commits += 1
     if isDurable { durable = file }
   }

@@ -24,6 +24,8 @@ struct Meta {
     case conflictsGone
     /// Tables that may be read again and are not compared yet, by their local numbers.
     case regained
+    /// Up to which own seq others hold what was replaced here by edits that were taken back.
+    case elsewhere
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.
