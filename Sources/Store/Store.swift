@@ -48,6 +48,9 @@ package final class Store {
   package let node: Identity
   package let nodeName: String
   package internal(set) var own: Origin
+  /// What is known of clocks, to place what waits in the journal.
+  var timeline = Timeline()
+  var journalDates = JournalDates()
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all
   /// Tables that may be read again since a moment ago, and are being compared.
@@ -161,6 +164,7 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
       let cause = StoreError.wrapping(error)

@@ -8,11 +8,11 @@ extension Node {
     let appointments = roster.roll.appointments
     guard
       let governance = Appointments.governance(of: appointments, for: identity.node),
-      governance.term != heardTerm
+      governance.term != heardTerm, clock.now.site != nil
     else { return await followSessions() }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
-        (try store.govern(governance, at: .now), store.position)
+        (try store.govern(governance, at: self.clock.now), store.position)
       }
       heardTerm = governance.term
       await folded(result, position)
@@ -144,7 +144,7 @@ extension Node {
     let changed = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let tables = try store.tablesWithoutRule()
-        if !tables.isEmpty { try store.track(tables, rule: rule, at: .now) }
+        if !tables.isEmpty { try store.track(tables, rule: rule, at: self.clock.now) }
         return tables
       }
     }

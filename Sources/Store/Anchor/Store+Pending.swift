@@ -78,7 +78,7 @@ extension Store {
         isOlder ? .older : .unseen
       }
     try conflicts.put(
-      table.name, key, at: now.wall, reason, rule: ruling?.ruling.rule ?? rule.name,
+      table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 

@@ -85,7 +85,7 @@ extension Store {
         "UPDATE _flotilla_verdict SET verdict = ?, reason = ?, rule = ?, at = ? WHERE seq = ?",
         [
           .string(outcome.rawValue), reason.map { .string($0) } ?? .null,
-          rule.map { .string($0) } ?? .null, .integer(now.wall), .integer(seq),
+          rule.map { .string($0) } ?? .null, .integer(now.moment), .integer(seq),
         ])
     }
     guard open.count < limit else { return }

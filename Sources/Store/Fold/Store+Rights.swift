@@ -47,6 +47,7 @@ extension Store {
   ) throws(StoreError) {
     let before = self.rights
     guard rights != before else { return }
+    try requireTime(at: now)
     // What waits was written under the old rights.
     while try fold(at: now).hasMore {}
     self.rights = rights
@@ -67,7 +68,7 @@ extension Store {
       let tracked = tables.byID.values.filter(\.isTracked)
       defer { freed = [] }
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
-        try takeBackUnsent(table, above: delivered, at: now.wall)
+        try takeBackUnsent(table, above: delivered, at: now.moment)
       }
       try settleFreed()
       // What the frontier counts as held was not sent as long as it could not be read; the table
