@@ -60,6 +60,9 @@ package final class Store {
   var seenVersion: Int64 = -1
   /// Told of own edits before they can be sent.
   package var ledger: (any Ledger)?
+  /// What is known of clocks, to place what waits in the journal.
+  var timeline = Timeline()
+  var journalDates = JournalDates()
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all
   /// Tables that may be read again since a moment ago, and are being compared.
@@ -178,6 +181,7 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
       let cause = StoreError.wrapping(error)

@@ -9,14 +9,14 @@ extension Node {
     guard
       let governance = Appointments.governance(of: roll.appointments, for: identity.node)?
         .without({ roll.member($0) == nil }),
-      governance.term != heardTerm
+      governance.term != heardTerm, clock.now.site != nil
     else {
       await stopAwaiting()
       return await followSessions()
     }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
-        (try store.govern(governance, at: .now), store.position)
+        (try store.govern(governance, at: self.clock.now), store.position)
       }
       heardTerm = governance.term
       await folded(result, position)
@@ -165,7 +165,7 @@ extension Node {
     let changed = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let tables = try store.tablesWithoutRule()
-        if !tables.isEmpty { try store.track(tables, rule: rule, at: .now) }
+        if !tables.isEmpty { try store.track(tables, rule: rule, at: self.clock.now) }
         return tables
       }
     }

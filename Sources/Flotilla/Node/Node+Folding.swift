@@ -144,7 +144,7 @@ extension Node {
     lastTrim = Uptime.now
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.trimConflicts(at: .now)
+        try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
       }
     } catch {
@@ -165,6 +165,7 @@ extension Node {
       stopRequest = Bye(.stopping, "the database of \(identity.name) is gone")
       return requestStop()
     }
+    await lookAtTime()
     await notice(.patrol)
     await examineFile()
     await trimLogs()

@@ -16,7 +16,7 @@ extension Node {
     if !isAnchor {
       _ = await until(Uptime.now + timeout.milliseconds) { onlineSession != 0 }
     }
-    try await foldNow()
+    try await foldNow(within: Uptime.now + timeout.milliseconds)
     return PreparedEdit(
       anchor: anchor.name, isOnline: isAnchor || onlineSession != 0,
       seq: position.frontier[position.own])

@@ -33,7 +33,7 @@ extension Replica {
       var bounds = try store.conflictBounds()
       bounds.count = count ?? bounds.count
       bounds.days = days ?? bounds.days
-      try store.setConflictBounds(bounds, at: .now)
+      try store.setConflictBounds(bounds, at: NodeClock(store, .here).now)
       return try Self.bounds(store)
     }
   }
@@ -184,7 +184,8 @@ struct AuthorNames {
     guard let side else { return nil }
     return ConflictReport.Side(
       node: try side.edit.flatMap { edit throws(StoreError) in try name(edit.origin, store) },
-      stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, deleted: side.isDeleted,
+      stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, undated: side.isUndated,
+      deleted: side.isDeleted,
       row: side.isDeleted ? nil : Replica.row(side.values))
   }
 }

@@ -18,6 +18,7 @@ extension Store {
     guard governance.term > office.term else {
       return try standDownLate(governance, at: now)
     }
+    try requireTime(at: now)
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
     while try fold(at: now).hasMore {}
     return try transaction {
@@ -71,6 +72,7 @@ extension Store {
       }
     }
     guard isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    try requireTime(at: now)
     while try fold(at: now).hasMore {}
     return try transaction {
       var edits = beginEdits()
@@ -163,9 +165,9 @@ extension Store {
         let version = try versions.version(table: id, key: key),
         office.mustCertify(version, isForced: officeRecord.certifiesAll)
       else { continue }
-      let certificate = version.certified(
+      let certificate = sane(version, at: now).certified(
         Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: version),
-        at: Stamp(millisecondsSince1970: now.wall))
+        at: now.stamp)
       try keep(certificate, table, key, old: version)
       edits.addLong()
     }
@@ -193,7 +195,7 @@ extension Store {
     at now: Instant
   ) throws {
     var version = Version(
-      dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: now.wall), hash: 0,
+      dot: dot, created: dot, stamp: now.stamp, hash: 0,
       isDeleted: false)
     version.term = office.term
     let item = RulingTable.Item(table: table.id, key: key, version: version, ruling: ruling)

@@ -98,7 +98,7 @@ extension Store {
       }
     try rejectUnjudged(version.edit, reason, at: now)
     try conflicts.put(
-      table.name, key, at: now.wall, reason, rule: ruling?.ruling.rule ?? rule.name,
+      table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 

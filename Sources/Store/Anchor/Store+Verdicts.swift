@@ -86,7 +86,7 @@ extension Store {
         """,
         [
           .string(outcome.rawValue), .integer(seq), .string(reason), .string(rule),
-          .integer(now.wall),
+          .integer(now.moment),
         ])
     }
   }

@@ -77,7 +77,7 @@ extension Store {
     let before = edits.last
     try fold(
       table, key, keyValues: (key.values ?? []).map(\.sqlite),
-      madeAt: edit.stamp.millisecondsSince1970, &edits)
+      madeAt: Dating.Moment(edit.stamp.millisecondsSince1970, isCertain: !edit.isUndated), &edits)
     if edits.last > before { try passVerdict(of: edit.dot.seq, to: edits.last) }
   }
 
@@ -99,7 +99,7 @@ extension Store {
     case .deleted(let values):
       if old == nil {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
-        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.wall) }
+        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.moment) }
       }
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
@@ -118,7 +118,7 @@ extension Store {
       let placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,
         exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
-        unseenAt: old == nil ? now.wall : nil)
+        unseenAt: old == nil ? now.moment : nil)
       if try !place(placement, statements, table, key) {
         application.postponed.append(
           Application.Postponed(table: table, key: key, placement: placement))

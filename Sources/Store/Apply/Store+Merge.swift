@@ -17,10 +17,12 @@ extension Store {
   /// replaced and unsent data is never overwritten.
   package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
     let rows = try decode(merge)
+    try requireTime(at: now)
     try foldBacklog(at: now)
     // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
     // and with it all that came before. Edits of our own always are: they may be exported next.
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
+    defer { settleTime(after: now) }
     do {
       return try apply(rows, of: merge, isDurable: merge.end != nil || !isQuiet, at: now)
     } catch {

@@ -7,6 +7,8 @@ package struct ConflictSide: Sendable {
   package var edit: Dot?
   package var stamp: Stamp?
   package var isDeleted: Bool
+  /// Nothing tells when it was made: the stamp is the earliest that it can have been.
+  package var isUndated = false
   /// Every column by name, the key columns first; of a deleted row the key alone.
   package var values: [(name: String, value: Replication.Value)]
   package var keyCount: Int
@@ -15,6 +17,7 @@ package struct ConflictSide: Sendable {
     edit = version?.edit
     stamp = version?.stamp
     isDeleted = version?.isDeleted ?? false
+    isUndated = version?.isUndated ?? false
     values = entry.values
     keyCount = entry.keyCount
   }
@@ -24,7 +27,7 @@ package struct ConflictSide: Sendable {
   /// As the log keeps it.
   var bytes: [UInt8] {
     var writer = ByteWriter()
-    writer.byte(isDeleted ? 1 : 0)
+    writer.byte((isDeleted ? 1 : 0) | (isUndated ? 2 : 0))
     writer.word(edit?.origin.rawValue ?? 0)
     writer.uint(edit?.seq ?? 0)
     writer.uint(UInt64(stamp?.rawValue ?? 0))
@@ -40,6 +43,7 @@ package struct ConflictSide: Sendable {
       let entry = Shelf.decode(reader.rest(), .constraint)
     else { return nil }
     self.isDeleted = flag & 1 != 0
+    self.isUndated = flag & 2 != 0
     self.edit = seq == 0 ? nil : Dot(Origin(rawValue: origin), seq)
     self.stamp = seq == 0 ? nil : stamp
     self.values = entry.values

@@ -20,6 +20,7 @@ extension Store {
   package func openExport(
     _ scope: Session.ExportScope, filter: ExportFilter = .none, at now: Instant
   ) throws(StoreError) -> OpenedExport {
+    try requireTime(at: now)
     while try fold(at: now).hasMore {}
     let reader = try openReader()
     var isRenewed = false

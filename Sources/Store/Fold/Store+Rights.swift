@@ -47,6 +47,7 @@ extension Store {
   ) throws(StoreError) {
     let before = self.rights
     guard rights != before else { return }
+    try requireTime(at: now)
     // What waits was written under the old rights.
     while try fold(at: now).hasMore {}
     self.rights = rights
@@ -68,7 +69,7 @@ extension Store {
       defer { freed = [] }
       var isBehind = false
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
-        isBehind = try takeBackUnsent(table, above: delivered, at: now.wall) || isBehind
+        isBehind = try takeBackUnsent(table, above: delivered, at: now.moment) || isBehind
       }
       try settleFreed()
       if rights.isWhole {

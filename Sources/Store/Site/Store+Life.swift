@@ -148,7 +148,7 @@ extension Store {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)
         }
-        try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.wall) \(reissued)"))
+        try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.moment) \(reissued)"))
         try conclude(&edits, at: now)
         recent.requireScan()
       }
