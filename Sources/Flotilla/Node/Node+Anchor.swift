@@ -61,9 +61,18 @@ extension Node {
     let office = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in store.currentOffice }
     }
+    let state = try await hasStoodDown() ? "stood-down" : state(of: office)
     return AnchorReport(
       anchor: anchor?.name, term: Int(clamping: roster.roll.appointments.last?.term.number ?? 0),
-      state: state(of: office), changed: [])
+      state: state, changed: [])
+  }
+
+  /// Whether the anchor does not judge any more: its file was restored.
+  func hasStoodDown() async throws(FlotillaError) -> Bool {
+    guard let node = anchor?.node else { return false }
+    return try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.hasStoodDown(node) }
+    }
   }
 
   private func state(of office: Office) -> String {
@@ -93,7 +102,8 @@ extension Node {
     }
     try checkFitness(of: wanted)
     let isFirst = !roster.roll.appointments.contains { $0.node != nil }
-    if let wanted, wanted.node == anchor?.node, !isForced {
+    let hasStoodDown = try await hasStoodDown()
+    if let wanted, wanted.node == anchor?.node, !isForced, !hasStoodDown {
       throw FlotillaError(
         .usage, "\(wanted.name) is the anchor already", remedy: "Nothing was changed.")
     }

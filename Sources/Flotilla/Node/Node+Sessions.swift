@@ -133,6 +133,7 @@ extension Node {
       $0.hasSpoken = true
     }
     noteEqual(session)
+    noteTestimonies()
     noteDelivery()
     guard position.frontier.covers(frontier) else { return }
     if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
@@ -147,7 +148,7 @@ extension Node {
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
     update(session) { $0.traffic.count(sent: sent, rows: Int(clamping: rows)) }
     if !sent {
-      noteTestimony(session)
+      noteTestimonies()
       receivedRows = max(receivedRows, rows)
       update(session) {
         $0.isReceiving = false

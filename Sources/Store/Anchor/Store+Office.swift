@@ -41,6 +41,16 @@ extension Store {
     }
   }
 
+  /// Whether a node says that it does not judge in the present term, though it was appointed: its
+  /// file was restored.
+  package func hasStoodDown(_ node: Identity) throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try rulings.standDowns().contains {
+        $0.ruling.rule == node.description && $0.version.term == office.term
+      }
+    }
+  }
+
   /// Waits no more for predecessors that are no members any more: nobody will hear from them.
   package func stopAwaiting(
     _ gone: Set<Identity>, at now: Instant

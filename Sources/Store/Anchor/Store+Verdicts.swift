@@ -93,9 +93,11 @@ extension Store {
 
   /// An own edit is in the conflict log, and nobody judges it any more.
   func rejectUnjudged(_ edit: Dot, _ reason: Reason, at now: Instant) throws(SQLiteError) {
-    guard !office.isHeld, lives.contains(where: {
-      $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last
-    }) else { return }
+    guard !office.isHeld,
+      lives.contains(where: {
+        $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last
+      })
+    else { return }
     try settle(Int64(edit.seq), .rejected, reason.name, rule: NewestWins.name, at: now)
   }
 
@@ -199,8 +201,10 @@ extension Store {
     guard office.isHeld else { return 0 }
     return try reporting { () throws(SQLiteError) in
       Int(
-        try connection.scalar("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NULL")
-          .integer ?? 0)
+        try connection.scalar(
+          "SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NULL"
+        )
+        .integer ?? 0)
     }
   }
 }
