@@ -54,6 +54,8 @@ package final class Store {
   var earlier: Set<Origin> = []
   /// Origins whose authors are gone, so that others keep what is lost of their edits.
   package var departed: Set<Origin> = []
+  /// Who may change merge rules; everybody, as long as nobody has said.
+  package var ruleSetters: RuleSetters?
   /// How far which life has written: settled verdicts are asked for by it.
   var runs = RunLog()
   /// The state of the file, as SQLite counts it, that was seen to follow what is in memory.

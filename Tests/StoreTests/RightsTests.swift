@@ -58,10 +58,11 @@ import Testing
     #expect(try leaf.content("note") == content)
     #expect(try leaf.store.wantedRows().isEmpty)
     // What the log holds is the row as it was written.
-    let row = try leaf.application.rows("SELECT loser FROM _flotilla_conflict ORDER BY id")
-    #expect(row.map { $0[0] == .null } == [false, true, false])
-    let first = try #require(row[0][0].blob)
-    #expect(String(decoding: first, as: UTF8.self).contains("hack"))
+    let log = try Array(leaf.store.conflictList(all: true).reversed())
+    #expect(log.map { $0.loser?.isDeleted } == [false, true, false])
+    #expect(log.allSatisfy { $0.loser?.author == leaf.store.own && $0.loser?.stamp != nil })
+    #expect(log.map { $0.winner == nil } == [false, false, true])
+    #expect(log[0].loser?.values.last?.value == .text(Array("hack".utf8)))
   }
 
   @Test func `a row that waits to be put back takes a newer version of the site's at once`() throws

@@ -17,7 +17,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case office
   case appoint(node: String?, isHere: Bool, isForced: Bool, rule: String?)
   case prepareEdit(milliseconds: Int)
-  case verdicts(after: UInt64, through: UInt64?, rows: [EditedRow], milliseconds: Int)
+  case verdicts(after: UInt64, through: UInt64?, milliseconds: Int)
   case mark
   case changes(since: String?, milliseconds: Int)
   case settled(after: UInt64?, milliseconds: Int)

@@ -29,24 +29,17 @@ extension OpenReplica {
     return stream(from: mark) { (mark: FrontierText) async throws(FlotillaError) in
       let news = try await self.ask(
         .changes(since: mark.text, milliseconds: Self.patience), as: ChangeNews.self)
-      return (FrontierText(news.frontier), news.changes.isEmpty ? nil : news.changes)
+      return (FrontierText(news.frontier), news.changes.isEmpty ? [] : [news.changes])
     }
   }
 
   /// Verdicts, each once, in the order of the edits: those after the one of that number, or those
-  /// that come from now on.
+  /// that come from now on. A reader that takes its time loses none that the node keeps.
   public func verdicts(after number: UInt64? = nil) -> AsyncStream<Judgement> {
-    let batches = stream(from: number) { (last: UInt64?) async throws(FlotillaError) in
+    stream(from: number, isComplete: true) { (last: UInt64?) async throws(FlotillaError) in
       let news = try await self.ask(
         .settled(after: last, milliseconds: Self.patience), as: VerdictNews.self)
-      return (news.last, news.verdicts.isEmpty ? nil : news.verdicts)
-    }
-    return AsyncStream { continuation in
-      let task = Task {
-        for await batch in batches { for verdict in batch { continuation.yield(verdict) } }
-        continuation.finish()
-      }
-      continuation.onTermination = { _ in task.cancel() }
+      return (news.last, news.verdicts)
     }
   }
 
@@ -56,26 +49,35 @@ extension OpenReplica {
       let news = try await self.ask(
         .peers(known: known, milliseconds: Self.patience), as: PeersReport.self)
       let states = news.peers.map { "\($0.id) \($0.state.rawValue)" }
-      return (states, states == known ? nil : news.peers)
+      return (states, states == known ? [] : [news.peers])
     }
   }
 
   /// Asks again and again; while the replica is suspended, now and then.
+  ///
+  /// A reader that does not keep up loses the oldest news; where the stream is to be complete, the
+  /// next are asked for once it has read. Never memory without end.
   private func stream<Mark: Sendable, Element: Sendable>(
-    from start: Mark,
-    _ ask: @escaping @Sendable (Mark) async throws(FlotillaError) -> (Mark, Element?)
+    from start: Mark, isComplete: Bool = false,
+    _ ask: @escaping @Sendable (Mark) async throws(FlotillaError) -> (Mark, [Element])
   ) -> AsyncStream<Element> {
-    // A reader that does not keep up loses the oldest news, never memory without end.
-    AsyncStream(bufferingPolicy: .bufferingNewest(10_000)) { continuation in
+    let pause = Duration.milliseconds(200)
+    return AsyncStream(
+      bufferingPolicy: isComplete ? .bufferingOldest(1_000) : .bufferingNewest(10_000)
+    ) { continuation in
       let task = Task { [weak self] in
         var mark = start
         while !Task.isCancelled, let self, await !self.isClosed {
           do {
-            let (next, element) = try await ask(mark)
+            let (next, elements) = try await ask(mark)
             mark = next
-            if let element { continuation.yield(element) }
+            for element in elements {
+              while case .dropped = continuation.yield(element), isComplete {
+                try await Task.sleep(for: pause)
+              }
+            }
           } catch {
-            guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { break }
+            guard (try? await Task.sleep(for: pause)) != nil else { break }
           }
         }
         continuation.finish()

@@ -64,20 +64,7 @@ extension OpenReplica {
     }
     // What the edit is called is known once it is folded; while suspended, that comes later.
     let mark = try? await ask(.mark, as: Mark.self)
-    return Receipt(self, local: report.touched, through: mark?.seq)
-  }
-}
-
-extension Replica {
-  /// Runs one write with bound values, as any program would.
-  func write(
-    _ statement: String, _ values: [SQLValue]
-  ) async throws(FlotillaError) -> SQLReport {
-    let replica = self
-    return try await offPool { () throws(FlotillaError) in
-      _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
-      return try replica.run(statement, values.map(\.stored))
-    }
+    return Receipt(self, local: report.touched, after: report.before, through: mark?.seq)
   }
 }
 
@@ -87,20 +74,28 @@ public struct Receipt: Sendable {
   /// The rows as the write left them here, those that its triggers and cascades touched included
   /// (the local response); none if the table is not replicated.
   public let local: [TouchedRow]
+  /// The own edits among which it is: (after, through].
+  private let after: UInt64
   private let through: UInt64?
 
-  init(_ owner: OpenReplica, local: [TouchedRow], through: UInt64?) {
+  init(_ owner: OpenReplica, local: [TouchedRow], after: UInt64, through: UInt64?) {
     self.owner = owner
     self.local = local
+    self.after = after
     self.through = through
   }
 
   /// Waits for the anchor's verdict on the first row (the server response); `pending` once the time
-  /// is over. Without an anchor an error of code `no-anchor`.
+  /// is over. Without an anchor an error of code `no-anchor`; of code `table` if the table is not
+  /// replicated.
   public func verdict(within timeout: Duration = .seconds(30)) async throws(FlotillaError)
     -> RowVerdict
   {
-    try await verdicts(within: timeout).first ?? .accepted
+    guard let verdict = try await verdicts(within: timeout).first else {
+      throw FlotillaError(
+        .table, "the row is of a table that is not replicated, so nobody judges it; it stands here")
+    }
+    return verdict
   }
 
   /// The same for every row of `local`.
@@ -108,18 +103,17 @@ public struct Receipt: Sendable {
     -> [RowVerdict]
   {
     guard !local.isEmpty else { return [] }
-    let rows = local.map { EditedRow(table: $0.table, key: $0.key) }
-    return try await owner.ask(
-      .verdicts(
-        after: 0, through: through, rows: rows, milliseconds: Int(timeout.milliseconds)),
-      as: [RowVerdict].self)
+    return try await owner.replica.verdicts(on: local, after: after, within: timeout) {
+      (rest) async throws(FlotillaError) in
+      try await owner.ask(
+        .verdicts(after: after, through: through, milliseconds: Int(rest.milliseconds)),
+        as: Mark.self)
+    }
   }
 
   /// The rows as they stand here now: after the verdict what the anchor has made of them.
   public func standing() async throws(FlotillaError) -> [TouchedRow] {
-    var rows: [TouchedRow] = []
-    for row in local { rows.append(try await owner.replica.standing(row)) }
-    return rows
+    try await owner.replica.standing(local)
   }
 }
 

@@ -15,12 +15,12 @@ extension Node {
       return await followSessions()
     }
     do {
-      let (result, position) = try await store.patiently { (store) throws(StoreError) in
-        (try store.govern(governance, at: self.clock.now), store.position)
+      let (before, result, position) = try await store.patiently { (store) throws(StoreError) in
+        (store.currentOffice.term, try store.govern(governance, at: self.clock.now), store.position)
       }
       heardTerm = governance.term
       await folded(result, position)
-      log(appointmentText(governance))
+      if before != governance.term { log(appointmentText(governance)) }
       if result.hasMore, !isStopping { try await foldAll() }
     } catch {
       if !note(error) { log("could not follow an appointment: \(error.message)") }

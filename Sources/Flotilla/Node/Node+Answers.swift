@@ -86,10 +86,10 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await prepareEdit(timeout: .milliseconds(milliseconds))
       }
-    case .verdicts(let seq, let last, let rows, let milliseconds):
+    case .verdicts(let seq, let last, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await verdicts(
-          after: seq, through: last, rows: rows, timeout: .milliseconds(milliseconds))
+        try await awaitVerdicts(
+          after: seq, through: last, timeout: .milliseconds(milliseconds))
       }
     default:
       return await controlReply { () async throws(FlotillaError) in try await office() }

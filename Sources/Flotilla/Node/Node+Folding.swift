@@ -139,7 +139,7 @@ extension Node {
     await perform(mesh.receive(.woke, at: .now))
   }
 
-  /// Once an hour: what is kept of conflicts and rulings stays within its bounds.
+  /// Once an hour: what is kept of conflicts, rulings and verdicts stays within its bounds.
   private func trimLogs() async {
     guard Uptime.now - lastTrim > 3_600_000 else { return }
     lastTrim = Uptime.now
@@ -147,6 +147,7 @@ extension Node {
       try await store.patiently { (store) throws(StoreError) in
         try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
+        try store.trimVerdicts(at: .now)
       }
     } catch {
       if !note(error) { log("could not shorten the conflict log: \(error.message)") }

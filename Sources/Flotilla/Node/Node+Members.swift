@@ -120,6 +120,7 @@ extension Node {
     }
     await shutOutDisowned(roll)
     await followRights()
+    await followSay()
     await followOffice()
     await nameAuthors()
     await followAuthors()

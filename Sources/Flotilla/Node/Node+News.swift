@@ -3,7 +3,7 @@ import Store
 
 /// What programs that have opened the replica want to hear as it happens.
 extension Node {
-  /// So many changes are told at a time.
+  /// So many changes or verdicts are told at a time.
   private static let changesTold = 1_000
 
   func mark() async throws(FlotillaError) -> Mark {
@@ -42,7 +42,7 @@ extension Node {
       let age = position.age
       let verdicts = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try store.verdicts(after: number, through: .max)
+          try store.verdicts(after: number, through: .max, limit: Self.changesTold)
             .prefix { $0.outcome != .pending }.map { verdict in
               OpenReplica.Judgement(
                 number: verdict.seq, table: verdict.table,
@@ -62,8 +62,7 @@ extension Node {
   private func lastSettled() async throws(FlotillaError) -> UInt64 {
     try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try store.verdicts(after: 0, through: .max).last { $0.outcome != .pending }?.seq
-          ?? store.position.frontier[store.own]
+        try store.lastSettled() ?? store.position.frontier[store.own]
       }
     }
   }

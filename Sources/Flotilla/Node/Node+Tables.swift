@@ -9,6 +9,7 @@ extension Node {
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
     try requireWhole("choose tables")
+    if rule != nil { try requireSay() }
     let path = path
     var report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
@@ -54,12 +55,23 @@ extension Node {
     return report
   }
 
-  /// Where there is an anchor, rules are for it to set, for members of its role, and for admins.
+  /// Rules are for the anchor to set, for members of its role, and for admins.
   private func requireSay() throws(FlotillaError) {
-    guard let anchor, !isAnchor, (ownEntry?.role ?? .reader) < .anchor else { return }
+    guard !isAnchor, keys.site == nil, (ownEntry?.role ?? .reader) < .anchor else { return }
     throw FlotillaError(
       .notAllowed, "\(identity.name) may not set rules: it is neither the anchor nor an admin",
-      remedy: "Do it on \(anchor.name), or on an admin.")
+      remedy: "Do it on \(anchor.map { "\($0.name), or on " } ?? "")an admin: flotilla members "
+        + "\(shellWord(path)) shows them.")
+  }
+
+  /// Tells the store whose changes of rules it lets pass where it judges them.
+  func followSay() async {
+    let roll = roster.roll
+    let setters = RuleSetters(
+      members: Set(
+        roll.members.filter { $0.role >= .anchor || $0.node == roll.anchor?.node }.map(\.node)),
+      anchors: Set(roll.appointments.compactMap(\.node)))
+    await store.tell { $0.ruleSetters = setters }
   }
 
   /// Tells the sessions that this replica has moved on.

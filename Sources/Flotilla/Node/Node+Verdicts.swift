@@ -4,6 +4,10 @@ import Store
 
 /// What the anchor says of edits that are made here.
 extension Node {
+  /// So long an edit waits for contact with the anchor at a node that has none, and that long
+  /// after a node was started, in ms.
+  private static let grace: (always: Int64, atStart: Int64) = (300, 2_000)
+
   /// Before an edit whose verdict is awaited: is there somebody to judge it, and what was made
   /// before?
   func prepareEdit(timeout: Duration) async throws(FlotillaError) -> PreparedEdit {
@@ -14,18 +18,18 @@ extension Node {
           + "\(shellWord(path)) --here")
     }
     if !isAnchor {
-      _ = await until(Uptime.now + timeout.milliseconds) { onlineSession != 0 }
+      let grace = max(Uptime.now + Self.grace.always, born + Self.grace.atStart)
+      _ = await until(min(grace, Uptime.now + timeout.milliseconds)) { onlineSession != 0 }
     }
     try await foldNow(within: Uptime.now + timeout.milliseconds)
-    return PreparedEdit(
-      anchor: anchor.name, isOnline: isAnchor || onlineSession != 0,
-      seq: position.frontier[position.own])
+    return PreparedEdit(anchor: anchor.name, seq: position.frontier[position.own])
   }
 
-  /// Waits for the verdicts on the rows that were edited since.
-  func verdicts(
-    after seq: UInt64, through last: UInt64? = nil, rows: [EditedRow], timeout: Duration
-  ) async throws(FlotillaError) -> [RowVerdict] {
+  /// Waits until the anchor has judged the edits that were made here since, or the time is over;
+  /// gives the last of them.
+  func awaitVerdicts(
+    after seq: UInt64, through last: UInt64? = nil, timeout: Duration
+  ) async throws(FlotillaError) -> Mark {
     guard anchor != nil else {
       throw FlotillaError(
         .noAnchor, "there is no anchor, so nobody judges the edit; it stands",
@@ -35,18 +39,15 @@ extension Node {
     try await foldNow()
     let last = last ?? position.frontier[position.own]
     while true {
-      let verdicts = try await reporting(path) { () async throws(StoreError) in
+      let age = position.age
+      let isAwaiting = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try rows.map { row throws(StoreError) in
-            try store.verdict(onRow: row, after: seq, through: last)
-          }
+          try store.isAwaitingVerdict(after: seq, through: last)
         }
       }
-      guard verdicts.contains(where: { $0.verdict == RowVerdict.pending.verdict }) else {
-        return verdicts
+      guard isAwaiting, await until(deadline, { position.age != age }) else {
+        return Mark(seq: last)
       }
-      let age = position.age
-      guard await until(deadline, { position.age != age }) else { return verdicts }
     }
   }
 
@@ -57,29 +58,5 @@ extension Node {
         .usage, "this site has no anchor", remedy: "Wait for a node, or for all.")
     }
     return isAnchor ? nil : anchor.node
-  }
-}
-
-extension Store {
-  /// The verdict on the last edit of a row in a range of own edits.
-  fileprivate func verdict(
-    onRow row: EditedRow, after seq: UInt64, through last: UInt64
-  ) throws(StoreError) -> RowVerdict {
-    guard let key = try key(of: row.table, row.key.mapValues(\.travelling)) else {
-      return .accepted
-    }
-    let found = try verdicts(after: seq, through: last)
-      .last { isSameName($0.table, row.table) && $0.key == key }
-    guard let found else {
-      // Of what it may not write a replica makes no version that the anchor could judge.
-      guard case .refused(let isPutBack) = try permission(toWrite: key, of: row.table) else {
-        return .accepted
-      }
-      return isPutBack
-        ? RowVerdict(verdict: EditVerdict.Outcome.rejected.rawValue, reason: Reason.notAllowed.name)
-        : .pending
-    }
-    return RowVerdict(
-      verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule)
   }
 }

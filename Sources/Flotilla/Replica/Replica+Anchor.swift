@@ -32,33 +32,42 @@ extension Replica {
     }
   }
 
-  /// Runs a statement here and waits for what the anchor says of it.
+  /// Runs a statement here and waits for what the anchor says of it, until `timeout` is over; what
+  /// it did here is told at once.
   ///
   /// The edit stays if the anchor is not in reach: then it is judged when it gets there. Of a query
   /// the rows here, and those after an exchange with the anchor.
   public func sqlOnline(
-    _ statement: String, timeout: Duration
+    _ statement: String, timeout: Duration, local tell: (SQLReport) -> Void = { _ in }
   ) async throws(FlotillaError) -> OnlineReport {
     try await check()
-    let milliseconds = Int(timeout.milliseconds)
-    let prepare = ControlRequest.prepareEdit(milliseconds: milliseconds)
+    let end = Uptime.now + timeout.milliseconds
+    let rest = { Duration.milliseconds(max(0, end - Uptime.now)) }
+    let prepare = ControlRequest.prepareEdit(milliseconds: Int(timeout.milliseconds))
     switch try await reach(prepare, as: PreparedEdit.self) {
     case .answer(let prepared):
-      return try await run(statement, prepared) { rows async throws(FlotillaError) in
-        let request = ControlRequest.verdicts(
-          after: prepared.seq, through: nil, rows: rows, milliseconds: milliseconds)
-        return try await self.askNode(request, as: [RowVerdict].self)
+      return try await run(statement, tell) { rows async throws(FlotillaError) in
+        try await verdicts(on: rows, after: prepared.seq, within: rest()) {
+          (rest) async throws(FlotillaError) in
+          let request = ControlRequest.verdicts(
+            after: prepared.seq, through: nil, milliseconds: Int(rest.milliseconds))
+          return try await askNode(request, as: Mark.self)
+        }
       } refresh: { () async throws(FlotillaError) in
-        let request = ControlRequest.sync(peer: prepared.anchor, milliseconds: milliseconds)
-        return try await self.askNode(request, as: SyncReport.self)
+        let request = ControlRequest.sync(
+          peer: prepared.anchor, milliseconds: Int(rest().milliseconds))
+        return try await askNode(request, as: SyncReport.self)
       }
     case .lock(let lock):
       return try await withNode(mode: .brief, lock: lock) { node async throws(FlotillaError) in
         let prepared = try await node.prepareEdit(timeout: timeout)
-        return try await run(statement, prepared) { rows async throws(FlotillaError) in
-          try await node.verdicts(after: prepared.seq, rows: rows, timeout: timeout)
+        return try await run(statement, tell) { rows async throws(FlotillaError) in
+          try await verdicts(on: rows, after: prepared.seq, within: rest()) {
+            (rest) async throws(FlotillaError) in
+            try await node.awaitVerdicts(after: prepared.seq, timeout: rest)
+          }
         } refresh: { () async throws(FlotillaError) in
-          try await node.sync(with: prepared.anchor, timeout: timeout)
+          try await node.sync(with: prepared.anchor, timeout: rest())
         }
       }
     }
@@ -74,22 +83,19 @@ extension Replica {
   }
 
   private func run(
-    _ statement: String, _ prepared: PreparedEdit,
-    judge: ([EditedRow]) async throws(FlotillaError) -> [RowVerdict],
+    _ statement: String, _ tell: (SQLReport) -> Void,
+    judge: ([TouchedRow]) async throws(FlotillaError) -> [RowVerdict],
     refresh: () async throws(FlotillaError) -> SyncReport
   ) async throws(FlotillaError) -> OnlineReport {
-    let local = try await sql(statement)
-    guard !local.touched.isEmpty else {
-      return try await runQuery(statement, local, prepared, refresh)
+    let local = try await write(statement)
+    tell(local)
+    guard !local.touched.isEmpty else { return try await runQuery(statement, local, refresh) }
+    let verdicts = try await judge(local.touched)
+    let server = try await standing(local.touched)
+    let rows = zip(local.touched, zip(verdicts, server)).map { row, after in
+      OnlineReport.Row(local: row, verdict: after.0, server: after.1)
     }
-    let verdicts = try await judge(
-      local.touched.map { EditedRow(table: $0.table, key: $0.key) })
-    var rows: [OnlineReport.Row] = []
-    for (row, verdict) in zip(local.touched, verdicts) {
-      rows.append(
-        OnlineReport.Row(local: row, verdict: verdict, server: try await standing(row)))
-    }
-    let worst = ["rejected", "pending", "superseded"].first { name in
+    let worst = ["rejected", "pending", "unknown", "superseded"].first { name in
       verdicts.contains { $0.verdict == name }
     }
     return OnlineReport(verdict: worst ?? "accepted", rows: rows, local: local, server: nil)
@@ -97,7 +103,7 @@ extension Replica {
 
   /// A statement that touched nothing: what it gives after an exchange with the anchor.
   private func runQuery(
-    _ statement: String, _ local: SQLReport, _ prepared: PreparedEdit,
+    _ statement: String, _ local: SQLReport,
     _ refresh: () async throws(FlotillaError) -> SyncReport
   ) async throws(FlotillaError) -> OnlineReport {
     guard local.returnedRows, !StatementKind(statement).isEdit else {
@@ -108,6 +114,6 @@ extension Replica {
     let isReached = isHere ? true : try await refresh().peers.allSatisfy { $0.error == nil }
     return OnlineReport(
       verdict: isReached ? "accepted" : "pending", rows: [], local: local,
-      server: isReached ? try await sql(statement) : nil)
+      server: isReached ? try await write(statement) : nil)
   }
 }

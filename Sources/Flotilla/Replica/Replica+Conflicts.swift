@@ -54,7 +54,7 @@ extension Replica {
   public func dismissConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
     let found = try await conflict(id)
     guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
-    try await withFile { store throws(StoreError) in try store.dismiss(Int64(id)) }
+    try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .dismissed) }
     return ConflictChange(id: id, state: Conflict.State.dismissed.rawValue)
   }
 
@@ -68,14 +68,47 @@ extension Replica {
         .table, "what lost in conflict \(id) is not here, so it cannot be restored",
         remedy: "It is with the node that made it.")
     }
-    let (path, file) = (path, sidecar.database)
-    let columns = try await withFile { store throws(StoreError) in
-      store.keyColumns(of: found.table)
+    if found.isOfSettings {
+      try await restoreSetting(found)
+      try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .restored) }
+    } else {
+      try await restoreRow(found)
+    }
+    return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
+  }
+
+  /// Makes the choice that lost again, as its command would.
+  private func restoreSetting(_ conflict: ConflictReport.Conflict) async throws(FlotillaError) {
+    guard case .text(let table)? = conflict.key["name"] else { throw unknown(conflict.id) }
+    guard let row = conflict.loser?.row else {
+      _ = try await untrack([table])
+      return
+    }
+    let isTracked = try await rule(table: nil, rule: nil).rules.contains {
+      isSameName($0.table, table)
+    }
+    var rule: String?
+    if case .text(let name)? = row["rule"], !name.isEmpty { rule = name }
+    // The rule that nobody had set is the standard one.
+    if isTracked, rule == nil { rule = MergeRules.standard.name }
+    _ = try await track(.named([table]), rule: rule)
+  }
+
+  /// Writes a row into its table, as any program would.
+  private func restoreRow(_ found: ConflictReport.Conflict) async throws(FlotillaError) {
+    let (id, path, file) = (found.id, path, sidecar.database)
+    let (columns, isAllowed) = try await withFile { store throws(StoreError) in
+      (store.keyColumns(of: found.table), try Self.mayRestore(found, store))
     }
     guard !columns.isEmpty else {
       throw FlotillaError(
         .table, "\(found.table) is not here any more, so conflict \(id) cannot be restored",
         remedy: "conflicts show \(id) prints what lost.")
+    }
+    guard isAllowed else {
+      throw FlotillaError(
+        .notAllowed, "this node may not write \(found.table), so conflict \(id) cannot be restored",
+        remedy: "An admin can allow it (flotilla grant); conflicts show \(id) prints what lost.")
     }
     try await offPool { () throws(FlotillaError) in
       do throws(SQLiteError) {
@@ -95,7 +128,15 @@ extension Replica {
             + "(\(shellWord(path))).")
       }
     }
-    return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
+  }
+
+  private static func mayRestore(
+    _ conflict: ConflictReport.Conflict, _ store: Store
+  ) throws(StoreError) -> Bool {
+    guard let key = try store.key(of: conflict.table, conflict.key.mapValues(\.travelling)),
+      case .refused = try store.permission(toWrite: key, of: conflict.table)
+    else { return true }
+    return false
   }
 
   private func unknown(_ id: Int) -> FlotillaError {
@@ -110,7 +151,7 @@ extension Replica {
   }
 
   /// Reads the file beside a node that may run.
-  private func withFile<Result: Sendable>(
+  func withFile<Result: Sendable>(
     _ body: @escaping @Sendable (Store) throws(StoreError) -> Result
   ) async throws(FlotillaError) -> Result {
     if let result = try await read(body) { return result }
@@ -183,10 +224,10 @@ struct AuthorNames {
   ) throws(StoreError) -> ConflictReport.Side? {
     guard let side else { return nil }
     return ConflictReport.Side(
-      node: try side.edit.flatMap { edit throws(StoreError) in try name(edit.origin, store) },
+      node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
       stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, undated: side.isUndated,
-      deleted: side.isDeleted,
-      row: side.isDeleted ? nil : Replica.row(side.values))
+      deleted: side.isDeleted, row: side.isDeleted ? nil : Replica.row(side.values),
+      columns: side.values.map(\.name))
   }
 }
 

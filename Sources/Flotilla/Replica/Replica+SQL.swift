@@ -6,18 +6,25 @@ extension Replica {
   /// Rows that a statement touched are shown up to this number.
   static let shownRows = 1_000
 
-  /// Runs a statement here, as any program would, and gives the rows that it returned or touched.
+  /// Runs a statement here, as any program would, and gives the rows that it returned or touched:
+  /// of those the first 1,000.
   public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
+    try await write(statement, shownRows: Self.shownRows)
+  }
+
+  /// Runs one statement with values for its question marks, and gives all rows that it touched.
+  func write(
+    _ statement: String, _ values: [SQLValue] = [], shownRows: Int = .max
+  ) async throws(FlotillaError) -> SQLReport {
     let replica = self
     return try await offPool { () throws(FlotillaError) in
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
-      return try replica.run(statement)
+      return try replica.run(statement, values.map(\.stored), shownRows: shownRows)
     }
   }
 
-  /// Runs a statement with values for its question marks.
-  func run(
-    _ statement: String, _ values: [SQLite.Value] = []
+  private func run(
+    _ statement: String, _ values: [SQLite.Value], shownRows: Int
   ) throws(FlotillaError) -> SQLReport {
     do {
       let connection = try Connection(path: sidecar.database)
@@ -35,8 +42,15 @@ extension Replica {
       guard kind.isEdit else { return try run(prepared, on: connection) }
       return try connection.transaction { () throws(SQLiteError) in
         let last = try connection.scalar("SELECT max(id) FROM _flotilla_journal").integer ?? 0
+        let before = try connection.scalar(
+          """
+          SELECT seq FROM _flotilla_origin
+          WHERE id = (SELECT value FROM _flotilla_meta WHERE name = 'origin')
+          """
+        ).integer
         var report = try run(prepared, on: connection)
-        report.touched = try touched(after: last, on: connection)
+        report.before = UInt64(before ?? 0)
+        report.touched = try touched(after: last, limit: shownRows, on: connection)
         return report
       }
     } catch {
@@ -86,54 +100,99 @@ extension Replica {
 
   /// The rows that the triggers noted since, as they are now, each once.
   private func touched(
-    after last: Int64, on connection: Connection
+    after last: Int64, limit: Int, on connection: Connection
   ) throws(SQLiteError) -> [TouchedRow] {
     var rows: [TouchedRow] = []
-    for entry in try Journal.read(after: last, limit: Self.shownRows, on: connection) {
-      let name = try connection.scalar(
-        "SELECT name FROM _flotilla_local WHERE id = ?", [.integer(entry.table)]
-      ).string
-      guard let name, name != "_flotilla_table" else { continue }
-      let keys = try connection.rows(
-        "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.string(name)]
-      ).compactMap { $0[0].string }
-      let condition = keys.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
-      let key = Array(entry.key.prefix(keys.count))
-      let found = try connection.prepare(
-        "SELECT * FROM main.\(quoted(name)) WHERE \(condition)")
-      try found.bind(key)
-      let isThere = try found.step()
-      let row = TouchedRow(
-        table: name,
-        key: Dictionary(
-          zip(keys, key.map(SQLValue.init)), uniquingKeysWith: { first, _ in first }),
-        columns: (0..<found.columnCount).map(found.columnName),
-        values: isThere ? found.row.map(SQLValue.init) : nil)
-      if !rows.contains(row) { rows.append(row) }
+    var seen: Set<TouchedRow.Name> = []
+    var readings: [Int64: RowReading?] = [:]
+    var last = last
+    while rows.count < limit {
+      let entries = try Journal.read(after: last, limit: Self.shownRows, on: connection)
+      guard let end = entries.last else { break }
+      last = end.id
+      for entry in entries where rows.count < limit {
+        if readings[entry.table] == nil {
+          readings.updateValue(
+            try RowReading.of(entry.table, on: connection), forKey: entry.table)
+        }
+        guard let row = try readings[entry.table]??.row(entry.key), seen.insert(row.name).inserted
+        else { continue }
+        rows.append(row)
+      }
     }
     return rows
   }
 
-  /// The row of this key as it stands now.
-  func standing(_ row: TouchedRow) async throws(FlotillaError) -> TouchedRow {
+  /// The rows of these keys as they stand now.
+  func standing(_ rows: [TouchedRow]) async throws(FlotillaError) -> [TouchedRow] {
     let (path, file) = (path, sidecar.database)
     return try await offPool { () throws(FlotillaError) in
       do throws(SQLiteError) {
         let connection = try Connection(path: file)
         connection.setBusyTimeout(milliseconds: 10_000)
-        let columns = row.key.keys.sorted()
-        let condition = columns.map { "\(quoted($0)) IS ?" }.joined(separator: " AND ")
-        let found = try connection.prepare(
-          "SELECT * FROM main.\(quoted(row.table)) WHERE \(condition)")
-        try found.bind(columns.map { row.key[$0]?.stored ?? .null })
-        let isThere = try found.step()
-        return TouchedRow(
-          table: row.table, key: row.key,
-          columns: (0..<found.columnCount).map(found.columnName),
-          values: isThere ? found.row.map(SQLValue.init) : nil)
+        var readings: [String: RowReading] = [:]
+        return try rows.map { row throws(SQLiteError) in
+          let known = readings[row.table]
+          let reading = if let known { known } else { try RowReading(row.table, on: connection) }
+          readings[row.table] = reading
+          var standing = try reading.row(reading.keys.map { row.key[$0]?.stored ?? .null })
+          standing.key = row.key
+          return standing
+        }
       } catch {
         throw FlotillaError(error, path: path)
       }
     }
   }
+}
+
+/// Looks rows of one table up by their keys.
+private struct RowReading {
+  let table: String
+  let keys: [String]
+  private let statement: Statement
+
+  init(_ table: String, on connection: Connection) throws(SQLiteError) {
+    self.table = table
+    keys = try connection.rows(
+      "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.string(table)]
+    ).compactMap { $0[0].string }
+    let condition = keys.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    statement = try connection.prepare(
+      "SELECT * FROM main.\(quoted(table)) WHERE \(condition)")
+  }
+
+  /// Nil for the table of settings, or one that is not known.
+  static func of(_ number: Int64, on connection: Connection) throws(SQLiteError) -> RowReading? {
+    let name = try connection.scalar(
+      "SELECT name FROM _flotilla_local WHERE id = ?", [.integer(number)]
+    ).string
+    guard let name, name != "_flotilla_table" else { return nil }
+    return try RowReading(name, on: connection)
+  }
+
+  /// The row with this key, under the key as it is there; the journal pads keys with NULL.
+  func row(_ key: [SQLite.Value]) throws(SQLiteError) -> TouchedRow {
+    defer { statement.reset() }
+    try statement.bind(Array(key.prefix(keys.count)))
+    let isThere = try statement.step()
+    let columns = (0..<statement.columnCount).map(statement.columnName)
+    let values = isThere ? statement.row.map(SQLValue.init) : nil
+    var named = Dictionary(
+      zip(keys, key.map(SQLValue.init)), uniquingKeysWith: { first, _ in first })
+    for (column, value) in zip(columns, values ?? []) where named[column] != nil {
+      named[column] = value
+    }
+    return TouchedRow(table: table, key: named, columns: columns, values: values)
+  }
+}
+
+extension TouchedRow {
+  /// What tells a row from others.
+  fileprivate struct Name: Hashable {
+    var table: String
+    var key: [String: SQLValue]
+  }
+
+  fileprivate var name: Name { Name(table: table, key: key) }
 }

@@ -1,3 +1,5 @@
+import Store
+
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
 /// reason, at, state, winner, loser}], parked:[{table, key, why, row}], keeps:{count, days},
 /// gone}`.
@@ -19,6 +21,9 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var winner: Side?
     /// What lost; null if only its key is known, for it was a delete.
     public var loser: Side?
+
+    /// Whether it is about which tables are tracked and by which rules, instead of a row of one.
+    public var isOfSettings: Bool { table == Store.settings }
   }
 
   /// One version of the row.
@@ -32,6 +37,10 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var deleted: Bool
     /// By column; null if deleted.
     public var row: [String: SQLValue]?
+    /// The columns of the row in order, those of the key first; not in the JSON.
+    public var columns: [String] = []
+
+    private enum CodingKeys: CodingKey { case node, stamp, deleted, row }
   }
 
   /// A row that is held but does not stand in its table.

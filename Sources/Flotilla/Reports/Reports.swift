@@ -137,6 +137,10 @@ public struct SQLReport: Codable, Sendable, Equatable {
   public var returnedRows: Bool
   /// The rows of tracked tables that the statement touched, as they are now.
   public var touched: [TouchedRow] = []
+  /// The last own edit that was folded before; not in the JSON.
+  var before: UInt64 = 0
+
+  private enum CodingKeys: CodingKey { case columns, rows, changes, returnedRows, touched }
 }
 
 /// A row that a statement touched; without values if it is gone.

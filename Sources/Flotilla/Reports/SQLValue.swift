@@ -1,5 +1,5 @@
 /// One value of a row as SQLite stores it.
-public enum SQLValue: Sendable, Equatable {
+public enum SQLValue: Sendable, Hashable {
   case null
   case integer(Int64)
   case real(Double)

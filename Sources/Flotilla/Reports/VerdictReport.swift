@@ -10,7 +10,7 @@ public struct OnlineReport: Sendable, Equatable {
     public var server: TouchedRow
   }
 
-  /// The worst of the rows' verdicts: `rejected`, `pending`, `superseded` or `accepted`.
+  /// The worst of the rows' verdicts: `rejected`, `pending`, `unknown`, `superseded` or `accepted`.
   public var verdict: String
   public var rows: [Row]
   /// Of a query: the rows here at once, and those after an exchange with the anchor.
@@ -20,7 +20,8 @@ public struct OnlineReport: Sendable, Equatable {
 
 /// What the anchor says of the edit of one row.
 public struct RowVerdict: Codable, Sendable, Equatable {
-  /// `accepted`, `rejected`, `superseded` (written again here before it was judged) or `pending`.
+  /// `accepted`, `rejected`, `superseded` (written again here before it was judged), `pending` or
+  /// `unknown` (not kept any more, or made before there was an anchor).
   public var verdict: String
   /// Why it was rejected: `older`, `offline`, `unseen`, `already-deleted`, `key-collision` or
   /// `not-allowed`.
@@ -30,18 +31,12 @@ public struct RowVerdict: Codable, Sendable, Equatable {
 
   static let accepted = RowVerdict(verdict: "accepted")
   static let pending = RowVerdict(verdict: "pending")
-}
-
-/// A row by its table and key, as a statement has touched it.
-struct EditedRow: Codable, Sendable, Equatable {
-  var table: String
-  var key: [String: SQLValue]
+  static let unknown = RowVerdict(verdict: "unknown")
 }
 
 /// How a node stands before an edit whose verdict is awaited.
 struct PreparedEdit: Codable, Sendable {
   var anchor: String
-  var isOnline: Bool
   /// The last edit that was made before.
   var seq: UInt64
 }

@@ -29,6 +29,12 @@ enum Anchor {
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     guard let choice = choice(call) else {
+      if let idle = ["--force", "--rule"].first(where: call.arguments.has) {
+        throw FlotillaError(
+          .usage, "\(idle) is for an appointment, and nobody was named",
+          remedy: "Name a node, or --here: flotilla anchor \(call.shellPath) --here \(idle)"
+            + (idle == "--rule" ? " \(call.arguments.text(idle) ?? "")" : ""))
+      }
       let report = try await call.replica.anchor()
       call.print(report, as: text(report))
       return .done

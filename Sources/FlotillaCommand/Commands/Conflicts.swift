@@ -94,14 +94,20 @@ enum Conflicts {
     ])
     table.rows = conflicts.map { conflict in
       [
-        Table.Cell(String(conflict.id)), Table.Cell(printable(conflict.table)),
-        Table.Cell(words(conflict.key)), Table.Cell(author(conflict.loser)),
+        Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
+        Table.Cell(conflict.isOfSettings ? "" : words(conflict.key)),
+        Table.Cell(author(conflict.loser)),
         Table.Cell(author(conflict.winner)), Table.Cell(conflict.reason),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
         Table.Cell(conflict.state),
       ]
     }
     return table.text(colour: colour)
+  }
+
+  /// The table, or of which table the rule is meant.
+  private static func subject(_ conflict: ConflictReport.Conflict) -> String {
+    conflict.isOfSettings ? "rule of \(words(conflict.key))" : printable(conflict.table)
   }
 
   private static func author(_ side: ConflictReport.Side?) -> String {
@@ -137,7 +143,8 @@ enum Conflicts {
       Table.Column(heading: ""), Table.Column(heading: "COLUMN"), Table.Column(heading: "LOST"),
       Table.Column(heading: "WON"),
     ])
-    table.rows = Set(loser.keys).union(winner.keys).sorted().map { column in
+    let columns = columns(of: conflict).filter { loser[$0] != nil || winner[$0] != nil }
+    table.rows = columns.map { column in
       let differs = loser[column] != winner[column]
       return [
         Table.Cell(differs ? "*" : ""), Table.Cell(printable(column)),
@@ -147,12 +154,18 @@ enum Conflicts {
     }
     let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
     var lines = [
-      "\(printable(conflict.table)) \(words(conflict.key)): \(conflict.reason)\(rule), "
-        + conflict.state,
+      "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
+        + "\(conflict.reason)\(rule), \(conflict.state)",
       "lost: \(origin(conflict.loser))", "won:  \(origin(conflict.winner))",
     ]
     if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }
     return lines.joined(separator: "\n")
+  }
+
+  /// The key columns, then the others in the order of the table.
+  private static func columns(of conflict: ConflictReport.Conflict) -> [String] {
+    let (loser, winner) = (conflict.loser?.columns ?? [], conflict.winner?.columns ?? [])
+    return loser + winner.filter { !loser.contains($0) }
   }
 
   private static func origin(_ side: ConflictReport.Side?) -> String {

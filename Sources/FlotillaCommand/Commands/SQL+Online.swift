@@ -3,38 +3,51 @@ import Flotilla
 /// `flotilla sql --online`: what was done here, then what the anchor says.
 extension SQL {
   static func runOnline(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let statement = call.arguments.text("STATEMENT") ?? ""
     let report = try await call.replica.sqlOnline(
-      call.arguments.text("STATEMENT") ?? "", timeout: call.arguments.duration("--timeout"))
+      statement, timeout: call.arguments.duration("--timeout")
+    ) { local in
+      guard !call.json else { return }
+      for line in here(local, colour: call.output.colour) { call.output.result(line) }
+    }
     if call.json {
       call.output.result(json(report).description)
     } else {
       for line in text(report, colour: call.output.colour) { call.output.result(line) }
-      if report.verdict == "pending" {
-        call.output.remark(
-          report.rows.isEmpty
-            ? "the anchor is not in reach: these are the rows here"
-            : "the anchor has not judged it yet; the edit stays, and is judged when it gets there")
-      }
+      if let remark = remark(on: report, of: statement) { call.output.remark(remark) }
     }
     switch report.verdict {
     case "rejected": return .rejected
-    case "pending": return .notInSync
+    case "pending", "unknown": return .notInSync
     default: return .done
     }
   }
 
-  /// The local response, then the server response.
+  private static func remark(on report: OnlineReport, of statement: String) -> String? {
+    switch report.verdict {
+    case "pending":
+      report.rows.isEmpty
+        ? "the anchor is not in reach: these are the rows here"
+        : "the anchor has not judged it yet; the edit stays, and is judged when it gets there"
+    case "unknown": "what the anchor has said of it is not known here any more"
+    default: report.rows.isEmpty ? outcome(of: statement, report.local) : nil
+    }
+  }
+
+  /// The local response.
+  static func here(_ report: SQLReport, colour: Bool) -> [String] {
+    var lines = report.columns.isEmpty ? [] : [text(report, colour: colour)]
+    lines += touched(report, colour: colour)
+    return lines.isEmpty ? [] : ["here:"] + lines
+  }
+
+  /// The server response.
   static func text(_ report: OnlineReport, colour: Bool) -> [String] {
     var lines: [String] = []
-    if !report.local.columns.isEmpty {
-      lines += ["here:", text(report.local, colour: colour)]
-      if let server = report.server {
-        lines += ["after contact with the anchor:", text(server, colour: colour)]
-      }
+    if let server = report.server {
+      lines += ["after contact with the anchor:", text(server, colour: colour)]
     }
     guard !report.rows.isEmpty else { return lines }
-    lines.append("here:")
-    lines += touched(report.local, colour: colour)
     lines.append("the anchor:")
     for row in report.rows {
       let key = row.local.key.sorted { $0.key < $1.key }.map(\.value.words)

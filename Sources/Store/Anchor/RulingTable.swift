@@ -99,7 +99,8 @@ struct RulingTable {
       version: version, ruling: ruling)
   }
 
-  /// Lets go of the oldest beyond the limit, but for those about the office.
+  /// Lets go of the oldest beyond the limit, but for those about the office and those whose word
+  /// an edit of this replica still waits for.
   func trim() throws(SQLiteError) {
     let count =
       try connection.scalar("SELECT count(*) FROM _flotilla_ruling WHERE kind < 128").integer ?? 0
@@ -108,6 +109,7 @@ struct RulingTable {
       """
       DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (
         SELECT eorigin, eseq, origin, seq FROM _flotilla_ruling WHERE kind < 128
+          AND eseq NOT IN (SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL)
         ORDER BY stamp LIMIT ?)
       """, [.integer(count - Int64(Self.limit))])
   }

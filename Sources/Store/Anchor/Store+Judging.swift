@@ -52,9 +52,12 @@ extension Store {
     let claim = Claim(
       edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
     let earlier = try rulings.about(item.version.edit)
-    let judgement = Judgement(
+    var judgement = Judgement(
       of: claim, under: rule, term: office.term,
       wasRejected: earlier?.version.term == office.term)
+    if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
+      judgement = .rejected(.notAllowed)
+    }
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }

@@ -30,6 +30,7 @@ extension Store {
       officeRecord = OfficeRecord()
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
+      if !previous.office.isHeld { try missVerdicts(through: edits.last) }
       officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }

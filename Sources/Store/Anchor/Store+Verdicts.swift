@@ -25,9 +25,6 @@ package struct EditVerdict: Sendable, Equatable {
 /// The verdicts about this replica's own edits: each is settled once, in the commit that brings
 /// the judged frontier over it.
 extension Store {
-  /// Verdicts that are kept, at most, beside those that are awaited.
-  private static let kept = 10_000
-
   /// An edit was folded, and there is an anchor to judge it.
   func awaitVerdict(_ seq: UInt64, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
     guard office.isHeld else { return try supersedeVerdict(seq, table, key) }
@@ -132,8 +129,6 @@ extension Store {
       SELECT seq, name, key FROM _flotilla_verdict
       WHERE verdict IS NULL AND at IS NULL AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?
       """, judgedRange(of: life) + [.integer(Int64(limit))])
-    guard let first = open.first?[0].integer else { return }
-    let latest = try latestEdits(since: first)
     for row in open {
       guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
         continue
@@ -142,58 +137,24 @@ extension Store {
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {
         (outcome, reason) = (.rejected, why.name)
-      } else if latest[Edited(name: name, key: key), default: seq] > seq {
+      } else if try isOverwritten(seq, name, key) {
         outcome = .superseded
       }
       var rule = ruling?.ruling.rule
       if rule == nil, let table = tables.table(name) { rule = try actingRule(of: table).name }
       try settle(seq, outcome, reason, rule: rule, at: now)
     }
-    guard open.count < limit else { return }
-    try connection.run(
-      "DELETE FROM _flotilla_verdict WHERE verdict IS NOT NULL AND seq <= ?",
-      [.integer(Int64(clamping: judged.frontier[life.origin]) - Int64(Self.kept))])
   }
 
-  /// A row that was edited here.
-  private struct Edited: Hashable {
-    var name: String
-    var key: [UInt8]
-  }
-
-  /// The last own edit of each row that was edited more than once since.
-  private func latestEdits(since first: Int64) throws(SQLiteError) -> [Edited: Int64] {
-    let rows = try connection.rows(
+  /// Whether a later own edit of the same row waits. It is settled later, too.
+  private func isOverwritten(
+    _ seq: Int64, _ name: String, _ key: [UInt8]
+  ) throws(SQLiteError) -> Bool {
+    try connection.row(
       """
-      SELECT name, key, max(seq) FROM _flotilla_verdict WHERE seq >= ?
-      GROUP BY name, key HAVING count(*) > 1
-      """, [.integer(first)])
-    var latest: [Edited: Int64] = [:]
-    for row in rows {
-      guard let name = row[0].string, let key = row[1].blob else { continue }
-      latest[Edited(name: name, key: key)] = row[2].integer
-    }
-    return latest
-  }
-
-  /// What became of the own edits (after, through].
-  package func verdicts(
-    after: UInt64, through last: UInt64
-  ) throws(StoreError) -> [EditVerdict] {
-    try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        """
-        SELECT seq, name, key, verdict, reason, rule FROM _flotilla_verdict
-        WHERE seq > ? AND seq <= ? ORDER BY seq
-        """, [.integer(Int64(after)), .integer(Int64(clamping: last))]
-      ).map { row in
-        EditVerdict(
-          seq: UInt64(row[0].integer ?? 0), table: row[1].string ?? "",
-          key: Key(bytes: row[2].blob ?? []),
-          outcome: row[3].string.flatMap(EditVerdict.Outcome.init) ?? .pending,
-          reason: row[4].string, rule: row[5].string)
-      }
-    }
+      SELECT 1 FROM _flotilla_verdict WHERE name = ? AND key = ? AND seq > ? AND verdict IS NULL
+      LIMIT 1
+      """, [.string(name), .blob(key), .integer(seq)]) != nil
   }
 
   /// Own edits that no anchor has judged yet; where nobody judges, none waits for that.

@@ -3,7 +3,8 @@ import SQLite
 
 /// One of the two versions of a conflict, with its content.
 package struct ConflictSide: Sendable {
-  /// The edit; nil for a row that nobody had made a version of.
+  /// Who wrote it, and the edit; nil for a row that nobody had made a version of.
+  package var author: Origin?
   package var edit: Dot?
   package var stamp: Stamp?
   package var isDeleted: Bool
@@ -14,6 +15,7 @@ package struct ConflictSide: Sendable {
   package var keyCount: Int
 
   init(_ version: Version?, _ entry: Shelf.Entry) {
+    author = version?.edit.origin
     edit = version?.edit
     stamp = version?.stamp
     isDeleted = version?.isDeleted ?? false
@@ -22,13 +24,22 @@ package struct ConflictSide: Sendable {
     keyCount = entry.keyCount
   }
 
+  /// What an application made without the right to, and which therefore is no version.
+  init(refusedTo author: Origin, at moment: Int64, isDeleted: Bool, _ entry: Shelf.Entry) {
+    self.author = author
+    self.stamp = Stamp(millisecondsSince1970: moment)
+    self.isDeleted = isDeleted
+    self.values = entry.values
+    self.keyCount = entry.keyCount
+  }
+
   var entry: Shelf.Entry { Shelf.Entry(why: .constraint, values: values, keyCount: keyCount) }
 
   /// As the log keeps it.
   var bytes: [UInt8] {
     var writer = ByteWriter()
     writer.byte((isDeleted ? 1 : 0) | (isUndated ? 2 : 0))
-    writer.word(edit?.origin.rawValue ?? 0)
+    writer.word(author?.rawValue ?? 0)
     writer.uint(edit?.seq ?? 0)
     writer.uint(UInt64(stamp?.rawValue ?? 0))
     writer.raw(Shelf.encode(entry))
@@ -44,8 +55,9 @@ package struct ConflictSide: Sendable {
     else { return nil }
     self.isDeleted = flag & 1 != 0
     self.isUndated = flag & 2 != 0
+    self.author = origin == 0 ? nil : Origin(rawValue: origin)
     self.edit = seq == 0 ? nil : Dot(Origin(rawValue: origin), seq)
-    self.stamp = seq == 0 ? nil : stamp
+    self.stamp = origin == 0 ? nil : stamp
     self.values = entry.values
     self.keyCount = entry.keyCount
   }

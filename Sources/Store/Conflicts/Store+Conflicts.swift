@@ -3,6 +3,10 @@ import SQLite
 
 /// The conflict log and parked rows, for people.
 extension Store {
+  /// The table that holds the site's choice of tables and rules. It has no triggers: `track` and
+  /// `untrack` edit it, and of what else is written into it nobody hears.
+  package static let settings = Tables.settings
+
   /// A row that is held but does not stand in its table.
   package struct ParkedRow: Sendable {
     package var table: String
@@ -25,9 +29,9 @@ extension Store {
     }
   }
 
-  /// Nobody wants to restore it.
-  package func dismiss(_ id: Int64) throws(StoreError) {
-    try reporting { () throws(SQLiteError) in try conflicts.set(.dismissed, of: id) }
+  /// What was done about it: restored, or dismissed because nobody wants it.
+  package func settle(_ id: Int64, as state: Conflict.State) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in try conflicts.set(state, of: id) }
   }
 
   /// How much of the log is kept here.

@@ -228,9 +228,17 @@ extension Store {
     _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
     let row = try tableContent(table, key)
+    let held = try versions.version(table: table.id, key: key)
+    let keyAlone = try content(of: nil, table, key)
     try conflicts.put(
-      table.name, key, at: moment, .notAllowed, loser: row.map { ConflictSide(nil, $0) },
-      winner: nil)
+      table.name, key, at: moment, .notAllowed,
+      loser: (row ?? keyAlone).map {
+        ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
+      },
+      // What stood is known by name; its content was written over.
+      winner: held.flatMap { held in
+        isOwn(held.edit.origin) ? nil : keyAlone.map { ConflictSide(held, $0) }
+      })
   }
 
   /// Others hold versions of this origin, up to a seq, that are not here any more: edits that were

@@ -18,6 +18,8 @@ struct Meta {
     /// Who judges (`OfficeRecord`), and what was judged.
     case office
     case judged
+    /// Up to which own edit there may have been a verdict that is not kept.
+    case verdictsMissing
     /// How much of the conflict log is kept, and how much was let go.
     case conflictCount
     case conflictDays

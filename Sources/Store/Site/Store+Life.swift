@@ -189,6 +189,8 @@ extension Store {
       [.integer(number), .integer(Int64(common))])
     try origins.lower(old, to: common)
     try clearAllProgress()
+    // Their verdicts are under other numbers now.
+    try missVerdicts(through: origins.frontier[own])
     return items.count
   }
 

@@ -123,6 +123,33 @@ extension BadInputTests {
       }
     }
 
+    @Test func `an edit that nobody judges says what it did, as without waiting`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db", rows: 3)
+        try await desk.succeed("init", "a.db", "--all")
+        _ = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        try await expect(2, "--force is for an appointment", desk, ["anchor", "a.db", "--force"])
+        try await expect(
+          2, "--rule is for an appointment", desk, ["anchor", "a.db", "--rule", "server-wins"])
+        try await expect(0, "there is no anchor", desk, ["anchor", "a.db"])
+        try await desk.succeed("anchor", "a.db", "--here")
+        for (statement, said) in [
+          ("CREATE TABLE plain(a)", "the schema is not replicated"),
+          ("INSERT INTO plain VALUES (1)", "1 row changed"),
+          ("UPDATE t SET v = 'x' WHERE id = 'none'", "0 rows changed"),
+        ] {
+          for words in [[statement], [statement, "--online"]] {
+            try await expect(0, said, desk, ["sql", "a.db"] + words)
+            if statement.hasPrefix("CREATE") { try await desk.sql("a.db", "DROP TABLE plain") }
+          }
+          if statement.hasPrefix("CREATE") { try await desk.sql("a.db", statement) }
+        }
+        let returning = "UPDATE t SET v = 'x' WHERE id = 'k1' RETURNING id"
+        let shown = try await desk.succeed("sql", "a.db", returning, "--online")
+        #expect(shown.components(separatedBy: "here:").count == 2, "\(shown)")
+      }
+    }
+
     @Test func `a rejected edit ends with exit status 4 and the row that stands`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db", rows: 3)
@@ -229,7 +256,8 @@ extension BadInputTests {
             SELECT 7, id, x'306B3100', 1700000000000, 'unseen', NULL FROM _flotilla_local
             WHERE name = 't';
           DROP TABLE _flotilla_pending; DROP TABLE _flotilla_ruling; DROP TABLE _flotilla_verdict;
-          DROP TABLE _flotilla_term; DROP TABLE _flotilla_author;
+          DROP TABLE _flotilla_term; DROP TABLE _flotilla_author; DROP TABLE _flotilla_run;
+          DROP TABLE _flotilla_testimony;
           UPDATE _flotilla_meta SET value = 1 WHERE name = 'format'
           """)
         for words in [["conflicts"], ["status"], ["conflicts", "show", "7"], ["anchor"]] {

@@ -1,0 +1,72 @@
+import Replication
+import Store
+
+/// Verdicts on rows that were edited here, read beside the node.
+extension Replica {
+  /// How soon it is looked again at rows that are to be put back, in ms.
+  private static let pause: Int64 = 100
+
+  /// The verdict on the last edit of each row in a range of own edits, once all are there or the
+  /// time is over. `wait` lets the node wait for what is not judged; it gives the end of the range.
+  func verdicts(
+    on rows: [TouchedRow], after seq: UInt64, within timeout: Duration,
+    wait: (Duration) async throws(FlotillaError) -> Mark
+  ) async throws(FlotillaError) -> [RowVerdict] {
+    let deadline = Uptime.now + timeout.milliseconds
+    var verdicts = rows.map { _ in RowVerdict.pending }
+    while true {
+      let rest = Duration.milliseconds(max(0, deadline - Uptime.now))
+      let last = try await wait(rest).seq
+      let open = verdicts.indices.filter { verdicts[$0] == .pending }
+      let news = try await withFile { store throws(StoreError) in
+        try VerdictReading(store, after: seq, through: last).verdicts(on: open.map { rows[$0] })
+      }
+      for (index, verdict) in zip(open, news) { verdicts[index] = verdict }
+      guard verdicts.contains(.pending), Uptime.now < deadline else { return verdicts }
+      let pause = Duration.milliseconds(min(Self.pause, deadline - Uptime.now))
+      guard (try? await Task.sleep(for: pause)) != nil else { return verdicts }
+    }
+  }
+}
+
+/// A range of own edits, by the row that each has changed.
+private struct VerdictReading {
+  let store: Store
+  /// Whether an edit of the range may have had a verdict that is not kept.
+  let hasGaps: Bool
+  private var last: [String: [Key: EditVerdict]] = [:]
+
+  init(_ store: Store, after seq: UInt64, through end: UInt64) throws(StoreError) {
+    self.store = store
+    // First the verdicts: whatever is let go of afterwards was read.
+    for verdict in try store.verdicts(after: seq, through: end) {
+      last[verdict.table.foldedForNames, default: [:]][verdict.key] = verdict
+    }
+    hasGaps = try store.verdictsMissing() > seq
+  }
+
+  func verdicts(on rows: [TouchedRow]) throws(StoreError) -> [RowVerdict] {
+    try rows.map { row throws(StoreError) in try verdict(on: row) }
+  }
+
+  private func verdict(on row: TouchedRow) throws(StoreError) -> RowVerdict {
+    // A row with NULL in its key is nobody's but this file's.
+    if row.key.values.contains(.null) { return .accepted }
+    guard let key = try store.key(of: row.table, row.key.mapValues(\.travelling)) else {
+      return .unknown
+    }
+    if let found = last[row.table.foldedForNames]?[key] {
+      return RowVerdict(
+        verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule)
+    }
+    // Of what it may not write a replica makes no version that the anchor could judge.
+    if case .refused(let isPutBack) = try store.permission(toWrite: key, of: row.table) {
+      return isPutBack
+        ? RowVerdict(verdict: EditVerdict.Outcome.rejected.rawValue, reason: Reason.notAllowed.name)
+        : .pending
+    }
+    // Without gaps it has no verdict because nobody has to judge it: it changed nothing, or this
+    // node is the anchor.
+    return hasGaps ? .unknown : .accepted
+  }
+}

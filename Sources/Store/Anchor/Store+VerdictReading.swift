@@ -1,0 +1,80 @@
+import Replication
+import SQLite
+
+/// What became of own edits, and how long that can be told.
+extension Store {
+  /// So many settled verdicts are kept, at least, and those of a day.
+  private static let kept: Int64 = 100_000
+  private static let keptFor: Int64 = 86_400_000
+
+  /// What became of the own edits (after, through].
+  package func verdicts(
+    after: UInt64, through last: UInt64, limit: Int = .max
+  ) throws(StoreError) -> [EditVerdict] {
+    try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        """
+        SELECT seq, name, key, verdict, reason, rule FROM _flotilla_verdict
+        WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+        """, [.integer(Int64(after)), .integer(Int64(clamping: last)), .integer(Int64(limit))]
+      ).map { row in
+        EditVerdict(
+          seq: UInt64(row[0].integer ?? 0), table: row[1].string ?? "",
+          key: Key(bytes: row[2].blob ?? []),
+          outcome: row[3].string.flatMap(EditVerdict.Outcome.init) ?? .pending,
+          reason: row[4].string, rule: row[5].string)
+      }
+    }
+  }
+
+  /// Whether an own edit in (after, through] waits for its verdict.
+  package func isAwaitingVerdict(
+    after: UInt64, through last: UInt64
+  ) throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try connection.row(
+        "SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq > ? AND seq <= ? LIMIT 1",
+        [.integer(Int64(after)), .integer(Int64(clamping: last))]) != nil
+    }
+  }
+
+  /// The last own edit whose verdict is settled; nil if there is none.
+  package func lastSettled() throws(StoreError) -> UInt64? {
+    try reporting { () throws(SQLiteError) in
+      try connection.scalar(
+        """
+        SELECT seq FROM _flotilla_verdict WHERE verdict IS NOT NULL ORDER BY seq DESC LIMIT 1
+        """
+      ).integer.map(UInt64.init)
+    }
+  }
+
+  /// Up to which own edit verdicts may be missing: they were let go, or never awaited.
+  package func verdictsMissing() throws(StoreError) -> UInt64 {
+    try reporting { () throws(SQLiteError) in UInt64(try meta.integer(.verdictsMissing) ?? 0) }
+  }
+
+  /// From now on, that there is no verdict on an edit up to this one says nothing.
+  func missVerdicts(through seq: UInt64) throws(SQLiteError) {
+    guard Int64(seq) > (try meta.integer(.verdictsMissing) ?? 0) else { return }
+    try meta.set(.verdictsMissing, .integer(Int64(seq)))
+  }
+
+  /// Lets go of settled verdicts that are neither of the last day nor among the latest.
+  package func trimVerdicts(at now: Instant) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        let last = Int64(clamping: origins.frontier[own]) - Self.kept
+        let bounds: [SQLite.Value] = [.integer(last), .integer(now.wall - Self.keptFor)]
+        let condition = "WHERE verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
+        guard
+          let gone = try connection.scalar(
+            "SELECT max(seq) FROM _flotilla_verdict \(condition)", bounds
+          ).integer
+        else { return }
+        try connection.run("DELETE FROM _flotilla_verdict \(condition)", bounds)
+        try missVerdicts(through: UInt64(gone))
+      }
+    }
+  }
+}
