@@ -86,7 +86,8 @@ extension Node {
     let edits = waiting == 1 ? "1 edit waits" : "\(waiting) edits wait"
     return (waiting == 0 ? "what is written here waits" : edits)
       + ": this machine was started anew, and the time of the site is not known here yet; it comes "
-      + "from the first node in reach. If none will come: flotilla clock \(shellWord(path)) --set TIME"
+      + "from the first node in reach. If none will come: flotilla clock \(shellWord(path)) "
+      + "--set TIME"
   }
 
   /// That rows have stamps from the future.

@@ -14,7 +14,7 @@ struct ClockModel {
     var conflicts = 0
     var wrong = 0
     var foundings = Set<UInt64>()
-    /// Stamps that were ahead of site time when they were given, other than above what they replace.
+    /// Stamps that were ahead of site time when they were given.
     var future = 0
 
     static func + (left: Tally, right: Tally) -> Tally {
