@@ -146,7 +146,8 @@ extension Node {
     let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
     let others = roster.roll.members.filter { $0.node != identity.node }
     return UnsentReport(
-      rows: rows + waiting, site: identity.siteName, node: identity.name, others: others.map(\.name).sorted(),
+      rows: rows + waiting, site: identity.siteName, node: identity.name,
+      others: others.map(\.name).sorted(),
       connected: connectedMembers)
   }
 

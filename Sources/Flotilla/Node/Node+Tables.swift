@@ -48,7 +48,8 @@ extension Node {
     let hasAnchor = anchor != nil
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store, clock: self.clock).rule(table: table, rule: rule, hasAnchor: hasAnchor)
+        try TableChoice(store: store, clock: self.clock)
+          .rule(table: table, rule: rule, hasAnchor: hasAnchor)
       }
     }
     if rule != nil { await announce() }

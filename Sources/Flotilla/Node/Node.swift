@@ -18,7 +18,7 @@ actor Node {
   let sidecar: Sidecar
   let store: StoreActor
   /// The time of the site.
-  let clock: NodeClock
+  nonisolated let clock: NodeClock
   let identity: NodeIdentity
   var keys: NodeKeys
   let roster: Roster

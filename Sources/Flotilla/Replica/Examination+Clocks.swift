@@ -3,12 +3,13 @@ extension Examination {
   /// A clock that is off by more is worth a word.
   private static let notable = 10 * 60 * 1_000
 
-  mutating func judge(_ clock: ClockState, _ node: String, _ peers: [PeerReport]) {
+  mutating func judge(_ clock: ClockState, _ peers: [PeerReport]) {
     guard clock.site_time != nil else {
       return add(
         "clocks", .warning,
         "the time of the site is not known since this machine was started; edits made here wait",
-        "Let this node meet another, or give the time: flotilla clock \(shellWord(path)) --set TIME")
+        "Let this node meet another, or give the time: flotilla clock \(shellWord(path)) --set "
+          + "TIME")
     }
     judge("this machine", by: clock.clock_offset_ms ?? 0, isCorrected: true)
     for peer in peers {

@@ -39,7 +39,7 @@ extension Replica {
       let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
       examination.add(
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
-      examination.judge(status.clock, status.node, connected)
+      if let clock = status.clock { examination.judge(clock, connected) }
       for remark in status.remarks { examination.add("tables", .warning, remark) }
     } catch {
       examination.add("node", .error, error.message, error.remedy)

@@ -35,7 +35,7 @@ public struct StatusReport: Codable, Sendable, Equatable {
   /// What keeps this node from its file at present, or null.
   public var trouble: TroubleReport?
   /// The time of the site, as this node knows it.
-  public var clock = ClockState()
+  public var clock: ClockState?
   /// Remarks for a person: rows that cannot be replicated, tables missing here.
   public var remarks: [String]
 }

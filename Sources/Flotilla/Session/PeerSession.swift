@@ -258,7 +258,7 @@ actor PeerSession {
     timer?.cancel()
     timerDeadline = deadline
     timer = Task {
-      let pause = max(1, deadline - Uptime.now)
+      let pause = max(1, deadline - store.clock.now.uptime)
       guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
       await self.tick()
     }

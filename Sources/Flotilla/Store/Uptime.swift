@@ -24,6 +24,6 @@ enum Uptime {
 }
 
 extension Instant {
-  /// For waiting: it can stamp nothing, for only a replica knows the time of the site (`NodeClock`).
+  /// For waiting: it can stamp nothing, for a replica alone knows the site's time (`NodeClock`).
   static var now: Instant { Instant(uptime: Uptime.now, wall: Uptime.wall, site: nil) }
 }

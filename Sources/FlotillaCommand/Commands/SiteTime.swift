@@ -7,13 +7,13 @@ enum SiteTime {
     name: "clock",
     summary: "shows the time of the site, and sets it",
     discussion: """
-      Edits are stamped by the time of the site, which goes on whatever somebody does
-      to a machine's clock. It began with the clock on which the site was made; when
-      it is wrong, --set gives another time, and --good takes that of this machine and
-      believes its clock from now on before others, as is right for one that a
-      receiver or a time server keeps. TIME is 2026-03-01 08:14:00 in the zone of this
-      machine, or ends with Z for UTC. --repair writes rows again whose stamps are
-      from the future.
+      Edits are stamped by the time of the site, which goes on whatever somebody
+      does to a machine's clock. It began with the clock on which the site was
+      made; where it is wrong, --set gives another time, and --good takes that of
+      this machine and believes its clock from now on before others, as is right
+      for one that a receiver or a time server keeps. TIME is 2026-03-01 08:14:00
+      in the zone of this machine, or ends with Z for UTC. --repair writes rows
+      again whose stamps are from the future.
       """,
     parameters: [.database],
     options: [
@@ -55,11 +55,13 @@ enum SiteTime {
     let parts = DateComponents(
       year: Int(match.1), month: Int(match.2), day: Int(match.3), hour: Int(match.4),
       minute: Int(match.5), second: match.6.flatMap { Int($0) } ?? 0)
-    guard let date = calendar.date(from: parts),
-      calendar.dateComponents([.month, .day, .hour, .minute], from: date)
-        == DateComponents(month: parts.month, day: parts.day, hour: parts.hour, minute: parts.minute)
-    else { return nil }
-    return date
+    guard let date = calendar.date(from: parts) else { return nil }
+    // There is no 30th of February.
+    let found = calendar.dateComponents([.month, .day, .hour, .minute], from: date)
+    let isRight =
+      (found.month, found.day) == (parts.month, parts.day)
+      && (found.hour, found.minute) == (parts.hour, parts.minute)
+    return isRight ? date : nil
   }
 
   static func text(
@@ -100,7 +102,8 @@ enum SiteTime {
       default: "founded on the last time that was known"
       }
     let good = clock.good ? ", good" : ""
-    return "\(time.prefix(19)) · \(source) (\(printable(clock.founding ?? ""))) · the clock of this "
-      + "machine: \(clockOffset(offset))\(good)"
+    let founding = printable(clock.founding ?? "")
+    return "\(time.prefix(19)) · \(source) (\(founding)) · the clock of this machine: "
+      + clockOffset(offset) + good
   }
 }

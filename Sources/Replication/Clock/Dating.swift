@@ -5,6 +5,8 @@ package struct Dating: Sendable {
     var shift: Int64
     var from: Int64
     var to: Int64
+    /// The last entry that may have been noted by it.
+    var through = Int64.max
   }
 
   /// When something was done, by site time.
@@ -30,6 +32,10 @@ package struct Dating: Sendable {
   /// Nothing can have been done before what was noted before it.
   private var floor: Int64
   private var span = 0
+  /// Whether a node was at work ever since the journal was last empty.
+  var isWatched = false
+  /// Entries up to this one were written by this time.
+  private var early = (entry: Int64(0), to: Int64.max)
 
   init(spans: [Span], lower: Int64, upper: Int64) {
     self.spans = spans
@@ -44,21 +50,26 @@ package struct Dating: Sendable {
     if !spans.isEmpty { spans[spans.count - 1].to = upper }
   }
 
+  mutating func limit(to site: Int64, through entry: Int64) { early = (entry, site) }
+
   /// When the next entry was written, by the wall time that it notes.
-  package mutating func place(_ wall: Int64) -> Moment {
+  package mutating func place(_ wall: Int64, entry: Int64 = .max) -> Moment {
+    let upper = entry <= early.entry ? max(min(self.upper, early.to), floor) : self.upper
     var found: [(index: Int, at: Int64)] = []
     // Any program may have written anything into the journal.
     let wall = min(max(wall, -Limits.clock), Limits.clock)
     for (index, span) in spans.enumerated() where index >= self.span {
       let at = wall + span.shift
+      guard entry <= span.through else { continue }
       let isWithin =
         at + Self.tolerance >= max(span.from, floor)
         && at - Self.tolerance <= min(span.to, upper)
       if isWithin { found.append((index, min(max(at, floor), upper))) }
     }
     guard let first = found.min(by: { $0.at < $1.at }) else {
-      // Between two looks of a node that runs there is little to be uncertain about.
-      if lower > upper - Self.exact {
+      // Between two looks of a node that runs there is little to be uncertain about: it folds what
+      // it notices at once.
+      if isWatched, lower > upper - Self.exact {
         floor = upper
         return Moment(floor)
       }

@@ -21,7 +21,8 @@ extension SiteClock {
   /// say has passed since; the smallest, for one that was set ahead would take the site along.
   private mutating func foundAnew(_ directives: inout [Directive], _ now: ClockReading) {
     let own = ClockView(
-      wall: now.wall, founding: lastFounding, isGood: isGood, last: last, estimate: estimate(at: now))
+      wall: now.wall, founding: lastFounding, isGood: isGood, last: last,
+      estimate: estimate(at: now))
     let others = waiting.values.map { view, at in
       var view = view
       view.estimate? += now.uptime - at

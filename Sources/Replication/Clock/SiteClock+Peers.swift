@@ -45,7 +45,7 @@ extension SiteClock {
     return view.held != held ? view.held > held : peer < node
   }
 
-  /// Small differences are slewed, so that site time never stands still nor runs backwards for them.
+  /// Small differences are slewed, so that site time never runs backwards for them.
   func corrected(_ course: Course, by difference: Int64, _ now: ClockReading) -> Course {
     var next = course
     let site = course.site(at: now.uptime)

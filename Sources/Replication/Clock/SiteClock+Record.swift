@@ -8,7 +8,9 @@ extension SiteClock {
     writer.byte(Self.format)
     writer.identity(boot)
     writer.int(now.uptime)
-    writer.byte((isGood ? 1 : 0) | (wasSet ? 2 : 0) | (course == nil ? 0 : 4))
+    let isKnown = course != nil
+    writer.byte(
+      (isGood ? 1 : 0) | (wasSet ? 2 : 0) | (isKnown ? 4 : 0) | (wasBelieved ? 8 : 0))
     writer.optional(last)
     writer.optional(remembered?.site)
     writer.optional(remembered?.wall)
@@ -30,7 +32,7 @@ extension SiteClock {
     self = kept
     // A machine that was put back to an earlier state has lost the time since.
     guard keptBoot != boot || uptime > now.uptime else { return }
-    (state, ahead, wasSet) = (.unknown, nil, false)
+    (state, ahead, wasSet, wasBelieved) = (.unknown, nil, false, false)
   }
 
   private static func read(
@@ -44,6 +46,7 @@ extension SiteClock {
     let flags = try reader.byte("clock")
     clock.isGood = flags & 1 != 0
     clock.wasSet = flags & 2 != 0
+    clock.wasBelieved = flags & 8 != 0
     clock.last = try reader.optionalClock("clock")
     let site = try reader.optionalClock("clock")
     let wall = try reader.optionalClock("clock")

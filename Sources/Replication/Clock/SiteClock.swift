@@ -1,7 +1,7 @@
 /// The time of the site as one node knows it: uptime plus an offset that members hand on.
 ///
-/// A pure machine. It is founded once and carried on by whoever stays up; while anybody in reach has
-/// it, nobody asks whose clock is right. `docs/clocks.md` has the policy and its reasons.
+/// A pure machine. It is founded once and carried on by whoever stays up; while anybody in reach
+/// has it, nobody asks whose clock is right. `docs/clocks.md` has the policy and its reasons.
 package struct SiteClock: Sendable {
   package enum State: Sendable, Equatable {
     /// Not known in this boot: nothing can be stamped. Next: known.
@@ -58,7 +58,7 @@ package struct SiteClock: Sendable {
   /// A difference is corrected by so many ms in one ms.
   static let slewing: Int64 = 100
   /// Greater differences are not slewed, but stepped.
-  static let smallest: Int64 = 10_000
+  static let smallest: Int64 = 1_000
   /// So long members that meet without site time wait for one that has it.
   package static let grace: Int64 = 5_000
   /// A wall clock that differs by more from what it was has been set.

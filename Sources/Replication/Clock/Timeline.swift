@@ -26,6 +26,13 @@ package struct Timeline: Sendable, Equatable {
   private(set) var lastLook: Int64?
   /// When the journal was last seen empty: what is in it came later.
   private(set) var settled: Mark?
+  /// The last entry of the journal that was there when this boot was first noticed.
+  private(set) var entered: Int64 = 0
+  /// The same of the first boot at which the wall clock had gone back: what was noted after that
+  /// says nothing by the clock as it was before.
+  private(set) var resetAfter: Int64?
+  /// Whether this very process has seen the journal empty.
+  private var isWatched = false
 
   package init(boot: Identity = .none) { self.boot = boot }
 
@@ -36,6 +43,7 @@ package struct Timeline: Sendable, Equatable {
     let ahead = now.wall - now.uptime
     guard let last = stretches.last else {
       stretches = [Stretch(after: nil, from: now.uptime, ahead: ahead)]
+      if let settled, ahead < settled.wall { resetAfter = resetAfter ?? entered }
       return false
     }
     guard abs(ahead - last.ahead) > SiteClock.step else { return false }
@@ -48,6 +56,9 @@ package struct Timeline: Sendable, Equatable {
   package mutating func settle(at now: Instant) {
     guard let site = now.site, let last = stretches.last else { return }
     settled = Mark(site: site, wall: now.wall)
+    entered = 0
+    resetAfter = nil
+    isWatched = true
     stretches = [Stretch(after: now.uptime, from: now.uptime, ahead: last.ahead)]
   }
 
@@ -62,16 +73,22 @@ package struct Timeline: Sendable, Equatable {
     var spans: [Dating.Span] = []
     if let settled, let first = stretches.first {
       spans.append(
-        Dating.Span(shift: settled.site - settled.wall, from: lower, to: first.from + offset))
+        Dating.Span(
+          shift: settled.site - settled.wall, from: lower, to: first.from + offset,
+          through: resetAfter ?? .max))
     }
     for (index, stretch) in stretches.enumerated() {
       let next = index + 1 < stretches.count ? stretches[index + 1].from + offset : site
+      // A clock that went back when the machine was started was not running before.
+      let wasReset = settled.map { stretch.ahead < $0.wall } ?? false
+      let start = stretch.after.map { $0 + offset } ?? (wasReset ? max(lower, offset) : lower)
       spans.append(
-        Dating.Span(
-          shift: offset - stretch.ahead, from: stretch.after.map { $0 + offset } ?? lower,
-          to: next))
+        Dating.Span(shift: offset - stretch.ahead, from: start, to: next))
     }
-    return Dating(spans: spans, lower: lower, upper: site)
+    var dating = Dating(spans: spans, lower: lower, upper: site)
+    dating.isWatched = isWatched
+    if let first = stretches.first { dating.limit(to: first.from + offset, through: entered) }
+    return dating
   }
 }
 
@@ -85,6 +102,8 @@ extension Timeline {
     writer.optional(lastLook)
     writer.optional(settled?.site)
     writer.optional(settled?.wall)
+    writer.int(entered)
+    writer.optional(resetAfter)
     writer.uint(stretches.count)
     for stretch in stretches {
       writer.optional(stretch.after)
@@ -94,11 +113,14 @@ extension Timeline {
     return writer.bytes
   }
 
-  /// Goes on in this boot from what was kept, of an earlier boot from the last empty journal.
-  package init(_ bytes: [UInt8], boot: Identity) {
+  /// Goes on in this boot from what was kept, of an earlier boot from the last empty journal;
+  /// `last` is the last entry of the journal.
+  package init(_ bytes: [UInt8], boot: Identity, last: Int64) {
     self.init(boot: boot)
+    entered = last
     guard let kept = try? Self.read(bytes) else { return }
     settled = kept.settled
+    resetAfter = kept.resetAfter
     if kept.boot == boot { self = kept }
   }
 
@@ -110,6 +132,8 @@ extension Timeline {
     let site = try reader.optionalClock("timeline")
     let wall = try reader.optionalClock("timeline")
     if let site, let wall { timeline.settled = Mark(site: site, wall: wall) }
+    timeline.entered = try reader.clock("timeline")
+    timeline.resetAfter = try reader.optionalClock("timeline")
     for _ in 0..<(try reader.count("timeline", limit: most)) {
       timeline.stretches.append(
         Stretch(

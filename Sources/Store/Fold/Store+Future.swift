@@ -33,9 +33,9 @@ extension Store {
 
   /// Writes a slice of such rows again, with the time of now; gives how many.
   ///
-  /// A new edit with a stamp just above the one from the future would be from the future itself, and
-  /// one below would lose. So where there is no anchor the epoch of the row counts up: that ranks
-  /// above every stamp of the epoch before, and in the new one stamps are right.
+  /// A new edit with a stamp just above the one from the future would be from the future itself,
+  /// and one below would lose. So where there is no anchor the epoch of the row counts up: that
+  /// ranks above every stamp of the epoch before, and in the new one stamps are right.
   package func repairFuture(at now: Instant) throws(StoreError) -> (Int, FoldResult) {
     try requireTime(at: now)
     while try fold(at: now).hasMore {}

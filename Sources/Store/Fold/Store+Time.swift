@@ -10,10 +10,13 @@ extension Store {
 
   /// Begins to work in this boot of the machine, and gives what was kept of the site's time.
   package func begin(boot: Identity) throws(StoreError) -> [UInt8]? {
-    let (kept, clock) = try reporting { () throws(SQLiteError) in
-      (try meta.blob(.timeline), try meta.blob(.clock))
+    let (kept, clock, last) = try reporting { () throws(SQLiteError) in
+      (
+        try meta.blob(.timeline), try meta.blob(.clock),
+        try Journal.readNewest(limit: 1, on: connection).first?.id ?? 0
+      )
     }
-    timeline = kept.map { Timeline($0, boot: boot) } ?? Timeline(boot: boot)
+    timeline = kept.map { Timeline($0, boot: boot, last: last) } ?? Timeline(boot: boot)
     return clock
   }
 
@@ -117,7 +120,7 @@ struct JournalDates {
   mutating func extend(to site: Int64) { dating?.extend(to: site) }
 
   mutating func add(_ id: Int64, _ wall: Int64) {
-    guard let moment = dating?.place(wall) else { return }
+    guard let moment = dating?.place(wall, entry: id) else { return }
     through = id
     let (shift, overflow) = moment.at.subtractingReportingOverflow(wall)
     let known = moment.isCertain && !overflow ? shift : nil

@@ -38,8 +38,8 @@ struct Meta {
     case journalMode
     /// Where the file was when it was last opened.
     case path
-    /// The time of the site as this node knew it last (`SiteClock`), and what is remembered of clocks
-    /// to place what waits in the journal (`Timeline`).
+    /// The time of the site as this node knew it last (`SiteClock`), and what is remembered of
+    /// clocks to place what waits in the journal (`Timeline`).
     case clock
     case timeline
     /// Set while the first copy is not complete: where it comes from (`FirstCopy`).

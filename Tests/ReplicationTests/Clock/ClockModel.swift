@@ -14,7 +14,7 @@ struct ClockModel {
     var conflicts = 0
     var wrong = 0
     var foundings = Set<UInt64>()
-    /// Stamps that were ahead of site time when they were given, other than above what they replace.
+    /// Stamps that were ahead of site time when they were given.
     var future = 0
 
     static func + (left: Tally, right: Tally) -> Tally {
@@ -71,7 +71,7 @@ struct ClockModel {
     parts = Array(repeating: 0, count: count)
     for index in 0..<count {
       let id = Identity(high: UInt64(index), low: seed)
-      let offsets = [0, 0, pick(-5...5) * Self.minute, -20 * Self.year, Self.year]
+      let offsets = [0, 0, pick(-5...5) * Self.minute, -5 * Self.year, Self.year]
       nodes.append(
         Node(
           id: id, hasBattery: pick(0...1) == 0, drift: Double(pick(-100...100)) * 1e-6,
@@ -139,8 +139,8 @@ struct ClockModel {
     nodes[index].timeline.look(at: now)
     guard let site = now.site else { return }
     var dating = nodes[index].timeline.dating(at: now)
-    for (row, wall) in nodes[index].journal {
-      let moment = dating.place(wall)
+    for (entry, (row, wall)) in nodes[index].journal.enumerated() {
+      let moment = dating.place(wall, entry: Int64(entry) + 1)
       guard let old = nodes[index].rows[row] else { continue }
       nodes[index].rows[row]?.stamp = .placing(moment.at, over: old.over)
       if moment.at > site { tally.future += 1 }
@@ -149,26 +149,31 @@ struct ClockModel {
     nodes[index].timeline.settle(at: now)
   }
 
-  /// A user sets the clock; one in five does so while the machine starts.
+  /// A user sets the clock; one in five does so while the node does not run.
   private mutating func setClock(_ index: Int) {
     let steps = [Self.year, -Self.year, 60 * Self.minute, -60 * Self.minute]
     nodes[index].offset += steps[Int(pick(0...3))]
-    if pick(0...4) == 0 { reboot(index) } else { look(index) }
+    if pick(0...4) == 0 { start(index, isBoot: false) }
+    look(index)
   }
 
-  private mutating func reboot(_ index: Int) {
+  private mutating func reboot(_ index: Int) { start(index, isBoot: true) }
+
+  /// The node starts, from what it has kept.
+  private mutating func start(_ index: Int, isBoot: Bool) {
     let before = nodes[index]
-    // What was kept is up to a minute old.
-    let reading = before.reading(time)
-    let (clock, timeline) = (before.clock, before.timeline)
-    let bytes = clock.bytes(boot: Identity(high: 1, low: before.boot), at: reading)
-    nodes[index].boot += 1
-    nodes[index].bootedAt = time - 30_000
-    if !before.hasBattery { nodes[index].offset = -time }
+    let bytes = before.clock.bytes(
+      boot: Identity(high: 1, low: before.boot), at: before.reading(time))
+    if isBoot {
+      nodes[index].boot += 1
+      nodes[index].bootedAt = time - 30_000
+      if !before.hasBattery { nodes[index].offset = -time }
+    }
     let boot = Identity(high: 1, low: nodes[index].boot)
     nodes[index].clock = SiteClock(
       node: before.id, bytes, boot: boot, at: nodes[index].reading(time))
-    nodes[index].timeline = Timeline(timeline.bytes, boot: boot)
+    nodes[index].timeline = Timeline(
+      before.timeline.bytes, boot: boot, last: Int64(before.journal.count))
     feed(index, .counted(isAlone: false))
   }
 
