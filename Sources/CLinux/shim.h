@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/un.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
@@ -20,6 +21,14 @@ static inline long flotilla_peer_uid(int descriptor) {
   socklen_t length = sizeof(peer);
   if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
   return (long)peer.uid;
+}
+
+/// Whether the kernel takes the wall clock for synchronised.
+///
+/// The constants of adjtimex(2) are macros with casts.
+static inline int flotilla_clock_is_synchronised(void) {
+  struct timex status = {0};
+  return adjtimex(&status) >= 0 && (status.status & STA_UNSYNC) == 0;
 }
 
 int accept4(int, struct sockaddr *, socklen_t *, int);

@@ -20,3 +20,9 @@ static inline int flotilla_lend(sqlite3_stmt *s, int i, const void *p, sqlite3_u
 static inline int flotilla_bind_text(sqlite3_stmt *s, int i, const char *p, sqlite3_uint64 n) {
   return sqlite3_bind_text64(s, i, p, n, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
+
+// For a program of one thread: no locks and no statistics. Only before anything else is called.
+static inline int flotilla_configure_single_thread(void) {
+  int code = sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  return code ? code : sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}

@@ -18,11 +18,11 @@ struct Program: Sendable {
       Init.command, Join.command, Invite.command, Run.command, Stop.command, Status.command,
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
       Rule.command, Anchor.command, Conflicts.command, Members.command, Grant.command,
-      Revoke.command, SiteKey.export, SiteKey.import,
+      Revoke.command, SiteKey.export, SiteKey.import, SiteTime.command,
       Doctor.command, Leave.command,
     ],
     laterCommands: [
-      "forget", "clock", "verify", "schema", "changes",
+      "forget", "verify", "schema", "changes",
       "completions",
     ])
 }

@@ -7,6 +7,8 @@ if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
   execv("/proc/self/exe", CommandLine.unsafeArgv)
 }
 
+SingleThread.begin()
+
 let request: Request
 do {
   request = try Request(Array(CommandLine.arguments.dropFirst()))

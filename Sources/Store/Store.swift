@@ -28,6 +28,8 @@ package final class Store {
   var savedOffice: [UInt8] = []
   /// The session with the anchor in which programs write now; 0 if there is none.
   var onlineSession: UInt64 = 0
+  /// The own edit that is being made again: what it has seen its repetition has seen.
+  var repeating: Version?
   /// The sessions of this anchor, and whose edits come in them.
   var liveSessions: [UInt64: Origin] = [:]
   let tables: Tables
@@ -60,6 +62,9 @@ package final class Store {
   var seenVersion: Int64 = -1
   /// Told of own edits before they can be sent.
   package var ledger: (any Ledger)?
+  /// What is known of clocks, to place what waits in the journal.
+  var timeline = Timeline()
+  var journalDates = JournalDates()
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all
   /// Tables that may be read again since a moment ago, and are being compared.
@@ -178,6 +183,7 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
       let cause = StoreError.wrapping(error)

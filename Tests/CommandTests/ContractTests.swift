@@ -19,8 +19,10 @@ import Testing
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
-      "in_sync", "first_copy", "running", "trouble", "remarks",
+      "in_sync", "first_copy", "running", "trouble", "clock", "remarks",
     ],
+    "clock": ["clock", "peers", "repaired"],
+    "clock.peers": ["node", "clock_offset_ms", "corrected"],
     "grant": ["node", "table", "right", "is_leaf"],
     "revoke": ["node", "id", "told", "also"],
     "members": ["site", "node", "members"],
@@ -45,7 +47,7 @@ import Testing
 
   private static let peer: Set<String> = [
     "node", "id", "state", "behind_rows", "behind_seconds", "last_seen", "clock_offset_ms",
-    "address",
+    "clock_corrected", "address",
   ]
 
   @Test func `every report has the keys of the contract and no others`() async throws {
@@ -79,6 +81,7 @@ import Testing
     #expect(status["anchor"] is NSNull)
     #expect(status["role"] as? String == "admin")
     _ = try await program.report("peers", ["a.db"])
+    _ = try await program.report("clock", ["a.db"])
     let sql = try await program.report(
       "sql",
       [

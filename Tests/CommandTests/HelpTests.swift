@@ -38,6 +38,7 @@ import Testing
           export-site-key  writes the site key into a file, to be printed or locked
                            away
           import-site-key  takes the site key over: this node becomes an admin
+          clock            shows the time of the site, and sets it
           doctor           checks file, rows, discovery and node, each finding with a
                            remedy
           leave            takes Flotilla out of this file; the data stays

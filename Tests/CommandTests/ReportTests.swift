@@ -16,11 +16,14 @@ private let clinic = """
   {"name":"visit","rule":"newest-wins","acting_rule":"newest-wins","rows":112}],
   "peers":[
   {"node":"ward-2","id":"a","state":"in-sync","behind_rows":0,"behind_seconds":0,
-  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":20,"address":"10.0.0.2:7391"},
+  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":20,
+  "clock_corrected":true,"address":"10.0.0.2:7391"},
   {"node":"pharmacy","id":"b","state":"catching-up","behind_rows":1204,"behind_seconds":3,
-  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":-3720000,"address":null},
+  "last_seen":"2026-03-01T10:14:00Z","clock_offset_ms":-3720000,
+  "clock_corrected":true,"address":null},
   {"node":"field-bag","id":"c","state":"away","behind_rows":7,"behind_seconds":7200,
-  "last_seen":"2026-03-01T08:14:00Z","clock_offset_ms":0,"address":null}],
+  "last_seen":"2026-03-01T08:14:00Z","clock_offset_ms":0,"clock_corrected":false,
+  "address":null}],
   "conflicts":0,"parked":0,"unjudged":0,"in_sync":false,"running":true,"remarks":[]}
   """
 

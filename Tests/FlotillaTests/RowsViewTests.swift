@@ -72,7 +72,7 @@ import Testing
             Member(node: node.identity.node, name: "a", addresses: [], lives: lives),
           ]))
       }
-      try await link.send(.ping(clock: 0))
+      try await link.send(.ping(sent: 0, ClockView(wall: 0)))
       while true { if case .pong(0, _) = try await link.receive() { break } }
       #expect(await node.authors[identity]?.count == Limits.lives)
       // Those, the liar's one, and the node's own.

@@ -42,6 +42,11 @@ enum Seeds {
   static let origins = [Origin(rawValue: 20), Origin(rawValue: 1 << 63)]
   static let frontier = Frontier([origins[0]: 3, origins[1]: 1 << 40])
 
+  private static let view = ClockView(
+    wall: 1_800_000_000_000, site: 1_790_000_000_000,
+    founding: Founding(reign: 1, source: .person, generation: 300, id: 9), held: 70_000,
+    isGood: true)
+
   static var messages: [Message] {
     let node = Identity(high: 0x0123_4567, low: 20)
     return [
@@ -49,9 +54,10 @@ enum Seeds {
       .have(Have(frontier: frontier, frontierHash: 1, rootDigest: 2, resume: frontier)),
       .begin(Begin(.full(covers: frontier), rows: 2)), .rows(number: 1, batches[0]),
       .part(number: 300, [1, 2]),
-      .end(End(rows: 2, check: 9)), .pause(End(rows: 300, check: 9)), .ping(clock: 1_000),
+      .end(End(rows: 2, check: 9)), .pause(End(rows: 300, check: 9)), .ping(sent: 1_000, view),
       .begin(Begin(.push(origin: origins[0], from: 2, to: 3), rows: 1)),
-      .begin(Begin(.repair, rows: 1)), .pong(echo: -1, clock: 1_800_000_000_000),
+      .begin(Begin(.repair, rows: 1)),
+      .pong(echo: -1, ClockView(wall: 1_800_000_000_000, last: 0, estimate: -1)),
       .members([
         Member(node: node, name: "desk", addresses: ["192.168.1.2:7391"], lives: [7, 1 << 63])
       ]),

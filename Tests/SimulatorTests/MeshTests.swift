@@ -49,7 +49,7 @@ import Testing
 
 extension MemoryReplica {
   /// A row disappears with its version.
-  fileprivate mutating func lose(_ row: RowNumber) {
+  fileprivate func lose(_ row: RowNumber) {
     file.digest.replace(
       table: Self.table, key: Self.encoded[row], old: file.versions[row], new: nil)
     file.versions[row] = nil

@@ -72,5 +72,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "a newer version of the same content did not put back what it should"),
     KeptSeed(
       depth: .full, seed: 70, found: "a row was asked for that was edited with the right to since"),
+    KeptSeed(
+      depth: .full, seed: 8_003_624,
+      found: "a leaf covered what was replaced by edits that it had taken back"),
   ]
 }

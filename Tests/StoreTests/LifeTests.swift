@@ -41,7 +41,8 @@ import Testing
     for other in [a, site.anchor] { other.store.departed = [b.origin] }
     try site.meet()
     #expect(try site.isEqual)
-    #expect(try b.text("kept") == "kept" && b.text("later") == "later" && b.text("since") == "since")
+    #expect(
+      try b.text("kept") == "kept" && b.text("later") == "later" && b.text("since") == "since")
     // The edit that the restored file had forgotten lost unseen: whoever has it keeps it.
     #expect(try a.text() == "since")
     #expect(try a.conflicts() == ["of before lost to since: older (newest-wins)"])

@@ -173,6 +173,28 @@ import Testing
     #expect(try covers(last - 2, reader: Rights(tables: ["bill": .none])) == last)
   }
 
+  @Test func `what was replaced by an edit that was taken back is not covered`() throws {
+    for text in ["first", "second"] {
+      try leaf.write("UPDATE note SET text = '\(text)' WHERE id = 'a'")
+      try leaf.foldAll()
+      if text == "first" { try site.pull(from: leaf) }
+    }
+    // The second edit is taken back; the first is at the site alone, which another may not reach.
+    try leaf.write("INSERT INTO note VALUES ('c', 'new')")
+    try allow(.read, delivered: 1)
+    func covers(_ held: UInt64) throws -> UInt64 {
+      let filter = ExportFilter(sender: leaf.store.rights)
+      return try leaf.export(.above(Frontier([leaf.origin: held])), filter: filter).0[leaf.origin]
+    }
+    #expect(try covers(0) == 0)
+    #expect(try covers(1) == 3)
+    try leaf.reopen()
+    #expect(try covers(0) == 0)
+    // Among those that may do everything the digests tell what is missing.
+    try leaf.store.allow(.all, delivered: 1, at: leaf.now)
+    #expect(try covers(0) == 3)
+  }
+
   @Test func `a parked row stands once what was in its way is taken out`() throws {
     let schema = "CREATE TABLE badge(id INTEGER PRIMARY KEY, code INTEGER UNIQUE)"
     let site = try TestReplica(3, schema: schema, tracking: ["badge"])

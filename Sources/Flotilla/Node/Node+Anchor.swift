@@ -5,14 +5,18 @@ import Store
 extension Node {
   /// Sees to it that the store knows who judges now.
   func followOffice() async {
-    let appointments = roster.roll.appointments
+    let roll = roster.roll
     guard
-      let governance = Appointments.governance(of: appointments, for: identity.node),
-      governance.term != heardTerm
-    else { return await followSessions() }
+      let governance = Appointments.governance(of: roll.appointments, for: identity.node)?
+        .without({ roll.member($0) == nil }),
+      governance.term != heardTerm, clock.now.site != nil
+    else {
+      await stopAwaiting()
+      return await followSessions()
+    }
     do {
       let (before, result, position) = try await store.patiently { (store) throws(StoreError) in
-        (store.currentOffice.term, try store.govern(governance, at: .now), store.position)
+        (store.currentOffice.term, try store.govern(governance, at: self.clock.now), store.position)
       }
       heardTerm = governance.term
       await folded(result, position)
@@ -22,6 +26,23 @@ extension Node {
       if !note(error) { log("could not follow an appointment: \(error.message)") }
     }
     await followSessions()
+  }
+
+  /// A predecessor that has left or was shut out says no more that it stands down.
+  private func stopAwaiting() async {
+    let gone = Set(roster.roll.everybody.filter { !$0.isMember }.map(\.node))
+    guard isAnchor, !gone.isEmpty else { return }
+    do {
+      let (result, position) = try await store.patiently { (store) throws(StoreError) in
+        (try store.stopAwaiting(gone, at: .now), store.position)
+      }
+      guard let result else { return }
+      log("the anchor before this one is no member any more, so it is not waited for")
+      await folded(result, position)
+      if result.hasMore, !isStopping { try await foldAll() }
+    } catch {
+      if !note(error) { log("could not take office: \(error.message)") }
+    }
   }
 
   private func appointmentText(_ governance: Governance) -> String {
@@ -40,9 +61,18 @@ extension Node {
     let office = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in store.currentOffice }
     }
+    let state = try await hasStoodDown() ? "stood-down" : state(of: office)
     return AnchorReport(
       anchor: anchor?.name, term: Int(clamping: roster.roll.appointments.last?.term.number ?? 0),
-      state: state(of: office), changed: [])
+      state: state, changed: [])
+  }
+
+  /// Whether the anchor does not judge any more: its file was restored.
+  func hasStoodDown() async throws(FlotillaError) -> Bool {
+    guard let node = anchor?.node else { return false }
+    return try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.hasStoodDown(node) }
+    }
   }
 
   private func state(of office: Office) -> String {
@@ -72,7 +102,8 @@ extension Node {
     }
     try checkFitness(of: wanted)
     let isFirst = !roster.roll.appointments.contains { $0.node != nil }
-    if let wanted, wanted.node == anchor?.node, !isForced {
+    let hasStoodDown = try await hasStoodDown()
+    if let wanted, wanted.node == anchor?.node, !isForced, !hasStoodDown {
       throw FlotillaError(
         .usage, "\(wanted.name) is the anchor already", remedy: "Nothing was changed.")
     }
@@ -144,7 +175,7 @@ extension Node {
     let changed = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let tables = try store.tablesWithoutRule()
-        if !tables.isEmpty { try store.track(tables, rule: rule, at: .now) }
+        if !tables.isEmpty { try store.track(tables, rule: rule, at: self.clock.now) }
         return tables
       }
     }

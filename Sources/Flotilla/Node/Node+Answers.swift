@@ -48,6 +48,10 @@ extension Node {
         try await importSiteKey(seed: seed)
       }
     case .office, .appoint, .prepareEdit, .verdicts: return await answerAboutAnchor(request)
+    case .clock(let time, let isGood, let repairs):
+      return await controlReply { () async throws(FlotillaError) in
+        try await clock(set: time, isGood: isGood, repairs: repairs)
+      }
     case .mark, .changes, .settled, .peers: return await answerWithNews(request)
     case .unsent:
       return await controlReply { () async throws(FlotillaError) in try await unsent() }
@@ -137,10 +141,13 @@ extension Node {
     let mine = position.frontier[own]
     // What a leaf holds it passes on to nobody.
     let held = peers.values.filter { self.rights(of: $0.node).isWhole }.map { $0.holds[own] }.max()
+    // What cannot be stamped yet is nowhere else either.
+    let waiting = clock.now.site == nil ? try await waitingEdits() : 0
     let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
     let others = roster.roll.members.filter { $0.node != identity.node }
     return UnsentReport(
-      rows: rows, site: identity.siteName, node: identity.name, others: others.map(\.name).sorted(),
+      rows: rows + waiting, site: identity.siteName, node: identity.name,
+      others: others.map(\.name).sorted(),
       connected: connectedMembers)
   }
 
@@ -155,6 +162,23 @@ extension Node {
       try await foldAll()
     } catch {
       throw FlotillaError(error, path: path)
+    }
+  }
+
+  /// The same, but what waits for the time of the site is waited for; false if it still does.
+  @discardableResult
+  func foldNow(within deadline: Int64) async throws(FlotillaError) -> Bool {
+    if clock.now.site == nil, try await waitingEdits() > 0 {
+      _ = await until(deadline) { clock.now.site != nil }
+    }
+    try await foldNow()
+    if clock.now.site != nil { return true }
+    return try await waitingEdits() == 0
+  }
+
+  func waitingEdits() async throws(FlotillaError) -> Int {
+    try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.waitingEdits() }
     }
   }
 }

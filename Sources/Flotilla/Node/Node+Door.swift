@@ -87,6 +87,7 @@ extension Node {
       hello: hello, position: position, relayDelay: .random(in: 60...200), shown: shown)
     configuration.notary = .openSSL
     configuration.ownRights = rights
+    configuration.clock = clock.standing
     configuration.runs = runLog
     if case .member(let node) = shown {
       configuration.peerRights = rights(of: node)

@@ -93,6 +93,7 @@ extension Node {
   func folded(_ result: FoldResult, _ position: Position) async {
     guard position.age > self.position.age else { return }
     self.position = position
+    noteTestimonies()
     tell(.worked)
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }
@@ -144,7 +145,7 @@ extension Node {
     lastTrim = Uptime.now
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.trimConflicts(at: .now)
+        try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
         try store.trimVerdicts(at: .now)
       }
@@ -166,6 +167,7 @@ extension Node {
       stopRequest = Bye(.stopping, "the database of \(identity.name) is gone")
       return requestStop()
     }
+    await lookAtTime()
     await notice(.patrol)
     await examineFile()
     await trimLogs()

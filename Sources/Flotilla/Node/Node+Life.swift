@@ -121,12 +121,13 @@ extension Node {
   }
 
   /// What a peer has told of its own edits itself, to be told to it when it is met again.
-  func noteTestimony(_ session: PeerSession) {
-    guard var record = peer(of: session), let origin = record.origin else { return }
-    let seq = min(record.holds[origin], position.frontier[origin])
-    guard seq > 0 else { return }
-    record.testimony = Testimony(origin: origin, seq: seq, run: record.run)
-    peers[record.node]?.testimony = record.testimony
+  func noteTestimonies() {
+    for record in peers.values where record.session != nil && record.hasSpoken {
+      guard let origin = record.origin else { continue }
+      let seq = min(record.holds[origin], position.frontier[origin])
+      guard seq > 0 else { continue }
+      peers[record.node]?.testimony = Testimony(origin: origin, seq: seq, run: record.run)
+    }
   }
 
   /// The file was put back while this node ran: everything is read again from it.
@@ -145,6 +146,15 @@ extension Node {
     let isFirst = twin == nil
     twin = (Uptime.now, peer)
     if isFirst { await beginLife(.twin) }
+  }
+
+  /// That nobody judges, because the file of the anchor was restored.
+  func standDownRemark() async -> String? {
+    // A remark must not make `status` fail.
+    guard let anchor, (try? await hasStoodDown()) == true else { return nil }
+    return "\(anchor.name) was the anchor and does not judge any more, for its file was restored: "
+      + "flotilla anchor \(shellWord(path)) \(isAnchor ? "--here" : shellWord(anchor.name)), or "
+      + "appoint another"
   }
 
   /// What a person should know about the life of this replica.

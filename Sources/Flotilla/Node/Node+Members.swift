@@ -103,6 +103,7 @@ extension Node {
     // Who leaves has nothing to do but to say so.
     guard !isStopping else { return }
     let roll = roster.roll
+    await countMembers()
     for entry in roll.everybody where entry.node != identity.node {
       switch entry.ending {
       case nil:

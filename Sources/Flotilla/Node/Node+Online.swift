@@ -28,10 +28,12 @@ extension Node {
     // In touch once, in touch until the session ends: what comes from the anchor meanwhile is seen
     // or not, and the rules ask for that by themselves.
     guard session != onlineSession, session != 0 || !isOnlineSessionOpen else { return }
+    // What waits to be stamped was written out of touch.
+    guard clock.now.site != nil else { return }
     onlineSession = session
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
-        (try store.goOnline(session, at: .now), store.position)
+        (try store.goOnline(session, at: self.clock.now), store.position)
       }
       await folded(result, position)
     } catch {

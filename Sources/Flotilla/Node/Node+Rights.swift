@@ -12,7 +12,9 @@ extension Node {
   func followRights() async {
     let own = rights(of: identity.node)
     // Who is no member any more keeps what it has, as it is.
-    if own != rights, roster.roll.member(identity.node) != nil { await allow(own) }
+    if own != rights, roster.roll.member(identity.node) != nil, clock.now.site != nil {
+      await allow(own)
+    }
     // A session keeps the rights with which it began; the next one has the new ones.
     for (id, session) in sessions {
       // One that has left says so itself, and one that was revoked is cut off.
@@ -24,6 +26,8 @@ extension Node {
   }
 
   func hasRightsOfToday(_ session: PeerSession, with node: Identity) -> Bool {
+    // Until the time of the site is known nothing is told or taken, and it comes by a session.
+    if clock.now.site == nil { return true }
     // As long as the store could not follow, it would count as held what others leave out by now.
     let own = roster.roll.member(identity.node)?.rights ?? rights
     return own == rights && session.ownRights == rights
@@ -35,7 +39,7 @@ extension Node {
     let delivered = deliveredSeq
     do {
       let (followed, position) = try await store.run { (store) throws(StoreError) in
-        try store.allow(rights, delivered: delivered, at: .now)
+        try store.allow(rights, delivered: delivered, at: self.clock.now)
         return (store.rights, store.position)
       }
       guard position.age >= self.position.age else { return }

@@ -20,7 +20,9 @@ extension Node {
       }
     case .members(let members): await hear(members, from: session)
     case .statements(let statements): await hear(statements, from: session)
-    case .clockOffset(let offset): update(session) { $0.clockOffset = offset }
+    case .heardClock(let view): await hear(view, from: session)
+    case .measuredClock(let view, let roundTrip, let moment):
+      await measure(view, roundTrip: roundTrip, at: moment, from: session)
     case .judge(let join): await judge(join, session)
     case .contradicted(let have): await examine(have, of: session)
     default: break
@@ -98,6 +100,8 @@ extension Node {
   func pullNext() async {
     if let pulling, sessions[pulling.session] != nil, Uptime.now - pulling.since < 5_000 { return }
     pulling = nil
+    // To ask is to be sent rows, and before those come what was written here must be placed.
+    guard clock.now.site != nil else { return }
     while pulling == nil, !waitingToPull.isEmpty {
       let session = waitingToPull.removeFirst()
       guard sessions[session.id] != nil, let peer = peer(of: session) else { continue }
@@ -129,9 +133,11 @@ extension Node {
       $0.hasSpoken = true
     }
     noteEqual(session)
+    noteTestimonies()
     noteDelivery()
     guard position.frontier.covers(frontier) else { return }
     if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
+      guard clock.now.site != nil else { return }
       waitingToPull.remove(at: turn)
       await session.feed(.mayPull(resume: Frontier()))
     }
@@ -142,7 +148,7 @@ extension Node {
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
     update(session) { $0.traffic.count(sent: sent, rows: Int(clamping: rows)) }
     if !sent {
-      noteTestimony(session)
+      noteTestimonies()
       receivedRows = max(receivedRows, rows)
       update(session) {
         $0.isReceiving = false
@@ -166,6 +172,7 @@ extension Node {
       peers[peer.node]?.isReceiving = false
       peers[peer.node]?.expected = 0
       peers[peer.node]?.seen = Uptime.wall
+      if left == nil { await time(.lost(peer.node)) }
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
         syncs[round]?.parts[peer.node]?.error = bye.reason
       }
@@ -217,7 +224,7 @@ extension Node {
     mesh.node(of: session.id).flatMap { peers[$0] }
   }
 
-  private func update(_ session: PeerSession, _ change: (inout PeerRecord) -> Void) {
+  func update(_ session: PeerSession, _ change: (inout PeerRecord) -> Void) {
     guard let peer = peer(of: session), var record = peers[peer.node] else { return }
     change(&record)
     record.seen = Uptime.wall

@@ -67,6 +67,7 @@ extension Node {
     loops.append(
       Task {
         while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
+          await self.time(.looked)
           await self.pullNext()
         }
       })

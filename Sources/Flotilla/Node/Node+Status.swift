@@ -10,8 +10,9 @@ extension Node {
       }
     }
     let copy = try await firstCopyReport()
+    let time = try await clockState(waiting: figures.unfolded)
     let trouble = await troubleReport()
-    let life = await lifeRemark().map { [$0] } ?? []
+    let life = await [lifeRemark(), standDownRemark()].compactMap { $0 }
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let others = reports.filter { $0.state != .revoked }
@@ -31,8 +32,10 @@ extension Node {
       peers: reports, conflicts: figures.conflicts, parked: figures.parked,
       unjudged: figures.unjudged,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
-      first_copy: copy, running: mode == .lasting, trouble: trouble,
-      remarks: (copy.map { [remark(on: $0)] } ?? []) + life + remarks(figures, waiting))
+      first_copy: copy, running: mode == .lasting, trouble: trouble, clock: time,
+      remarks: (copy.map { [remark(on: $0)] } ?? []) + life
+        + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
+        + remarks(figures, waiting))
   }
 
   /// What decides about a table whose rule is this one: without an anchor nobody asks it.
@@ -69,7 +72,8 @@ extension Node {
       behind_rows: state == .inSync ? 0 : Int(clamping: behind),
       behind_seconds: state == .inSync ? 0 : since,
       last_seen: (peer.session == nil ? peer.seen : Uptime.wall).map(Self.text),
-      clock_offset_ms: Int(clamping: peer.clockOffset), address: peer.address)
+      clock_offset_ms: Int(clamping: peer.clockOffset),
+      clock_corrected: peer.session != nil && peer.clockView?.site != nil, address: peer.address)
   }
 
   /// A moment in ms since 1970 as ISO 8601 in UTC.

@@ -13,7 +13,7 @@ extension Node {
     let deadline = start + timeout.milliseconds
     // What a node that was started for this very sync has exchanged is part of it.
     let before = mode == .brief ? [:] : peers.mapValues(\.traffic)
-    try await foldNow()
+    try await foldNow(within: deadline)
     let wanted = try await targets(name, deadline: deadline)
     if let name, wanted.isEmpty {
       return SyncReport(peers: [
@@ -102,7 +102,7 @@ extension Node {
   /// Waits until what was committed here before the call is there.
   func wait(for target: WaitTarget, timeout: Duration) async throws(FlotillaError) -> WaitReport {
     let deadline = Uptime.now + timeout.milliseconds
-    try await foldNow()
+    let isPlaced = try await foldNow(within: deadline)
     let (own, mark) = (position.own, position.frontier[position.own])
     let wanted: [Identity]
     switch target {
@@ -123,7 +123,7 @@ extension Node {
     var report = WaitReport(reached: [], missing: [])
     for node in wanted {
       guard let peer = peers[node] else { continue }
-      if peer.holds[own] >= mark {
+      if isPlaced, peer.holds[own] >= mark {
         report.reached.append(peer.name)
       } else {
         report.missing.append(peer.name)

@@ -13,7 +13,7 @@ extension Node {
     let path = path
     var report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store).track(selection, rule: rule)
+        try TableChoice(store: store, clock: self.clock).track(selection, rule: rule)
       }
     }
     // The rows that are there become versions slice by slice, beside the applications.
@@ -21,7 +21,7 @@ extension Node {
     let tables = report.tables
     report.rows = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store).rows(of: tables)
+        try TableChoice(store: store, clock: self.clock).rows(of: tables)
       }
     }
     await announce()
@@ -32,7 +32,7 @@ extension Node {
     try requireWhole("choose tables")
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store).untrack(names)
+        try TableChoice(store: store, clock: self.clock).untrack(names)
       }
     }
     await announce()
@@ -48,7 +48,8 @@ extension Node {
     let hasAnchor = anchor != nil
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store).rule(table: table, rule: rule, hasAnchor: hasAnchor)
+        try TableChoice(store: store, clock: self.clock)
+          .rule(table: table, rule: rule, hasAnchor: hasAnchor)
       }
     }
     if rule != nil { await announce() }

@@ -21,7 +21,7 @@ extension Node {
       let grace = max(Uptime.now + Self.grace.always, born + Self.grace.atStart)
       _ = await until(min(grace, Uptime.now + timeout.milliseconds)) { onlineSession != 0 }
     }
-    try await foldNow()
+    try await foldNow(within: Uptime.now + timeout.milliseconds)
     return PreparedEdit(anchor: anchor.name, seq: position.frontier[position.own])
   }
 

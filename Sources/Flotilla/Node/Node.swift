@@ -17,6 +17,8 @@ actor Node {
   let path: String
   let sidecar: Sidecar
   let store: StoreActor
+  /// The time of the site.
+  nonisolated let clock: NodeClock
   let identity: NodeIdentity
   var keys: NodeKeys
   let roster: Roster
@@ -123,6 +125,7 @@ actor Node {
   let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
   var lastTrim: Int64 = 0
+  var lastClockSave: Int64 = 0
   let fileIdentity: FileIdentity
   /// The first copy, while it is not complete.
   var firstCopy: FirstCopy? { didSet { changed() } }
@@ -133,13 +136,14 @@ actor Node {
   /// Opens the replica and takes its lock, unless the caller has it already.
   init(
     path: String, mode: Mode, options: RunOptions, lock: FileLock? = nil,
-    log: @escaping @Sendable (String) -> Void
+    machine: MachineClock = .here, log: @escaping @Sendable (String) -> Void
   ) async throws(FlotillaError) {
     let sidecar = Sidecar(database: path)
     let (store, lock) = try await offPool {
       () throws(FlotillaError) -> (StoreActor, FileLock) in
-      try Self.open(path, sidecar, lock)
+      try Self.open(path, sidecar, lock, machine)
     }
+    self.clock = store.clock
     self.fileIdentity = FileIdentity(path: sidecar.database)
     self.path = path
     self.sidecar = sidecar
@@ -178,6 +182,7 @@ actor Node {
     for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
       peers[peer.node] = PeerRecord(peer)
     }
+    await countMembers()
     await followRoll()
   }
 
@@ -202,14 +207,16 @@ actor Node {
   }
 
   private static func open(
-    _ path: String, _ sidecar: Sidecar, _ lock: FileLock?
+    _ path: String, _ sidecar: Sidecar, _ lock: FileLock?, _ machine: MachineClock
   ) throws(FlotillaError) -> (StoreActor, FileLock) {
     let checked = try OpeningCheck(path: path, sidecar: sidecar).check()
     let taken = if let lock { lock } else { try sidecar.lock() }
     guard let taken else {
       throw sidecar.occupied(path)
     }
-    let store = try reporting(path) { () throws(StoreError) in try StoreActor(path: checked) }
+    let store = try reporting(path) { () throws(StoreError) in
+      try StoreActor(path: checked, machine: machine)
+    }
     return (store, taken)
   }
 
@@ -241,6 +248,7 @@ actor Node {
     if mode != .offline {
       await savePeers()
       await saveDelivery()
+      await saveClock()
     }
     if let control {
       sidecar.forgetSocket()

@@ -27,7 +27,12 @@ struct PeerRecord: Sendable {
   var holds: Frontier
   /// Rows still expected in the catch-up that is under way.
   var expected: UInt64 = 0
+  /// By how much its wall clock is ahead of the time of the site, in ms.
   var clockOffset: Int64
+  /// What it told of its clocks last in this session.
+  var clockView: ClockView?
+  /// Whether the offset was measured in this session, not only told.
+  var hasMeasuredClock = false
   /// When it was last heard of, ms since 1970.
   var seen: Int64?
   /// When it last held all that we hold, by uptime.

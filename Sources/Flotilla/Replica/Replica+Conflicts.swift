@@ -33,7 +33,7 @@ extension Replica {
       var bounds = try store.conflictBounds()
       bounds.count = count ?? bounds.count
       bounds.days = days ?? bounds.days
-      try store.setConflictBounds(bounds, at: .now)
+      try store.setConflictBounds(bounds, at: NodeClock(store, .here).now)
       return try Self.bounds(store)
     }
   }
@@ -225,8 +225,9 @@ struct AuthorNames {
     guard let side else { return nil }
     return ConflictReport.Side(
       node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
-      stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, deleted: side.isDeleted,
-      row: side.isDeleted ? nil : Replica.row(side.values), columns: side.values.map(\.name))
+      stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, undated: side.isUndated,
+      deleted: side.isDeleted, row: side.isDeleted ? nil : Replica.row(side.values),
+      columns: side.values.map(\.name))
   }
 }
 

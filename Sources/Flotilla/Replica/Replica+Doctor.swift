@@ -39,12 +39,7 @@ extension Replica {
       let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
       examination.add(
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
-      for peer in connected where abs(peer.clock_offset_ms) > 10 * 60 * 1_000 {
-        examination.add(
-          "clocks", .warning,
-          "the clock of \(peer.node) differs by \(peer.clock_offset_ms / 1_000) s",
-          "Set the clocks of both machines: the newer edit wins by their time.")
-      }
+      if let clock = status.clock { examination.judge(clock, connected) }
       for remark in status.remarks { examination.add("tables", .warning, remark) }
     } catch {
       examination.add("node", .error, error.message, error.remedy)
@@ -111,7 +106,8 @@ struct Examination {
       var health = try store.health()
       if repair, !health.hasJournal || !health.uncaptured.isEmpty {
         try store.repair()
-        while try store.fold(at: .now).hasMore {}
+        let clock = try NodeClock(store, .here)
+        while try store.fold(at: clock.now).hasMore {}
         add("repair", .ok, "triggers and journal were made anew; tables were compared")
         health = try store.health()
       }

@@ -57,6 +57,17 @@ extension Replica {
     }
   }
 
+  /// The time of the site; before that sets it to ms since 1970, says whether the clock of this
+  /// machine is to be believed, and writes rows again whose stamps are from the future.
+  public func clock(
+    set time: Int64? = nil, isGood: Bool? = nil, repairs: Bool = false
+  ) async throws(FlotillaError) -> ClockReport {
+    let request = ControlRequest.clock(set: time, isGood: isGood, repairs: repairs)
+    return try await perform(request) { node async throws(FlotillaError) in
+      try await node.clock(set: time, isGood: isGood, repairs: repairs)
+    }
+  }
+
   /// The state of this replica and its peers; `all` counts members that are away too.
   public func status(all: Bool) async throws(FlotillaError) -> StatusReport {
     try await perform(.status(all: all)) { node async throws(FlotillaError) in

@@ -5,6 +5,7 @@ import Store
 /// Choosing tables and rules, with every reason that speaks against it.
 struct TableChoice {
   let store: Store
+  let clock: NodeClock
 
   func track(
     _ selection: TableSelection, rule: String?
@@ -29,7 +30,7 @@ struct TableChoice {
         remarks += texts.map { TableRemark(table: table, text: $0) }
       }
     }
-    if !accepted.isEmpty { try store.track(accepted, rule: rule, at: .now) }
+    if !accepted.isEmpty { try store.track(accepted, rule: rule, at: clock.now) }
     warnings += TableRemark.gathered(remarks)
     return TrackReport(tables: accepted, rows: 0, warnings: warnings)
   }
@@ -53,7 +54,7 @@ struct TableChoice {
       }
       found.append(match)
     }
-    try store.untrack(found, at: .now)
+    try store.untrack(found, at: clock.now)
     return TrackReport(tables: found, rows: 0, warnings: [])
   }
 
@@ -67,7 +68,7 @@ struct TableChoice {
           "Track it first: flotilla track \(shellWord(store.path)) \(shellWord(table))"
         }
       }
-      if let rule { try store.track([match.name], rule: rule, at: .now) }
+      if let rule { try store.track([match.name], rule: rule, at: clock.now) }
     }
     let entries = try store.trackedTables()
       .filter { entry in table.map { isSameName($0, entry.name) } ?? true }

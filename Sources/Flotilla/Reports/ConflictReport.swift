@@ -32,6 +32,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var node: String?
     /// When it was written, ISO 8601 in UTC; null if it is no version.
     public var stamp: String?
+    /// True if nothing tells when that was: `stamp` is the earliest that it can have been.
+    public var undated = false
     public var deleted: Bool
     /// By column; null if deleted.
     public var row: [String: SQLValue]?

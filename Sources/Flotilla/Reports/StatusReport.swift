@@ -34,6 +34,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var running: Bool
   /// What keeps this node from its file at present, or null.
   public var trouble: TroubleReport?
+  /// The time of the site, as this node knows it.
+  public var clock: ClockState?
   /// Remarks for a person: rows that cannot be replicated, tables missing here.
   public var remarks: [String]
 }
@@ -72,6 +74,9 @@ public struct PeerReport: Codable, Sendable, Equatable {
   public var behind_seconds: Double
   /// ISO 8601 in UTC, or null if it was never seen.
   public var last_seen: String?
+  /// By how much its machine's clock is ahead of the time of the site.
   public var clock_offset_ms: Int
+  /// True if what is written there is stamped by the time of the site, whatever its clock says.
+  public var clock_corrected = false
   public var address: String?
 }

@@ -40,7 +40,7 @@ actor PeerSession {
       .reduce(0) { $0 << 8 | UInt64($1) }
     self.store = store
     self.owner = owner
-    self.machine = Session(configuration, at: .now)
+    self.machine = Session(configuration, at: store.clock.now)
     self.outbox = Outbox(channel: link)
   }
 
@@ -109,7 +109,7 @@ actor PeerSession {
 
   /// Feeds one input from outside: news of the store, a wish of the node.
   func feed(_ input: Session.Input) async {
-    await perform(machine.receive(input, at: .now))
+    await perform(machine.receive(input, at: store.clock.now))
     schedule()
   }
 
@@ -118,7 +118,7 @@ actor PeerSession {
       switch directive {
       case .send(let message):
         send(message)
-        if outbox.isFull { await perform(machine.receive(.crowded, at: .now)) }
+        if outbox.isFull { await perform(machine.receive(.crowded, at: store.clock.now)) }
         // It asks and asks, and takes nothing.
         if outbox.isOverfull { link.close() }
       case .merge(let merge): await self.merge(merge)
@@ -193,7 +193,10 @@ actor PeerSession {
 
   private func openExport(_ scope: Session.ExportScope) async {
     guard !isClosed else { return }
-    let filter = machine.exportFilter
+    let (filter, clock) = (machine.exportFilter, store.clock)
+    // What was written here may have to be placed before it is given to anybody.
+    await owner?.untilTimeIsKnown(for: id)
+    guard !isClosed else { return }
     do {
       // A backlog is folded in slices that leave the applications their share of the lock.
       let (opened, position) = try await persisting { () async throws(StoreError) in
@@ -201,7 +204,7 @@ actor PeerSession {
           await owner?.folded(fold, position)
         }
         return try await store.patiently { (store) throws(StoreError) in
-          (try store.openExport(scope, filter: filter, at: .now), store.position)
+          (try store.openExport(scope, filter: filter, at: clock.now), store.position)
         }
       }
       export = opened.id
@@ -215,10 +218,11 @@ actor PeerSession {
 
   private func readExport() async {
     guard !isClosed, let export else { return }
+    let clock = store.clock
     do {
       let step = try await persisting { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try store.readExport(export, at: .now)
+          try store.readExport(export, at: clock.now)
         }
       }
       switch step {
@@ -254,7 +258,7 @@ actor PeerSession {
     timer?.cancel()
     timerDeadline = deadline
     timer = Task {
-      let pause = max(1, deadline - Uptime.now)
+      let pause = max(1, deadline - store.clock.now.uptime)
       guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
       await self.tick()
     }

@@ -13,11 +13,16 @@ actor StoreActor {
   private var courtesy = Courtesy()
   fileprivate var isShared = true
 
+  /// The time of the site.
+  nonisolated let clock: NodeClock
+
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  init(path: String) throws(StoreError) {
+  init(path: String, machine: MachineClock = .here) throws(StoreError) {
     self.executor = QueueExecutor("flotilla.store")
-    self.store = try Store(path: path)
+    let store = try Store(path: path)
+    self.clock = try NodeClock(store, machine)
+    self.store = store
   }
 
   /// Runs `body` with the replica.
@@ -66,7 +71,7 @@ actor StoreActor {
     if isBulk { await wait(until: courtesy.nextHold) }
     let (outcome, position, start) = try await patiently { (store) throws(StoreError) in
       let start = Uptime.now
-      return (try store.merge(merge, at: .now), store.position, start)
+      return (try store.merge(merge, at: clock.now), store.position, start)
     }
     if isBulk { courtesy.held(from: start, to: Uptime.now) }
     return (outcome, position)
@@ -77,7 +82,7 @@ actor StoreActor {
     await wait(until: courtesy.nextHold)
     let (result, position, start) = try await patiently { (store) throws(StoreError) in
       let start = Uptime.now
-      return (try store.fold(at: .now), store.position, start)
+      return (try store.fold(at: clock.now), store.position, start)
     }
     if result.hasMore { courtesy.held(from: start, to: Uptime.now) }
     return (result, position)

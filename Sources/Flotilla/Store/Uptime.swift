@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Replication
 
@@ -12,6 +13,9 @@ enum Uptime {
   /// Milliseconds since 1970.
   static var wall: Int64 { milliseconds(CLOCK_REALTIME) }
 
+  /// Whether a time server or receiver keeps the clock right (adjtimex(2): STA_UNSYNC is not set).
+  static var isSynchronised: Bool { flotilla_clock_is_synchronised() != 0 }
+
   private static func milliseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)
@@ -20,5 +24,6 @@ enum Uptime {
 }
 
 extension Instant {
-  static var now: Instant { Instant(uptime: Uptime.now, wall: Uptime.wall) }
+  /// For waiting: it can stamp nothing, for a replica alone knows the site's time (`NodeClock`).
+  static var now: Instant { Instant(uptime: Uptime.now, wall: Uptime.wall, site: nil) }
 }

@@ -174,6 +174,7 @@ enum Conflicts {
 
   private static func origin(_ side: ConflictReport.Side?) -> String {
     guard let side else { return "not known here" }
-    return "\(author(side))\(side.stamp.map { " at \($0)" } ?? "")"
+    let time = side.stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
+    return author(side) + (time ?? "")
   }
 }

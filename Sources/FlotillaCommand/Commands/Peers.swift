@@ -64,11 +64,12 @@ enum Peers {
     return ago == "now" ? "a moment ago" : ago
   }
 
-  /// How far its clock is off; beyond a second its times are corrected to the site's.
+  /// How far its clock is off the time of the site, by which its edits are stamped all the same.
   private static func clock(_ peer: PeerReport) -> String {
     if !peer.state.isConnected { return "" }
     let offset = clockOffset(peer.clock_offset_ms)
-    return peer.clock_offset_ms.magnitude < 1000 ? offset : offset + "  (corrected)"
+    if peer.clock_offset_ms.magnitude < 1000 { return offset }
+    return offset + (peer.clock_corrected ? "  (corrected)" : "  (not corrected yet)")
   }
 }
 

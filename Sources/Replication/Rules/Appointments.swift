@@ -9,10 +9,22 @@ package struct Governance: Sendable, Equatable {
   package var wasAppointed: Bool
   /// Whether nobody was ever appointed before.
   package var isFirst: Bool
-  /// Whether rows of lower terms are certified again.
+  /// Whether it does not wait for its predecessors.
   package var isForced: Bool
+  /// Whether rows of lower terms are certified again.
+  package var certifiesAll: Bool
   /// The last terms of those who must stand down before this node takes office.
   package var awaited: [Predecessor]
+
+  /// The same, without waiting for predecessors that are gone: what only they certified is lost, so
+  /// that the rest is certified again.
+  package func without(_ isGone: (Identity) -> Bool) -> Governance {
+    guard awaited.contains(where: { isGone($0.node) }) else { return self }
+    var governance = self
+    governance.awaited.removeAll { isGone($0.node) }
+    governance.certifiesAll = true
+    return governance
+  }
 
   /// Somebody who was appointed before.
   package struct Predecessor: Sendable, Equatable {
@@ -36,6 +48,7 @@ package struct Governance: Sendable, Equatable {
     self.wasAppointed = wasAppointed
     self.isFirst = isFirst
     self.isForced = isForced
+    self.certifiesAll = isForced
     self.awaited = awaited
   }
 }

@@ -79,6 +79,18 @@ package struct Viewpoint: Sendable {
     return (earlier.contains(origin) || departed.contains(origin)) && isLost(incoming, to: standing)
   }
 
+  /// Whether what comes is the anchor's word on something that this node's edit was made on, and
+  /// the edit itself is yet to be judged.
+  ///
+  /// The certificate outranks the edit, which inherited the epoch before it. But its author has
+  /// seen what is certified: the edit is made again on top, lest a program find its own committed
+  /// row as it was before.
+  package func isBase(_ incoming: Version, of standing: Version) -> Bool {
+    standing.dot.origin == own && standing.isTentative && isUndecided(standing)
+      && !incoming.isTentative && incoming.edit != standing.edit
+      && incoming.hash != standing.hash && standing.hasSeen(incoming.edit)
+  }
+
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.
   package func isLost(_ old: Version, to new: Version) -> Bool {
     !new.hasSeen(old.edit) && new.hash != old.hash

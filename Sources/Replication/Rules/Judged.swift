@@ -25,6 +25,11 @@ package struct Judged: Sendable, Equatable {
     self.term == term && !self.frontier.covers(frontier.without(own))
   }
 
+  /// Whether an edit was judged in a term.
+  package func covers(_ edit: Dot, in term: Term) -> Bool {
+    self.term == term && frontier.covers(edit)
+  }
+
   /// What somebody lacks of this who knows `known`: of an earlier anchor's work nothing counts.
   package func news(since known: Judged) -> Judged {
     Judged(

@@ -2,11 +2,24 @@
 package struct Instant: Sendable, Equatable {
   /// Milliseconds since boot, also while asleep: for waiting.
   package var uptime: Int64
-  /// Milliseconds since 1970 by this machine's clock: for stamps and for people.
+  /// Milliseconds since 1970 by this machine's clock.
   package var wall: Int64
+  /// Milliseconds since 1970 by the time of the site, for stamps; nil while it is not known.
+  package var site: Int64?
 
+  /// A moment in a world whose wall clocks are right.
   package init(uptime: Int64, wall: Int64) {
+    self.init(uptime: uptime, wall: wall, site: wall)
+  }
+
+  package init(uptime: Int64, wall: Int64, site: Int64?) {
     self.uptime = uptime
     self.wall = wall
+    self.site = site
   }
+
+  /// The best that is known, in ms since 1970: what is put into stamps and shown to people.
+  package var moment: Int64 { site ?? wall }
+
+  package var stamp: Stamp { Stamp(millisecondsSince1970: moment) }
 }

@@ -35,8 +35,8 @@ extension Session {
       return fail(Bye(.anotherSite, "\(hello.name) belongs to another site"), &directives)
     }
     state = .open
-    directives.append(.clockOffset(milliseconds: hello.clock - now.wall))
     directives.append(.opened(hello))
+    directives.append(.heardClock(hello.view))
     sendPing(&directives, now)
   }
 }

@@ -11,6 +11,10 @@ extension Session {
     static let pairing: Int64 = 60_000
     /// Clocks are compared this often.
     static let clockCheck: Int64 = 60_000
+    /// But not more often than this.
+    static let clockPause: Int64 = 500
+    /// An answer that took longer says too little about a clock.
+    static let roundTrip: Int64 = 1_000
     /// Digests are compared bucket by bucket at most this often.
     static let repairPause: Int64 = 60_000
     /// And this often if no repair has helped so far.
@@ -24,6 +28,7 @@ extension Session {
     var isReading = true
     private(set) var lastSent: Int64
     var lastClockCheck: Int64
+    var compareDue: Int64?
     var haveDue: Int64?
     var relayDue: Int64?
     var lastRepair: Int64?
@@ -46,11 +51,20 @@ extension Session {
     }
     mutating func sent(_ now: Int64) { lastSent = now }
 
+    /// If not, it is due a little later.
+    mutating func mayCompare(_ now: Int64) -> Bool {
+      guard now - lastClockCheck < Self.clockPause else { return true }
+      compareDue = lastClockCheck + Self.clockPause
+      return false
+    }
+
     /// True once the peer has been silent for too long.
     func isSilent(_ now: Int64) -> Bool { silenceDue <= now }
 
     var silenceDue: Int64 { isReading ? lastHeard + Self.silence : .max }
-    var pingDue: Int64 { min(lastSent + Self.quiet, lastClockCheck + Self.clockCheck) }
+    var pingDue: Int64 {
+      min(lastSent + Self.quiet, lastClockCheck + Self.clockCheck, compareDue ?? .max)
+    }
   }
 
   /// The uptime at which the session wants its next `tick`; a tick then always moves it on.
@@ -84,15 +98,23 @@ extension Session {
 
   mutating func sendPing(_ directives: inout [Directive], _ now: Instant) {
     timers.lastClockCheck = now.uptime
-    send(.ping(clock: now.wall), &directives, now)
+    timers.compareDue = nil
+    send(.ping(sent: now.uptime, clock.view(at: now)), &directives, now)
   }
 
-  /// The peer's clock at the middle of the round trip, against ours (Cristian, 1989).
+  /// Compares clocks out of turn, unless that was done a moment ago.
+  mutating func compareClocks(_ directives: inout [Directive], _ now: Instant) {
+    guard timers.mayCompare(now.uptime) else { return }
+    sendPing(&directives, now)
+  }
+
+  /// The answer was written at some time within the round trip; it is timed by uptime, which nobody
+  /// sets meanwhile. A Pong is sent at once, so its two times are one.
   mutating func hearPong(
-    echo: Int64, clock: Int64, _ directives: inout [Directive], _ now: Instant
+    echo: Int64, _ view: ClockView, _ directives: inout [Directive], _ now: Instant
   ) {
-    let roundTrip = now.wall - echo
-    guard 0...1_000 ~= roundTrip else { return }
-    directives.append(.clockOffset(milliseconds: clock + roundTrip / 2 - now.wall))
+    let roundTrip = now.uptime - echo
+    guard 0...Timers.roundTrip ~= roundTrip else { return }
+    directives.append(.measuredClock(view, roundTrip: roundTrip, at: now.uptime))
   }
 }

@@ -18,6 +18,8 @@ package struct Session: Sendable {
     /// The runs of this file, and what it has got from the peer itself.
     package var runs = RunLog()
     package var testimony: Testimony?
+    /// What this node has to say of the site's time, beside the time itself.
+    package var clock = ClockStanding()
 
     package init(hello: Hello, position: Position, relayDelay: Int64, shown: Shown? = nil) {
       self.hello = hello
@@ -51,6 +53,7 @@ package struct Session: Sendable {
   package internal(set) var state = State.greeting
   package internal(set) var peer: Hello?
   let configuration: Configuration
+  var clock: ClockStanding
   /// What the peer may send, if that is not everything; known from its Hello on.
   var licence: LeafLicence?
   var position: Position
@@ -63,6 +66,7 @@ package struct Session: Sendable {
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration
+    self.clock = configuration.clock
     self.position = configuration.position
     self.timers = Timers(start: now.uptime)
   }
@@ -71,7 +75,11 @@ package struct Session: Sendable {
   package mutating func receive(_ input: Input, at now: Instant) -> [Directive] {
     var directives: [Directive] = []
     switch input {
-    case .connected: send(.hello(configuration.hello), &directives, now)
+    case .connected:
+      var hello = configuration.hello
+      hello.view = clock.view(at: now)
+      hello.clock = now.wall
+      send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
     case .stoppedReading: timers.isReading = false
     case .received(let message): receive(message, &directives, now)
@@ -99,9 +107,11 @@ package struct Session: Sendable {
   ) {
     guard state == .open else {
       if case .advanced(let position) = input { self.position = position }
+      if case .clock(let standing) = input { clock = standing }
       return
     }
     switch input {
+    case .clock(let standing): clock = standing
     case .advanced(let position): advance(to: position, &directives, now)
     case .folded(let push): self.push(push, &directives, now)
     case .introduce(let members): send(.members(members), &directives, now)
@@ -115,6 +125,7 @@ package struct Session: Sendable {
     case .confirmed(let have, let position):
       advance(to: position, &directives, now)
       take(have, &directives, now)
+    case .compareClocks: compareClocks(&directives, now)
     case .exportOpened(let covers, let rows, let judged):
       beginSending(covers: covers, rows: rows, judged, &directives, now)
     case .exported(let batch, let rows, let check):
@@ -170,8 +181,10 @@ package struct Session: Sendable {
     case .rows(_, let bytes): receiveBatch(bytes, &directives)
     case .end(let end): endReceiving(end, isPause: false, &directives, now)
     case .pause(let end): endReceiving(end, isPause: true, &directives, now)
-    case .ping(let clock): send(.pong(echo: clock, clock: now.wall), &directives, now)
-    case .pong(let echo, let clock): hearPong(echo: echo, clock: clock, &directives, now)
+    case .ping(let sent, let view):
+      send(.pong(echo: sent, clock.view(at: now)), &directives, now)
+      directives.append(.heardClock(view))
+    case .pong(let echo, let view): hearPong(echo: echo, view, &directives, now)
     case .members(let members): directives.append(.members(members))
     case .statements(let statements): directives.append(.statements(statements))
     case .buckets(let buckets): hear(buckets, &directives, now)

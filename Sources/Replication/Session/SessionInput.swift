@@ -24,6 +24,10 @@ extension Session {
     case ask
     /// What seemed to contradict this replica is in its file.
     case confirmed(Have, Position)
+    /// What this node has to say of the site's time has changed.
+    case clock(ClockStanding)
+    /// The peer's clock is wanted now.
+    case compareClocks
     /// The snapshot for the export is open.
     case exportOpened(covers: Frontier, rows: UInt64, judged: Judged? = nil)
     /// The next batch of the export, or the end of one that went in pieces; shorter than a frame.
@@ -72,7 +76,11 @@ extension Session {
     case members([Member])
     /// The peer tells what was signed about members.
     case statements([SignedStatement])
-    case clockOffset(milliseconds: Int64)
+    /// What the peer tells of its clocks, some time after it looked.
+    case heardClock(ClockView)
+    /// The same in the answer to a question, exact to half of the round trip in ms; it came at that
+    /// uptime.
+    case measuredClock(ClockView, roundTrip: Int64, at: Int64)
     /// A joiner agrees to the offer; the node answers with `admitted` or `close`.
     case judge(Join)
     /// The session is over; `byPeer` tells who said so.

@@ -33,6 +33,8 @@ package struct Version: Sendable, Equatable {
   package var context = RowContext.empty
   /// The session with the anchor in which the edit was made; 0 if there was none.
   package var session: UInt64 = 0
+  /// Nothing tells when the edit was made: the stamp is the earliest that it can have been.
+  package var isUndated = false
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool

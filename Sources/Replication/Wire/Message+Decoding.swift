@@ -20,8 +20,14 @@ extension Message {
       self = .end(End(rows: try reader.uint("End"), check: try reader.word("End")))
     case .pause:
       self = .pause(End(rows: try reader.uint("Pause"), check: try reader.word("Pause")))
-    case .ping: self = .ping(clock: try reader.clock("Ping"))
-    case .pong: self = .pong(echo: try reader.clock("Pong"), clock: try reader.clock("Pong"))
+    case .ping:
+      self = .ping(
+        sent: try reader.clock("Ping"),
+        try ClockView(wall: try reader.clock("Ping"), from: &reader))
+    case .pong:
+      self = .pong(
+        echo: try reader.clock("Pong"),
+        try ClockView(wall: try reader.clock("Pong"), from: &reader))
     case .members: self = .members(try Member.list(from: &reader))
     case .statements:
       self = .statements(
@@ -65,6 +71,7 @@ extension Hello {
     self.schema = try reader.word("Hello")
     self.statements = try reader.word("Hello")
     self.life = try reader.word("Hello")
+    self.view = try ClockView(wall: clock, from: &reader)
   }
 }
 

@@ -60,12 +60,15 @@ extension Message {
       body.uint(end.rows)
       body.word(end.check)
       return .end
-    case .ping(let clock):
-      body.int(clock)
+    case .ping(let sent, let view):
+      body.int(sent)
+      body.int(view.wall)
+      view.write(to: &body)
       return .ping
-    case .pong(let echo, let clock):
+    case .pong(let echo, let view):
       body.int(echo)
-      body.int(clock)
+      body.int(view.wall)
+      view.write(to: &body)
       return .pong
     default: return writeRest(to: &body)
     }
@@ -138,6 +141,7 @@ extension Hello {
     body.word(schema)
     body.word(statements)
     body.word(life)
+    view.write(to: &body)
   }
 }
 

@@ -13,8 +13,9 @@ package enum Message: Sendable, Equatable {
   case end(End)
   /// Ends an exchange for now: what came is merged, the frontier stays, the rest follows.
   case pause(End)
-  case ping(clock: Int64)
-  case pong(echo: Int64, clock: Int64)
+  /// `sent` is the sender's uptime; the answer brings it back.
+  case ping(sent: Int64, ClockView)
+  case pong(echo: Int64, ClockView)
   case members([Member])
   /// What was signed about the members and the receiver may not know.
   case statements([SignedStatement])
@@ -51,11 +52,13 @@ package struct Hello: Sendable, Equatable {
   package var statements: UInt64
   /// From which the sender's origin follows.
   package var life: UInt64
+  /// What the sender knows of the site's time, beside `clock`.
+  package var view: ClockView
 
   package init(
     version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,
     clock: Int64, port: UInt16, schema: UInt64, statements: UInt64 = 0,
-    life: UInt64 = 0
+    life: UInt64 = 0, view: ClockView? = nil
   ) {
     self.version = version
     self.purpose = purpose
@@ -68,6 +71,7 @@ package struct Hello: Sendable, Equatable {
     self.schema = schema
     self.statements = statements
     self.life = life
+    self.view = view ?? ClockView(wall: clock)
   }
 }
 

@@ -129,12 +129,15 @@ extension RowBatch {
     of version: inout Version, from reader: inout ByteReader, _ names: Names
   ) throws(WireError) {
     let flags = Standing.Flags(rawValue: try reader.byte("Row: standing"))
-    guard flags.isSubset(of: .all), !flags.isEmpty else {
-      throw WireError(.malformed, "Row: standing")
-    }
+    guard flags.isPossible else { throw WireError(.malformed, "Row: standing") }
+    version.isUndated = flags.contains(.undated)
     if flags.contains(.term) {
       version.term = names.terms[try index(from: &reader, below: names.terms.count)]
       version.epoch = try reader.number("Row: epoch")
+    }
+    if flags.contains(.epoch) {
+      version.epoch = try reader.number("Row: epoch")
+      guard version.epoch > 0 else { throw WireError(.malformed, "Row: epoch") }
     }
     if flags.contains(.certificate) {
       guard version.term != .none else { throw WireError(.malformed, "Row: certificate") }

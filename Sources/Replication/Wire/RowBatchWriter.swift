@@ -61,6 +61,7 @@ package struct RowBatchWriter: Sendable {
       body.uint(index(of: standing.version.term))
       body.uint(standing.version.epoch)
     }
+    if standing.flags.contains(.epoch) { body.uint(standing.version.epoch) }
     if let certificate = standing.version.certificate {
       write(certificate.edit)
       body.uint(UInt64(certificate.at.rawValue))

@@ -31,7 +31,13 @@ struct Standing {
     static let certificate = Flags(rawValue: 2)
     static let session = Flags(rawValue: 4)
     static let context = Flags(rawValue: 8)
-    static let all: Flags = [.term, .certificate, .session, .context]
+    static let undated = Flags(rawValue: 16)
+    /// An epoch without a term.
+    static let epoch = Flags(rawValue: 32)
+    static let all: Flags = [.term, .certificate, .session, .context, .undated, .epoch]
+
+    /// An epoch comes once.
+    var isPossible: Bool { !isEmpty && isSubset(of: .all) && !isSuperset(of: [.term, .epoch]) }
   }
 
   let version: Version
@@ -43,6 +49,8 @@ struct Standing {
     if version.certificate != nil { flags.insert(.certificate) }
     if version.session != 0 { flags.insert(.session) }
     if !version.context.isEmpty { flags.insert(.context) }
+    if version.isUndated { flags.insert(.undated) }
+    if version.term == .none, version.epoch > 0 { flags.insert(.epoch) }
     (self.version, self.flags) = (version, flags)
   }
 }

@@ -5,7 +5,10 @@ enum AnytimeForward {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
   ) {
-    for (row, old) in before.versions.merging(before.lost, uniquingKeysWith: { held, _ in held }) {
+    let old =
+      before.lost.isEmpty
+      ? before.versions : before.versions.merging(before.lost) { held, _ in held }
+    for (row, old) in old where after.versions[row] != old {
       guard let new = after.known(row) else {
         history.blame("\(node) has forgotten row \(row), \(old.dot)")
         continue

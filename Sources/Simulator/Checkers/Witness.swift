@@ -89,13 +89,8 @@ struct Witness {
           if let gone = seen.versions[row] { history.lineage.remove(row, gone.edit) }
         }
       }
-      away.subtract(now.rows.keys)
-      let edits = pending.mapValues { ($0.content, min($0.moment, wall)) }
-      let doubtful = Set(edits.keys.filter { right($0) != .write })
-      FinallyKept.check(
-        edits.filter { !doubtful.contains($0.key) }, now, own: own, &history, at: node)
-      FinallyRefused.check(
-        edits.filter { doubtful.contains($0.key) }, settled, now, own: own, &history, at: node)
+      if !away.isEmpty { away.subtract(now.rows.keys) }
+      if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
       pending = [:]
       settled = now
       seen = now
@@ -108,6 +103,20 @@ struct Witness {
       seen = now
       for row in pending.keys { seen.rows[row] = rows[row] }
     }
+  }
+
+  /// What was committed since the last look is folded: it became versions, or was not allowed.
+  private func look(
+    at now: Observation, _ own: Origin, at node: String, _ wall: Int64,
+    _ history: inout History, _ right: (RowNumber) -> Right
+  ) {
+    let edits = pending.mapValues { ($0.content, min($0.moment, wall)) }
+    let doubtful = Set(edits.keys.filter { right($0) != .write })
+    FinallyKept.check(
+      edits.filter { !doubtful.contains($0.key) }, now, own: own, &history, at: node)
+    guard !doubtful.isEmpty else { return }
+    FinallyRefused.check(
+      edits.filter { doubtful.contains($0.key) }, settled, now, own: own, &history, at: node)
   }
 
   /// The application is about to write in the middle of the replica's work.

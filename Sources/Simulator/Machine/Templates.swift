@@ -24,7 +24,7 @@ package final class Templates {
   ) throws -> [UInt8] {
     let key =
       tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/\(number)"
-      + (rules.map { "/\($0.rule)" } ?? "")
+      + (number == 0 ? rules.map { "/\($0.rule)" } ?? "" : "")
     if let image = images[key] { return image }
     let disk = Disk(canLosePower: false)
     _ = disk.create(StoreReplica.path)

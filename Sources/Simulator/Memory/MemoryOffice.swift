@@ -21,6 +21,8 @@ struct MemoryOffice {
   var rejected: [Dot: [Term: Ruling]] = [:]
   /// The seqs of this replica's own edits of each row that an anchor is to judge.
   var written: [RowNumber: [UInt64]] = [:]
+  /// Own edits that were made again, and as which.
+  var again: [UInt64: UInt64] = [:]
   /// What others look at.
   var view = OfficeView()
 }

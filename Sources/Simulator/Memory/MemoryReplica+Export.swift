@@ -12,7 +12,7 @@ struct MemoryExport {
 
 extension MemoryReplica {
   /// A snapshot: every version above the peer's frontier, even beyond what it covers.
-  mutating func openExport(
+  func openExport(
     _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
   ) throws -> OpenedSource {
     let fold = fold(at: now)
@@ -52,7 +52,7 @@ extension MemoryReplica {
       judged: file.office.judged.term == .none ? nil : file.office.judged)
   }
 
-  mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
+  func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
     guard var export = exports[id] else { throw StoreError(.sqlite, "the export is closed") }
     guard export.next < export.rows.count else { return .done }
     if export.next > 0, pausesNow() { return .paused(progress: export.progress) }
@@ -66,18 +66,18 @@ extension MemoryReplica {
     return .batch(bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check)
   }
 
-  mutating func closeExport(_ id: Int64) { exports[id] = nil }
+  func closeExport(_ id: Int64) { exports[id] = nil }
 
   // There is no disk that could fail.
   var isGone: Bool { false }
   var hasTrouble: Bool { false }
-  mutating func spoilDisk(_ random: inout Seeded) {}
-  mutating func healDisk() {}
+  func spoilDisk(_ random: inout Seeded) {}
+  func healDisk() {}
 
   var rights: Rights { file.rights }
 
   /// Of its one table the right stays, so that nothing is to be taken back or fetched.
-  mutating func allow(
+  func allow(
     _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History
   ) {
     file.rights = rights
@@ -86,7 +86,7 @@ extension MemoryReplica {
 
   func wantedRows() -> [RowName] { [] }
 
-  mutating func keep(_ statements: [SignedStatement]) {
+  func keep(_ statements: [SignedStatement]) {
     file.statements += statements
     durable = file
   }
@@ -98,17 +98,17 @@ extension MemoryReplica {
   func mayRead(_ row: RowNumber) -> Bool { true }
 
   var additions: Set<String> { [] }
-  mutating func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}
+  func catchUp(with additions: Set<String>, at now: Instant, _ story: inout Story) {}
 
-  mutating func kill() { (exports, online, liveSessions) = ([:], 0, [:]) }
+  func kill() { (exports, online, liveSessions) = ([:], 0, [:]) }
 
-  mutating func cutPower(_ random: inout Seeded) {
+  func cutPower(_ random: inout Seeded) {
     kill()
     // What was not synced may be there all the same.
     if random.chance(500) { file = durable }
   }
 
-  mutating func restart(at now: Instant, hadPower: Bool, _ history: inout History) {
+  func restart(at now: Instant, hadPower: Bool, _ history: inout History) {
     if !hadPower { witness.setBack(to: observation, &history, at: name) }
   }
 
@@ -121,7 +121,7 @@ extension MemoryReplica {
       office: officeView)
   }
 
-  mutating func inspect(at now: Instant, _ history: inout History) {
+  func inspect(at now: Instant, _ history: inout History) {
     witness.check(
       observation, own: origin, isFolded: isFolded, at: name, wall: now.wall, &history)
   }

@@ -5,7 +5,7 @@ import Store
 extension MemoryReplica {
   /// True if there was a slice of it.
   @discardableResult
-  mutating func judgeDue(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
+  func judgeDue(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
     var items: [(row: RowNumber, version: Version)] = []
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values.sorted(by: { $0.dot < $1.dot })
@@ -23,7 +23,7 @@ extension MemoryReplica {
     return slice.count == judgedRows
   }
 
-  mutating func judge(
+  func judge(
     _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
   ) {
     let standing = file.versions[row]
@@ -50,7 +50,7 @@ extension MemoryReplica {
   }
 
   /// The word that this stands from now on, above another version.
-  mutating func certify(
+  func certify(
     _ version: Version, over other: Version?, _ row: RowNumber, _ edits: inout MemoryEdits,
     at now: Instant
   ) {
@@ -62,12 +62,12 @@ extension MemoryReplica {
     edits.writer.add(Self.shape, certificate, Self.content(certificate, row))
   }
 
-  mutating func nextEpoch(over versions: Version?...) -> UInt64 {
+  func nextEpoch(over versions: Version?...) -> UInt64 {
     file.office.epoch = Epoch.next(after: file.office.epoch, over: versions)
     return file.office.epoch
   }
 
-  mutating func certifySlice(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
+  func certifySlice(_ edits: inout MemoryEdits, at now: Instant) -> Bool {
     let start = file.office.cursor
     let end = min(Self.keys, start + judgedRows)
     for row in start..<end {

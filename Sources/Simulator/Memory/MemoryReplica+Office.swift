@@ -7,7 +7,7 @@ extension MemoryReplica {
     Viewpoint(own: origin, office: file.office.office, judged: file.office.judged)
   }
 
-  mutating func govern(_ governance: Governance, at now: Instant) -> FoldResult {
+  func govern(_ governance: Governance, at now: Instant) -> FoldResult {
     let isNew = governance.term > file.office.office.term
     let isLate =
       governance.term == file.office.office.term && governance.wasAppointed && !governance.isOwn
@@ -35,28 +35,28 @@ extension MemoryReplica {
     return result
   }
 
-  mutating func goOnline(_ session: UInt64, at now: Instant) -> FoldResult {
+  func goOnline(_ session: UInt64, at now: Instant) -> FoldResult {
     online = 0
     let result = fold(at: now)
     online = session
     return result
   }
 
-  mutating func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
+  func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
 
-  mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) {
+  func setRule(_ rule: String, ofTable number: Int, at now: Instant) {
     self.rule = MergeRules.named(rule) ?? MergeRules.standard
   }
 
   /// Ends a transaction in which something was folded, merged or ruled.
-  mutating func conclude(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+  func conclude(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
     takeOfficeIfFree()
     if file.office.office.part == .judging { judgeDue(&edits, at: now) }
     return finish(&edits, at: now)
   }
 
   /// One slice of what the office leaves to do in a transaction of its own.
-  mutating func workInOffice(_ edits: inout MemoryEdits, at now: Instant) {
+  func workInOffice(_ edits: inout MemoryEdits, at now: Instant) {
     switch file.office.office.part {
     case .none, .waiting: break
     case .judging: judgeDue(&edits, at: now)
@@ -75,7 +75,7 @@ extension MemoryReplica {
     }
   }
 
-  private mutating func finish(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
+  private func finish(_ edits: inout MemoryEdits, at now: Instant) -> FoldResult {
     let (office, judged) = (file.office.office, file.office.judged)
     if edits.seq == edits.from, office.part == .judging, !hasDue,
       judged.isBehind(file.frontier, of: origin, in: office.term)
@@ -96,7 +96,7 @@ extension MemoryReplica {
       versions: count, push: count > 0 && !hasOfficeWork ? push : nil, hasMore: hasOfficeWork)
   }
 
-  private mutating func takeOfficeIfFree() {
+  private func takeOfficeIfFree() {
     guard file.office.office.part == .waiting else { return }
     let isFree = file.office.awaited.allSatisfy { before in
       file.office.rulings.values.contains {
@@ -106,12 +106,12 @@ extension MemoryReplica {
     if isFree { file.office.office.part = .taking }
   }
 
-  private mutating func moveJudged() {
+  private func moveJudged() {
     guard file.office.office.part == .judging, !hasDue else { return }
     join(Judged(term: file.office.office.term, frontier: file.frontier))
   }
 
-  mutating func join(_ news: Judged) {
+  func join(_ news: Judged) {
     let before = file.office.judged
     file.office.judged.join(news)
     guard file.office.judged != before else { return }
@@ -119,11 +119,16 @@ extension MemoryReplica {
     release { !view.isUndecided($0) }
     for (seq, verdict) in file.office.view.verdicts
     where verdict == nil && seq <= file.office.judged.frontier[origin] {
+      guard file.office.again[seq] == nil else { continue }
       let wasRejected = file.office.rejected[Dot(origin, seq)] != nil
       let row = file.office.written.first { $0.value.contains(seq) }?.value ?? []
       let isSuperseded = row.contains { $0 > seq }
-      file.office.view.verdicts.updateValue(
-        wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted", forKey: seq)
+      let verdict = wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted"
+      file.office.view.verdicts.updateValue(verdict, forKey: seq)
+      for (old, new) in file.office.again where new == seq {
+        file.office.view.verdicts.updateValue(verdict, forKey: old)
+        file.office.again[old] = nil
+      }
     }
   }
 
@@ -131,19 +136,19 @@ extension MemoryReplica {
     file.office.pending.values.contains { $0.values.contains { file.frontier.covers($0.dot) } }
   }
 
-  mutating func hold(_ version: Version, _ row: RowNumber) {
+  func hold(_ version: Version, _ row: RowNumber) {
     if let old = file.office.pending[row]?[version.dot.origin], old.dot.seq >= version.dot.seq {
       return
     }
     file.office.pending[row, default: [:]][version.dot.origin] = version
   }
 
-  mutating func drop(_ version: Version, _ row: RowNumber) {
+  func drop(_ version: Version, _ row: RowNumber) {
     file.office.pending[row]?[version.dot.origin] = nil
     if file.office.pending[row]?.isEmpty == true { file.office.pending[row] = nil }
   }
 
-  mutating func supersede(by version: Version, _ row: RowNumber) {
+  func supersede(by version: Version, _ row: RowNumber) {
     guard version.isTentative, let old = file.office.pending[row]?[version.dot.origin],
       old.dot < version.dot, old.isTentative
     else { return }
@@ -151,7 +156,7 @@ extension MemoryReplica {
   }
 
   /// The version that stood gives way to one that came.
-  mutating func leave(_ old: Version, to fate: Encounter.Fate, by new: Version, _ row: RowNumber) {
+  func leave(_ old: Version, to fate: Encounter.Fate, by new: Version, _ row: RowNumber) {
     switch fate {
     case .history: break
     case .waits: hold(old, row)
@@ -161,7 +166,7 @@ extension MemoryReplica {
   }
 
   /// What waited to be judged here stands where it outranks what does.
-  private mutating func unveil() {
+  private func unveil() {
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values.sorted(by: { $0.rank < $1.rank }) {
         let old = file.versions[row]
@@ -174,7 +179,7 @@ extension MemoryReplica {
     }
   }
 
-  private mutating func release(_ isDone: (Version) -> Bool) {
+  private func release(_ isDone: (Version) -> Bool) {
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values.sorted(by: { $0.dot < $1.dot }) where isDone(version) {
         drop(version, row)
@@ -193,20 +198,20 @@ extension MemoryReplica {
     if case .rejected(let reason) = ruling.kind { reason.name } else { "" }
   }
 
-  mutating func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
+  func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
     guard file.versions[row] != nil, !file.office.view.log.contains(where: { $0.loser == old.edit })
     else { return }
     file.office.view.log.append(
       OfficeView.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true))
   }
 
-  private mutating func rule(
+  private func rule(
     _ kind: Ruling.Kind, _ edits: inout MemoryEdits, at now: Instant
   ) {
     put(Ruling(kind, edit: Dot(origin, edits.seq + 1), rule: id.description), 0, &edits, at: now)
   }
 
-  mutating func put(
+  func put(
     _ ruling: Ruling, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
   ) {
     let dot = Dot(origin, edits.next())
@@ -218,7 +223,7 @@ extension MemoryReplica {
     edits.writer.add(Self.shape, version, .ruling(ruling, key: [.integer(Int64(row))]))
   }
 
-  mutating func take(_ ruling: Ruling, _ version: Version, _ row: RowNumber) {
+  func take(_ ruling: Ruling, _ version: Version, _ row: RowNumber) {
     guard file.office.rulings[version.dot] == nil else { return }
     file.office.rulings[version.dot] = MemoryOffice.Notice(
       row: row, version: version, ruling: ruling)

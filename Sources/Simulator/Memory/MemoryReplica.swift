@@ -3,9 +3,9 @@ import Store
 
 /// A replica without a file: the machines' other half in its simplest form.
 ///
-/// What decides (ranks, stamps, claims, checks) is the product's; this only keeps the rows. It is a
-/// value, so that what was on disk at a moment can be kept and come back.
-struct MemoryReplica: SimulatedReplica {
+/// What decides (ranks, stamps, claims, checks) is the product's; this only keeps the rows. What is
+/// in its file is a value, so that what was on disk at a moment can be kept and come back.
+final class MemoryReplica: SimulatedReplica {
   static let shape = TableShape(name: "t", keyCount: 1, columns: ["id", "text"])
   static let table = tableSeed(shape.name)
   /// Keys that applications use; few, so that edits meet.
@@ -51,6 +51,8 @@ struct MemoryReplica: SimulatedReplica {
   let judgedRows: Int
   /// The session with the anchor in which edits are made; 0 if there is none.
   var online: UInt64 = 0
+  /// The own edit that is being made again.
+  var repeating: Version?
   /// Those in which this anchor is in touch with authors.
   var liveSessions: [UInt64: Origin] = [:]
 
@@ -72,7 +74,7 @@ struct MemoryReplica: SimulatedReplica {
 
   var isFolded: Bool { file.journal.isEmpty }
 
-  mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
+  func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
     // To put back what was not allowed is the store's affair: here nobody tries.
     guard file.rights.right(to: Self.shape.name) == .write else { return }
     let before = observation.rows
@@ -89,10 +91,10 @@ struct MemoryReplica: SimulatedReplica {
   }
 
   /// There is no schema.
-  mutating func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
-  mutating func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
+  func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
+  func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
-  mutating func fold(at now: Instant) -> FoldResult {
+  func fold(at now: Instant) -> FoldResult {
     guard !file.journal.isEmpty || hasOfficeWork else {
       return FoldResult(versions: 0, push: nil, hasMore: false)
     }
@@ -109,7 +111,7 @@ struct MemoryReplica: SimulatedReplica {
   }
 
   /// Each touched row gets one new version, if its content is new.
-  mutating func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
+  func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
     for (row, moment) in file.journal.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
       let old = file.versions[row]
       let content = file.rows[row]
@@ -118,7 +120,7 @@ struct MemoryReplica: SimulatedReplica {
       let madeAt = min(moment, now.wall)
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
-        dot, over: old, pending: file.office.pending[row]?[origin],
+        dot, over: old, pending: repeating ?? file.office.pending[row]?[origin],
         stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
       if file.office.office.certifies {
         version = version.certified(
@@ -131,6 +133,11 @@ struct MemoryReplica: SimulatedReplica {
         }
         file.office.written[row, default: []].append(dot.seq)
       }
+      if let earlier = file.office.pending[row]?[origin], earlier.isTentative, let old,
+        viewpoint.isLost(earlier, to: old), earlier.hash != version.hash
+      {
+        log(earlier, old, row, "older")
+      }
       supersede(by: version, row)
       keep(version, row)
       edits.writer.add(Self.shape, version, Self.content(version, row))
@@ -139,7 +146,32 @@ struct MemoryReplica: SimulatedReplica {
     file.frontier.raise(origin, to: edits.seq)
   }
 
-  mutating func merge(
+  /// Whether an anchor has rejected an own edit, or one that was made again as this one.
+  private func wasRejected(_ seq: UInt64) -> Bool {
+    let same = file.office.again.filter { $0.value == seq }.keys
+    return file.office.rejected[Dot(origin, seq)] != nil
+      || same.contains { file.office.rejected[Dot(origin, $0)] != nil }
+  }
+
+  /// An own edit that is yet to be judged is made again on top of the anchor's word on what it was
+  /// made on; whoever waits for its verdict gets that of the new one.
+  private func editAgain(
+    _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
+  ) {
+    let session = online
+    (online, repeating) = (edit.session, edit)
+    file.journal[row] = edit.stamp.millisecondsSince1970
+    let before = edits.seq
+    foldRest(&edits, at: now)
+    (online, repeating) = (session, nil)
+    guard edits.seq > before else { return }
+    for (old, new) in file.office.again where new == edit.dot.seq {
+      file.office.again[old] = edits.seq
+    }
+    file.office.again[edit.dot.seq] = edits.seq
+  }
+
+  func merge(
     _ merge: Merge, at now: Instant
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
@@ -166,6 +198,13 @@ struct MemoryReplica: SimulatedReplica {
         case .same, .stays: continue
         case .waits: hold(row.version, number)
         case .gives(let fate):
+          if let old, viewpoint.isBase(row.version, of: old), !wasRejected(old.dot.seq),
+            merge.judged?.covers(old.dot, in: file.office.office.term) != true
+          {
+            keep(row.version, number)
+            editAgain(old, number, &edits, at: now)
+            continue
+          }
           if let old { leave(old, to: fate, by: row.version, number) }
           keep(row.version, number)
           file.rows[number] = row.version.isDeleted ? nil : row.version.hash
@@ -185,21 +224,21 @@ struct MemoryReplica: SimulatedReplica {
   }
 
   /// Whether an export pauses now.
-  mutating func pausesNow() -> Bool { random.chance(pauses) }
+  func pausesNow() -> Bool { random.chance(pauses) }
 
-  mutating func register(_ export: MemoryExport) -> Int64 {
+  func register(_ export: MemoryExport) -> Int64 {
     nextExport += 1
     exports[nextExport] = export
     return nextExport
   }
 
-  mutating func keep(_ version: Version, _ row: RowNumber) {
+  func keep(_ version: Version, _ row: RowNumber) {
     file.digest.replace(
       table: Self.table, key: Self.encoded[row], old: file.versions[row], new: version)
     file.versions[row] = version
   }
 
-  mutating func commit(isDurable: Bool) {
+  func commit(isDurable: Bool) {
     commits += 1
     if isDurable { durable = file }
   }

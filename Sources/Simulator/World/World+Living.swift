@@ -174,10 +174,10 @@ extension World {
   /// In how many ms the next session wants its tick.
   private var nextDeadline: Int64? {
     var next: Int64?
-    for link in links {
+    for link in links.indices {
       for side in 0...1 {
-        guard let session = link.sides[side].session else { continue }
-        let left = session.deadline - now(link.nodes[side]).uptime
+        guard let deadline = links[link].sides[side].session?.deadline else { continue }
+        let left = deadline - now(links[link].nodes[side]).uptime
         next = min(next ?? left, left)
       }
     }

@@ -163,7 +163,7 @@ extension World {
   /// What a node holds of others in tables that its peer, by what that one knows, may not send it.
   func hidden(from link: Int, _ side: Int) throws -> [RowNumber: Version] {
     let rights = links[link].sides[1 - side].peerRights
-    guard hasRights, !rights.readsAll else { return [:] }
+    guard !rights.readsAll else { return [:] }
     return try nodes[links[link].nodes[side]].replica.held(where: {
       rights.right(to: $0) == .none
     })

@@ -34,11 +34,11 @@ extension World {
 
   /// Whether something from this side may arrive now: what comes during a merge waits.
   private mutating func canDeliver(_ link: Int, _ side: Int) -> Bool {
-    let it = links[link].sides[side]
-    guard !it.queue.isEmpty || it.hasHungUp, links[link].sides[1 - side].merge == nil else {
-      return false
-    }
-    return isCalm || !it.isBlocked && !random.chance(it.slowness)
+    guard !links[link].sides[side].queue.isEmpty || links[link].sides[side].hasHungUp,
+      links[link].sides[1 - side].merge == nil
+    else { return false }
+    return isCalm
+      || !links[link].sides[side].isBlocked && !random.chance(links[link].sides[side].slowness)
   }
 
   private mutating func pull(_ link: Int, _ side: Int) {
@@ -97,9 +97,9 @@ extension World {
     // Edits of our own that are folded with a slice, as its commit is another than at End.
     if merge.end == nil, !isCalm, random.chance(250) { write(node) }
     attempt(node, link, side) { world in
-      let held = try world.hidden(from: link, side)
+      let held = world.hasRights ? try world.hidden(from: link, side) : nil
       let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
-      try world.checkHidden(held, link, side)
+      if let held { try world.checkHidden(held, link, side) }
       let part = merge.end == nil ? "a slice of " : ""
       world.tell(
         "\(Words.node(node)) merges \(result.rows) rows, \(part)\(Words.kind(merge.kind))")

@@ -77,13 +77,13 @@ extension Store {
     if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
       try conflicts.put(
-        table.name, item.key, at: now.wall, reason, rule: rule.name,
+        table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: content(of: standing, table, item.key).map { ConflictSide(standing, $0) },
         winner: entry.map { ConflictSide(item.version, $0) })
     }
-    let certificate = item.version.certified(
+    let certificate = sane(item.version, at: now).certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
-      at: Stamp(millisecondsSince1970: now.wall))
+      at: now.stamp)
     let row = shaped(certificate, entry, table, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, certificate, row.row.content)
@@ -99,7 +99,7 @@ extension Store {
     let content = try content(of: standing, table, item.key)
     if standing.hash != item.version.hash, entry != nil {
       try conflicts.put(
-        table.name, item.key, at: now.wall, reason, rule: rule.name,
+        table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: entry.map { ConflictSide(item.version, $0) },
         winner: content.map { ConflictSide(standing, $0) })
     }
@@ -111,9 +111,11 @@ extension Store {
     _ standing: Version, _ content: Shelf.Entry?, over other: Version, _ table: ReplicaTable,
     _ key: Key, _ edits: inout Edits, at now: Instant
   ) throws {
+    // Nothing was updated: the row keeps the time that it had.
+    let standing = sane(standing, at: now)
     let certificate = standing.certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
-      at: Stamp(millisecondsSince1970: now.wall))
+      at: standing.stamp)
     try keep(certificate, table, key, old: standing)
     let row = shaped(certificate, content, table, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }

@@ -18,6 +18,7 @@ extension Store {
     guard governance.term > office.term else {
       return try standDownLate(governance, at: now)
     }
+    try requireTime(at: now)
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
     while try fold(at: now).hasMore {}
     return try transaction {
@@ -30,12 +31,39 @@ extension Store {
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
       if !previous.office.isHeld { try missVerdicts(through: edits.last) }
-      officeRecord.certifiesAll = governance.isForced
+      officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
       if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
       if !office.certifies { try unveilPending(at: now) }
       if !governance.isHeld { try dissolvePending(at: now) }
+      try conclude(&edits, at: now)
+      return try result(of: edits)
+    }
+  }
+
+  /// Whether a node says that it does not judge in the present term, though it was appointed: its
+  /// file was restored.
+  package func hasStoodDown(_ node: Identity) throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try rulings.standDowns().contains {
+        $0.ruling.rule == node.description && $0.version.term == office.term
+      }
+    }
+  }
+
+  /// Waits no more for predecessors that are no members any more: nobody will hear from them.
+  package func stopAwaiting(
+    _ gone: Set<Identity>, at now: Instant
+  ) throws(StoreError) -> FoldResult? {
+    guard office.part == .waiting, officeRecord.awaited.contains(where: { gone.contains($0.node) })
+    else { return nil }
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      officeRecord.awaited.removeAll { gone.contains($0.node) }
+      officeRecord.certifiesAll = true
       try conclude(&edits, at: now)
       return try result(of: edits)
     }
@@ -55,6 +83,7 @@ extension Store {
       }
     }
     guard isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    try requireTime(at: now)
     while try fold(at: now).hasMore {}
     return try transaction {
       var edits = beginEdits()
@@ -147,9 +176,9 @@ extension Store {
         let version = try versions.version(table: id, key: key),
         office.mustCertify(version, isForced: officeRecord.certifiesAll)
       else { continue }
-      let certificate = version.certified(
+      let certificate = sane(version, at: now).certified(
         Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: version),
-        at: Stamp(millisecondsSince1970: now.wall))
+        at: now.stamp)
       try keep(certificate, table, key, old: version)
       edits.addLong()
     }
@@ -177,7 +206,7 @@ extension Store {
     at now: Instant
   ) throws {
     var version = Version(
-      dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: now.wall), hash: 0,
+      dot: dot, created: dot, stamp: now.stamp, hash: 0,
       isDeleted: false)
     version.term = office.term
     let item = RulingTable.Item(table: table.id, key: key, version: version, ruling: ruling)

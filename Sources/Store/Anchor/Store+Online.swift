@@ -10,6 +10,7 @@ extension Store {
       return FoldResult(versions: 0, push: nil, hasMore: false)
     }
     onlineSession = 0
+    try requireTime(at: now)
     var last = FoldResult(versions: 0, push: nil, hasMore: true)
     while last.hasMore { last = try fold(at: now) }
     onlineSession = session

@@ -50,6 +50,20 @@ extension Store {
     try pending.remove(PendingTable.Item(table: table.id, key: key, version: earlier))
   }
 
+  /// This node's earlier edit had given way to what another one wrote before the row was written
+  /// again here: the new edit was made on that, so the earlier one is lost, and no anchor will see
+  /// it.
+  func logOverwritten(
+    _ earlier: Version, by version: Version, _ table: ReplicaTable, _ key: Key, at moment: Int64
+  ) throws {
+    guard earlier.isTentative, earlier.hash != version.hash else { return }
+    let item = PendingTable.Item(table: table.id, key: key, version: earlier)
+    try logLoser(
+      earlier, pending.entry(item), table, key,
+      content(of: version, table, key).map { ConflictSide(version, $0) },
+      at: Instant(uptime: 0, wall: moment))
+  }
+
   /// What waited to be judged here stands now where it outranks what does: a former anchor shows
   /// what everybody shows, and its frontier covers these versions, or soon will.
   func unveilPending(at now: Instant) throws {
@@ -82,8 +96,9 @@ extension Store {
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
         isOlder ? .older : .unseen
       }
+    try rejectUnjudged(version.edit, reason, at: now)
     try conflicts.put(
-      table.name, key, at: now.wall, reason, rule: ruling?.ruling.rule ?? rule.name,
+      table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 

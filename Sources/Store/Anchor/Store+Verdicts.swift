@@ -50,11 +50,60 @@ extension Store {
       ])
   }
 
+  /// An edit was made again under another number: who waits for its verdict gets that of the other.
+  /// Until then `at` is that number.
+  func passVerdict(of seq: UInt64, to next: UInt64) throws(SQLiteError) {
+    for condition in Self.settledWith {
+      try connection.run(
+        "UPDATE _flotilla_verdict SET at = ?1 WHERE verdict IS NULL AND \(condition)",
+        [.integer(Int64(next)), .integer(Int64(seq))])
+    }
+  }
+
+  /// The own edits that were made again as this one.
+  func repeated(as seq: UInt64) throws(SQLiteError) -> [UInt64] {
+    try connection.rows(
+      "SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NOT NULL AND at = ?",
+      [.integer(Int64(seq))]
+    ).compactMap { $0[0].integer.map { UInt64($0) } }
+  }
+
+  /// The verdict of the edit ?2 itself, and of those that were made again as that one.
+  private static let settledWith = ["at IS NOT NULL AND at = ?2", "seq = ?2"]
+
+  private func settle(
+    _ seq: Int64, _ outcome: EditVerdict.Outcome, _ reason: String?, rule: String?,
+    at now: Instant
+  ) throws(SQLiteError) {
+    for condition in Self.settledWith {
+      try connection.run(
+        """
+        UPDATE _flotilla_verdict SET verdict = ?1, reason = ?3, rule = ?4, at = ?5
+        WHERE verdict IS NULL AND \(condition)
+        """,
+        [
+          .string(outcome.rawValue), .integer(seq), .string(reason), .string(rule),
+          .integer(now.moment),
+        ])
+    }
+  }
+
+  /// An own edit is in the conflict log, and nobody judges it any more.
+  func rejectUnjudged(_ edit: Dot, _ reason: Reason, at now: Instant) throws(SQLiteError) {
+    guard !office.isHeld,
+      lives.contains(where: {
+        $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last
+      })
+    else { return }
+    try settle(Int64(edit.seq), .rejected, reason.name, rule: NewestWins.name, at: now)
+  }
+
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {
     for life in lives {
       let open = try connection.row(
         """
-        SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq BETWEEN ? AND ? LIMIT 1
+        SELECT 1 FROM _flotilla_verdict
+        WHERE verdict IS NULL AND at IS NULL AND seq BETWEEN ? AND ? LIMIT 1
         """, judgedRange(of: life))
       if open != nil { return true }
     }
@@ -77,8 +126,8 @@ extension Store {
   private func settle(_ life: RunLog.Life, limit: Int, at now: Instant) throws(SQLiteError) {
     let open = try connection.rows(
       """
-      SELECT seq, name, key FROM _flotilla_verdict WHERE verdict IS NULL AND seq BETWEEN ? AND ?
-      ORDER BY seq LIMIT ?
+      SELECT seq, name, key FROM _flotilla_verdict
+      WHERE verdict IS NULL AND at IS NULL AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?
       """, judgedRange(of: life) + [.integer(Int64(limit))])
     for row in open {
       guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
@@ -93,12 +142,7 @@ extension Store {
       }
       var rule = ruling?.ruling.rule
       if rule == nil, let table = tables.table(name) { rule = try actingRule(of: table).name }
-      try connection.run(
-        "UPDATE _flotilla_verdict SET verdict = ?, reason = ?, rule = ?, at = ? WHERE seq = ?",
-        [
-          .string(outcome.rawValue), reason.map { .string($0) } ?? .null,
-          rule.map { .string($0) } ?? .null, .integer(now.wall), .integer(seq),
-        ])
+      try settle(seq, outcome, reason, rule: rule, at: now)
     }
   }
 
@@ -118,8 +162,10 @@ extension Store {
     guard office.isHeld else { return 0 }
     return try reporting { () throws(SQLiteError) in
       Int(
-        try connection.scalar("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL")
-          .integer ?? 0)
+        try connection.scalar(
+          "SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NULL"
+        )
+        .integer ?? 0)
     }
   }
 }

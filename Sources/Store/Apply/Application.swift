@@ -15,6 +15,10 @@ struct Application {
   var postponed: [Postponed] = []
   /// Tables in which something changed, so that parked rows may fit now.
   var changed: Set<Int64> = []
+  /// Own edits that are to be made again on top of what has come.
+  var repeated: [(table: Int64, key: Key, edit: Version)] = []
+  /// What the sender says was judged.
+  var judged: Judged?
 }
 
 extension Store {
@@ -38,9 +42,43 @@ extension Store {
         incoming, entry(row), table, key, standingSide(table, key), at: now)
     case .waits: return try hold(incoming, entry(row), table, key)
     case .gives(let fate):
+      if let old, try isBase(incoming, of: old, table, key, application) {
+        application.repeated.append((table.id, key, old))
+        return try keep(incoming, table, key, old: old)
+      }
       try old.map { try leave($0, to: fate, row, table, key, at: now) }
     }
     try stand(row, table, key, over: old, at: now, &application)
+  }
+
+  /// Whether an own edit, whose content is in the table, is made again on top of what comes. One
+  /// that was rejected is not, nor if that was before it was made again: else the two would go on
+  /// for ever.
+  private func isBase(
+    _ incoming: Version, of old: Version, _ table: ReplicaTable, _ key: Key,
+    _ application: Application
+  ) throws -> Bool {
+    guard viewpoint.isBase(incoming, of: old), table.schema != nil else { return false }
+    if application.judged?.covers(old.dot, in: office.term) == true { return false }
+    for seq in try repeated(as: old.dot.seq) + [old.dot.seq] {
+      guard try rulings.about(Dot(own, seq)) == nil else { return false }
+    }
+    return try shelf.entry(table: table.id, key: key)?.why.isWhole != true
+  }
+
+  /// Makes an own edit again on top of the certificate that has come, in the session in which it
+  /// was made. Whoever waits for its verdict gets that of the new one.
+  func editAgain(
+    _ edit: Version, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+  ) throws {
+    let session = onlineSession
+    (onlineSession, repeating) = (edit.session, edit)
+    defer { (onlineSession, repeating) = (session, nil) }
+    let before = edits.last
+    try fold(
+      table, key, keyValues: (key.values ?? []).map(\.sqlite),
+      madeAt: Dating.Moment(edit.stamp.millisecondsSince1970, isCertain: !edit.isUndated), &edits)
+    if edits.last > before { try passVerdict(of: edit.dot.seq, to: edits.last) }
   }
 
   /// Makes a version the one that stands, and puts its content into the table.
@@ -61,7 +99,7 @@ extension Store {
     case .deleted(let values):
       if old == nil {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
-        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.wall) }
+        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.moment) }
       }
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
@@ -80,7 +118,7 @@ extension Store {
       let placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,
         exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
-        unseenAt: old == nil ? now.wall : nil)
+        unseenAt: old == nil ? now.moment : nil)
       if try !place(placement, statements, table, key) {
         application.postponed.append(
           Application.Postponed(table: table, key: key, placement: placement))

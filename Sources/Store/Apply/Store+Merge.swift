@@ -17,10 +17,12 @@ extension Store {
   /// replaced and unsent data is never overwritten.
   package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
     let rows = try decode(merge)
+    try requireTime(at: now)
     try foldBacklog(at: now)
     // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
     // and with it all that came before. Edits of our own always are: they may be exported next.
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
+    defer { settleTime(after: now) }
     do {
       return try apply(rows, of: merge, isDurable: merge.end != nil || !isQuiet, at: now)
     } catch {
@@ -41,15 +43,20 @@ extension Store {
       }
       try finish(&edits)
       try checkGap(merge)
-      try requireKnown(rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
-      let shelved = try apply(rows, at: now)
+      try requireKnown(
+        rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
+      let application = try apply(rows, judged: merge.judged, at: now)
+      for (table, key, edit) in application.repeated {
+        if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
+      }
+      try finish(&edits)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
       if let judged = merge.verdicts { try join(judged, at: now) }
       try conclude(&edits, at: now)
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: try result(of: edits), shelved: shelved)
+        fold: try result(of: edits), shelved: application.shelved)
     }
   }
 
@@ -123,14 +130,17 @@ extension Store {
   }
 
   /// Applies rows in the order of their keys: half the cost of a random order.
-  private func apply(_ rows: [ShapedRow], at now: Instant) throws -> Int {
+  private func apply(
+    _ rows: [ShapedRow], judged: Judged?, at now: Instant
+  ) throws -> Application {
     var application = Application()
+    application.judged = judged
     // The settings first: they tell which tables there are, and thereby what is one key in them.
     try apply(rows.filter { isSettings($0) }, at: now, &application)
     if application.placed > 0 { try applySettings(isLocal: false) }
     try apply(rows.filter { !isSettings($0) }, at: now, &application)
     try settle(&application)
-    return application.shelved
+    return application
   }
 
   private func isSettings(_ row: ShapedRow) -> Bool { isSameName(row.shape.name, Tables.settings) }

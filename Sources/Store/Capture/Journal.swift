@@ -91,6 +91,34 @@ package enum Journal {
     return try connection.row(sql, [.integer(Int64(count - 1))]) != nil
   }
 
+  /// Whether nothing was written before this entry that is still here.
+  static func isFirst(_ id: Int64, on connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM main.\(table) WHERE id < ? LIMIT 1", [.integer(id)]) == nil
+  }
+
+  /// The wall times of all entries above `id`, in the order of writing.
+  static func times(
+    after id: Int64, on connection: Connection, _ look: (Int64, Int64) -> Void
+  ) throws(SQLiteError) {
+    try connection.with("SELECT id, at FROM main.\(table) WHERE id > ? ORDER BY id", [.integer(id)])
+    { (statement) throws(SQLiteError) in
+      while try statement.step() { look(statement.integer(0), statement.integer(1)) }
+    }
+  }
+
+  /// Entries whose row was touched again later.
+  static func superseded(
+    limit: Int, on connection: Connection
+  ) throws(SQLiteError) -> [Int64] {
+    let key = try (0..<width(on: connection)).map { "k\($0)" }.joined(separator: ", ")
+    return try connection.rows(
+      """
+      SELECT id FROM main.\(table) WHERE id NOT IN (
+        SELECT max(id) FROM main.\(table) GROUP BY tbl, \(key)) LIMIT ?
+      """, [.integer(Int64(limit))]
+    ).compactMap { $0[0].integer }
+  }
+
   /// Forgets the entries from `id` on, which must have been folded in this transaction.
   package static func deleteFrom(_ id: Int64, on connection: Connection) throws(SQLiteError) {
     try connection.run("DELETE FROM main.\(table) WHERE id >= ?", [.integer(id)])

@@ -8,6 +8,8 @@ package struct ConflictSide: Sendable {
   package var edit: Dot?
   package var stamp: Stamp?
   package var isDeleted: Bool
+  /// Nothing tells when it was made: the stamp is the earliest that it can have been.
+  package var isUndated = false
   /// Every column by name, the key columns first; of a deleted row the key alone.
   package var values: [(name: String, value: Replication.Value)]
   package var keyCount: Int
@@ -17,6 +19,7 @@ package struct ConflictSide: Sendable {
     edit = version?.edit
     stamp = version?.stamp
     isDeleted = version?.isDeleted ?? false
+    isUndated = version?.isUndated ?? false
     values = entry.values
     keyCount = entry.keyCount
   }
@@ -35,7 +38,7 @@ package struct ConflictSide: Sendable {
   /// As the log keeps it.
   var bytes: [UInt8] {
     var writer = ByteWriter()
-    writer.byte(isDeleted ? 1 : 0)
+    writer.byte((isDeleted ? 1 : 0) | (isUndated ? 2 : 0))
     writer.word(author?.rawValue ?? 0)
     writer.uint(edit?.seq ?? 0)
     writer.uint(UInt64(stamp?.rawValue ?? 0))
@@ -51,6 +54,7 @@ package struct ConflictSide: Sendable {
       let entry = Shelf.decode(reader.rest(), .constraint)
     else { return nil }
     self.isDeleted = flag & 1 != 0
+    self.isUndated = flag & 2 != 0
     self.author = origin == 0 ? nil : Origin(rawValue: origin)
     self.edit = seq == 0 ? nil : Dot(Origin(rawValue: origin), seq)
     self.stamp = origin == 0 ? nil : stamp

@@ -20,6 +20,7 @@ extension Store {
   package func openExport(
     _ scope: Session.ExportScope, filter: ExportFilter = .none, at now: Instant
   ) throws(StoreError) -> OpenedExport {
+    try requireTime(at: now)
     while try fold(at: now).hasMore {}
     let reader = try openReader()
     var isRenewed = false
@@ -108,7 +109,7 @@ extension Store {
       entries[dot.origin] = min(entries[dot.origin] ?? 0, dot.seq - 1)
     }
     let items = try recent.above(sent).map(items)
-    let covers = try covers(Frontier(entries), of: items, above: sent, filter)
+    let covers = try covers(Frontier(entries), of: items, above: sent, for: held, filter)
     guard let items else {
       return try scan(reader, above: sent, covers, buckets: nil, at: now)
     }
@@ -119,14 +120,19 @@ extension Store {
 
   /// A leaf may hold less than its frontier says, and is believed about its own edits alone; who
   /// may write nothing any more is believed nothing. What it wrote where it may not write any more
-  /// it does not send: the peer has to get that from others, so it must not count as held.
+  /// it does not send: the peer has to get that from others, so it must not count as held. Nor does
+  /// it cover what edits that were taken back had replaced.
   private func covers(
-    _ given: Frontier, of items: [Export.Item]?, above sent: Frontier, _ filter: ExportFilter
+    _ given: Frontier, of items: [Export.Item]?, above sent: Frontier, for held: Frontier,
+    _ filter: ExportFilter
   ) throws(SQLiteError) -> Frontier {
     if filter.sender.isWhole { return given }
     guard filter.sender.writes else { return Frontier() }
+    let top = min(given[own], held[own] < (try elsewhere()) ? held[own] : .max)
     let silent = Set(tables.byID.values.filter { filter.withholds($0.name) }.map(\.id))
-    guard !silent.isEmpty, let number = origins.knownNumber(of: own) else { return given.only(own) }
+    guard !silent.isEmpty, let number = origins.knownNumber(of: own) else {
+      return Frontier([own: top])
+    }
     var first: UInt64?
     if let items {
       first = items.filter { $0.version.dot.origin == own && silent.contains($0.table) }
@@ -138,7 +144,7 @@ extension Store {
         [.integer(number), .integer(Int64(sent[own]))]
       ).integer.map { UInt64($0) }
     }
-    return Frontier([own: min(given[own], first.map { $0 - 1 } ?? .max)])
+    return Frontier([own: min(top, first.map { $0 - 1 } ?? .max)])
   }
 
   /// The rows of these names; what is not known here is left out.

@@ -94,7 +94,7 @@ extension Store {
         }
       case .rows, .firstRows:
         try compareRows(table, &comparison) { key, row in
-          try fold(table, key, row, madeAt: now.wall, &edits)
+          try fold(table, key, row, madeAt: Dating.Moment(now.moment), &edits)
         }
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
       case .ended: try compareEnded(table, &comparison, &edits, at: now)
@@ -131,7 +131,7 @@ extension Store {
       let values = (key.values ?? []).map(\.sqlite)
       guard try connection.row(statements.existsByKey, values) == nil else { continue }
       let deleted = try make(
-        over: old, hash: 0, isDeleted: true, madeAt: now.wall, table, key, &edits)
+        over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)
       try keep(deleted, table, key, old: nil)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     }
@@ -209,7 +209,7 @@ extension Store {
       let values = (key.values ?? []).map(\.sqlite)
       let exists = try connection.row(statements.existsByKey, values) != nil
       if !exists {
-        try fold(table, key, nil, madeAt: now.wall, &edits)
+        try fold(table, key, nil, madeAt: Dating.Moment(now.moment), &edits)
       }
     }
     return keys.count < pace.comparedRows

@@ -23,10 +23,15 @@ extension Store {
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
     try requireSameFile()
     try inspectSchema()
-    let isQuiet = try reporting { () throws(SQLiteError) in
-      guard try Journal.isEmpty(on: connection), try comparing() == nil else { return false }
-      return try !hasOfficeWork()
+    timeline.look(at: now)
+    // What cannot be stamped waits in the journal, where nobody sees it.
+    guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
+      let isEmpty = try Journal.isEmpty(on: connection)
+      guard isEmpty, try comparing() == nil else { return (isEmpty, false) }
+      return (true, try !hasOfficeWork())
     }
+    if isEmpty { settleTime(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
     return try transaction {
       var edits = beginEdits()
@@ -61,6 +66,7 @@ extension Store {
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
     let entries = try Journal.readNewest(limit: pace.journalEntries, on: connection)
     guard let first = entries.first else { return false }
+    let moments = try moments(of: entries, at: now)
     var touches: [Touch: JournalEntry] = [:]
     var absent: Set<Int64> = []
     for entry in entries {
@@ -79,9 +85,11 @@ extension Store {
     for (touch, entry) in touches.sorted(by: { $0.value.id < $1.value.id }) {
       guard let table = tables.byID[touch.table], let schema = table.schema else { continue }
       let key = Array(entry.key.prefix(schema.key.count))
-      try fold(table, touch.key, keyValues: key, madeAt: min(entry.at, now.wall), &edits)
+      let moment = moments[entry.id] ?? Dating.Moment(now.moment)
+      try fold(table, touch.key, keyValues: key, madeAt: moment, &edits)
     }
     try Journal.deleteFrom(first.id, on: connection)
+    journalDates.cut(from: first.id)
     return entries.count == pace.journalEntries
   }
 
@@ -93,7 +101,7 @@ extension Store {
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged
   /// content nothing.
   func fold(
-    _ table: ReplicaTable, _ key: Key, keyValues: [SQLite.Value], madeAt: Int64,
+    _ table: ReplicaTable, _ key: Key, keyValues: [SQLite.Value], madeAt: Dating.Moment,
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
@@ -106,11 +114,11 @@ extension Store {
 
   /// The same for a row that was read already; nil if it is absent.
   func fold(
-    _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Int64,
+    _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Dating.Moment,
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt) }
+    guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
     // Edited with the right to by now: it stands.
     try forgetPutBack(table, key)
     let held = try versions.version(table: table.id, key: key)
@@ -151,24 +159,30 @@ extension Store {
   /// The next version of this replica, over the one that it replaces; where this replica is the
   /// anchor, it is certified at once.
   func make(
-    over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Int64, _ table: ReplicaTable,
-    _ key: Key, _ edits: inout Edits
-  ) throws(SQLiteError) -> Version {
+    over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Dating.Moment,
+    _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+  ) throws -> Version {
     let dot = Dot(own, edits.next())
     // A row that was here before its table became the site's ranks below all that the site has.
     let isBaseline = old == nil && table.isBaseline && edits.isComparing
     let stamp =
-      isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt, over: old?.stamp)
+      isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt.at, over: old?.stamp)
     let earlier = try pending.version(table: table.id, key: key, origin: own)
     var version = Version.edit(
-      dot, over: old, pending: earlier, stamp: stamp, hash: hash, isDeleted: isDeleted)
+      dot, over: old, pending: repeating ?? earlier, stamp: stamp, hash: hash,
+      isDeleted: isDeleted)
+    version.isUndated = !isBaseline && !madeAt.isCertain
     if office.certifies {
-      version = version.certified(
+      let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
+      version = sane(version, at: moment).certified(
         dot, term: office.term, epoch: nextEpoch(over: old),
-        at: Stamp(millisecondsSince1970: madeAt))
+        at: Stamp(millisecondsSince1970: madeAt.at))
     } else {
       version.session = session(over: old)
       try awaitVerdict(dot.seq, table, key)
+    }
+    if let earlier, let old, viewpoint.isLost(earlier, to: old) {
+      try logOverwritten(earlier, by: version, table, key, at: madeAt.at)
     }
     try supersede(by: version, table, key)
     return version

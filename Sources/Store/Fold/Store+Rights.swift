@@ -47,6 +47,7 @@ extension Store {
   ) throws(StoreError) {
     let before = self.rights
     guard rights != before else { return }
+    try requireTime(at: now)
     // What waits was written under the old rights.
     while try fold(at: now).hasMore {}
     self.rights = rights
@@ -66,10 +67,16 @@ extension Store {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
       defer { freed = [] }
+      var isBehind = false
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
-        try takeBackUnsent(table, above: delivered, at: now.wall)
+        isBehind = try takeBackUnsent(table, above: delivered, at: now.moment) || isBehind
       }
       try settleFreed()
+      if rights.isWhole {
+        try noteElsewhere(0)
+      } else if isBehind {
+        try noteElsewhere(max(delivered, elsewhere()))
+      }
       // What the frontier counts as held was not sent as long as it could not be read; the table
       // itself may not be known here yet.
       guard rights.opens(beyond: before) else { return }
@@ -234,21 +241,35 @@ extension Store {
       })
   }
 
+  /// Others hold versions of this origin, up to a seq, that are not here any more: edits that were
+  /// taken back had replaced them. A leaf does not cover them for whoever lacks them; between nodes
+  /// that may do everything the digests find what is missing.
+  private func noteElsewhere(_ seq: UInt64) throws(SQLiteError) {
+    if seq != (try elsewhere()) { try meta.set(.elsewhere, .integer(Int64(seq))) }
+  }
+
+  func elsewhere() throws(SQLiteError) -> UInt64 {
+    UInt64(try meta.integer(.elsewhere) ?? 0)
+  }
+
   /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
   /// that may not even be read the row stays as it is, and counts as changed when the right
-  /// returns.
+  /// returns. True if one of them may have replaced what others hold.
   private func takeBackUnsent(
     _ table: ReplicaTable, above delivered: UInt64, at moment: Int64
-  ) throws {
+  ) throws -> Bool {
     guard let statements = table.statements, let number = origins.knownNumber(of: own) else {
-      return
+      return false
     }
+    var isBehind = false
     let unsent = try connection.rows(
       "SELECT key FROM _flotilla_version WHERE tbl = ? AND origin = ? AND seq > ?",
       [.integer(table.id), .integer(number), .integer(Int64(delivered))])
     for bytes in unsent.compactMap({ $0[0].blob }) {
       let key = Key(bytes: bytes)
       guard let version = try versions.version(table: table.id, key: key) else { continue }
+      let isNew = version.created.origin == own && version.created.seq > delivered
+      if !isNew { isBehind = true }
       let isHidden = rights.right(to: table.name) == .none
       if !isHidden { try logRefused(table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
@@ -258,9 +279,8 @@ extension Store {
       // a table that may not be read they tell when it may.
       try askFor(table, key)
       if isHidden { continue }
-      if version.created.origin == own, version.created.seq > delivered {
-        try takeOut(table, key, statements)
-      }
+      if isNew { try takeOut(table, key, statements) }
     }
+    return isBehind
   }
 }

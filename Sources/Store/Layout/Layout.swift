@@ -123,6 +123,8 @@ enum Layout {
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_open ON _flotilla_verdict(seq)
       WHERE verdict IS NULL;
+    CREATE INDEX IF NOT EXISTS _flotilla_verdict_again ON _flotilla_verdict(at)
+      WHERE verdict IS NULL AND at IS NOT NULL;
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_row ON _flotilla_verdict(name, key, seq)
       WHERE verdict IS NULL;
     """

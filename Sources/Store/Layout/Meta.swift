@@ -26,6 +26,8 @@ struct Meta {
     case conflictsGone
     /// Tables that may be read again and are not compared yet, by their local numbers.
     case regained
+    /// Up to which own seq others hold what was replaced here by edits that were taken back.
+    case elsewhere
     /// The public key of the site's root.
     case rootKey
     /// The local number of the origin under which this replica writes.
@@ -36,6 +38,10 @@ struct Meta {
     case journalMode
     /// Where the file was when it was last opened.
     case path
+    /// The time of the site as this node knew it last (`SiteClock`), and what is remembered of
+    /// clocks to place what waits in the journal (`Timeline`).
+    case clock
+    case timeline
     /// Set while the first copy is not complete: where it comes from (`FirstCopy`).
     case joining
   }

@@ -148,7 +148,7 @@ extension Store {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)
         }
-        try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.wall) \(reissued)"))
+        try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.moment) \(reissued)"))
         try conclude(&edits, at: now)
         recent.requireScan()
       }
@@ -163,7 +163,9 @@ extension Store {
   /// Gives the edits of an origin above `common` new dots, and counts them as not held under the
   /// old ones: what others know by these comes from them.
   private func reissue(of old: Origin, above common: UInt64, _ edits: inout Edits) throws -> Int {
-    guard common < origins.frontier[old], let number = origins.knownNumber(of: old) else { return 0 }
+    guard common < origins.frontier[old], let number = origins.knownNumber(of: old) else {
+      return 0
+    }
     var items: [PendingTable.Item] = []
     for table in ["_flotilla_version", "_flotilla_pending"] {
       try connection.with(

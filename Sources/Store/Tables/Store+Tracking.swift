@@ -16,8 +16,7 @@ extension Store {
         try self.connection.run(
           "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
           [.string(name), .string(rule ?? standing ?? "")])
-        try self.fold(
-          self.settings(), key, keyValues: [.string(name)], madeAt: now.wall, &edits)
+        try self.note(name, key, &edits, at: now)
       }
     }
   }
@@ -27,9 +26,7 @@ extension Store {
     try edit(at: now) { edits in
       for name in names {
         try self.connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(name)])
-        try self.fold(
-          self.settings(), try self.settingsKey(name), keyValues: [.string(name)],
-          madeAt: now.wall, &edits)
+        try self.note(name, try self.settingsKey(name), &edits, at: now)
       }
     }
   }
@@ -56,10 +53,26 @@ extension Store {
     while try fold(at: now).hasMore {}
     try transaction {
       var edits = beginEdits()
+      guard now.site != nil else {
+        try body(&edits)
+        return try applySettings(isLocal: true)
+      }
       try foldRest(&edits, at: now)
       try body(&edits)
       try conclude(&edits, at: now)
     }
+  }
+
+  /// Makes a version of a setting, or notes it for when it can be stamped.
+  private func note(_ name: String, _ key: Key, _ edits: inout Edits, at now: Instant) throws {
+    let table = try settings()
+    guard now.site == nil else {
+      let moment = Dating.Moment(now.moment)
+      return try fold(table, key, keyValues: [.string(name)], madeAt: moment, &edits)
+    }
+    try connection.run(
+      "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, ?, ?)",
+      [.integer(table.id), .integer(now.wall), .string(name)])
   }
 
   private func settings() throws(StoreError) -> ReplicaTable {

@@ -12,11 +12,16 @@ struct VersionExtra {
   private static let hasEdit: UInt8 = 2
   private static let hasSession: UInt8 = 4
   private static let hasContext: UInt8 = 8
+  private static let isUndated: UInt8 = 16
+  /// An epoch without a term: the row was repaired, and there was no anchor.
+  private static let hasEpoch: UInt8 = 32
 
   /// Nil if there is nothing to say.
   func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
     var flags: UInt8 = 0
     if version.term != .none { flags |= Self.hasTerm }
+    if version.isUndated { flags |= Self.isUndated }
+    if version.term == .none, version.epoch > 0 { flags |= Self.hasEpoch }
     if version.edit != version.dot { flags |= Self.hasEdit }
     if version.session != 0 { flags |= Self.hasSession }
     if !version.context.isEmpty { flags |= Self.hasContext }
@@ -27,6 +32,7 @@ struct VersionExtra {
       writer.uint(UInt64(try terms.number(of: version.term)))
       writer.uint(version.epoch)
     }
+    if flags & Self.hasEpoch != 0 { writer.uint(version.epoch) }
     if flags & Self.hasEdit != 0 { try write(version.edit, to: &writer) }
     if flags & Self.hasSession != 0 { writer.word(version.session) }
     if flags & Self.hasContext != 0 {
@@ -45,6 +51,8 @@ struct VersionExtra {
         version.term = terms.term(of: Int64(try reader.number("extra"))) ?? .none
         version.epoch = try reader.number("extra")
       }
+      if flags & Self.hasEpoch != 0 { version.epoch = try reader.number("extra") }
+      version.isUndated = flags & Self.isUndated != 0
       let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
       version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
       if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension BadInputTests {
-  /// Every case of the conformance table under each of its rules: two nodes, edits by `sqlite3`
-  /// with
-  /// a clock of the given time, and what the program says of them.
+  /// Every case of the conformance table under each of its rules: two nodes, edits by `sqlite3` in
+  /// the order that the table gives, and what the program says of them. The clocks with which they
+  /// are made are wrong on purpose: at the anchor a year ahead, at the node a year behind.
   @Suite(.enabled(if: FalseClock.library != nil, "libfaketime is not here"))
   struct ConformanceTests {
     private struct Report: Decodable {
@@ -48,8 +48,8 @@ extension BadInputTests {
       let cases: [MergeCase]
       var address = ""
 
-      func write(_ database: String, at time: String, _ statement: String) async throws {
-        let words = FalseClock(time: time).words
+      private func write(_ database: String, _ statement: String) async throws {
+        let words = (database == "anchor.db" ? FalseClock.yearAhead : .yearBehind).words
         let outcome = try await desk.run(
           words + ["sqlite3", "-cmd", ".timeout 10000", "./" + database, statement])
         guard outcome.status == 0 else {
@@ -60,7 +60,7 @@ extension BadInputTests {
       /// One edit after the other: what is written before the first is found counts as one.
       func write(_ database: String, _ steps: [(time: String, statement: String)]) async throws {
         for step in steps {
-          try await write(database, at: step.time, step.statement)
+          try await write(database, step.statement)
           let look = "SELECT count(*) FROM _flotilla_journal"
           let isFolded = try await eventually(within: .seconds(20), every: .milliseconds(20)) {
             try await desk.sql(database, look) == "0"
@@ -105,6 +105,13 @@ extension BadInputTests {
         try await desk.succeed("join", "client.db", code, "--at", address, "--name", "client")
       }
 
+      /// Both nodes run, at addresses that the other does not know.
+      mutating func workApart() async throws {
+        for database in ["client.db", "anchor.db"] { try await desk.succeed("stop", database) }
+        address = try await desk.start("anchor.db", "--listen", "127.0.0.1:0").address
+        _ = try await desk.start("client.db", "--listen", "127.0.0.1:0")
+      }
+
       func connect() async throws {
         _ = try await desk.start(
           "client.db", "--listen", "127.0.0.1:0", "--peer", address)
@@ -124,13 +131,20 @@ extension BadInputTests {
         for merge in cases { try await site.write("anchor.db", merge.seen) }
         try await site.connect()
         for merge in cases where merge.isOnline { try await editOnline(merge, site) }
-        try await desk.succeed("stop", "client.db")
-        for merge in cases { try await site.write("anchor.db", merge.unseen) }
-        for merge in cases where !merge.isOnline {
-          try await site.write("client.db", at: merge.client.at, merge.statement)
+        try await site.workApart()
+        for merge in cases {
+          var edits = merge.unseen.map { (database: "anchor.db", step: $0) }
+          if !merge.isOnline {
+            edits.append(("client.db", (time: merge.client.at, statement: merge.statement)))
+          }
+          for (database, step) in edits.sorted(by: { $0.step.time < $1.step.time }) {
+            try await site.write(database, [step])
+          }
+          guard !merge.isOnline else { continue }
           let local = try await site.row("client.db", of: merge)
           #expect(local == MergeCase.printed(merge.local), "case \(merge.id), \(rule): local")
         }
+        try await desk.succeed("stop", "client.db")
         try await site.connect()
         let logs = (try await site.conflicts("anchor.db"), try await site.conflicts("client.db"))
         for merge in cases {

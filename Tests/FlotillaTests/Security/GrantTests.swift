@@ -109,7 +109,7 @@ extension NodeTests {
             node: Identity(high: $0, low: 0), name: "ghost", addresses: ["127.0.0.1:\(9 + $0)"])
         }
         try await link.send(.members(ghosts))
-        try await link.send(.ping(clock: 0))
+        try await link.send(.ping(sent: 0, ClockView(wall: 0)))
         while true { if case .pong(0, _) = try await link.receive() { break } }
         #expect(await first.peers.count == 1)
         #expect(await first.mesh.deadline == nil)

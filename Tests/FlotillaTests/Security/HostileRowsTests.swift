@@ -47,7 +47,7 @@ extension NodeTests {
       /// one.
       func answer() async -> (messages: [Message], bye: Bye.Code?) {
         var messages: [Message] = []
-        try? await link.send(.ping(clock: 77))
+        try? await link.send(.ping(sent: 77, ClockView(wall: 0)))
         while let message = try? await link.receive() {
           if case .bye(let bye) = message { return (messages, bye.code) }
           if case .pong(77, _) = message { break }

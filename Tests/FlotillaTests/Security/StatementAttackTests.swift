@@ -160,7 +160,7 @@ extension NodeTests {
             continue
           }
           // It lives, and has read what was said.
-          try await link.send(.ping(clock: Int64(number)))
+          try await link.send(.ping(sent: Int64(number), ClockView(wall: 0)))
           _ = try await next(link) { message in
             if case .pong(let echo, _) = message, echo == Int64(number) { true } else { nil }
           }
@@ -193,7 +193,7 @@ extension NodeTests {
         for time in 1...64 as ClosedRange<Int64> {
           try await link.send(.statements([presumptuous(time)]))
         }
-        try await link.send(.ping(clock: 5))
+        try await link.send(.ping(sent: 5, ClockView(wall: 0)))
         _ = try await next(link) { if case .pong(5, _) = $0 { true } else { nil } }
         try await link.send(.statements([presumptuous(65)]))
         #expect(try await farewell(link) == .badMessage)

@@ -113,14 +113,14 @@ actor TestSite {
   /// Starts the node of a replica that knows these addresses.
   func run(
     _ replica: TestReplica, to peers: [String] = [], listen: String = "127.0.0.1:0",
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    machine: MachineClock = .here, log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> Node {
     var options = RunOptions()
     options.listen = listen
     options.peers = peers
     options.discovery = false
     let node = try await Node(
-      path: replica.path, mode: .lasting, options: options, log: log)
+      path: replica.path, mode: .lasting, options: options, machine: machine, log: log)
     nodes.append(node)
     try await node.start()
     return node
@@ -128,11 +128,12 @@ actor TestSite {
 
   /// Starts the node of a replica that dials these nodes.
   func run(
-    _ replica: TestReplica, to others: [Node], listen: String = "127.0.0.1:0"
+    _ replica: TestReplica, to others: [Node], listen: String = "127.0.0.1:0",
+    machine: MachineClock = .here
   ) async throws -> Node {
     var addresses: [String] = []
     for other in others { addresses.append(try await other.address) }
-    return try await run(replica, to: addresses, listen: listen)
+    return try await run(replica, to: addresses, listen: listen, machine: machine)
   }
 }
 

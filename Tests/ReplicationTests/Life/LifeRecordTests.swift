@@ -56,10 +56,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    // Beyond the last edit; in a run that the file has not had; beyond the end of a run.
-    (9, 12), (5, 99), (6, 10), (6, 11),
-  ] as [(UInt64, UInt64)])
+  @Test(
+    arguments: [
+      // Beyond the last edit; in a run that the file has not had; beyond the end of a run.
+      (9, 12), (5, 99), (6, 10), (6, 11),
+    ] as [(UInt64, UInt64)])
   func `what this file never told is a contradiction`(seq: UInt64, run: UInt64) {
     let told = Testimony(origin: Self.first, seq: seq, run: run)
     #expect(RunLog(Self.log.entries.dropLast()).contradicts(told, origin: Self.first, last: 8))

@@ -10,7 +10,7 @@ import Testing
     let peer = it.peerHello()
     #expect(
       it.hear(.hello(peer)) == [
-        .clockOffset(milliseconds: 250), .opened(peer), .send(.ping(clock: it.now.wall)),
+        .opened(peer), .heardClock(peer.view), .send(it.ping),
       ])
     #expect(it.session.state == .open && it.session.peer == peer)
   }
@@ -47,10 +47,10 @@ import Testing
       var it = Conversation()
       it.feed(.connected)
       var hello = it.peerHello()
-      hello.clock = clock
-      #expect(it.hear(.hello(hello)).first == .clockOffset(milliseconds: clock - it.now.wall))
-      it.hear(.pong(echo: clock, clock: -clock))
-      it.hear(.pong(echo: it.now.wall, clock: clock))
+      hello.view = ClockView(wall: clock)
+      #expect(it.hear(.hello(hello)).contains(.heardClock(hello.view)))
+      it.hear(.pong(echo: clock, ClockView(wall: -clock)))
+      it.hear(.pong(echo: it.now.uptime, ClockView(wall: clock)))
       #expect(it.session.state == .open)
     }
   }
@@ -111,7 +111,7 @@ import Testing
   @Test func `nothing but Hello may come first, and only once`() {
     var early = Conversation()
     early.feed(.connected)
-    #expect(early.hear(.ping(clock: 0)).bye == .badMessage)
+    #expect(early.hear(.ping(sent: 0, ClockView(wall: 0))).bye == .badMessage)
     var twice = Conversation.open()
     #expect(twice.hear(.hello(twice.peerHello())).bye == .badMessage)
   }

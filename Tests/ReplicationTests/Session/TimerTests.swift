@@ -5,19 +5,35 @@ import Testing
   @Test func `a quiet side pings, a ping is answered, clocks are compared`() {
     var it = Conversation.open()
     #expect(it.wait(2_999).isEmpty)
-    #expect(it.wait(1) == [.send(.ping(clock: it.now.wall))])
-    #expect(it.hear(.ping(clock: 5)) == [.send(.pong(echo: 5, clock: it.now.wall))])
-    let pong = Message.pong(echo: it.now.wall - 100, clock: it.now.wall + 1_950)
-    #expect(it.hear(pong) == [.clockOffset(milliseconds: 2_000)])
-    #expect(it.hear(.pong(echo: it.now.wall - 1_001, clock: 0)).isEmpty)
-    #expect(it.hear(.pong(echo: it.now.wall + 1, clock: 0)).isEmpty)
+    let mine = ClockStanding().view(at: it.now)
+    let theirs = ClockView(wall: 7)
+    #expect(it.wait(1) == [.send(it.ping)])
+    let answer = Session.Directive.send(.pong(echo: 5, ClockStanding().view(at: it.now)))
+    #expect(it.hear(.ping(sent: 5, theirs)) == [answer, .heardClock(theirs)])
+    let uptime = it.now.uptime
+    #expect(
+      it.hear(.pong(echo: uptime - 100, mine)) == [
+        .measuredClock(mine, roundTrip: 100, at: uptime)
+      ])
+    #expect(it.hear(.pong(echo: uptime - 1_001, mine)).isEmpty)
+    #expect(it.hear(.pong(echo: uptime + 1, mine)).isEmpty)
+  }
+
+  @Test func `clocks are compared when that is wanted, but not all the time`() {
+    var it = Conversation.open()
+    it.wait(1_000)
+    #expect(it.feed(.compareClocks) == [.send(it.ping)])
+    #expect(it.feed(.compareClocks).isEmpty)
+    #expect(it.wait(499).isEmpty)
+    #expect(it.wait(1) == [.send(it.ping)])
+    #expect(it.wait(500).isEmpty)
   }
 
   @Test func `clocks are compared every minute on a busy link too`() {
     var it = Conversation.open()
     var pings = 0
     for _ in 0..<130 {
-      it.hear(.ping(clock: 0))
+      it.hear(.ping(sent: 0, ClockView(wall: 0)))
       pings += it.wait(1_000).sent.count
     }
     #expect(pings == 2)
@@ -60,7 +76,7 @@ import Testing
     #expect(it.session.deadline > it.now.uptime)
     // What arrived before, and is looked at now, does not show that the link is alive.
     it.feed(.merged(MergeResult(rows: 1, check: 0)))
-    it.feed(.received(.ping(clock: 0)))
+    it.feed(.received(.ping(sent: 0, ClockView(wall: 0))))
     #expect(it.wait(60_000).bye == nil)
     it.feed(.heard)
     it.wait(9_999)

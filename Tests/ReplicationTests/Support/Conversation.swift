@@ -45,6 +45,9 @@ struct Conversation {
     return conversation
   }
 
+  /// What a side without site time asks now.
+  var ping: Message { .ping(sent: now.uptime, ClockView(wall: now.wall)) }
+
   @discardableResult
   mutating func feed(_ input: Session.Input) -> [Session.Directive] {
     session.receive(input, at: now)

@@ -36,6 +36,20 @@ enum Samples {
     Digest(buckets: (0..<256).map { mix(UInt64($0)) })!
   }
 
+  /// What can be said about time, the wall clock being that of the `Hello`.
+  static var views: [ClockView] {
+    let first = Founding(source: .clock, generation: 1, id: 5)
+    let last = Founding(reign: Founding.most, source: .person, generation: Founding.most, id: .max)
+    return [
+      ClockView(wall: 1_000, site: 0, founding: first), ClockView(wall: 1_000, isGood: true),
+      ClockView(wall: 1_000, site: -Limits.clock, founding: last, held: Limits.clock, isGood: true),
+      ClockView(
+        wall: 1_000,
+        founding: Founding(source: .memory, generation: 300, id: 0), last: Limits.clock,
+        estimate: -Limits.clock),
+    ]
+  }
+
   static var messages: [Message] {
     var all: [Message] = [
       .hello(hello()), .hello(hello(version: .max, purpose: .join, name: "", port: 0)),
@@ -63,8 +77,14 @@ enum Samples {
       .schema(SchemaObject(kind: .trigger, name: "", sql: "")),
       .bye(Bye(.stopping, "stopping")), .bye(Bye(Bye.Code(rawValue: .max), "")),
     ]
+    for view in views {
+      var hello = hello()
+      hello.view = view
+      all += [.hello(hello), .ping(sent: 0, view), .pong(echo: 1, view)]
+    }
     for clock in [0, -1, 1, Limits.clock, -Limits.clock] {
-      all += [.ping(clock: clock), .pong(echo: clock, clock: -clock)]
+      let view = ClockView(wall: -clock, last: clock, estimate: -clock)
+      all += [.ping(sent: clock, ClockView(wall: clock)), .pong(echo: clock, view)]
     }
     for frontier in frontiers {
       all.append(.begin(Begin(.full(covers: frontier), rows: 128)))

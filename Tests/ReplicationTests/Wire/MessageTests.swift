@@ -156,11 +156,11 @@ import Testing
 
   @Test func `a port beyond 65535 and an unknown purpose are refused`() {
     let body = Message.hello(Samples.hello(name: "", clock: 0, port: 0x3FFF)).body
-    // Its last fields are the port, here of two bytes, and the schema, of eight.
+    // Its last fields are the port, here of two bytes, three words, and what it knows of time.
     var wrong = body
     wrong[6] = 2
     #expect(throws: WireError.self) { try Message(frame: wrong) }
-    wrong = Array(body[..<(body.count - 10)]) + [0x80, 0x80, 0x04] + body.suffix(8)
+    wrong = Array(body[..<(body.count - 27)]) + [0x80, 0x80, 0x04] + body.suffix(25)
     #expect(throws: WireError.self) { try Message(frame: wrong) }
   }
 

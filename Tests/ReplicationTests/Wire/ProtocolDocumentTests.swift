@@ -11,11 +11,20 @@ import Testing
   /// 2026-01-01T00:00:00Z.
   static let moment: Int64 = 1_767_225_600_000
 
-  static func hello(_ node: Identity, _ name: String, run: UInt64, clock: Int64) -> Message {
+  static func hello(
+    _ node: Identity, _ name: String, run: UInt64, clock: Int64, _ view: ClockView? = nil
+  ) -> Message {
     .hello(
       Hello(
         version: 1, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
-        port: 7_000, schema: 0x5C))
+        port: 7_000, schema: 0x5C, view: view))
+  }
+
+  /// What `desk` says, who has founded the site's time a minute ago; its clock is right.
+  static func view(at moment: Int64) -> ClockView {
+    ClockView(
+      wall: moment, site: moment, founding: Founding(source: .clock, generation: 1, id: 0xF0),
+      held: 60_000)
   }
 
   /// Two rows: one written, one deleted.
@@ -55,10 +64,10 @@ import Testing
   static var messages: [(name: String, message: Message)] {
     let (empty, held) = (Frontier(), Frontier([origin: 3]))
     return [
-      ("hello-desk", hello(desk, "desk", run: 1, clock: moment)),
+      ("hello-desk", hello(desk, "desk", run: 1, clock: moment, view(at: moment))),
       ("hello-laptop", hello(laptop, "laptop", run: 2, clock: moment + 5)),
-      ("ping", .ping(clock: moment)),
-      ("pong", .pong(echo: moment, clock: moment + 6)),
+      ("ping", .ping(sent: 1_000, ClockView(wall: moment + 5))),
+      ("pong", .pong(echo: 1_000, view(at: moment + 1))),
       (
         "have-laptop",
         .have(Have(frontier: empty, frontierHash: empty.hash, rootDigest: Digest().root))

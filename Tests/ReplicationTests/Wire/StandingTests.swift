@@ -79,6 +79,8 @@ import Testing
       ([1, 0, 5], { $0.term.incarnation == 3 && $0.epoch == 5 && $0.isTentative }),
       ([3, 0, 5, 0, 4, 8], { $0.edit.seq == 4 && $0.certificate?.at == Stamp(rawValue: 8) }),
       ([4, 0, 0, 0, 0, 0, 0, 0, 6], { $0.session == 6 && $0.term == .none }),
+      ([16], { $0.isUndated && $0.term == .none }),
+      ([48, 7], { $0.isUndated && $0.term == .none && $0.epoch == 7 }),
       ([8, 1, 0, 2], { $0.context.dots.map(\.seq) == [2] }),
     ]
     for (bytes, isRight) in rows {
@@ -95,8 +97,9 @@ import Testing
   @Test func `that cannot be are refused`() {
     let seq = { (count: Int) in [UInt8](repeating: 0x80, count: count) }
     let wrong: [(String, [UInt8])] = [
-      ("no mark", row([0])), ("an unknown mark", row([16])), ("term beyond", row([1, 1, 5])),
+      ("no mark", row([0])), ("an unknown mark", row([64])), ("term beyond", row([1, 1, 5])),
       ("epoch", row([1, 0] + seq(8) + [0x41])),
+      ("two epochs", row([33, 0, 5, 6])), ("epoch 0 without term", row([32, 0])),
       ("certificate without term", row([2, 0, 4, 8])),
       ("certificate of origin beyond", row([3, 0, 5, 1, 4, 8])),
       ("certificate of seq 0", row([3, 0, 5, 0, 0, 8])),

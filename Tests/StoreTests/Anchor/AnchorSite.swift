@@ -82,8 +82,9 @@ extension TestReplica {
   /// Writes, as if it were so many seconds after the beginning, and folds it.
   func write(_ sql: String, at seconds: Int64) throws {
     try write(sql)
-    try write("UPDATE _flotilla_journal SET at = \(Self.start + 1_000 * seconds)")
-    try foldAll()
+    let moment = Self.start + 1_000 * seconds
+    try write("UPDATE _flotilla_journal SET at = \(moment)")
+    while try store.fold(at: Instant(uptime: moment, wall: moment)).hasMore {}
   }
 
   /// The text of a row; nil if it is not there.

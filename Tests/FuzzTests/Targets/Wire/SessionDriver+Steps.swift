@@ -38,8 +38,8 @@ extension SessionDriver {
       sums[Int(try reader.byte("bucket"))] &+= 1
       guard let digest = Digest(buckets: sums) else { return }
       hear(.buckets(Buckets(frontierHash: session.position.frontier.hash, digest: digest)))
-    case 12: hear(.ping(clock: try reader.clock("clock")))
-    case 13: hear(.pong(echo: now.wall - 5, clock: try reader.clock("clock")))
+    case 12: hear(.ping(sent: try reader.clock("clock"), ClockView(wall: 5)))
+    case 13: hear(.pong(echo: now.uptime - 5, ClockView(wall: try reader.clock("clock"))))
     case 14: hear(.join(Self.join))
     case 15: hear(.statements([]))
     default: hear(.bye(Bye(.stopping, "")))

@@ -1,0 +1,111 @@
+import Replication
+import Store
+
+/// What people are told about time, and what they may do about it.
+extension Node {
+  /// The beginning of time that can be stamped, in ms since 1970.
+  private static let earliest = Stamp.epochMilliseconds
+
+  func clockState(waiting: Int) async throws(FlotillaError) -> ClockState {
+    let now = clock.now
+    let machine = clock.state
+    var state = ClockState()
+    state.site_time = now.site.map(Self.text)
+    state.clock_offset_ms = now.site.map { Int(clamping: now.wall - $0) }
+    state.founding = machine.founding.map { String($0.id, radix: 16) }
+    state.source = machine.founding.map { $0.source.name }
+    state.good = machine.isGood
+    state.waiting = now.site == nil ? waiting : 0
+    state.future = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.futureCount(at: now) }
+    }
+    return state
+  }
+
+  /// Shows the time of the site, having set it, marked this clock or repaired rows before.
+  func clock(
+    set time: Int64?, isGood: Bool?, repairs: Bool
+  ) async throws(FlotillaError) -> ClockReport {
+    if let time {
+      guard time >= Self.earliest, time < Self.earliest << 2 else {
+        throw FlotillaError(
+          .usage, "the time of a site begins with 2020", remedy: "Give a later time.")
+      }
+      await self.time(.set(time))
+      log("the time of the site was set to \(Self.text(time))")
+    }
+    if let isGood {
+      guard !isGood || clock.now.wall >= Self.earliest else {
+        throw FlotillaError(
+          .usage, "the clock of this machine is before 2020, so it cannot be the good one",
+          remedy: "Set it first, or give the time: flotilla clock \(shellWord(path)) --set TIME")
+      }
+      await self.time(.marked(isGood: isGood))
+    }
+    let repaired = repairs ? try await repairFuture() : 0
+    try await foldNow()
+    let connected = peers.values.filter { $0.session != nil && $0.clockView != nil }
+    return ClockReport(
+      clock: try await clockState(waiting: try await waitingEdits()),
+      peers: connected.map { peer in
+        ClockReport.Peer(
+          node: peer.name, clock_offset_ms: Int(clamping: peer.clockOffset),
+          corrected: peer.clockView?.site != nil)
+      }.sorted { $0.node < $1.node }, repaired: repaired)
+  }
+
+  private func repairFuture() async throws(FlotillaError) -> Int {
+    if let anchor, !isAnchor {
+      throw FlotillaError(
+        .usage, "\(anchor.name) is the anchor, and certifies such rows with a time that is right",
+        remedy: "Do it there: flotilla clock DB --repair")
+    }
+    guard clock.now.site != nil else {
+      throw FlotillaError(
+        .node, "the time of the site is not known yet, so nothing can be told from the future",
+        remedy: "Start the node and let it meet another, or give the time: flotilla clock "
+          + "\(shellWord(path)) --set TIME")
+    }
+    var count = 0
+    while true {
+      let (repaired, result, position) = try await reporting(path) { () async throws(StoreError) in
+        try await store.patiently { (store) throws(StoreError) in
+          let (count, result) = try store.repairFuture(at: self.clock.now)
+          return (count, result, store.position)
+        }
+      }
+      await folded(result, position)
+      count += repaired
+      guard repaired > 0 else { return count }
+    }
+  }
+
+  /// That edits wait for the time of the site, and what ends that.
+  func remark(onTime waiting: Int) -> String? {
+    guard clock.now.site == nil else { return nil }
+    let edits = waiting == 1 ? "1 edit waits" : "\(waiting) edits wait"
+    return (waiting == 0 ? "what is written here waits" : edits)
+      + ": this machine was started anew, and the time of the site is not known here yet; it comes "
+      + "from the first node in reach. If none will come: flotilla clock \(shellWord(path)) "
+      + "--set TIME"
+  }
+
+  /// That rows have stamps from the future.
+  func remark(onFuture count: Int) -> String? {
+    guard count > 0 else { return nil }
+    let rows = count == 1 ? "1 row has a stamp" : "\(count) rows have stamps"
+    return "\(rows) from the future: edits made elsewhere without knowing of it lose; repair it "
+      + "with: flotilla clock \(shellWord(path)) --repair"
+  }
+}
+
+extension Founding.Source {
+  /// As reports have it.
+  var name: String {
+    switch self {
+    case .person: "person"
+    case .clock: "clock"
+    case .memory: "memory"
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Flotilla
+import Foundation
+
+/// `flotilla clock`: what time it is in the site, and whose clock is wrong.
+enum SiteTime {
+  static let command = Command(
+    name: "clock",
+    summary: "shows the time of the site, and sets it",
+    discussion: """
+      Edits are stamped by the time of the site, which goes on whatever somebody
+      does to a machine's clock. It began with the clock on which the site was
+      made; where it is wrong, --set gives another time, and --good takes that of
+      this machine and believes its clock from now on before others, as is right
+      for one that a receiver or a time server keeps. TIME is 2026-03-01 08:14:00
+      in the zone of this machine, or ends with Z for UTC. --repair writes rows
+      again whose stamps are from the future.
+      """,
+    parameters: [.database],
+    options: [
+      Option(name: "--good", help: "the clock of this machine is right"),
+      Option(name: "--not-good", help: "it is a clock like others"),
+      Option(
+        name: "--set", value: Option.Value(name: "TIME", kind: .text),
+        help: "sets the time of the site"),
+      Option(name: "--repair", help: "cures rows whose stamps are from the future"),
+      .json,
+    ],
+    choices: [Choice(names: ["--good", "--not-good", "--set"])],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    var time: Int64?
+    if let text = call.arguments.text("--set") {
+      guard let date = date(from: text, in: .current) else {
+        throw FlotillaError(
+          .usage, "\(text) is no time", remedy: "Write it as in: --set \"2026-03-01 08:14:00\"")
+      }
+      time = Int64((date.timeIntervalSince1970 * 1_000).rounded())
+    }
+    let isGood: Bool? =
+      call.arguments.has("--good") ? true : call.arguments.has("--not-good") ? false : nil
+    let repairs = call.arguments.has("--repair")
+    let report = try await call.replica.clock(set: time, isGood: isGood, repairs: repairs)
+    call.print(
+      report, as: text(report, at: .current, repairs: repairs, colour: call.output.colour))
+    return .done
+  }
+
+  /// Reads a day and a time of day, with a Z for UTC, else in a zone.
+  static func date(from text: String, in zone: TimeZone) -> Date? {
+    let form = /(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?(Z?)/
+    guard let match = text.wholeMatch(of: form)?.output else { return nil }
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = match.7.isEmpty ? zone : .gmt
+    let parts = DateComponents(
+      year: Int(match.1), month: Int(match.2), day: Int(match.3), hour: Int(match.4),
+      minute: Int(match.5), second: match.6.flatMap { Int($0) } ?? 0)
+    guard let date = calendar.date(from: parts) else { return nil }
+    // There is no 30th of February.
+    let found = calendar.dateComponents([.month, .day, .hour, .minute], from: date)
+    let isRight =
+      (found.month, found.day) == (parts.month, parts.day)
+      && (found.hour, found.minute) == (parts.hour, parts.minute)
+    return isRight ? date : nil
+  }
+
+  static func text(
+    _ report: ClockReport, at moment: Moment, repairs: Bool, colour: Bool
+  ) -> String {
+    var lines = [header(report.clock, at: moment)]
+    if report.clock.waiting > 0 {
+      lines.append("\(counted(report.clock.waiting, "edit")) made here will be stamped then")
+    }
+    if !report.peers.isEmpty {
+      var table = Table(columns: [
+        Table.Column(heading: "NODE"), Table.Column(heading: "CLOCK", gap: 3),
+      ])
+      table.rows = report.peers.map { peer in
+        let offset = clockOffset(peer.clock_offset_ms)
+        let done = peer.corrected ? "  (corrected)" : "  (not corrected yet)"
+        let isOff = peer.clock_offset_ms.magnitude >= 1000
+        return [Table.Cell(peer.node), Table.Cell(isOff ? offset + done : offset)]
+      }
+      lines.append(table.text(colour: colour))
+    }
+    if repairs { lines.append("\(counted(report.repaired, "row")) repaired") }
+    if report.clock.future > 0 {
+      lines.append("\(counted(report.clock.future, "row")) from the future; see --repair")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func header(_ clock: ClockState, at moment: Moment) -> String {
+    guard let text = clock.site_time, let offset = clock.clock_offset_ms else {
+      return "the time of the site is not known since this machine was started"
+    }
+    let time = Moment.date(from: text).map { Moment(now: $0, zone: moment.zone).stamp } ?? text
+    let source =
+      switch clock.source {
+      case "person": "set by a person"
+      case "clock": "founded on a clock"
+      default: "founded on the last time that was known"
+      }
+    let good = clock.good ? ", good" : ""
+    let founding = printable(clock.founding ?? "")
+    return "\(time.prefix(19)) · \(source) (\(founding)) · the clock of this machine: "
+      + clockOffset(offset) + good
+  }
+}

@@ -1,0 +1,68 @@
+/// What peers say about time, and what follows from it.
+extension SiteClock {
+  mutating func hear(
+    _ peer: Identity, _ view: ClockView, _ directives: inout [Directive], _ now: ClockReading
+  ) {
+    guard view.site != nil, let theirs = view.founding else {
+      if course == nil { metAt = metAt ?? now.uptime }
+      return waiting[peer] = (view, now.uptime)
+    }
+    waiting[peer] = nil
+    guard let course else { return directives.append(.ask(peer)) }
+    if theirs.holds(over: course.founding) { directives.append(.ask(peer)) }
+  }
+
+  /// A peer's site time is known to half of the round trip (Cristian, 1989): the request and its
+  /// answer may have taken any share of it.
+  mutating func measure(
+    _ peer: Identity, _ view: ClockView, roundTrip: Int64, passed: Int64,
+    _ directives: inout [Directive], _ now: ClockReading
+  ) {
+    guard let site = view.site, let theirs = view.founding else { return }
+    let estimate = site + roundTrip / 2 + passed
+    guard let course else {
+      begin(Course(founding: theirs, since: now.uptime, offset: estimate - now.uptime))
+      return directives.append(.changed)
+    }
+    if theirs.holds(over: course.founding) {
+      correct(by: estimate - course.site(at: now.uptime), within: 0, now)
+      guard case .known(var next) = state else { return }
+      (next.founding, next.since) = (theirs, now.uptime)
+      state = .known(next)
+      return directives.append(.changed)
+    }
+    guard theirs == course.founding, follows(peer, view, course, now) else { return }
+    correct(by: estimate - course.site(at: now.uptime), within: roundTrip / 2, now)
+  }
+
+  /// Within one founding a good clock is followed, then whoever has known site time for longest.
+  private func follows(
+    _ peer: Identity, _ view: ClockView, _ course: Course, _ now: ClockReading
+  ) -> Bool {
+    if view.isGood != isGood { return view.isGood }
+    if isGood { return false }
+    let held = now.uptime - course.since
+    return view.held != held ? view.held > held : peer < node
+  }
+
+  /// Small differences are slewed, so that site time never runs backwards for them.
+  func corrected(_ course: Course, by difference: Int64, _ now: ClockReading) -> Course {
+    var next = course
+    let site = course.site(at: now.uptime)
+    next.offset = site + difference - now.uptime
+    next.rest = abs(difference) <= Self.smallest ? difference : 0
+    next.slewedFrom = now.uptime
+    return next
+  }
+
+  mutating func correct(by difference: Int64, within error: Int64, _ now: ClockReading) {
+    guard case .known(let course) = state, abs(difference) > error else { return }
+    state = .known(corrected(course, by: difference, now))
+  }
+
+  mutating func begin(_ course: Course) {
+    state = .known(course)
+    waiting = [:]
+    metAt = nil
+  }
+}

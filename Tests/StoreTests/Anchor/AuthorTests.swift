@@ -1,0 +1,84 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What an author sees of its own edits while they are judged.
+@Suite struct `An author whose edits are judged` {
+  private func site(_ rule: String) throws -> AnchorSite {
+    let site = try AnchorSite(rule)
+    try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    try site.anchor.pull(from: site.a)
+    try site.anchor.foldAll()
+    return site
+  }
+
+  @Test(arguments: ["client-wins", "newest-wins", "server-wins-on-conflict"])
+  func `does not find a row as it was before its last edit`(rule: String) throws {
+    let site = try site(rule)
+    try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    try site.a.pull(from: site.anchor)
+    #expect(try site.a.text() == "two")
+    try site.a.write("UPDATE note SET text = 'three' WHERE id = 'r'", at: 30)
+    try site.meet()
+    #expect(try site.replicas.map { try $0.text() } == ["three", "three", "three"])
+    #expect(try site.isEqual)
+    #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
+    #expect(try site.a.store.unjudgedCount() == 0)
+    #expect(try site.a.verdicts().last == "accepted \(rule)")
+  }
+
+  @Test func `gets the verdict of an edit that was made again on top of what is certified`() throws
+  {
+    let site = try site("client-wins")
+    try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    let asked = site.a.store.position.frontier[site.a.origin]
+    try site.a.pull(from: site.anchor)
+    // Made again, with its own time and under another number.
+    let repeated = try #require(try site.a.version())
+    #expect(repeated.dot == Dot(site.a.origin, asked + 1) && repeated.epoch > 0)
+    try site.meet()
+    let verdicts = try site.a.store.verdicts(after: asked - 1, through: asked)
+    #expect(verdicts.map(\.outcome) == [.accepted])
+  }
+
+  @Test func `does not make an edit again that was rejected`() throws {
+    let site = try site("server-wins")
+    try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    for _ in 0..<4 {
+      try site.a.pull(from: site.anchor)
+      try site.anchor.pull(from: site.a)
+      try site.anchor.foldAll()
+    }
+    try site.meet()
+    #expect(try site.a.text() == "base")
+    #expect(try site.isEqual)
+    #expect(try Set(site.a.verdicts(of: "r").suffix(2)) == ["rejected offline server-wins"])
+  }
+
+  @Test func `hears that an edit lost while nobody was the anchor`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 10)
+    try site.anchor.write("UPDATE note SET text = 'of the anchor' WHERE id = 'r'", at: 20)
+    try site.appoint(nil)
+    try site.meet()
+    try site.appoint(site.anchor)
+    try site.meet()
+    #expect(try site.b.text() == "of the anchor")
+    #expect(try site.b.verdicts() == ["rejected older newest-wins"])
+    #expect(try site.b.conflicts() == ["of b lost to of the anchor: older (newest-wins)"])
+  }
+
+  @Test func `is judged though the anchor before is no member any more`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.appoint(site.a, heardBy: [site.a, site.b])
+    #expect(site.a.store.currentOffice.part == .waiting)
+    _ = try site.a.store.stopAwaiting([site.anchor.store.node], at: site.a.now)
+    try site.a.foldAll()
+    #expect(site.a.store.currentOffice.part == .judging)
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 20)
+    try site.meet([site.a, site.b])
+    #expect(try site.b.verdicts() == ["accepted client-wins"])
+  }
+}
