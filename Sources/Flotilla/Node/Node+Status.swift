@@ -18,7 +18,8 @@ extension Node {
     let others = reports.filter { $0.state != .revoked }
     let counted = all ? others : connected
     // What is parked is held; what went with a dropped table is not, until it has come again.
-    let hasAll = copy == nil && (others.isEmpty || position.lost == 0)
+    let canTell = position.lost == 0 && time.site_time != nil
+    let hasAll = copy == nil && (others.isEmpty || canTell)
     let isEqual =
       counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
       && figures.unjudged == 0

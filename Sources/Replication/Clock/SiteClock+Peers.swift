@@ -5,9 +5,11 @@ extension SiteClock {
   ) {
     guard view.site != nil, let theirs = view.founding else {
       if course == nil { metAt = metAt ?? now.uptime }
+      holders.remove(peer)
       return waiting[peer] = (view, now.uptime)
     }
     waiting[peer] = nil
+    holders.insert(peer)
     guard let course else { return directives.append(.ask(peer)) }
     if theirs.holds(over: course.founding) { directives.append(.ask(peer)) }
   }

@@ -90,6 +90,8 @@ package struct SiteClock: Sendable {
   var waiting: [Identity: (view: ClockView, at: Int64)] = [:]
   /// When the first of them was met.
   var metAt: Int64?
+  /// Peers in reach that have site time: as long as there are any nobody founds it.
+  var holders: Set<Identity> = []
 
   struct Remembered: Sendable, Equatable {
     var site: Int64
@@ -123,7 +125,7 @@ package struct SiteClock: Sendable {
 
   /// The uptime at which the machine wants to look, if nothing happens before.
   package var deadline: Int64? {
-    guard course == nil, let metAt else { return nil }
+    guard course == nil, holders.isEmpty, let metAt else { return nil }
     return metAt + (isFirst ? Self.grace : 4 * Self.grace)
   }
 
@@ -141,6 +143,7 @@ package struct SiteClock: Sendable {
       measure(peer, view, roundTrip: roundTrip, passed: passed, &directives, now)
     case .lost(let peer):
       waiting[peer] = nil
+      holders.remove(peer)
       if waiting.isEmpty { metAt = nil }
     case .counted(let isAlone): self.isAlone = isAlone
     case .set(let site): found(site, by: .person, &directives, now)

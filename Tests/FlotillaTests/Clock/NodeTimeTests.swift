@@ -65,9 +65,11 @@ extension NodeTests {
         try a.write("INSERT INTO item VALUES ('r', 'x')")
         second = try await site.run(b, to: [first], machine: clocks[1].machine)
         #expect(try await eventually(within: .seconds(20)) { try await second.isInSync })
-        #expect(try b.count() == 1)
+        #expect(try await eventually { try b.count() == 1 })
         let (one, other) = (first.clock.state.founding, second.clock.state.founding)
-        #expect(one == other && one?.generation == 3 && one?.source == .clock)
+        #expect(
+          one == other && one?.generation == 3 && one?.source == .clock,
+          "\(first.clock.state) \(second.clock.state)")
         let (here, there) = (first.clock.now.moment, second.clock.now.moment)
         #expect(abs(here - there) < 1_000)
         #expect(abs(here - Uptime.wall) < 2_000, "\(first.clock.state) \(second.clock.state)")

@@ -157,6 +157,10 @@ import Testing
     #expect(first.error(time + 5_000) == 0)
     #expect(first.clock.founding?.source == .clock && first.clock.founding?.generation == 2)
     #expect(second.feed(.looked, time + 5_000).isEmpty && second.error(time + 5_000) == nil)
+    // Told of it, it waits for the answer and founds nothing itself.
+    #expect(
+      second.feed(.heard(first.id, first.view(time + 5_500)), time + 5_500) == [.ask(first.id)])
+    #expect(second.feed(.looked, time + 5_600).isEmpty && second.clock.deadline == nil)
     second.ask(first, time + 6_000)
     #expect(second.error(time + 6_000) == 0)
   }
