@@ -152,7 +152,7 @@ package struct ByteReader {
     Term(number: try number(what), incarnation: try word(what))
   }
 
-  package func finish(_ what: String) throws(WireError) {
-    guard isAtEnd else { throw WireError(.malformed, "\(what): more bytes than fields") }
+  package func finish(_ what: @autoclosure () -> String) throws(WireError) {
+    guard isAtEnd else { throw WireError(.malformed, "\(what()): more bytes than fields") }
   }
 }

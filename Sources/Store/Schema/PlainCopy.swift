@@ -70,6 +70,14 @@ struct PlainCopy {
     ).map { ($0[0].string ?? "BINARY").uppercased() }
   }
 
+  /// Whether the table is WITHOUT ROWID, and STRICT. In the file itself `table_list` would first
+  /// compile every view.
+  func options(of table: String) throws(SQLiteError) -> (isWithoutRowID: Bool, isStrict: Bool) {
+    let row = try connection.row(
+      "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(table)])
+    return (row?[0].integer == 1, row?[1].integer == 1)
+  }
+
   /// What a literal default becomes in a column of that affinity; nil if it is no literal.
   func constant(_ text: String?, affinity: Affinity) -> Value? {
     guard let text else { return .null }

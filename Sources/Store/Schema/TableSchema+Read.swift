@@ -35,10 +35,7 @@ struct SchemaReader {
   func schema(
     name: String, sql: String, copy: PlainCopy
   ) throws(SQLiteError) -> TableSchema {
-    let options = try connection.row(
-      "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)])
-    let isWithoutRowID = options?[0].integer == 1
-    let isStrict = options?[1].integer == 1
+    let (isWithoutRowID, isStrict) = try copy.options(of: name)
     let indexes = try connection.rows(
       """
       SELECT l.name, l."unique", l.origin, s.sql FROM pragma_index_list(?, 'main') AS l

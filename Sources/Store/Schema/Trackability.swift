@@ -42,6 +42,20 @@ package enum Trackability: Sendable, Equatable {
   }
 
   /// Refuses what is no table of the application's own.
+  /// Whether it is a table of this file that nothing hides and no virtual table keeps. Most are, and
+  /// `table_list`, which tells the others apart, compiles every view of the file.
+  private static func isOrdinary(
+    _ name: String, _ connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema AS t
+      WHERE t.type = 'table' AND t.name = ?1 COLLATE NOCASE AND t.rootpage > 0
+        AND NOT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = ?1 COLLATE NOCASE)
+        AND NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0)
+      """, [.string(name)]) != nil
+  }
+
   private static func refusalByKind(
     _ name: String, _ connection: Connection
   ) throws(StoreError) -> Trackability? {
@@ -49,6 +63,7 @@ package enum Trackability: Sendable, Equatable {
       return .refused(
         reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
     }
+    if try reporting({ () throws(SQLiteError) in try isOrdinary(name, connection) }) { return nil }
     let found = try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
