@@ -147,7 +147,7 @@ extension Node {
       try await store.patiently { (store) throws(StoreError) in
         try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
-        try store.trimVerdicts(at: .now)
+        try store.trimVerdicts(at: self.clock.now)
       }
     } catch {
       if !note(error) { log("could not shorten the conflict log: \(error.message)") }

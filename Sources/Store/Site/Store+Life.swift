@@ -17,8 +17,8 @@ package struct LifeStory: Sendable, Equatable {
 
 /// The lives of a replica: each writes under an origin of its own.
 ///
-/// Own edits are counted on from life to life, so that a number names one edit of this file whatever
-/// the origin; others see a new origin whose first edits never existed.
+/// Own edits are counted on from life to life, so that a number names one edit of this file
+/// whatever the origin; others see a new origin whose first edits never existed.
 extension Store {
   /// What the database says about where it is.
   package var lifeMark: LifeMark {
@@ -120,7 +120,8 @@ extension Store {
   ///
   /// Seen at the start, nothing was folded since the file became doubtful, and what it holds under
   /// the old origin is what everybody knows by these dots. Seen later, edits may have been given
-  /// numbers that others know for other edits: those `above` what surely is common are issued again.
+  /// numbers that others know for other edits: those `above` what surely is common are issued
+  /// again.
   ///
   /// Who was the anchor is it no more: it may have forgotten what it has decided. Appoint it anew.
   package func beginLife(
