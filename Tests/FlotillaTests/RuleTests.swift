@@ -72,8 +72,9 @@ import Testing
       _ = try await a.library.appoint(.here, rule: "server-wins")
       let other = try await site.run(c, to: [node])
       #expect(try await eventually { try await other.isInSync })
+      let now = other.clock.now
       try await other.store.run { (store) throws(StoreError) in
-        try store.track(["item"], rule: "client-wins", at: .now)
+        try store.track(["item"], rule: "client-wins", at: now)
       }
       #expect(try await rule(c) == "client-wins")
       await other.announce()

@@ -147,7 +147,7 @@ extension Node {
       try await store.patiently { (store) throws(StoreError) in
         try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
-        try store.trimVerdicts(at: .now)
+        try store.trimVerdicts(at: self.clock.now)
       }
     } catch {
       if !note(error) { log("could not shorten the conflict log: \(error.message)") }
@@ -169,6 +169,7 @@ extension Node {
     }
     await lookAtTime()
     await notice(.patrol)
+    await noteRun()
     await examineFile()
     await trimLogs()
     if rights(of: identity.node) != rights { await followRights() }

@@ -1,4 +1,5 @@
 import Replication
+import SQLite
 import Store
 
 /// Seeing to it that no two edits get one number: a file that was restored or copied goes on under
@@ -8,15 +9,17 @@ extension Node {
   private static let mostLivesByWord = 8
 
   /// Compares the file with what stands beside it, before anything is written. With a `run` this
-  /// node may send what it writes.
+  /// node may send what it writes. False if the run is yet to be noted in the file, for another
+  /// program has the lock.
   static func settleLife(
     of store: StoreActor, _ sidecar: Sidecar, _ keys: NodeKeys, run: UInt64?,
     _ log: @Sendable (String) -> Void
-  ) async throws(FlotillaError) {
+  ) async throws(FlotillaError) -> Bool {
     let database = sidecar.database
     let mark = try await reporting(database) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in store.lifeMark }
     }
+    var isNoted = true
     let noted = LedgerFile.read(sidecar.ledgerPath)
     var beside = try sidecar.record()
     let before = beside
@@ -33,15 +36,40 @@ extension Node {
       let next = LifeMark(origin: mark.origin, run: run, seq: mark.seq)
       let record = LifeRecord(mark: next, previousRun: mark.run)
       try await open(sidecar.ledgerPath, record, in: store, database)
-      try await reporting(database) { () async throws(StoreError) in
-        try await store.patiently { (store) throws(StoreError) in try store.beginRun(run) }
-      }
+      isNoted = try await note(run, in: store, database)
     } else if let noted {
       try await open(sidecar.ledgerPath, noted, in: store, database)
     }
-    guard doubt != nil || run != nil else { return }
+    guard doubt != nil || run != nil else { return isNoted }
     (beside.machine, beside.file) = (machine, file)
     if beside != before { try sidecar.save(beside) }
+    return isNoted
+  }
+
+  private static func note(
+    _ run: UInt64, in store: StoreActor, _ database: String
+  ) async throws(FlotillaError) -> Bool {
+    do {
+      try await store.patiently { (store) throws(StoreError) in try store.beginRun(run) }
+      return true
+    } catch {
+      guard error.cause?.isBusy == true else { throw FlotillaError(error, path: database) }
+      return false
+    }
+  }
+
+  /// Notes the run once the lock is free. A node that never could is in doubt when it is met again,
+  /// which is safe.
+  func noteRun() async {
+    guard !isRunNoted else { return }
+    do throws(FlotillaError) {
+      isRunNoted = try await Self.note(run, in: store, path)
+      runLog = try await reporting(path) { () async throws(StoreError) in
+        try await store.run { (store) throws(StoreError) in store.runLog }
+      }
+    } catch {
+      log("could not note that this node runs: \(error.message)")
+    }
   }
 
   /// Begins a life in the file, then notes it beside the file: after a kill in between there would

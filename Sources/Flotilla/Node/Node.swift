@@ -30,6 +30,8 @@ actor Node {
   var runLog = RunLog()
   /// The node is to be started again once it has stopped.
   var wantsAgain = false
+  /// Whether the file knows of this run.
+  var isRunNoted: Bool
   /// Lives begun because of what peers have told.
   var livesByWord = 0
   var isBeginningLife = false
@@ -154,7 +156,7 @@ actor Node {
     self.log = log
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
-    try await Self.settleLife(of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
+    isRunNoted = try await Self.settleLife(of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in

@@ -65,7 +65,7 @@ extension Store {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
         let last = Int64(clamping: origins.frontier[own]) - Self.kept
-        let bounds: [SQLite.Value] = [.integer(last), .integer(now.wall - Self.keptFor)]
+        let bounds: [SQLite.Value] = [.integer(last), .integer(now.moment - Self.keptFor)]
         let condition = "WHERE verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
         guard
           let gone = try connection.scalar(

@@ -42,8 +42,8 @@ package enum Trackability: Sendable, Equatable {
   }
 
   /// Refuses what is no table of the application's own.
-  /// Whether it is a table of this file that nothing hides and no virtual table keeps. Most are, and
-  /// `table_list`, which tells the others apart, compiles every view of the file.
+  /// Whether it is a table of this file that nothing hides and no virtual table keeps. Most are so,
+  /// and `table_list`, which tells the others apart, compiles every view of the file.
   private static func isOrdinary(
     _ name: String, _ connection: Connection
   ) throws(SQLiteError) -> Bool {

@@ -63,7 +63,12 @@ import Testing
       _ = try await a.library.appoint(.here, rule: "client-wins")
       let peers = [try await node.address]
       var open = try await Replica.open(b.path, options: options(to: peers))
-      #expect(try await eventually { try await b.library.anchor().state == "connected" })
+      #expect(
+        try await eventually {
+          let isInSync = try await b.library.status(all: true).in_sync
+          let state = try await b.library.anchor().state
+          return isInSync && state == "connected"
+        })
       for id in ["1", "2", "3"] {
         _ = try await open.save(["id": .text(id)], in: "item").verdict()
       }

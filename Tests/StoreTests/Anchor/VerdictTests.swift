@@ -35,7 +35,7 @@ import Testing
     try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
     try site.meet()
     let edit = site.a.store.position.frontier[site.a.store.own]
-    let later = Instant(uptime: 0, wall: site.a.now.wall + 2 * Self.day)
+    let later = Instant(uptime: 0, wall: site.a.now.moment + 2 * Self.day)
     try site.a.store.trimVerdicts(at: later)
     #expect(try site.a.verdicts() == ["accepted client-wins"])
     #expect(try site.a.store.verdictsMissing() <= before)
@@ -48,7 +48,7 @@ import Testing
   @Test func `that is awaited is never let go`() throws {
     try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
     try age(by: 1_000_000)
-    try site.a.store.trimVerdicts(at: Instant(uptime: 0, wall: site.a.now.wall + 400 * Self.day))
+    try site.a.store.trimVerdicts(at: Instant(uptime: 0, wall: site.a.now.moment + 400 * Self.day))
     #expect(try site.a.verdicts() == ["pending"])
   }
 
