@@ -156,7 +156,8 @@ actor Node {
     self.log = log
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
-    isRunNoted = try await Self.settleLife(of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
+    isRunNoted = try await Self.settleLife(
+      of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
