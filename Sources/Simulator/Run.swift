@@ -37,6 +37,10 @@ package struct Run: Sendable {
     var faults = Faults(&random)
     var site = Seeded(plan.seed ^ 0x7269_6768_7473)
     faults.addRights(&site)
+    if office == nil, faults[.rights] == 0 {
+      var copies = Seeded(plan.seed ^ 0x636F_7069_6573)
+      faults.addRestores(&copies)
+    }
     if office != nil, faults[.rights] > 0 {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
       var coin = Seeded(plan.seed ^ 0x626F_7468)

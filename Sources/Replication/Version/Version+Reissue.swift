@@ -10,7 +10,10 @@ extension Version {
     version.dot = dot
     version.certificate = nil
     version.session = 0
-    if created.origin == old.origin, created.seq > common { version.created = dot }
+    if created.origin == old.origin, created.seq > common {
+      // What is its own creation has no other time of it: none travels.
+      (version.created, version.createdAt) = (dot, stamp)
+    }
     if let certificate, certificate.edit.origin != old.origin {
       version.context.add(certificate.edit)
     }

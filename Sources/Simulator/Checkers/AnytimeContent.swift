@@ -8,6 +8,7 @@ enum AnytimeContent {
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
     _ waiting: Set<RowNumber>
   ) {
+    if history.hasForks { return }
     for (row, version) in after.versions where before.versions[row] != version {
       guard let made = history[version.dot], !waiting.contains(row) else { continue }
       if made.row != row || made.version.rank != version.rank {

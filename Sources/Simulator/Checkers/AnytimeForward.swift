@@ -5,6 +5,7 @@ enum AnytimeForward {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
   ) {
+    if history.hasForks { return }
     let old =
       before.lost.isEmpty
       ? before.versions : before.versions.merging(before.lost) { held, _ in held }

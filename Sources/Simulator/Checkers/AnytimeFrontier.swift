@@ -9,6 +9,7 @@ enum AnytimeFrontier {
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
     mayRead: (RowNumber) -> Bool = { _ in true }
   ) {
+    if history.hasForks { return }
     guard before.frontier != after.frontier else { return }
     for (origin, seq) in after.frontier.entries {
       let from = before.frontier[origin]

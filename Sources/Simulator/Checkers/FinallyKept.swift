@@ -8,6 +8,7 @@ enum FinallyKept {
   static func check(
     _ edits: Edits, _ now: Observation, own: Origin, _ history: inout History, at node: String
   ) {
+    if history.hasForks { return }
     for (row, edit) in edits {
       // A column that was added may be filled with what was kept beside the row.
       let stands =

@@ -6,6 +6,7 @@ import Replication
 /// table that an application has dropped.
 enum FinallyNewest {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
+    if history.hasForks { return }
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
     let gone = history.gone(all.map(\.shown))
     let newest = history.newest(known).filter { !gone.contains($0.key) }

@@ -133,6 +133,17 @@ struct Witness {
     for row in pending.keys { seen.rows[row] = before[row] }
   }
 
+  /// The file is another one, or its versions have other dots: what it shows now is where it begins.
+  /// Versions of this origin are looked at as new ones, for nobody has seen them made.
+  mutating func beginAnew(_ now: Observation, own: Origin, keepsEdits: Bool) {
+    let rows = seen.rows
+    seen = now
+    for (row, version) in now.versions where version.dot.origin == own { seen.versions[row] = nil }
+    (touched, away) = ([], [])
+    guard keepsEdits else { return pending = [:] }
+    for row in pending.keys { seen.rows[row] = rows[row] }
+  }
+
   /// Power was cut: rows of an exchange that has not ended may be gone, but nothing that the
   /// frontier covers, nor anything that the application has committed.
   mutating func setBack(to now: Observation, _ history: inout History, at node: String) {

@@ -113,6 +113,16 @@ extension Application {
   }
 
   /// What the replica claims to hold.
+  /// Under which origin the file writes.
+  func ownOrigin() throws -> UInt64 {
+    let raw = try connection.scalar(
+      """
+      SELECT o.origin FROM _flotilla_origin AS o
+      JOIN _flotilla_meta AS m ON m.name = 'origin' AND m.value = o.id
+      """)
+    return UInt64(bitPattern: raw.integer ?? 0)
+  }
+
   func frontier() throws -> Frontier {
     let rows = try connection.rows("SELECT origin, seq FROM _flotilla_origin WHERE seq > 0")
     return Frontier(

@@ -9,7 +9,10 @@ final class StoreReplica: SimulatedReplica {
   let site = Templates.site
   let id: Identity
   let name: String
-  private let origin: Origin
+  var origin: Origin
+  let number: Int
+  /// What a copy of the file has.
+  var backup: [String: [UInt8]] = [:]
   let tables: [ApplicationTable]
   let names: RowNames
   /// What the store went by when it was last looked at; tables that may not be read are not.
@@ -33,14 +36,14 @@ final class StoreReplica: SimulatedReplica {
   private var open: Store?
   // After the store: it is let go in this order.
   var process: DiskProcess
-  private(set) var application: Application
-  private var witness = Witness()
+  var application: Application
+  var witness = Witness()
   /// What was seen to descend from what in the middle of the work under way.
   private var glances = Lineage()
   let mischief: Mischief
-  private var random: Seeded
+  var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
-  private var hasWritten = true
+  var hasWritten = true
   private var lastVersion: Int64 = -1
   /// The schema that the store has last seen: what comes with a later one was perhaps not noted.
   private var knownSchema: Int64 = -1
@@ -53,6 +56,7 @@ final class StoreReplica: SimulatedReplica {
     id = Templates.node(number)
     name = "node-\(number)"
     origin = Templates.origin(of: number)
+    self.number = number
     self.tables = tables
     self.names = names
     readable = tables
@@ -60,7 +64,8 @@ final class StoreReplica: SimulatedReplica {
     if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
     self.pace = pace
     hasOffice = plan != nil
-    isWhole = faults[.slices] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
+    // What one life wrote together may meet what the next one wrote, row by row.
+    isWhole = faults[.slices] == 0 && faults[.restore] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(

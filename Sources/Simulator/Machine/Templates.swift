@@ -14,8 +14,8 @@ package final class Templates {
   static func node(_ number: Int) -> Identity { Identity(high: 0, low: UInt64(number + 1)) }
 
   /// The origin of the one life that every node has.
-  static func origin(of number: Int) -> Origin {
-    Origin.of(node(number), life: 0, SimulatedSite.notary)
+  static func origin(of number: Int, life: UInt64 = 0) -> Origin {
+    Origin.of(node(number), life: life, SimulatedSite.notary)
   }
 
   /// The file of a node; the first node of a site tracks these tables.

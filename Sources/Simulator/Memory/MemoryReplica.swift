@@ -27,12 +27,18 @@ final class MemoryReplica: SimulatedReplica {
     /// What was signed about members.
     var statements: [SignedStatement] = []
     var rights = Rights.all
+    /// The origin under which it writes, its runs, and how much of what it wrote others hold.
+    var life: UInt64 = 0
+    var runs = RunLog()
+    var delivered: UInt64 = 0
   }
 
   let site = Identity(high: 1, low: 1)
   let id: Identity
   let name: String
-  let origin: Origin
+  var origin: Origin
+  let number: Int
+  var backup: File?
   let schemaHash: UInt64 = 1
   var file = File()
   /// What a power cut leaves.
@@ -63,6 +69,7 @@ final class MemoryReplica: SimulatedReplica {
     id = Templates.node(number)
     name = "node-\(number)"
     origin = Templates.origin(of: number)
+    self.number = number
     pauses = faults[.slices]
     batchRows = 1 + random.below(6)
     self.random = random.fork()

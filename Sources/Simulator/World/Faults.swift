@@ -45,6 +45,8 @@ package struct Faults: Sendable, Equatable {
     case interleaving
     /// Somebody is the anchor, and it changes who.
     case office
+    /// A file is put back to an earlier state, alone or with what stands beside it.
+    case restore
     /// Some nodes may not read or not write every table, and what they may changes.
     case rights
   }
@@ -57,10 +59,18 @@ package struct Faults: Sendable, Equatable {
   /// About a third of the kinds, each more or less often.
   package init(_ random: inout Seeded) {
     self.init()
-    // Whether there is an anchor or rights are drawn apart from these.
-    for kind in Kind.allCases where kind != .office && kind != .rights && random.chance(350) {
+    // Whether there is an anchor, rights or restored files is drawn apart from these.
+    let apart: Set<Kind> = [.office, .rights, .restore]
+    for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
+  }
+
+  /// Perhaps files that are put back. What migrations did since then would have to be done again.
+  mutating func addRestores(_ random: inout Seeded) {
+    guard random.chance(300) else { return }
+    self[.restore] = Kind.restore.rate(&random)
+    (self[.migration], self[.removal]) = (0, 0)
   }
 
   /// Perhaps rights, drawn by themselves: schedules without them are as if there were none.
@@ -100,6 +110,7 @@ extension Faults.Kind {
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     case .office: 0
+    case .restore: 50 + random.below(300)
     case .rights: 200 + random.below(800)
     }
   }

@@ -19,6 +19,8 @@ struct Link {
     var merge: Merge?
     var export: Export?
     var mayPull = false
+    /// What the peer has said that it holds.
+    var holds = Frontier()
     /// What this end goes by, for itself and for the peer.
     var ownRights = Rights.all
     var peerRights = Rights.all

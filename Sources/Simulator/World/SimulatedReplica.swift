@@ -69,6 +69,23 @@ protocol SimulatedReplica {
   /// The process starts again, perhaps after a power cut.
   mutating func restart(at now: Instant, hadPower: Bool, _ history: inout History) throws
 
+  /// Keeps a copy of the file as it is now.
+  mutating func backUp()
+  /// The process is gone, and the copy is in the place of the file; false if there is none.
+  mutating func putBack() throws -> Bool
+  /// A node starts that may send what it writes.
+  mutating func beginRun(_ run: UInt64) throws
+  /// Goes on under the origin of another life; `isLate` if edits may have been folded in doubt.
+  mutating func beginLife(
+    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, at now: Instant,
+    _ history: inout History) throws
+  /// From which the origin of the file follows.
+  var life: UInt64 { get }
+  var runLog: RunLog { get }
+  func isContradicted(by have: Have) throws -> Bool
+  /// Others hold so much of what was written here.
+  mutating func noteDelivered(_ seq: UInt64) throws
+
   /// Runs what must hold at any time, after this replica has worked.
   mutating func inspect(at now: Instant, _ history: inout History) throws
   /// What the replica shows now.

@@ -8,15 +8,23 @@ enum Words {
   /// A frontier, by the names of the nodes.
   static func frontier(_ frontier: Frontier) -> String {
     let parts = frontier.sorted.map { origin, seq in
-      let number = (0..<8).first { Templates.origin(of: $0) == origin }
-      return "\(number.map(node) ?? "\(origin)") to \(seq)"
+      return "\(self.origin(origin)) to \(seq)"
     }
     return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
   }
 
+  /// The node that writes under an origin, with a stroke for each life before.
+  static func origin(_ origin: Origin) -> String {
+    for number in 0..<8 {
+      for life in 0..<8 where Templates.origin(of: number, life: UInt64(life)) == origin {
+        return node(number) + String(repeating: "'", count: life)
+      }
+    }
+    return "\(origin)"
+  }
+
   static func dot(_ dot: Dot) -> String {
-    let number = (0..<8).first { Templates.origin(of: $0) == dot.origin }
-    return "\(number.map(node) ?? "\(dot.origin)"):\(dot.seq)"
+    "\(origin(dot.origin)):\(dot.seq)"
   }
 
   static func version(_ version: Version) -> String {

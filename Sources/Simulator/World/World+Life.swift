@@ -15,7 +15,7 @@ extension World {
     leave(node, after: pause)
   }
 
-  private mutating func leave(_ node: Int, after pause: Int64) {
+  mutating func leave(_ node: Int, after pause: Int64) {
     nodes[node].startsAt = time + pause
     (nodes[node].online, nodes[node].hasWork) = (0, false)
     for link in links.indices {
@@ -41,6 +41,7 @@ extension World {
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
+      if hasRestores { try beginRun(node) }
       if hasRights { try remember(node) }
       govern(node)
     } catch {

@@ -52,6 +52,7 @@ extension World {
         try world.nodes[node].replica.remove(&world.random, at: now, &world.story)
       }
     }
+    if happens(.restore) { restore(node) }
     let pause = Int64(random.chance(500) ? 0 : random.below(20_000))
     if happens(.crash) {
       tell("kill \(Words.node(node))")

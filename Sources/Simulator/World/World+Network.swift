@@ -18,10 +18,15 @@ extension World {
       let now = now(node)
       let hello = Hello(
         version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
-        run: random.next(), clock: now.wall, port: 0, schema: replica.schemaHash,
-        statements: nodes[node].membership?.hash ?? 0)
+        run: hasRestores ? nodes[node].run : random.next(), clock: now.wall, port: 0,
+        schema: replica.schemaHash, statements: nodes[node].membership?.hash ?? 0,
+        life: hasRestores ? replica.life : 0)
       var configuration = Session.Configuration(
         hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
+      if hasRestores {
+        configuration.runs = replica.runLog
+        configuration.testimony = nodes[node].testimonies[ends[1 - side]]
+      }
       if hasRights {
         configuration.notary = SimulatedSite.notary
         configuration.ownRights = nodes[node].rights

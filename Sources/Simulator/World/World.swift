@@ -29,6 +29,14 @@ struct World<Replica: SimulatedReplica> {
     /// What others have told that they hold, and how much of that is on its disk.
     var holds: [Int: Frontier] = [:]
     var savedHolds: [Int: Frontier] = [:]
+    /// The lives that it has had, which run it is, and why it is to begin another life when it
+    /// starts.
+    var lives: UInt64 = 0
+    var run: UInt64 = 0
+    var doubt: Doubt?
+    var hasBackup = false
+    /// What it has got from each other node itself.
+    var testimonies: [Int: Testimony] = [:]
     /// What it has asked for to be put back.
     var lastWanted: UInt64 = 0
 
@@ -122,9 +130,13 @@ struct World<Replica: SimulatedReplica> {
     case .statements(let statements):
       hear(statements, link, side)
       hear(statements.compactMap(Notice.appointment), at: links[link].nodes[side])
-    case .exchanged(sent: false, rows: _): noteContact(link, side)
-    case .peerHolds(let frontier) where hasRights:
-      nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier
+    case .exchanged(sent: false, rows: _):
+      noteContact(link, side)
+      if hasRestores { noteTestimony(link, side) }
+    case .peerHolds(let frontier):
+      if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
+      if hasRestores { hears(link, side, holds: frontier) }
+    case .contradicted(let have): examine(have, link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
     case .closeExport: closeExport(link, side)

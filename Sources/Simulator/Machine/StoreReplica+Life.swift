@@ -1,0 +1,58 @@
+import Replication
+import Store
+
+/// The lives of replicas with files.
+extension StoreReplica {
+  private static let parts = [path, path + "-wal"]
+
+  /// Nothing is under way: what the files hold now is what a backup would have.
+  func backUp() {
+    backup = [:]
+    for part in Self.parts { backup[part] = disk.file(part)?.bytes }
+  }
+
+  func putBack() throws -> Bool {
+    guard !backup.isEmpty else { return false }
+    kill()
+    application.die()
+    for name in disk.files.keys.sorted() { disk.remove(name) }
+    for (name, bytes) in backup { disk.install(bytes, as: name) }
+    application = try application.restart(on: disk, random: random.fork())
+    hasWritten = true
+    let raw = try application.ownOrigin()
+    origin = Origin(rawValue: raw)
+    witness.beginAnew(try observe(), own: Origin(rawValue: 0), keepsEdits: false)
+    return true
+  }
+
+  var life: UInt64 { (try? store().life()) ?? 0 }
+  var runLog: RunLog { (try? store().runLog) ?? RunLog() }
+
+  func beginRun(_ run: UInt64) throws {
+    mischief.begin()
+    try store().beginRun(run)
+  }
+
+  func isContradicted(by have: Have) throws -> Bool { try store().isContradicted(by: have) }
+
+  func noteDelivered(_ seq: UInt64) throws {
+    mischief.begin()
+    guard try store().delivered() < seq else { return }
+    try store().setDelivered(seq)
+  }
+
+  func beginLife(
+    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, at now: Instant,
+    _ history: inout History
+  ) throws {
+    let store = try begin(now)
+    let common = isLate ? try store.commonSeq() : nil
+    try store.beginLife(
+      doubt, origin: Templates.origin(of: number, life: life), life: life, run: run,
+      reissuingAbove: common, at: now)
+    origin = store.own
+    hasWritten = true
+    witness.beginAnew(try observe(), own: origin, keepsEdits: true)
+    try inspect(at: now, &history)
+  }
+}

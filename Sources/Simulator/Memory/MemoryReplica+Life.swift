@@ -1,0 +1,59 @@
+import Replication
+import Store
+
+/// The lives of replicas in memory.
+extension MemoryReplica {
+  func backUp() { backup = durable }
+
+  func putBack() -> Bool {
+    guard let backup else { return false }
+    kill()
+    (file, durable) = (backup, backup)
+    origin = Templates.origin(of: number, life: file.life)
+    witness.beginAnew(observation, own: Origin(rawValue: 0), keepsEdits: false)
+    return true
+  }
+
+  var life: UInt64 { file.life }
+  var runLog: RunLog { file.runs }
+
+  func beginRun(_ run: UInt64) {
+    file.runs.entries.append(
+      RunLog.Entry(first: file.frontier[origin] + 1, origin: origin, run: run))
+    commit(isDurable: true)
+  }
+
+  func isContradicted(by have: Have) -> Bool {
+    let last = file.frontier[origin]
+    if have.frontier[origin] > last { return true }
+    return have.testimony.map { file.runs.contradicts($0, origin: origin, last: last) } ?? false
+  }
+
+  func noteDelivered(_ seq: UInt64) { file.delivered = max(file.delivered, seq) }
+
+  func beginLife(
+    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, at now: Instant,
+    _ history: inout History
+  ) {
+    let (old, last) = (origin, file.frontier[origin])
+    let before = file.runs.lives(now: old).last?.first ?? 1
+    let common = isLate ? min(last, max(file.delivered, before - 1)) : last
+    origin = Templates.origin(of: number, life: life)
+    file.life = life
+    file.frontier.raise(origin, to: last)
+    file.delivered = last
+    beginRun(run)
+    let moved = file.versions.filter { $0.value.dot.origin == old && $0.value.dot.seq > common }
+    var seq = last
+    for (row, version) in moved.sorted(by: { $0.value.dot < $1.value.dot }) {
+      seq += 1
+      keep(version.reissued(as: Dot(origin, seq), common: common), row)
+    }
+    file.frontier = file.frontier.without(old).joined(
+      Frontier(common > 0 ? [old: common] : [:]).joined(Frontier([origin: max(seq, 1)])))
+    if isLate { file.progress = [:] }
+    commit(isDurable: true)
+    witness.beginAnew(observation, own: origin, keepsEdits: true)
+    inspect(at: now, &history)
+  }
+}

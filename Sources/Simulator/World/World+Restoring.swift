@@ -1,0 +1,84 @@
+import Replication
+import Store
+
+/// Files that are put back to an earlier state, and what the shell does about them.
+extension World {
+  var hasRestores: Bool { faults[.restore] > 0 }
+
+  /// Keeps a copy of a file, or puts the last one in its place: the file alone, so that what stands
+  /// beside it shows that, or all that the machine has.
+  mutating func restore(_ node: Int) {
+    guard nodes[node].hasBackup, random.chance(600) else {
+      tell("the file of \(Words.node(node)) is copied")
+      nodes[node].hasBackup = true
+      return nodes[node].replica.backUp()
+    }
+    let isAlone = random.chance(600)
+    let what = isAlone ? "the file" : "the machine"
+    tell("\(what) of \(Words.node(node)) is put back to an earlier state")
+    do {
+      guard try nodes[node].replica.putBack() else { return }
+      if isAlone { nodes[node].doubt = .restored } else { history.hasForks = true }
+      leave(node, after: Int64(random.chance(500) ? 0 : random.below(20_000)))
+    } catch {
+      history.blame("\(Words.node(node)) cannot be put back: \(error)")
+    }
+  }
+
+  /// Before anything is written: a new life if the file is in doubt, else a new run.
+  mutating func beginRun(_ node: Int) throws {
+    nodes[node].run = random.next()
+    guard let doubt = nodes[node].doubt else {
+      return try nodes[node].replica.beginRun(nodes[node].run)
+    }
+    try beginLife(node, doubt, isLate: false)
+    nodes[node].doubt = nil
+  }
+
+  private mutating func beginLife(_ node: Int, _ doubt: Doubt, isLate: Bool) throws {
+    let now = now(node)
+    nodes[node].lives += 1
+    try nodes[node].replica.beginLife(
+      doubt, life: nodes[node].lives, run: nodes[node].run, isLate: isLate, at: now, &history)
+    tell("\(Words.node(node)) goes on under a new origin: \(doubt)")
+  }
+
+  /// A peer holds edits of this node that its session does not know of.
+  mutating func examine(_ have: Have, _ link: Int, _ side: Int) {
+    let node = links[link].nodes[side]
+    attempt(node, link, side) { world in
+      guard try world.nodes[node].replica.isContradicted(by: have) else {
+        let position = world.nodes[node].replica.position
+        return world.feed(link, side, .confirmed(have, position))
+      }
+      try world.beginLife(node, .unknown, isLate: true)
+      for link in world.links.indices {
+        for side in 0...1 where world.links[link].nodes[side] == node {
+          world.feed(link, side, .close(Bye(.other, "this node goes on under a new origin")))
+        }
+      }
+    }
+  }
+
+  mutating func hears(_ link: Int, _ side: Int, holds frontier: Frontier) {
+    links[link].sides[side].holds = frontier
+    noteTestimony(link, side)
+    let node = links[link].nodes[side]
+    let own = nodes[node].replica.position.own
+    guard frontier[own] > 0 else { return }
+    attempt(node, link, side) { try $0.nodes[node].replica.noteDelivered(frontier[own]) }
+  }
+
+  /// What the peer has told of its own edits itself.
+  mutating func noteTestimony(_ link: Int, _ side: Int) {
+    let ends = links[link].nodes
+    guard let hello = links[link].sides[side].session?.peer else { return }
+    let origin = Templates.origin(of: ends[1 - side], life: hello.life)
+    let seq = min(
+      links[link].sides[side].holds[origin],
+      nodes[ends[side]].replica.position.frontier[origin])
+    guard seq > 0 else { return }
+    nodes[ends[side]].testimonies[ends[1 - side]] = Testimony(
+      origin: origin, seq: seq, run: hello.run)
+  }
+}
