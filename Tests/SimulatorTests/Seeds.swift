@@ -75,5 +75,14 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 8_003_624,
       found: "a leaf covered what was replaced by edits that it had taken back"),
+    KeptSeed(
+      depth: .pure, seed: 19_294,
+      found: "a row that was issued again had another time of creation elsewhere than here"),
+    KeptSeed(
+      depth: .pure, seed: 239,
+      found: "an edit was made again on top of each word of the anchor against it, for ever"),
+    KeptSeed(
+      depth: .pure, seed: 1_386,
+      found: "an edit that was made again forgot what it had seen"),
   ]
 }

@@ -41,8 +41,8 @@ struct History {
   }
 
   /// A whole machine was put back to an earlier state. Until a peer that it had told itself shows
-  /// that, it may give one dot to two edits; then all must still be equal in the end, but dots prove
-  /// nothing.
+  /// that, it may give one dot to two edits; then all must still be equal in the end, but dots
+  /// prove nothing.
   var hasForks = false
 
   /// Origins of nodes that passed nothing on, for a while at least.

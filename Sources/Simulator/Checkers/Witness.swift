@@ -133,8 +133,8 @@ struct Witness {
     for row in pending.keys { seen.rows[row] = before[row] }
   }
 
-  /// The file is another one, or its versions have other dots: what it shows now is where it begins.
-  /// Versions of this origin are looked at as new ones, for nobody has seen them made.
+  /// The file is another one, or its versions have other dots: what it shows now is where it
+  /// begins. Versions of this origin are looked at as new ones, for nobody has seen them made.
   mutating func beginAnew(_ now: Observation, own: Origin, keepsEdits: Bool) {
     let rows = seen.rows
     seen = now

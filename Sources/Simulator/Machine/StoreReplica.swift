@@ -65,7 +65,8 @@ final class StoreReplica: SimulatedReplica {
     self.pace = pace
     hasOffice = plan != nil
     // What one life wrote together may meet what the next one wrote, row by row.
-    isWhole = faults[.slices] == 0 && faults[.restore] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
+    isWhole =
+      faults[.slices] == 0 && faults[.restore] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(

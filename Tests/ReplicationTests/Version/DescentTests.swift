@@ -85,6 +85,21 @@ import Testing
     #expect(next.hasSeen(gone.dot))
   }
 
+  @Test func `of an edit that is issued again is kept, but for dots that are in doubt`() {
+    let (old, new) = (Self.dot(1, 9), Self.dot(2, 10))
+    var version = Version(
+      dot: old, created: Self.dot(1, 7), createdAt: Stamp(rawValue: 70),
+      stamp: Stamp(rawValue: 90), hash: 5, isDeleted: false)
+    version.context.add(Self.dot(3, 4))
+    let early = version.reissued(as: new, common: 7)
+    #expect(early.created == Self.dot(1, 7) && early.createdAt == Stamp(rawValue: 70))
+    #expect(early.hasSeen(Self.dot(1, 7)) && !early.hasSeen(Self.dot(1, 8)))
+    #expect(early.hasSeen(Self.dot(3, 4)) && early.stamp == version.stamp && early.hash == 5)
+    // Its creation may be another one elsewhere; what is its own has no other time of it.
+    let late = version.reissued(as: new, common: 6)
+    #expect(late.created == new && late.createdAt == late.stamp)
+  }
+
   @Test func `of a context that cannot be is none`() {
     #expect(RowContext((1...8).map { Self.dot($0, 1) }) != nil)
     #expect(RowContext((1...9).map { Self.dot($0, 1) }) == nil)
