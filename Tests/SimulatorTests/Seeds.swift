@@ -82,6 +82,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .pure, seed: 239,
       found: "an edit was made again on top of each word of the anchor against it, for ever"),
     KeptSeed(
+      depth: .full, seed: 2_364,
+      found: "an edit that its author wrote over was logged as lost to its author's own next one"),
+    KeptSeed(
       depth: .pure, seed: 1_386,
       found: "an edit that was made again forgot what it had seen"),
   ]

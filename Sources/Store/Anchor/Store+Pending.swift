@@ -52,15 +52,16 @@ extension Store {
 
   /// This node's earlier edit had given way to what another one wrote before the row was written
   /// again here: the new edit was made on that, so the earlier one is lost, and no anchor will see
-  /// it.
+  /// it. Of what stood in between the name is known alone, its content was written over.
   func logOverwritten(
-    _ earlier: Version, by version: Version, _ table: ReplicaTable, _ key: Key, at moment: Int64
+    _ earlier: Version, under standing: Version, by version: Version, _ table: ReplicaTable,
+    _ key: Key, at moment: Int64
   ) throws {
     guard earlier.isTentative, earlier.hash != version.hash else { return }
     let item = PendingTable.Item(table: table.id, key: key, version: earlier)
     try logLoser(
       earlier, pending.entry(item), table, key,
-      content(of: version, table, key).map { ConflictSide(version, $0) },
+      content(of: nil, table, key).map { ConflictSide(standing, $0) },
       at: Instant(uptime: 0, wall: moment))
   }
 

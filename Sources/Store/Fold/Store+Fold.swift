@@ -182,7 +182,7 @@ extension Store {
       try awaitVerdict(dot.seq, table, key)
     }
     if let earlier, let old, viewpoint.isLost(earlier, to: old) {
-      try logOverwritten(earlier, by: version, table, key, at: madeAt.at)
+      try logOverwritten(earlier, under: old, by: version, table, key, at: madeAt.at)
     }
     try supersede(by: version, table, key)
     return version

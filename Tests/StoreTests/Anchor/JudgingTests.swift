@@ -152,7 +152,7 @@ import Testing
     #expect(try site.b.verdicts() == ["accepted newest-wins"])
     #expect(try site.anchor.conflicts().isEmpty)
     #expect(
-      try site.a.conflicts() == ["first try lost to second try: older (newest-wins)"])
+      try site.a.conflicts() == ["first try lost to NULL: older (newest-wins)"])
     #expect(try site.isEqual)
   }
 
