@@ -26,7 +26,7 @@ extension Node {
     let (machine, file) = (Machine.present(), Sidecar.FileMark(path: database))
     let doubt = LifeRecord.doubt(
       noted, database: mark, isSameMachine: beside.machine?.isSame(as: machine) ?? true,
-      isSameFile: beside.file.map { $0 == file } ?? true)
+      isSameFile: beside.file?.isSame(as: file) ?? true)
     if let doubt {
       let (life, run) = (UInt64.random(in: 0 ... .max), run ?? .random(in: 0 ... .max))
       try await begin(life, run: run, doubt, above: nil, in: store, sidecar, keys)

@@ -15,7 +15,7 @@ struct Machine: Codable, Equatable {
   /// Cards come and go with docks and adapters, so they speak only if none is the same.
   func isSame(as other: Machine) -> Bool {
     if let id, let theirs = other.id, id != theirs { return false }
-    if let serial, let theirs = other.serial, serial != theirs { return false }
+    if let serial, let theirs = other.serial { return serial == theirs }
     return cards.isEmpty || other.cards.isEmpty || !Set(cards).isDisjoint(with: other.cards)
   }
 

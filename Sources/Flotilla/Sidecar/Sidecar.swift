@@ -18,15 +18,18 @@ struct Sidecar: Sendable {
     var file: FileMark?
   }
 
-  /// A file, whatever its name: another one in its place has another mark.
+  /// A file, whatever its name: another one in its place was made at another time.
+  ///
+  /// The number of its inode would say the same, but on FAT and others that is made up anew at each
+  /// mount.
   struct FileMark: Codable, Equatable {
-    let inode: UInt64
     /// When it was made, in ns since 1970; 0 where the file system does not say.
     let birth: Int64
 
-    init(path: String) {
-      self.inode = FileIdentity(path: path).inode
-      self.birth = max(0, flotilla_birth(path))
+    init(path: String) { self.birth = max(0, flotilla_birth(path)) }
+
+    func isSame(as other: FileMark) -> Bool {
+      birth == 0 || other.birth == 0 || birth == other.birth
     }
   }
 
