@@ -76,8 +76,7 @@ extension Store {
   }
 
   package static func isInitialised(_ connection: Connection) throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_meta'") != nil
+    try Layout.hasTable("_flotilla_meta", on: connection)
   }
 
   /// Makes the file a replica; the file must exist and must not be one.

@@ -31,10 +31,10 @@ extension Node {
   /// A predecessor that has left or was shut out says no more that it stands down.
   private func stopAwaiting() async {
     let gone = Set(roster.roll.everybody.filter { !$0.isMember }.map(\.node))
-    guard isAnchor, !gone.isEmpty else { return }
+    guard isAnchor, !gone.isEmpty, clock.now.site != nil else { return }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
-        (try store.stopAwaiting(gone, at: .now), store.position)
+        (try store.stopAwaiting(gone, at: self.clock.now), store.position)
       }
       guard let result else { return }
       log("the anchor before this one is no member any more, so it is not waited for")

@@ -20,9 +20,7 @@ final class PendingTable {
   }
 
   func reload() throws(SQLiteError) {
-    let exists = try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_pending'")
-    guard exists != nil else { return count = 0 }
+    guard try Layout.hasTable("_flotilla_pending", on: connection) else { return count = 0 }
     count = Int(try connection.scalar("SELECT count(*) FROM _flotilla_pending").integer ?? 0)
   }
 

@@ -18,12 +18,8 @@ extension Store {
     guard governance.term > office.term else {
       return try standDownLate(governance, at: now)
     }
-    try requireTime(at: now)
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
-    while try fold(at: now).hasMore {}
-    return try transaction {
-      var edits = beginEdits()
-      try foldRest(&edits, at: now)
+    return try afterFolding(at: now) { edits in
       let stoodDown = office.certifies
       if stoodDown { try moveJudged(&edits, at: now) }
       let previous = officeRecord
@@ -37,13 +33,26 @@ extension Store {
       if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
       if !office.certifies { try unveilPending(at: now) }
       if !governance.isHeld { try dissolvePending(at: now) }
+    }
+  }
+
+  /// Does something in a transaction of its own in which nothing is left to be folded.
+  func afterFolding(
+    at now: Instant, _ body: (inout Edits) throws -> Void
+  ) throws(StoreError) -> FoldResult {
+    try requireTime(at: now)
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      var edits = beginEdits()
+      try foldRest(&edits, at: now)
+      try body(&edits)
       try conclude(&edits, at: now)
       return try result(of: edits)
     }
   }
 
-  /// Whether a node says that it does not judge in the present term, though it was appointed: its
-  /// file was restored.
+  /// Whether a node says that it does not judge in the present term: another was appointed, or its
+  /// own file was restored.
   package func hasStoodDown(_ node: Identity) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       try rulings.standDowns().contains {
@@ -58,14 +67,9 @@ extension Store {
   ) throws(StoreError) -> FoldResult? {
     guard office.part == .waiting, officeRecord.awaited.contains(where: { gone.contains($0.node) })
     else { return nil }
-    while try fold(at: now).hasMore {}
-    return try transaction {
-      var edits = beginEdits()
-      try foldRest(&edits, at: now)
+    return try afterFolding(at: now) { _ in
       officeRecord.awaited.removeAll { gone.contains($0.node) }
       officeRecord.certifiesAll = true
-      try conclude(&edits, at: now)
-      return try result(of: edits)
     }
   }
 
@@ -74,24 +78,10 @@ extension Store {
   private func standDownLate(
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
-    let isLate = try reporting { () throws(SQLiteError) in
-      guard governance.term == office.term, governance.wasAppointed, !governance.isOwn else {
-        return false
-      }
-      return try !rulings.standDowns().contains {
-        $0.ruling.rule == node.description && $0.version.term == office.term
-      }
-    }
-    guard isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
-    try requireTime(at: now)
-    while try fold(at: now).hasMore {}
-    return try transaction {
-      var edits = beginEdits()
-      try foldRest(&edits, at: now)
-      try rule(.stoodDown, &edits, at: now)
-      try conclude(&edits, at: now)
-      return try result(of: edits)
-    }
+    guard governance.term == office.term, governance.wasAppointed, !governance.isOwn,
+      try !hasStoodDown(node)
+    else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    return try afterFolding(at: now) { edits in try rule(.stoodDown, &edits, at: now) }
   }
 
   /// Ends a transaction in which something was folded, merged or ruled.

@@ -90,8 +90,7 @@ extension Store {
     let ruling = try rulings.about(version.edit)
     let rule = try actingRule(of: table)
     // What was here before its table became the site's ranks lowest, whenever it was made; and
-    // other
-    // rules than newest-wins do not ask when that was.
+    // other rules than newest-wins do not ask when that was.
     let isOlder = rule == NewestWins.self && version.stamp != Stamp.zero.successor
     let reason: Reason =
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {

@@ -37,11 +37,8 @@ extension Store {
   /// and one below would lose. So where there is no anchor the epoch of the row counts up: that
   /// ranks above every stamp of the epoch before, and in the new one stamps are right.
   package func repairFuture(at now: Instant) throws(StoreError) -> (Int, FoldResult) {
-    try requireTime(at: now)
-    while try fold(at: now).hasMore {}
-    return try transaction {
-      var edits = beginEdits()
-      try foldRest(&edits, at: now)
+    var count = 0
+    let result = try afterFolding(at: now) { edits in
       let before = edits.count
       let rows = try connection.rows(
         "SELECT tbl, key FROM _flotilla_version WHERE stamp > ? LIMIT ?",
@@ -54,10 +51,9 @@ extension Store {
         try keep(repaired(old, &edits, at: now), table, key, old: old)
         edits.addLong()
       }
-      let count = edits.count - before
-      try conclude(&edits, at: now)
-      return (count, try result(of: edits))
+      count = edits.count - before
     }
+    return (count, result)
   }
 
   private func repaired(_ old: Version, _ edits: inout Edits, at now: Instant) -> Version {

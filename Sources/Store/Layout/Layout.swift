@@ -129,6 +129,7 @@ enum Layout {
       WHERE verdict IS NULL;
     """
 
+  /// Whether a table is there; a file of the same format may lack one that came later.
   static func hasTable(_ name: String, on connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row(
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)]) != nil

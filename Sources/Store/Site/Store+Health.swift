@@ -34,8 +34,7 @@ extension Store {
   }
 
   private func hasJournal() throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '\(Journal.table)'") != nil
+    try Layout.hasTable(Journal.table, on: connection)
   }
 
   /// Makes a missing journal and missing triggers anew and compares every table with its versions,

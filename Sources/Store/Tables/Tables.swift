@@ -135,18 +135,14 @@ final class Tables {
 
   /// The hashes of columns that a table had here and has no more.
   func dropped(_ name: String) throws(SQLiteError) -> Set<UInt64> {
-    let exists = try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_dropped'")
-    guard exists != nil else { return [] }
+    guard try Layout.hasTable("_flotilla_dropped", on: connection) else { return [] }
     let rows = try connection.rows(
       "SELECT column FROM _flotilla_dropped WHERE name = ?", [.string(name)])
     return Set(rows.compactMap { $0[0].integer.map(UInt64.init(bitPattern:)) })
   }
 
   private func rememberedCollations() throws(SQLiteError) -> [String: [KeyCollation]] {
-    let exists = try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_key'")
-    guard exists != nil else { return [:] }
+    guard try Layout.hasTable("_flotilla_key", on: connection) else { return [:] }
     var collations: [String: [KeyCollation]] = [:]
     for row in try connection.rows("SELECT name, collations FROM _flotilla_key") {
       collations[folded(row[0].string ?? "")] =

@@ -35,9 +35,7 @@ final class LostVersions {
   }
 
   func reload() throws(SQLiteError) {
-    let exists = try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_lost'")
-    guard exists != nil else { return count = 0 }
+    guard try Layout.hasTable("_flotilla_lost", on: connection) else { return count = 0 }
     count = Int(
       try connection.scalar("SELECT count(*) FROM _flotilla_lost WHERE why <> 1").integer ?? 0)
   }

@@ -15,9 +15,7 @@ final class Terms {
   func reload() throws(SQLiteError) {
     numbers = [:]
     terms = [:]
-    let exists = try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '_flotilla_term'")
-    guard exists != nil else { return }
+    guard try Layout.hasTable("_flotilla_term", on: connection) else { return }
     for row in try connection.rows("SELECT id, number, incarnation FROM _flotilla_term") {
       guard let id = row[0].integer, let number = row[1].integer, let raw = row[2].integer else {
         continue
