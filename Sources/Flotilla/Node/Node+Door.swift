@@ -90,6 +90,7 @@ extension Node {
     configuration.clock = clock.standing
     configuration.runs = runLog
     if case .member(let node) = shown {
+      noteTestimonies()
       configuration.peerRights = rights(of: node)
       configuration.testimony = peers[node]?.testimony
     }

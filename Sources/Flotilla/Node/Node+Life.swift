@@ -148,7 +148,10 @@ extension Node {
     }
   }
 
-  /// What a peer has told of its own edits itself, to be told to it when it is met again.
+  /// What peers have told of their own edits themselves, to be told to them when they are met again.
+  ///
+  /// It follows from what their records hold while they are connected, so it is enough to note it
+  /// when a session begins or ends, and before it is kept.
   func noteTestimonies() {
     for record in peers.values where record.session != nil && record.hasSpoken {
       guard let origin = record.origin else { continue }

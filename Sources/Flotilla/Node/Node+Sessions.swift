@@ -133,7 +133,6 @@ extension Node {
       $0.hasSpoken = true
     }
     noteEqual(session)
-    noteTestimonies()
     noteDelivery()
     guard position.frontier.covers(frontier) else { return }
     if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
@@ -148,7 +147,6 @@ extension Node {
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
     update(session) { $0.traffic.count(sent: sent, rows: Int(clamping: rows)) }
     if !sent {
-      noteTestimonies()
       receivedRows = max(receivedRows, rows)
       update(session) {
         $0.isReceiving = false
@@ -161,6 +159,7 @@ extension Node {
   }
 
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
+    noteTestimonies()
     sessions[session.id] = nil
     doubts[session.id] = nil
     hasShown(session.id)

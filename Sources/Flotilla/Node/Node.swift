@@ -265,6 +265,7 @@ actor Node {
   func savePeers() async {
     // Hints alone, which nobody has to wait for.
     guard trouble.current == nil else { return }
+    noteTestimonies()
     let known = peers.values.map(\.known)
     do {
       try await store.patiently { (store) throws(StoreError) in try store.save(known) }
