@@ -74,6 +74,12 @@ import Testing
     let site = try AnchorSite("client-wins")
     try site.appoint(site.a, heardBy: [site.a, site.b])
     #expect(site.a.store.currentOffice.part == .waiting)
+    // Nothing is certified by a clock that is not the site's.
+    let timeless = Instant(uptime: site.a.now.uptime, wall: site.a.now.wall, site: nil)
+    #expect(throws: StoreError.self) {
+      try site.a.store.stopAwaiting([site.anchor.store.node], at: timeless)
+    }
+    #expect(site.a.store.currentOffice.part == .waiting)
     _ = try site.a.store.stopAwaiting([site.anchor.store.node], at: site.a.now)
     try site.a.foldAll()
     #expect(site.a.store.currentOffice.part == .judging)
