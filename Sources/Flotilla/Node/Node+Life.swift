@@ -148,7 +148,7 @@ extension Node {
     }
   }
 
-  /// What peers have told of their own edits themselves, to be told to them when they are met again.
+  /// What peers have told of their own edits themselves, to be told to them when met again.
   ///
   /// It follows from what their records hold while they are connected, so it is enough to note it
   /// when a session begins or ends, and before it is kept.
