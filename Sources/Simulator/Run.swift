@@ -41,6 +41,10 @@ package struct Run: Sendable {
       var copies = Seeded(plan.seed ^ 0x636F_7069_6573)
       faults.addRestores(&copies)
     }
+    if office == nil, faults[.rights] == 0 {
+      var time = Seeded(plan.seed ^ 0x7469_6D65)
+      faults.addCollection(&time)
+    }
     if office != nil, faults[.rights] > 0 {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
       var coin = Seeded(plan.seed ^ 0x626F_7468)
@@ -114,6 +118,7 @@ package struct Run: Sendable {
 extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
+    history.collects = hasCollection
     live(steps: steps)
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {

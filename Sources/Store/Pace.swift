@@ -6,6 +6,8 @@ package struct Pace: Sendable {
   package var journalEntries = 500
   /// Rows compared with their versions in one slice.
   package var comparedRows = 500
+  /// Versions looked at for deleted ones in one slice.
+  package var searchedRows = 2_000
   /// A batch is sent on once it has this many bytes or rows.
   package var batchBytes = 128 << 10
   package var batchRows = 250

@@ -62,6 +62,12 @@ package final class Store {
   var seenVersion: Int64 = -1
   /// Told of own edits before they can be sent.
   package var ledger: (any Ledger)?
+  /// What is known of what everybody holds.
+  package internal(set) var stability = Stability()
+  /// Up to where deleted versions were looked for, and whether any could not go.
+  var search = DeletionSearch()
+  /// Up to where rows that were deleted meanwhile were looked for.
+  var sweepCursor: (table: Int64, key: Key)?
   /// What is known of clocks, to place what waits in the journal.
   var timeline = Timeline()
   var journalDates = JournalDates()
@@ -130,6 +136,7 @@ package final class Store {
     try reporting { () throws(SQLiteError) in
       try reloadOffice()
       try reloadLives()
+      try reloadStability()
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
@@ -147,9 +154,11 @@ package final class Store {
 
   /// What this replica holds now.
   package var position: Position {
-    Position(
+    var position = Position(
       frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
       lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
+    position.stability = stability
+    return position
   }
 
   /// A hash over the tracked tables and their columns.
@@ -186,6 +195,7 @@ package final class Store {
       journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
+      (search, sweepCursor) = (DeletionSearch(), nil)
       let cause = StoreError.wrapping(error)
       do {
         try reporting { () throws(SQLiteError) in
@@ -196,6 +206,7 @@ package final class Store {
           try pending.reload()
           try reloadOffice()
           try reloadLives()
+          try reloadStability()
           regained = try Self.regained(meta)
           hasPutBacks = try Self.hasPutBacks(connection)
         }

@@ -16,6 +16,10 @@ package enum Doubt: String, Sendable, Equatable, CaseIterable {
   case unknown
   /// Two machines run as this node at the same time.
   case twin
+  /// Rows were deleted and forgotten by the others while this node was away.
+  case behind
+  /// The others were told not to wait for this node any more.
+  case forgotten
 
   /// What has happened, in a sentence without its end.
   package var sentence: String {
@@ -26,6 +30,8 @@ package enum Doubt: String, Sendable, Equatable, CaseIterable {
     case .replaced: "another file is in the place of this one, perhaps a restored copy"
     case .unknown: "another node holds edits from here that are not in the file, as after a restore"
     case .twin: "another copy of this node was running at the same time"
+    case .behind: "this node was away for so long that others have forgotten what was deleted"
+    case .forgotten: "the site was told that this node would not return"
     }
   }
 }

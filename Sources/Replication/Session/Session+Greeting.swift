@@ -35,7 +35,10 @@ extension Session {
       return fail(Bye(.anotherSite, "\(hello.name) belongs to another site"), &directives)
     }
     state = .open
+    peerStanding = hello.standing
+    considerRenewal(&directives)
     directives.append(.opened(hello))
+    tellStability(&directives, now)
     directives.append(.heardClock(hello.view))
     sendPing(&directives, now)
   }

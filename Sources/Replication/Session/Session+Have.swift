@@ -2,6 +2,7 @@ extension Session {
   /// The node lets us ask: the first Have goes out, with the progress of an earlier catch-up.
   mutating func pull(resume: Frontier, _ directives: inout [Directive], _ now: Instant) {
     guard !outgoing.hasTold else { return }
+    guard mayAsk else { return outgoing.pullWaits = resume }
     sendHave(asks: outgoing.mustAsk, resume: resume, &directives, now)
   }
 
@@ -99,7 +100,7 @@ extension Session {
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
     guard sharesDigests, buckets.frontierHash == position.frontier.hash else { return }
     let differing = position.digest.differing(from: buckets.digest)
-    guard !differing.isEmpty else { return }
+    guard !differing.isEmpty, mayGiveRows else { return }
     compare(with: buckets.digest.root, &directives, now)
     guard configuration.ownRights.isWhole else { return }
     outgoing.repair = differing
@@ -108,7 +109,7 @@ extension Session {
 
   /// Opens the export of the buckets that wait, once nothing else is being sent.
   mutating func openRepair(_ directives: inout [Directive]) {
-    guard outgoing.phase == .idle, !outgoing.repair.isEmpty else { return }
+    guard outgoing.phase == .idle, !outgoing.repair.isEmpty, mayGiveRows else { return }
     open(.buckets(outgoing.repair), &directives)
     outgoing.repair = []
   }

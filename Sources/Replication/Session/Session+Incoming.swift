@@ -137,6 +137,7 @@ extension Session {
     // A leaf may hold less than it says, and speaks for nobody but itself.
     merge.judged = licence == nil ? begin.judged : nil
     merge.reader = configuration.ownRights
+    merge.standing = peerStanding
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true

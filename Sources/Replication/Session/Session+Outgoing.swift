@@ -24,6 +24,8 @@ extension Session {
     var isAsked = false
     /// We were told to ask before the node let us.
     var mustAsk = false
+    /// The node has let us ask, and we may not yet: how far an earlier catch-up came.
+    var pullWaits: Frontier?
     /// Our frontier when the export under way was opened.
     var offering = Frontier()
     /// What was sent to its end in this session, though the peer may not count all as held.
@@ -70,7 +72,9 @@ extension Session {
     if position.lost < self.position.lost || position.wanted < self.position.wanted {
       outgoing.hasRegained = true
     }
+    let isNews = position.stability != self.position.stability
     self.position = position
+    if isNews { followStability(&directives, now) }
     if outgoing.hasRegained { offerAgain(now) }
     if outgoing.hasTold, !outgoing.told.covers(position.frontier) {
       timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering
@@ -83,7 +87,7 @@ extension Session {
   /// Every version of the range is in it: else the frontier that the receiver moves to would hide
   /// what has superseded one of them elsewhere.
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
-    guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded,
+    guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded, mayGiveRows,
       configuration.peerRights.readsAll, mayGive, push.batch.count <= Limits.piece,
       outgoing.peerFrontier[push.origin] == push.from
     else { return }
@@ -100,7 +104,7 @@ extension Session {
 
   /// Opens an export if the peer lacks something and it is time to send it.
   mutating func considerExport(_ directives: inout [Directive], _ now: Instant) {
-    guard outgoing.isPeerKnown, outgoing.phase == .idle else { return }
+    guard outgoing.isPeerKnown, outgoing.phase == .idle, mayGiveRows else { return }
     guard !outgoing.isCrowded else {
       timers.relayDue = nil
       return

@@ -56,6 +56,8 @@ package struct Session: Sendable {
   var clock: ClockStanding
   /// What the peer may send, if that is not everything; known from its Hello on.
   var licence: LeafLicence?
+  /// How far the peer has come with the cuts of the site.
+  var peerStanding = CutStanding()
   var position: Position
   /// What came in this session; `position` may show it a moment later.
   var merged = Frontier()
@@ -79,6 +81,7 @@ package struct Session: Sendable {
       var hello = configuration.hello
       hello.view = clock.view(at: now)
       hello.clock = now.wall
+      hello.standing = position.stability.standing
       send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
     case .stoppedReading: timers.isReading = false
@@ -188,6 +191,7 @@ package struct Session: Sendable {
     case .members(let members): directives.append(.members(members))
     case .statements(let statements): directives.append(.statements(statements))
     case .buckets(let buckets): hear(buckets, &directives, now)
+    case .stability(let news): hear(news, &directives)
     case .want(let names):
       if outgoing.wanted.count < 16 * Limits.wantedRows { outgoing.wanted.formUnion(names) }
       openWanted(&directives)

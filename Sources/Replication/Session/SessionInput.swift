@@ -63,6 +63,11 @@ extension Session {
     /// The peer holds edits of this replica that the session does not know of. The node answers
     /// with `confirmed`, or begins a new life and closes the session.
     case contradicted(Have)
+    /// The peer tells what everybody holds.
+    case stability(StabilityNews)
+    /// Rows were deleted and forgotten while this replica was away, and this peer knows which. The
+    /// node begins a renewal.
+    case fellBehind(CutStanding)
     /// The peer holds at least this.
     case peerHolds(Frontier)
     case openExport(ExportScope)
@@ -121,6 +126,8 @@ package struct Merge: Sendable, Equatable {
   /// What the receiver was allowed when the session began: the sender has left out the rest, so the
   /// exchange covers nothing for who may do something else by now.
   package var reader: Rights?
+  /// How far the sender has come with the cuts of the site.
+  package var standing = CutStanding()
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

@@ -1,4 +1,6 @@
-/// 256 sums over every version that a replica holds; equal content gives equal digests.
+/// 256 sums over every version that a replica holds and that is not a deleted one; equal content
+/// gives equal digests. Deleted versions do not count, for they are forgotten some day, and not at
+/// the same time everywhere.
 ///
 /// Adding is commutative and can be undone, so the digest is kept up to date version by version.
 /// It repairs what the frontier cannot see: a replica that was set back without noticing.
@@ -23,8 +25,8 @@ package struct Digest: Sendable, Equatable {
   package mutating func replace(table: UInt64, key: Key, old: Version?, new: Version?) {
     let rowHash = hash64(key.bytes, seed: table)
     let bucket = Int(rowHash & 0xFF)
-    if let old { buckets[bucket] &-= Self.share(rowHash, old) }
-    if let new { buckets[bucket] &+= Self.share(rowHash, new) }
+    if let old, !old.isDeleted { buckets[bucket] &-= Self.share(rowHash, old) }
+    if let new, !new.isDeleted { buckets[bucket] &+= Self.share(rowHash, new) }
   }
 
   /// The sum of all buckets.
@@ -37,7 +39,7 @@ package struct Digest: Sendable, Equatable {
   private static func share(_ rowHash: UInt64, _ version: Version) -> UInt64 {
     var hash = mix(rowHash ^ version.dot.origin.rawValue)
     hash = mix(hash ^ version.dot.seq)
-    return mix(hash ^ version.hash ^ (version.isDeleted ? 1 : 0))
+    return mix(hash ^ version.hash)
   }
 }
 

@@ -1,10 +1,10 @@
 /// How one version of a row follows another.
 extension Version {
   /// The edit of a row that comes next here, over what stands and over the author's own earlier
-  /// edit of the row that waits for the anchor.
+  /// edit of the row that waits for the anchor; of a row that nobody knows, above the floor.
   package static func edit(
-    _ dot: Dot, over old: Version?, pending: Version? = nil, stamp: Stamp, hash: UInt64,
-    isDeleted: Bool
+    _ dot: Dot, over old: Version?, pending: Version? = nil, above floor: Floor? = nil,
+    stamp: Stamp, hash: UInt64, isDeleted: Bool
   ) -> Version {
     let isNew = old?.isDeleted ?? true
     var version = Version(
@@ -17,7 +17,7 @@ extension Version {
       version.context.add(seen.edit)
     }
     version.context = version.context.without(dot.origin)
-    return version
+    return old == nil ? version.raised(above: floor) : version
   }
 
   /// The anchor's word that this is what stands.

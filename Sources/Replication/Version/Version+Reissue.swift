@@ -1,4 +1,12 @@
 extension Version {
+  /// The same edit as one that makes the row: what stood before is forgotten.
+  package var madeAnew: Version {
+    var version = self
+    (version.created, version.createdAt) = (dot, stamp)
+    version.context = .empty
+    return version
+  }
+
   /// The same edit under a dot of a later life, for others may know its old dot for another edit.
   ///
   /// Up to `common` the edits of the old origin are the same everywhere; of those this one

@@ -33,6 +33,7 @@ extension Message {
       self = .statements(
         try SignedStatement.decode(&reader, most: Limits.statementsPerFrame))
     case .buckets: self = .buckets(try Buckets(from: &reader))
+    case .stability: self = .stability(try StabilityNews(from: &reader))
     case .join:
       self = .join(try Join(from: &reader))
     case .want: self = .want(try RowName.list(from: &reader))
@@ -72,6 +73,7 @@ extension Hello {
     self.statements = try reader.word("Hello")
     self.life = try reader.word("Hello")
     self.view = try ClockView(wall: clock, from: &reader)
+    self.standing = try CutStanding(from: &reader)
   }
 }
 

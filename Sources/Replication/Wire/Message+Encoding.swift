@@ -18,6 +18,7 @@ enum MessageType: UInt8 {
   case statements = 16
   case offer = 17
   case want = 18
+  case stability = 19
 }
 
 extension Message {
@@ -88,6 +89,9 @@ extension Message {
       body.word(buckets.frontierHash)
       for bucket in buckets.digest.buckets { body.word(bucket) }
       return .buckets
+    case .stability(let news):
+      news.write(to: &body)
+      return .stability
     case .want(let names):
       body.uint(names.count)
       for name in names {
@@ -142,6 +146,7 @@ extension Hello {
     body.word(statements)
     body.word(life)
     view.write(to: &body)
+    standing.write(to: &body)
   }
 }
 

@@ -20,6 +20,8 @@ package enum Message: Sendable, Equatable {
   /// What was signed about the members and the receiver may not know.
   case statements([SignedStatement])
   case buckets(Buckets)
+  /// What everybody holds, and what was collected.
+  case stability(StabilityNews)
   case offer(Offer)
   case join(Join)
   case admit(Admit)
@@ -54,6 +56,8 @@ package struct Hello: Sendable, Equatable {
   package var life: UInt64
   /// What the sender knows of the site's time, beside `clock`.
   package var view: ClockView
+  /// How far the sender has come with the cuts of the site.
+  package var standing = CutStanding()
 
   package init(
     version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,

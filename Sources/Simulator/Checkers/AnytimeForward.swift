@@ -5,12 +5,14 @@ enum AnytimeForward {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
   ) {
-    if history.hasForks { return }
+    // Who fetches all anew has forgotten on purpose, and has told nobody what it had.
+    if history.hasForks || before.isRenewing || after.isRenewing { return }
     let old =
       before.lost.isEmpty
       ? before.versions : before.versions.merging(before.lost) { held, _ in held }
     for (row, old) in old where after.versions[row] != old {
       guard let new = after.known(row) else {
+        if old.isDeleted, history.collects { continue }
         history.blame("\(node) has forgotten row \(row), \(old.dot)")
         continue
       }

@@ -9,7 +9,7 @@ enum AnytimeFrontier {
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
     mayRead: (RowNumber) -> Bool = { _ in true }
   ) {
-    if history.hasForks { return }
+    if history.hasForks || after.isRenewing { return }
     guard before.frontier != after.frontier else { return }
     for (origin, seq) in after.frontier.entries {
       let from = before.frontier[origin]
@@ -21,6 +21,8 @@ enum AnytimeFrontier {
         // What had replaced it went with its table.
         if let lost = history.lost[made.row], lost.rank > made.version.rank { continue }
         let held = after.known(made.row)
+        // What was deleted may be forgotten.
+        if held == nil, history.collects { continue }
         if held.map({ $0.rank < made.version.rank }) ?? true, !history.isReplaced(made) {
           history.blame(
             "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "

@@ -20,6 +20,7 @@ enum FinallyKept {
       {
         continue
       }
+      if now.givenUp.values.contains(row) { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }

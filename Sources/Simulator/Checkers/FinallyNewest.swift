@@ -13,6 +13,7 @@ enum FinallyNewest {
     for (name, shown) in all {
       for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
         let held = shown.versions[row]
+        if held == nil, made.version.isDeleted, history.collects { continue }
         if held.map({ $0.rank < made.version.rank }) ?? true {
           // What replaced it was told to nobody else before its author was lost.
           if history.isReplaced(made) { continue }

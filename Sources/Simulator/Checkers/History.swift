@@ -45,6 +45,14 @@ struct History {
   /// prove nothing.
   var hasForks = false
 
+  /// Deleted versions are let go of.
+  var collects = false
+
+  /// Edits that their author has in its log, for their rows were deleted.
+  private(set) var givenUp: Set<Dot> = []
+
+  mutating func giveUp(_ dots: some Sequence<Dot>) { givenUp.formUnion(dots) }
+
   /// Origins of nodes that passed nothing on, for a while at least.
   var leaves: Set<Origin> = []
 
@@ -96,9 +104,9 @@ struct History {
   func newest(_ known: Frontier) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
     for made in made.values.joined() {
-      guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot) else {
-        continue
-      }
+      guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot),
+        !givenUp.contains(made.version.dot)
+      else { continue }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made
     }

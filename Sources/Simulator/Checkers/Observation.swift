@@ -26,6 +26,10 @@ struct Observation {
   var waiting: Set<RowNumber> = []
   /// How often an edit of a row was logged as not allowed.
   var refused: [RowNumber: Int] = [:]
+  /// Own edits that lost to a delete that nobody remembers: they are in the log.
+  var givenUp: [Dot: RowNumber] = [:]
+  /// All is being fetched anew, and what does not come goes.
+  var isRenewing = false
   /// What there is because of the anchor; nil in a schedule without one.
   var office: OfficeView?
 

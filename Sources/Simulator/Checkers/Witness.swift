@@ -64,9 +64,11 @@ struct Witness {
     _ history: inout History, right: (RowNumber) -> Right = { _ in .write }
   ) {
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
+    history.giveUp(now.givenUp.keys)
     AnytimeForward.check(seen, now, &history, at: node)
     for (row, version) in now.versions
-    where version.dot.origin == own && seen.versions[row] != version && history[version.dot] == nil
+    where version.dot.origin == own && seen.versions[row] != version
+      && (history[version.dot] == nil || seen.isRenewing)
     {
       history.add(
         History.Made(

@@ -112,7 +112,32 @@ extension Application {
       }, uniquingKeysWith: +)
   }
 
-  /// What the replica claims to hold.
+  /// Own edits that lost to a delete that nobody remembers, by the log.
+  func givenUp() throws -> [Dot: RowNumber] {
+    let rows = try connection.rows(
+      """
+      SELECT name, key, origin, seq FROM _flotilla_conflict
+      WHERE reason = 'already-deleted' AND loser IS NOT NULL AND winner IS NULL
+      """)
+    return Dictionary(
+      rows.map { row in
+        let origin = Origin(rawValue: UInt64(bitPattern: row[2].integer ?? 0))
+        let key = Key(bytes: row[1].blob ?? [])
+        return (
+          Dot(origin, UInt64(row[3].integer ?? 0)),
+          names.number(of: key, in: row[0].string ?? "")
+        )
+      }, uniquingKeysWith: { $1 })
+  }
+
+  /// Whether all is being fetched anew.
+  func isRenewing() throws -> Bool {
+    let bytes = try connection.scalar(
+      "SELECT value FROM _flotilla_meta WHERE name = 'stability'"
+    ).blob
+    return try bytes.map { try Stability($0).renewal != nil } ?? false
+  }
+
   /// Under which origin the file writes.
   func ownOrigin() throws -> UInt64 {
     let raw = try connection.scalar(
@@ -123,6 +148,7 @@ extension Application {
     return UInt64(bitPattern: raw.integer ?? 0)
   }
 
+  /// What the replica claims to hold.
   func frontier() throws -> Frontier {
     let rows = try connection.rows("SELECT origin, seq FROM _flotilla_origin WHERE seq > 0")
     return Frontier(

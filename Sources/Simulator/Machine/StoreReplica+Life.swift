@@ -42,14 +42,14 @@ extension StoreReplica {
   }
 
   func beginLife(
-    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, at now: Instant,
-    _ history: inout History
+    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, renewingTo mark: Mark?,
+    at now: Instant, _ history: inout History
   ) throws {
     let store = try begin(now)
     let common = isLate ? try store.commonSeq() : nil
     try store.beginLife(
       doubt, origin: Templates.origin(of: number, life: life), life: life, run: run,
-      reissuingAbove: common, at: now)
+      reissuingAbove: common, renewingTo: mark, at: now)
     origin = store.own
     hasWritten = true
     witness.beginAnew(try observe(), own: origin, keepsEdits: true)

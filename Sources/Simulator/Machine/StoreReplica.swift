@@ -25,6 +25,8 @@ final class StoreReplica: SimulatedReplica {
   private let losesColumns: Bool
   /// Whether somebody is the anchor now and then.
   private let hasOffice: Bool
+  /// Whether deleted versions are let go of.
+  private let collects: Bool
   /// Something was forbidden once, so that applications may have tried.
   private var wasForbidden = false
   /// How much of its own the world has told it to be held by others.
@@ -64,6 +66,7 @@ final class StoreReplica: SimulatedReplica {
     if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
     self.pace = pace
     hasOffice = plan != nil
+    collects = faults[.collection] > 0
     // What one life wrote together may meet what the next one wrote, row by row.
     isWhole =
       faults[.slices] == 0 && faults[.restore] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
@@ -224,6 +227,8 @@ final class StoreReplica: SimulatedReplica {
       shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
       waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],
       refused: wasForbidden ? try application.refused() : [:],
+      givenUp: collects ? try application.givenUp() : [:],
+      isRenewing: collects ? try application.isRenewing() : false,
       office: hasOffice ? try application.office(of: tables) : nil)
   }
 

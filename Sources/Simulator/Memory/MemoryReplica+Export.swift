@@ -118,7 +118,7 @@ extension MemoryReplica {
     Observation(
       frontier: file.frontier, versions: file.versions,
       rows: file.rows.mapValues { Observation.Content(whole: $0, common: $0) },
-      office: officeView)
+      givenUp: file.givenUp, isRenewing: file.stability.renewal != nil, office: officeView)
   }
 
   func inspect(at now: Instant, _ history: inout History) {

@@ -32,8 +32,8 @@ extension MemoryReplica {
   func noteDelivered(_ seq: UInt64) { file.delivered = max(file.delivered, seq) }
 
   func beginLife(
-    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, at now: Instant,
-    _ history: inout History
+    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, renewingTo mark: Mark?,
+    at now: Instant, _ history: inout History
   ) {
     let (old, last) = (origin, file.frontier[origin])
     let before = file.runs.lives(now: old).last?.first ?? 1
@@ -52,6 +52,7 @@ extension MemoryReplica {
     file.frontier = file.frontier.without(old).joined(
       Frontier(common > 0 ? [old: common] : [:]).joined(Frontier([origin: max(seq, 1)])))
     if isLate { file.progress = [:] }
+    if let mark { beginRenewal(to: mark) }
     commit(isDurable: true)
     witness.beginAnew(observation, own: origin, keepsEdits: true)
     inspect(at: now, &history)

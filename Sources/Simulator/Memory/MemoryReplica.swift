@@ -31,6 +31,11 @@ final class MemoryReplica: SimulatedReplica {
     var life: UInt64 = 0
     var runs = RunLog()
     var delivered: UInt64 = 0
+    var stability = Stability()
+    /// Rows that came since everything began to be fetched anew.
+    var fresh: Set<RowNumber> = []
+    /// Own edits that lost to a delete that nobody remembers.
+    var givenUp: [Dot: RowNumber] = [:]
   }
 
   let site = Identity(high: 1, low: 1)
@@ -76,7 +81,10 @@ final class MemoryReplica: SimulatedReplica {
   }
 
   var position: Position {
-    Position(frontier: file.frontier, digest: file.digest, own: origin, age: commits)
+    var position = Position(
+      frontier: file.frontier, digest: file.digest, own: origin, age: commits)
+    position.stability = file.stability
+    return position
   }
 
   var isFolded: Bool { file.journal.isEmpty }
@@ -102,14 +110,16 @@ final class MemoryReplica: SimulatedReplica {
   func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
   func fold(at now: Instant) -> FoldResult {
-    guard !file.journal.isEmpty || hasOfficeWork else {
+    let isSweeping = isSweeping
+    guard !file.journal.isEmpty || hasOfficeWork || isSweeping else {
       return FoldResult(versions: 0, push: nil, hasMore: false)
     }
     var edits = beginEdits()
     foldRest(&edits, at: now)
     workInOffice(&edits, at: now)
+    sweep()
     let result = conclude(&edits, at: now)
-    if result.versions > 0 || hasOffice { commit(isDurable: true) }
+    if result.versions > 0 || hasOffice || isSweeping { commit(isDurable: true) }
     return result
   }
 
@@ -128,7 +138,7 @@ final class MemoryReplica: SimulatedReplica {
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
         dot, over: old, pending: repeating ?? file.office.pending[row]?[origin],
-        stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
+        above: file.stability.floors[table: Self.table, key: Self.encoded[row]], stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
       if file.office.office.certifies {
         version = version.certified(
           dot, term: file.office.office.term, epoch: nextEpoch(over: old),
@@ -182,6 +192,9 @@ final class MemoryReplica: SimulatedReplica {
     _ merge: Merge, at now: Instant
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
+    guard file.stability.mayMerge(merge.standing) else {
+      throw StoreError(.behind, "one of the two has been away")
+    }
     guard merge.follows(file.frontier) else { throw StoreError(.gap, "a push leaves a gap") }
     var edits = beginEdits()
     foldRest(&edits, at: now)
@@ -200,6 +213,7 @@ final class MemoryReplica: SimulatedReplica {
           take(ruling, row.version, number)
           continue
         }
+        if file.stability.renewal != nil { file.fresh.insert(number) }
         let old = file.versions[number]
         switch viewpoint.meeting(row.version, old) {
         case .same, .stays: continue
@@ -218,13 +232,17 @@ final class MemoryReplica: SimulatedReplica {
         }
       }
     }
-    if merge.reader == file.rights { file.frontier.join(merge.claim) }
+    if merge.reader == file.rights {
+      file.frontier.join(merge.claim)
+      if merge.movesFrontier { file.stability.received(from: merge.standing) }
+    }
     if let progress = merge.progress(after: last) {
       file.progress[merge.sender, default: Frontier()].join(progress)
     } else if case .full = merge.kind, merge.movesFrontier {
       file.progress[merge.sender] = nil
     }
     if let judged = merge.verdicts { join(judged) }
+    sweep()
     let fold = conclude(&edits, at: now)
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)

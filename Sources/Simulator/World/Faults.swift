@@ -47,6 +47,8 @@ package struct Faults: Sendable, Equatable {
     case office
     /// A file is put back to an earlier state, alone or with what stands beside it.
     case restore
+    /// Deleted versions are let go of, and nodes are not waited for.
+    case collection
     /// Some nodes may not read or not write every table, and what they may changes.
     case rights
   }
@@ -59,8 +61,8 @@ package struct Faults: Sendable, Equatable {
   /// About a third of the kinds, each more or less often.
   package init(_ random: inout Seeded) {
     self.init()
-    // Whether there is an anchor, rights or restored files is drawn apart from these.
-    let apart: Set<Kind> = [.office, .rights, .restore]
+    // Whether there is an anchor, rights and so on is drawn apart from these.
+    let apart: Set<Kind> = [.office, .rights, .restore, .collection]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
@@ -71,6 +73,15 @@ package struct Faults: Sendable, Equatable {
     guard random.chance(300) else { return }
     self[.restore] = Kind.restore.rate(&random)
     (self[.migration], self[.removal]) = (0, 0)
+  }
+
+  /// Perhaps deleted versions are let go of. Tables that go and come back have other ways to know
+  /// what was deleted.
+  mutating func addCollection(_ random: inout Seeded) {
+    guard random.chance(300) else { return }
+    self[.collection] = Kind.collection.rate(&random)
+    (self[.migration], self[.removal]) = (0, 0)
+    if random.chance(500) { self[.absence] = max(self[.absence], 20 + random.below(60)) }
   }
 
   /// Perhaps rights, drawn by themselves: schedules without them are as if there were none.
@@ -110,6 +121,7 @@ extension Faults.Kind {
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     case .office: 0
+    case .collection: 30 + random.below(300)
     case .restore: 50 + random.below(300)
     case .rights: 200 + random.below(800)
     }

@@ -77,14 +77,21 @@ protocol SimulatedReplica {
   mutating func beginRun(_ run: UInt64) throws
   /// Goes on under the origin of another life; `isLate` if edits may have been folded in doubt.
   mutating func beginLife(
-    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, at now: Instant,
-    _ history: inout History) throws
+    _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, renewingTo mark: Mark?,
+    at now: Instant, _ history: inout History) throws
   /// From which the origin of the file follows.
   var life: UInt64 { get }
   var runLog: RunLog { get }
   func isContradicted(by have: Have) throws -> Bool
   /// Others hold so much of what was written here.
   mutating func noteDelivered(_ seq: UInt64) throws
+
+  /// What everybody holds, and letting go of deleted versions, as for the store.
+  mutating func hear(_ news: StabilityNews, from node: Identity) throws
+  mutating func tend(
+    members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant) throws -> Tending
+  /// Begins to fetch everything; false if it is not new.
+  mutating func renewAsNew(to mark: Mark) throws -> Bool
 
   /// Runs what must hold at any time, after this replica has worked.
   mutating func inspect(at now: Instant, _ history: inout History) throws

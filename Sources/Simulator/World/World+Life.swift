@@ -41,7 +41,7 @@ extension World {
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
-      if hasRestores { try beginRun(node) }
+      if hasLives { try beginRun(node) }
       if hasRights { try remember(node) }
       govern(node)
     } catch {

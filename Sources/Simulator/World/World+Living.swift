@@ -6,6 +6,7 @@ extension World {
     for _ in 0..<count {
       liveOffice()
       goOnWorking(chance: 300)
+      liveCollecting()
       let node = random.below(nodes.count)
       switch random.below(100) {
       case 0..<9: write(node)
@@ -82,6 +83,7 @@ extension World {
     isCalm = true
     heal()
     guard fallsSilent() else { return false }
+    if hasCollection, !collectAll() { return false }
     guard hasRights else { return true }
     // Rows that nobody knew are asked for once more after a minute.
     for node in nodes.indices where nodes[node].isUp {
@@ -91,7 +93,7 @@ extension World {
     return fallsSilent()
   }
 
-  private mutating func fallsSilent() -> Bool {
+  mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
     while time - lastMessage < 10_000 {

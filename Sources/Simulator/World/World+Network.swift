@@ -6,6 +6,7 @@ extension World {
     let ends = links[link].nodes
     guard !links[link].isParted, ends.allSatisfy({ nodes[$0].isUp }) else { return }
     guard links[link].sides.contains(where: { $0.session == nil }) else { return }
+    for node in ends { comeBack(node) }
     for node in ends where !nodes[node].isGoverned { govern(node) }
     guard ends.allSatisfy({ nodes[$0].isUp && nodes[$0].isGoverned }) else { return }
     // One end may not have noticed yet that the last connection is gone.
@@ -18,12 +19,12 @@ extension World {
       let now = now(node)
       let hello = Hello(
         version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
-        run: hasRestores ? nodes[node].run : random.next(), clock: now.wall, port: 0,
+        run: hasLives ? nodes[node].run : random.next(), clock: now.wall, port: 0,
         schema: replica.schemaHash, statements: nodes[node].membership?.hash ?? 0,
-        life: hasRestores ? replica.life : 0)
+        life: hasLives ? replica.life : 0)
       var configuration = Session.Configuration(
         hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
-      if hasRestores {
+      if hasLives {
         configuration.runs = replica.runLog
         configuration.testimony = nodes[node].testimonies[ends[1 - side]]
       }

@@ -3,7 +3,8 @@ import Store
 
 /// Files that are put back to an earlier state, and what the shell does about them.
 extension World {
-  var hasRestores: Bool { faults[.restore] > 0 }
+  /// Whether nodes may go on under new origins.
+  var hasLives: Bool { faults[.restore] > 0 || hasCollection }
 
   /// Keeps a copy of a file, or puts the last one in its place: the file alone, so that what stands
   /// beside it shows that, or all that the machine has.
@@ -35,11 +36,14 @@ extension World {
     nodes[node].doubt = nil
   }
 
-  private mutating func beginLife(_ node: Int, _ doubt: Doubt, isLate: Bool) throws {
+  mutating func beginLife(
+    _ node: Int, _ doubt: Doubt, isLate: Bool, renewingTo mark: Mark? = nil
+  ) throws {
     let now = now(node)
     nodes[node].lives += 1
     try nodes[node].replica.beginLife(
-      doubt, life: nodes[node].lives, run: nodes[node].run, isLate: isLate, at: now, &history)
+      doubt, life: nodes[node].lives, run: nodes[node].run, isLate: isLate,
+      renewingTo: mark, at: now, &history)
     tell("\(Words.node(node)) goes on under a new origin: \(doubt)")
   }
 
@@ -52,10 +56,15 @@ extension World {
         return world.feed(link, side, .confirmed(have, position))
       }
       try world.beginLife(node, .unknown, isLate: true)
-      for link in world.links.indices {
-        for side in 0...1 where world.links[link].nodes[side] == node {
-          world.feed(link, side, .close(Bye(.other, "this node goes on under a new origin")))
-        }
+      world.meetAnew(node)
+    }
+  }
+
+  /// Ends the sessions of a node that goes on under a new origin.
+  mutating func meetAnew(_ node: Int) {
+    for link in links.indices {
+      for side in 0...1 where links[link].nodes[side] == node {
+        feed(link, side, .close(Bye(.other, "this node goes on under a new origin")))
       }
     }
   }

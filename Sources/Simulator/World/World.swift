@@ -63,6 +63,8 @@ struct World<Replica: SimulatedReplica> {
   /// What a site with rights was founded with, and what can be said about it later.
   var founding: Membership?
   var shape = SiteShape()
+  /// What the site does about deleted versions.
+  var collecting: Collecting
 
   struct SiteShape {
     var tables: [String] = []
@@ -73,6 +75,7 @@ struct World<Replica: SimulatedReplica> {
     self.random = random
     self.faults = faults
     self.story = story
+    collecting = Collecting(random)
     let count = replicas.count
     links = (0..<count - 1).flatMap { low in
       (low + 1..<(isLine ? low + 2 : count)).map { Link(nodes: [low, $0]) }
@@ -132,11 +135,13 @@ struct World<Replica: SimulatedReplica> {
       hear(statements.compactMap(Notice.appointment), at: links[link].nodes[side])
     case .exchanged(sent: false, rows: _):
       noteContact(link, side)
-      if hasRestores { noteTestimony(link, side) }
+      if hasLives { noteTestimony(link, side) }
     case .peerHolds(let frontier):
       if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
-      if hasRestores { hears(link, side, holds: frontier) }
+      if hasLives { hears(link, side, holds: frontier) }
     case .contradicted(let have): examine(have, link, side)
+    case .stability(let news): hear(news, link, side)
+    case .fellBehind(let standing): fallBehind(standing, link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
     case .closeExport: closeExport(link, side)

@@ -87,6 +87,14 @@ final class PendingTable {
       [.integer(item.table), .blob(item.key.bytes), .integer(number)])
   }
 
+  /// Forgets all that wait of a row.
+  func removeAll(table: Int64, key: Key) throws(SQLiteError) {
+    guard count > 0 else { return }
+    count -= try connection.run(
+      "DELETE FROM _flotilla_pending WHERE tbl = ? AND key = ?",
+      [.integer(table), .blob(key.bytes)])
+  }
+
   /// All that wait, in no order.
   func all() throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }

@@ -100,7 +100,7 @@ extension Store {
 
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
-    let more = try comparing() != nil || hasOfficeWork()
+    let more = try comparing() != nil || hasOfficeWork() || isSweeping
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     return FoldResult(

@@ -43,6 +43,7 @@ extension Store {
       }
       try finish(&edits)
       try checkGap(merge)
+      try checkStanding(of: merge)
       try requireKnown(
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       let application = try apply(rows, judged: merge.judged, at: now)
@@ -101,6 +102,7 @@ extension Store {
     // It was on its way when the rights of this replica changed.
     if let reader = merge.reader, reader != rights { return }
     try raise(to: merge.claim)
+    if merge.movesFrontier { try noteReceived(from: merge.standing) }
     if let progress = merge.progress(after: last) {
       try saveProgress(of: merge.sender, progress)
     } else if case .full = merge.kind, merge.movesFrontier {
@@ -161,6 +163,7 @@ extension Store {
     for id in byTable.keys.sorted() {
       for (key, row) in (byTable[id] ?? []).sorted(by: { $0.key < $1.key }) {
         guard let table = tables.byID[id] else { continue }
+        if stability.renewal != nil { try noteFresh(table, key, row) }
         try apply(row, table, key, at: now, &application)
       }
     }

@@ -29,7 +29,7 @@ extension Store {
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
       guard isEmpty, try comparing() == nil else { return (isEmpty, false) }
-      return (true, try !hasOfficeWork())
+      return (true, try !hasOfficeWork() && !isSweeping)
     }
     if isEmpty { settleTime(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
@@ -37,6 +37,7 @@ extension Store {
       var edits = beginEdits()
       let more = try foldSlice(&edits, at: now)
       if !more { try workInOffice(&edits, at: now) }
+      if !more { try sweepSlice(&edits, at: now) }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
       if more { (result.push, result.hasMore) = (nil, true) }
@@ -169,8 +170,9 @@ extension Store {
       isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt.at, over: old?.stamp)
     let earlier = try pending.version(table: table.id, key: key, origin: own)
     var version = Version.edit(
-      dot, over: old, pending: repeating ?? earlier, stamp: stamp, hash: hash,
-      isDeleted: isDeleted)
+      dot, over: old, pending: repeating ?? earlier,
+      above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
+      hash: hash, isDeleted: isDeleted)
     version.isUndated = !isBaseline && !madeAt.isCertain
     if office.certifies {
       let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)

@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 extension Layout {
@@ -5,6 +6,7 @@ extension Layout {
   static func upgrade(from format: Int64, on connection: Connection) throws(SQLiteError) {
     if format < 2 { try upgradeToTerms(connection) }
     try connection.execute(additions)
+    if format < 3 { try upgradeDigest(connection) }
     // The author that this replica itself is.
     try connection.execute(
       """
@@ -47,6 +49,25 @@ extension Layout {
         """, row + [side.map { .blob($0.bytes) } ?? .null])
     }
     try connection.execute("DROP TABLE _flotilla_conflict_1")
+  }
+
+  /// Since format 3 deleted versions do not count in the digest.
+  private static func upgradeDigest(_ connection: Connection) throws(SQLiteError) {
+    let versions = VersionTable(
+      connection: connection, origins: try Origins(connection), terms: try Terms(connection))
+    let digests = try DigestTable(connection)
+    for local in try connection.rows("SELECT id, name FROM _flotilla_local") {
+      guard let id = local[0].integer, let name = local[1].string else { continue }
+      try connection.with(
+        "SELECT key, \(VersionTable.columns) FROM _flotilla_version WHERE tbl = ?", [.integer(id)]
+      ) { (statement) throws(SQLiteError) in
+        while try statement.step() {
+          guard let version = versions.version(from: statement, at: 1) else { continue }
+          digests.add(table: tableSeed(name), key: Key(bytes: statement.bytes(0)), version)
+        }
+      }
+    }
+    try digests.saveSum()
   }
 
   private static func columns(

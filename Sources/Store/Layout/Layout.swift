@@ -3,7 +3,7 @@ import SQLite
 /// Flotilla's own tables inside the replica; every name starts with `_flotilla_`.
 enum Layout {
   /// The format of these tables; a newer one is refused, an older one upgraded.
-  static let format: Int64 = 2
+  static let format: Int64 = 3
 
   /// What each table is for:
   ///
@@ -13,7 +13,7 @@ enum Layout {
   /// - `origin`: the frontier; a small number stands for each origin inside `version`.
   /// - `version`: the newest version of each row, clustered by key. There is no index by
   ///   (origin, seq): it would double the cost of folding and applying.
-  /// - `digest`: 256 sums over `version`.
+  /// - `digest`: 256 sums over the rows of `version` that are not deleted.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
   /// - `conflict`: versions that lost without having been seen, whole, with what stands.
   /// - `author`: which node writes under an origin, how it is called, and the life from which the
@@ -28,6 +28,7 @@ enum Layout {
   ///   the columns that it had here, to see when one is dropped.
   /// - `dropped`: hashes of columns that tables had here and have no more.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
+  /// - `fresh`: rows that came since everything began to be fetched anew.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
   /// - `putback`: rows that were edited without the right to, and are asked for again.
@@ -120,6 +121,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_testimony(
       node TEXT PRIMARY KEY NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       run INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_fresh(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_open ON _flotilla_verdict(seq)
       WHERE verdict IS NULL;

@@ -42,6 +42,8 @@ struct Meta {
     /// clocks to place what waits in the journal (`Timeline`).
     case clock
     case timeline
+    /// What everybody holds, and what was collected (`Stability`).
+    case stability
     /// Set while the first copy is not complete: where it comes from (`FirstCopy`).
     case joining
   }

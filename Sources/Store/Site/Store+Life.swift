@@ -123,10 +123,13 @@ extension Store {
   /// numbers that others know for other edits: those above what surely is `common` are issued
   /// again.
   ///
+  /// With a mark everything of others is fetched anew, from who has been there when deleted
+  /// versions were collected at it.
+  ///
   /// Who was the anchor is it no more: it may have forgotten what it has decided. Appoint it anew.
   package func beginLife(
     _ doubt: Doubt, origin: Origin, life: UInt64, run: UInt64, reissuingAbove common: UInt64?,
-    at now: Instant
+    renewingTo mark: Mark? = nil, at now: Instant
   ) throws(StoreError) {
     let old = own
     let last = origins.frontier[old]
@@ -149,6 +152,7 @@ extension Store {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)
         }
+        if let mark { try beginRenewal(to: mark) }
         try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.moment) \(reissued)"))
         try conclude(&edits, at: now)
         recent.requireScan()

@@ -6,6 +6,7 @@ final class DigestTable {
   private let connection: Connection
   private(set) var digest = Digest()
   private var stored = Digest()
+  private var sum = Digest()
 
   init(_ connection: Connection) throws(SQLiteError) {
     self.connection = connection
@@ -26,6 +27,16 @@ final class DigestTable {
 
   func replace(table: UInt64, key: Key, old: Version?, new: Version?) {
     digest.replace(table: table, key: key, old: old, new: new)
+  }
+
+  /// For a digest that is summed up anew: all versions, one by one, then `saveSum`.
+  func add(table: UInt64, key: Key, _ version: Version) {
+    sum.replace(table: table, key: key, old: nil, new: version)
+  }
+
+  func saveSum() throws(SQLiteError) {
+    digest = sum
+    try save()
   }
 
   /// Writes what has changed, in the open transaction.

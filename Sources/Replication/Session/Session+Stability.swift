@@ -1,0 +1,35 @@
+/// Cuts and renewals between two peers.
+extension Session {
+  /// While all is fetched anew, only who lacks nothing is asked; a leaf could not give all.
+  var mayAsk: Bool {
+    position.stability.renewal == nil || licence == nil && position.stability.mayAsk(peerStanding)
+  }
+
+  /// Whether the peer may be sent rows.
+  var mayGiveRows: Bool { position.stability.mayGive(peerStanding) }
+
+  mutating func tellStability(_ directives: inout [Directive], _ now: Instant) {
+    guard let news = position.stability.news else { return }
+    send(.stability(news), &directives, now)
+  }
+
+  mutating func hear(_ news: StabilityNews, _ directives: inout [Directive]) {
+    peerStanding = news.standing
+    directives.append(.stability(news))
+    considerRenewal(&directives)
+  }
+
+  /// The peer may have forgotten rows as deleted that stand here.
+  func considerRenewal(_ directives: inout [Directive]) {
+    guard licence == nil, position.stability.mustRenew(for: peerStanding) else { return }
+    directives.append(.fellBehind(peerStanding))
+  }
+
+  /// What this replica knows has changed: the peer hears of it before it gets more rows.
+  mutating func followStability(_ directives: inout [Directive], _ now: Instant) {
+    tellStability(&directives, now)
+    guard let resume = outgoing.pullWaits, mayAsk else { return }
+    outgoing.pullWaits = nil
+    pull(resume: resume, &directives, now)
+  }
+}

@@ -1,0 +1,23 @@
+import Replication
+import Store
+
+/// What the store does about deleted versions.
+extension StoreReplica {
+  func hear(_ news: StabilityNews, from node: Identity) throws {
+    mischief.begin()
+    try store().hear(news, from: node, isLeaf: false)
+  }
+
+  func tend(
+    members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+  ) throws -> Tending {
+    try begin(now).tend(members: members, id: id, retention: retention, pause: 0, at: now)
+  }
+
+  func renewAsNew(to mark: Mark) throws -> Bool {
+    mischief.begin()
+    guard try store().isNew() else { return false }
+    try store().renewAsNew(to: mark)
+    return true
+  }
+}

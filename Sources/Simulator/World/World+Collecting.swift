@@ -1,0 +1,102 @@
+import Replication
+import Store
+
+/// What a site does about deleted versions, drawn by itself.
+struct Collecting {
+  var random: Seeded
+  /// For how long they are kept at least, in ms.
+  let retention: Int64
+  /// The lives of nodes that the site was told not to wait for.
+  var forgotten: [Int: UInt64] = [:]
+
+  init(_ random: Seeded) {
+    var random = random
+    self.random = random.fork()
+    retention = self.random.pick([0, 1_000, 60_000, 3_600_000])
+  }
+}
+
+/// Letting go of deleted versions, and coming back after that.
+extension World {
+  var hasCollection: Bool { faults[.collection] > 0 }
+
+  /// Who is waited for.
+  private var members: Set<Identity> {
+    Set(nodes.indices.filter { !isForgotten($0) }.map { nodes[$0].replica.id })
+  }
+
+  private func isForgotten(_ node: Int) -> Bool { collecting.forgotten[node] == nodes[node].lives }
+
+  mutating func liveCollecting() {
+    guard hasCollection, collecting.random.chance(faults[.collection]) else { return }
+    let node = collecting.random.below(nodes.count)
+    let isGone = !nodes[node].isUp
+    if collecting.random.chance(isGone ? 300 : 10) { forget(node) }
+    if nodes[node].isUp { tend(node) }
+  }
+
+  /// A person says that a node will not return.
+  private mutating func forget(_ node: Int) {
+    guard !isForgotten(node) else { return }
+    tell("nobody waits for \(Words.node(node)) any more")
+    collecting.forgotten[node] = nodes[node].lives
+  }
+
+  /// A node that was given up is there: it goes on as a new one, and is waited for again.
+  mutating func comeBack(_ node: Int) {
+    guard hasCollection, isForgotten(node), nodes[node].isUp else { return }
+    attempt(node, nil, 0) { world in
+      try world.beginLife(node, .forgotten, isLate: true)
+      world.meetAnew(node)
+    }
+  }
+
+  private mutating func tend(_ node: Int) {
+    let (members, id, retention) = (members, collecting.random.next() | 1, collecting.retention)
+    attempt(node, nil, 0) { world in
+      while true {
+        let done = try world.use(node) {
+          try $0.tend(members: members, id: id, retention: retention, at: $1)
+        }
+        if done.collected > 0 {
+          world.tell("\(Words.node(node)) lets go of \(done.collected) deleted versions")
+        }
+        guard done.hasMore else { break }
+      }
+      world.feed(node: node, .advanced(world.nodes[node].replica.position))
+    }
+  }
+
+  mutating func hear(_ news: StabilityNews, _ link: Int, _ side: Int) {
+    let node = links[link].nodes[side]
+    let peer = nodes[links[link].nodes[1 - side]].replica.id
+    attempt(node, link, side) { world in
+      try world.use(node) { replica, _ in try replica.hear(news, from: peer) }
+      world.feed(node: node, .advanced(world.nodes[node].replica.position))
+    }
+  }
+
+  /// Others have forgotten what was deleted while this node was away.
+  mutating func fallBehind(_ standing: CutStanding, _ link: Int, _ side: Int) {
+    let node = links[link].nodes[side]
+    attempt(node, link, side) { world in
+      // Another peer may have said so a moment ago.
+      guard world.nodes[node].replica.position.stability.mustRenew(for: standing) else { return }
+      if try world.nodes[node].replica.renewAsNew(to: standing.cleared) {
+        world.feed(node: node, .advanced(world.nodes[node].replica.position))
+      } else {
+        try world.beginLife(node, .behind, isLate: true, renewingTo: standing.cleared)
+        world.meetAnew(node)
+      }
+    }
+  }
+
+  /// Nothing fails any more: all that can go goes.
+  mutating func collectAll() -> Bool {
+    for _ in 0..<6 {
+      for node in nodes.indices where nodes[node].isUp { tend(node) }
+      guard fallsSilent() else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,149 @@
+import Replication
+import SQLite
+
+/// What one look after deleted versions has done.
+package struct Tending: Sendable, Equatable {
+  /// Deleted versions that were let go.
+  package var collected = 0
+  /// True if there is more to look at now.
+  package var hasMore = false
+
+  package init(collected: Int = 0, hasMore: Bool = false) {
+    self.collected = collected
+    self.hasMore = hasMore
+  }
+}
+
+/// How far the search for deleted versions that can go has come.
+struct DeletionSearch {
+  var after: (table: Int64, key: Key)?
+  var isRunning = false
+  /// What was known to be everywhere when it began.
+  var stable: Frontier?
+  /// Some are old enough, but were not known to be everywhere.
+  var isHeldUp = false
+  var last: Int64?
+}
+
+/// Letting go of deleted versions that everybody has (docs/collection.md).
+extension Store {
+  /// Takes in what a peer has told.
+  package func hear(
+    _ news: StabilityNews, from node: Identity, isLeaf: Bool
+  ) throws(StoreError) {
+    var heard = stability
+    heard.hear(news, from: node, isLeaf: isLeaf)
+    try change(to: heard)
+  }
+
+  /// Acknowledges what is held and, now and then, looks at a slice of the versions for deleted ones
+  /// that can go. `members` are all that are waited for, this node among them.
+  package func tend(
+    members: Set<Identity>, id: UInt64, retention: Int64 = Stability.retention,
+    pause: Int64 = 6 * 3_600_000, at now: Instant
+  ) throws(StoreError) -> Tending {
+    guard let site = now.site, !stability.standing.isBehind, regained.isEmpty else {
+      return Tending()
+    }
+    var next = stability
+    next.acknowledge(
+      as: node, own: Dot(own, origins.frontier[own]), frontier: origins.frontier)
+    let isHeldUp = search.isHeldUp && !search.isRunning
+    if isHeldUp, next.releasable(members: members) == search.stable {
+      next.propose(id: id, frontier: origins.frontier, members: members)
+      next.acknowledge(
+        as: node, own: Dot(own, origins.frontier[own]), frontier: origins.frontier)
+    }
+    try change(to: next)
+    let stable = stability.releasable(members: members)
+    if !search.isRunning {
+      let isNews = isHeldUp && stable != search.stable
+      let isDue = search.last.map { now.uptime - $0 >= pause } ?? true
+      guard isNews || isDue else { return Tending() }
+      search = DeletionSearch(isRunning: true, stable: stable, last: now.uptime)
+    }
+    let limit = Stamp(millisecondsSince1970: site - retention)
+    return try collectSlice(upTo: stable, before: limit, at: now)
+  }
+
+  private func change(to next: Stability) throws(StoreError) {
+    guard next != stability else { return }
+    try transaction {
+      stability = next
+      try saveStability()
+    }
+  }
+
+  func saveStability() throws(SQLiteError) { try meta.set(.stability, .blob(stability.bytes)) }
+
+  /// Reads it again, for instance after a transaction was rolled back.
+  func reloadStability() throws(SQLiteError) {
+    let bytes = try meta.blob(.stability)
+    stability = bytes.flatMap { try? Stability($0) } ?? Stability()
+  }
+
+  /// Looks at some versions, and lets go of those that are deleted, old enough and stable.
+  private func collectSlice(
+    upTo stable: Frontier?, before limit: Stamp, at now: Instant
+  ) throws(StoreError) -> Tending {
+    let due = try reporting { () throws(SQLiteError) in try nextDeletions(before: limit) }
+    let going = due.filter { stable?.covers($0.version.dot) ?? false }
+    if going.count < due.count { search.isHeldUp = true }
+    var tending = Tending(collected: 0, hasMore: search.isRunning)
+    guard !going.isEmpty else { return tending }
+    try transaction {
+      stability.clear()
+      for item in going where try mayGo(item) {
+        guard let table = tables.byID[item.table] else { continue }
+        try versions.remove(table: item.table, key: item.key)
+        stability.floors.raise(table: table.seed, key: item.key, over: item.version)
+        tending.collected += 1
+      }
+      try saveStability()
+    }
+    return tending
+  }
+
+  /// The deleted versions among the next ones that are older than a stamp, the site's settings left
+  /// out.
+  private func nextDeletions(
+    before limit: Stamp
+  ) throws(SQLiteError) -> [PendingTable.Item] {
+    let after = search.after
+    let settings = tables.table(Tables.settings)?.id
+    var items: [PendingTable.Item] = []
+    var seen = 0
+    try connection.with(
+      """
+      SELECT tbl, key, \(VersionTable.columns) FROM _flotilla_version
+      WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT \(pace.searchedRows)
+      """, [.integer(after?.table ?? -1), .blob(after?.key.bytes ?? [])]
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        seen += 1
+        let (table, key) = (statement.integer(0), Key(bytes: statement.bytes(1)))
+        search.after = (table, key)
+        guard statement.isNull(5), table != settings,
+          let version = versions.version(from: statement, at: 2), version.stamp < limit
+        else { continue }
+        items.append(PendingTable.Item(table: table, key: key, version: version))
+      }
+    }
+    if seen < pace.searchedRows { search.isRunning = false }
+    return items
+  }
+
+  /// Whether a deleted version can go: it stands still, and nobody waits for a word on its row.
+  private func mayGo(_ item: PendingTable.Item) throws -> Bool {
+    guard try versions.version(table: item.table, key: item.key) == item.version,
+      !viewpoint.isUndecided(item.version)
+    else { return false }
+    let parameters: [SQLite.Value] = [.integer(item.table), .blob(item.key.bytes)]
+    for table in ["_flotilla_pending", "_flotilla_putback"] {
+      let waits = try connection.row(
+        "SELECT 1 FROM \(table) WHERE tbl = ? AND key = ? LIMIT 1", parameters)
+      if waits != nil { return false }
+    }
+    return true
+  }
+}
