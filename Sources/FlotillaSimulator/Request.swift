@@ -8,7 +8,8 @@ struct Request {
 
   static let usage = """
     usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N] [--stop]
-           flotilla-simulator pure|full --seed N [--steps N] [--without KIND,…] [--tell] [--shrink]
+           flotilla-simulator pure|full --seed N [--steps N] [--with KIND,…] [--without KIND,…]
+             [--tell] [--shrink]
            flotilla-simulator laws [--seeds N] [--first N] [--jobs N]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
@@ -25,6 +26,7 @@ struct Request {
   var count: UInt64 = 1_000
   var jobs = 1
   var steps: Int?
+  var with: [Faults.Kind] = []
   var without: [Faults.Kind] = []
   var isTold = false
   var shrinks = false
@@ -46,6 +48,7 @@ struct Request {
       case "--tell": isTold = true
       case "--shrink": shrinks = true
       case "--stop": stops = true
+      case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
       }
@@ -90,6 +93,9 @@ struct Request {
   var options: [String] {
     var options: [String] = []
     if let steps { options += ["--steps", "\(steps)"] }
+    if !with.isEmpty {
+      options += ["--with", with.map { "\($0)" }.joined(separator: ",")]
+    }
     if !without.isEmpty {
       options += ["--without", without.map { "\($0)" }.joined(separator: ",")]
     }
@@ -103,6 +109,7 @@ struct Request {
   func plan(_ depth: Run.Depth, _ seed: UInt64) -> Run.Plan {
     var plan = Run.Plan(depth, seed: seed)
     plan.steps = steps
+    plan.with = with
     plan.without = without
     return plan
   }

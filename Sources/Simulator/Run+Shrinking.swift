@@ -3,6 +3,7 @@ extension Run.Plan {
   package var command: String {
     var words = ["flotilla-simulator", depth.rawValue, "--seed", "\(seed)"]
     if let steps { words += ["--steps", "\(steps)"] }
+    if !with.isEmpty { words += ["--with", with.map { "\($0)" }.joined(separator: ",")] }
     if !without.isEmpty { words += ["--without", without.map { "\($0)" }.joined(separator: ",")] }
     return words.joined(separator: " ")
   }

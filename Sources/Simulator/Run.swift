@@ -14,6 +14,8 @@ package struct Run: Sendable {
     package var seed: UInt64
     /// Steps of random life; nil for as many as the seed says.
     package var steps: Int?
+    /// Kinds of faults that happen whatever the seed says.
+    package var with: [Faults.Kind] = []
     /// Kinds of faults that do not happen though the seed says so.
     package var without: [Faults.Kind] = []
 
@@ -49,6 +51,11 @@ package struct Run: Sendable {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
       var coin = Seeded(plan.seed ^ 0x626F_7468)
       if plan.depth == .pure || coin.chance(450) { faults[.rights] = 0 } else { office = nil }
+    }
+    if !plan.with.isEmpty {
+      var forced = Seeded(plan.seed ^ 0x7769_7468)
+      faults.insist(on: plan.with, &forced)
+      if !plan.with.contains(.office) { office = nil }
     }
     if plan.without.contains(.office) { office = nil }
     for kind in plan.without { faults[kind] = 0 }
@@ -119,6 +126,11 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     history.collects = hasCollection
+    do {
+      try beginRuns()
+    } catch {
+      history.blame("a node cannot begin: \(error)")
+    }
     live(steps: steps)
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {

@@ -81,7 +81,15 @@ package struct Faults: Sendable, Equatable {
     guard random.chance(300) else { return }
     self[.collection] = Kind.collection.rate(&random)
     (self[.migration], self[.removal]) = (0, 0)
-    if random.chance(500) { self[.absence] = max(self[.absence], 20 + random.below(60)) }
+  }
+
+  /// Has all of these, and none of those that do not go with them.
+  mutating func insist(on kinds: [Kind], _ random: inout Seeded) {
+    for kind in kinds where self[kind] == 0 { self[kind] = kind.rate(&random) }
+    if !kinds.contains(.rights) { self[.rights] = 0 }
+    if self[.restore] > 0 || self[.collection] > 0 {
+      (self[.migration], self[.removal]) = (0, 0)
+    }
   }
 
   /// Perhaps rights, drawn by themselves: schedules without them are as if there were none.
@@ -121,7 +129,7 @@ extension Faults.Kind {
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     case .office: 0
-    case .collection: 30 + random.below(300)
+    case .collection: 20 + random.below(80)
     case .restore: 50 + random.below(300)
     case .rights: 200 + random.below(800)
     }

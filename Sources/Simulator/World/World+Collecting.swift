@@ -12,7 +12,7 @@ struct Collecting {
   init(_ random: Seeded) {
     var random = random
     self.random = random.fork()
-    retention = self.random.pick([0, 1_000, 60_000, 3_600_000])
+    retention = self.random.pick([0, 0, 1_000, 60_000])
   }
 }
 
@@ -29,10 +29,29 @@ extension World {
 
   mutating func liveCollecting() {
     guard hasCollection, collecting.random.chance(faults[.collection]) else { return }
-    let node = collecting.random.below(nodes.count)
-    let isGone = !nodes[node].isUp
-    if collecting.random.chance(isGone ? 300 : 10) { forget(node) }
-    if nodes[node].isUp { tend(node) }
+    switch collecting.random.below(5) {
+    case 0: goAway(collecting.random.below(nodes.count))
+    case 1: for node in nodes.indices where nodes[node].isUp { tend(node) }
+    default: season()
+    }
+  }
+
+  /// A node is off for a while, and perhaps given up.
+  private mutating func goAway(_ node: Int) {
+    guard nodes[node].isUp else { return }
+    tell("\(Words.node(node)) is off for a while")
+    kill(node, startsAfter: Int64(collecting.random.below(8_000)))
+    if collecting.random.chance(800) { forget(node) }
+  }
+
+  /// Those who are there meet, and let go of what was deleted.
+  private mutating func season() {
+    for _ in 0..<4 {
+      for link in links.indices { connect(link) }
+      work(rounds: 20)
+      for node in nodes.indices where nodes[node].isUp { tend(node) }
+      pass(Int64(collecting.random.below(200)))
+    }
   }
 
   /// A person says that a node will not return.
@@ -52,6 +71,15 @@ extension World {
   }
 
   private mutating func tend(_ node: Int) {
+    let before = nodes[node].replica.position.stability
+    defer {
+      let after = nodes[node].replica.position.stability
+      if after.cut?.mark != before.cut?.mark {
+        tell("\(Words.node(node)) makes cut \(after.cut?.mark.number ?? 0)")
+      } else if after.whole != before.whole {
+        tell("\(Words.node(node)) holds cut \(after.whole.number)")
+      }
+    }
     let (members, id, retention) = (members, collecting.random.next() | 1, collecting.retention)
     attempt(node, nil, 0) { world in
       while true {

@@ -21,11 +21,13 @@ extension World {
     tell("\(Words.node(node)) cannot go on: \(error)")
     let isWire = (error as? StoreError)?.code == .wire || error is WireError
     let isFair = link.map { !links[$0].isSpoilt && !links[$0].isMisunderstood } ?? true
-    if !nodes[node].replica.hasTrouble, isFair {
+    // A node that was not waited for may send something while the other one collects.
+    let isCrossing = hasCollection && (error as? StoreError)?.code == .behind
+    if !nodes[node].replica.hasTrouble, isFair, !isCrossing {
       history.blame("\(Words.node(node)): \(error)")
     }
     guard let link else { return }
-    let bye = Bye(isWire ? .badMessage : .storage, "\(error)")
+    let bye = Bye(isWire ? .badMessage : isCrossing ? .other : .storage, "\(error)")
     // The machine ignores the one that does not fit what it is doing.
     feed(link, side, .mergeFailed(bye))
     feed(link, side, .exportFailed("\(error)"))

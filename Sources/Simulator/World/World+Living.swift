@@ -106,7 +106,7 @@ extension World {
   }
 
   /// Does what can be done, until nothing is left or it goes on for too long.
-  private mutating func work(rounds: Int = 2_000) {
+  mutating func work(rounds: Int = 2_000) {
     for _ in 0..<rounds {
       var isBusy = false
       let first = random.below(links.count)

@@ -26,6 +26,15 @@ extension World {
     }
   }
 
+  /// The first run of every node.
+  mutating func beginRuns() throws {
+    guard hasLives else { return }
+    for node in nodes.indices {
+      nodes[node].run = UInt64(node + 1)
+      try nodes[node].replica.beginRun(nodes[node].run)
+    }
+  }
+
   /// Before anything is written: a new life if the file is in doubt, else a new run.
   mutating func beginRun(_ node: Int) throws {
     nodes[node].run = random.next()
