@@ -51,7 +51,7 @@ package struct Viewpoint: Sendable {
 
   /// Decides between a version that comes and the one that stands.
   package func meeting(_ incoming: Version, _ standing: Version?) -> Encounter {
-    if let standing, incoming.dot == standing.dot { return .same }
+    if let standing, incoming.dot == standing.dot, incoming.hash == standing.hash { return .same }
     let isUndecided = isUndecided(incoming)
     // The anchor shows what it has judged, and nothing else.
     if isUndecided, office.certifies { return .waits }
@@ -66,6 +66,8 @@ package struct Viewpoint: Sendable {
   package func isOwn(_ origin: Origin) -> Bool { origin == own || earlier.contains(origin) }
 
   private func fate(of old: Version, after new: Version) -> Encounter.Fate {
+    // One number was given to two edits, by a machine that was put back to an earlier state.
+    if old.dot == new.dot { return .conflict }
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
     let isKeptHere = isOwn(old.edit.origin) || departed.contains(old.edit.origin)

@@ -13,10 +13,13 @@ extension Session {
     send(.stability(news), &directives, now)
   }
 
-  mutating func hear(_ news: StabilityNews, _ directives: inout [Directive]) {
+  mutating func hear(
+    _ news: StabilityNews, _ directives: inout [Directive], _ now: Instant
+  ) {
     peerStanding = news.standing
     directives.append(.stability(news))
     considerRenewal(&directives)
+    goOn(&directives, now)
   }
 
   /// The peer may have forgotten rows as deleted that stand here.
@@ -28,8 +31,15 @@ extension Session {
   /// What this replica knows has changed: the peer hears of it before it gets more rows.
   mutating func followStability(_ directives: inout [Directive], _ now: Instant) {
     tellStability(&directives, now)
-    guard let resume = outgoing.pullWaits, mayAsk else { return }
-    outgoing.pullWaits = nil
-    pull(resume: resume, &directives, now)
+    goOn(&directives, now)
+  }
+
+  /// Does what may be possible by now.
+  private mutating func goOn(_ directives: inout [Directive], _ now: Instant) {
+    if let resume = outgoing.pullWaits, mayAsk {
+      outgoing.pullWaits = nil
+      pull(resume: resume, &directives, now)
+    }
+    considerExport(&directives, now)
   }
 }

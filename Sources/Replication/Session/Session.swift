@@ -191,7 +191,7 @@ package struct Session: Sendable {
     case .members(let members): directives.append(.members(members))
     case .statements(let statements): directives.append(.statements(statements))
     case .buckets(let buckets): hear(buckets, &directives, now)
-    case .stability(let news): hear(news, &directives)
+    case .stability(let news): hear(news, &directives, now)
     case .want(let names):
       if outgoing.wanted.count < 16 * Limits.wantedRows { outgoing.wanted.formUnion(names) }
       openWanted(&directives)

@@ -28,6 +28,56 @@ extension Stability {
     if case .fetching(let mark)? = renewal, mayAsk(sender) { renewal = .sweeping(mark) }
   }
 
+  /// Nobody is left who has been there: what is here counts as all that there is. Rows that were
+  /// deleted meanwhile may be back, which is better than to lose the others.
+  package mutating func giveUp() {
+    if let renewal {
+      self.renewal = .sweeping(renewal.mark)
+    } else {
+      whole = max(whole, cleared)
+    }
+  }
+
+  /// Whether one of these could tell what was deleted.
+  package func isHelped(by peers: some Sequence<CutStanding>) -> Bool {
+    let mark = renewal?.mark ?? cleared
+    return peers.contains { !$0.isBehind && $0.cleared >= mark }
+  }
+
+  /// What becomes of a version that was here before all came anew.
+  package enum Fate: Sendable, Equatable {
+    /// It is what others have, or was written since.
+    case stays
+    /// It stands, changed like this: nobody else has seen it yet.
+    case stands(Version)
+    /// Nobody else has it: this replica hands it on as an edit of its own.
+    case isAdopted(Version)
+    /// Others have deleted the row; `isLost` if it is an edit that they did not know.
+    case isGone(isLost: Bool)
+  }
+
+  /// Decides about a version. `cameAs` is the version in which the row came, if it did; `known` is
+  /// what others hold. With an anchor an edit does not bring back what its author did not know to be
+  /// deleted; without one the later of the two stands.
+  package func fate(
+    of version: Version, cameAs fresh: Dot?, known: Frontier, own: Origin, floor: Floor?,
+    isJudged: Bool
+  ) -> Fate {
+    let isOwn = version.dot.origin == own
+    if fresh == version.dot || isOwn && fresh != nil { return .stays }
+    if known.covers(version.dot) { return fresh == nil ? .isGone(isLost: false) : .stays }
+    // What was here before its table became the site's stays below everything.
+    if isOwn, version.stamp == Stamp.zero.successor { return .stays }
+    var version = version
+    if fresh == nil, known.covers(version.created) {
+      guard !version.isDeleted else { return .isGone(isLost: false) }
+      guard !isJudged, let floor, floor.stamp < version.stamp else { return .isGone(isLost: true) }
+      version = version.madeAnew
+    }
+    if fresh == nil { version = version.raised(above: floor) }
+    return isOwn ? .stands(version) : .isAdopted(version)
+  }
+
   /// What was deleted is gone.
   package mutating func endRenewal() {
     guard let mark = renewal?.mark else { return }

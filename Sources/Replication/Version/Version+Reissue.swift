@@ -1,4 +1,18 @@
 extension Version {
+  /// The same edit under a dot of who hands it on, for nobody may be left who can do so under its
+  /// own. It ranks just above that one, so that who holds it lacks nothing.
+  package func adopted(as dot: Dot) -> Version {
+    var version = self
+    version.dot = dot
+    version.stamp = stamp.successor
+    version.certificate = nil
+    version.session = 0
+    if created == self.dot { (version.created, version.createdAt) = (dot, version.stamp) }
+    version.context.add(edit)
+    version.context = version.context.without(dot.origin)
+    return version
+  }
+
   /// The same edit as one that makes the row: what stood before is forgotten.
   package var madeAnew: Version {
     var version = self

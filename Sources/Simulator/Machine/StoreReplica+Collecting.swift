@@ -14,6 +14,10 @@ extension StoreReplica {
     try begin(now).tend(members: members, id: id, retention: retention, pause: 0, at: now)
   }
 
+  func giveUpRenewal(at now: Instant) throws -> FoldResult {
+    try begin(now).giveUpRenewal(at: now)
+  }
+
   func renewAsNew(to mark: Mark) throws -> Bool {
     mischief.begin()
     guard try store().isNew() else { return false }

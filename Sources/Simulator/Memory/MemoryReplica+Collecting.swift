@@ -46,37 +46,45 @@ extension MemoryReplica {
 
   func beginRenewal(to mark: Mark) {
     file.stability.beginRenewal(at: mark)
-    file.fresh = []
+    file.fresh = [:]
     file.frontier = file.frontier.only(origin)
     file.progress = [:]
+  }
+
+  func giveUpRenewal(at now: Instant) -> FoldResult {
+    file.stability.giveUp()
+    return fold(at: now)
   }
 
   var isSweeping: Bool {
     if case .sweeping? = file.stability.renewal { true } else { false }
   }
 
-  /// Removes what others have deleted and forgotten, after all has come.
-  func sweep() {
+  /// Tells what others have deleted and forgotten from what they never had, after all has come.
+  func sweep(_ edits: inout MemoryEdits) {
     guard isSweeping else { return }
-    for (row, version) in file.versions.sorted(by: { $0.key < $1.key })
-    where !file.fresh.contains(row) {
+    for (row, version) in file.versions.sorted(by: { $0.key < $1.key }) {
       let floor = file.stability.floors[table: Self.table, key: Self.encoded[row]]
-      let isOwn = version.dot.origin == origin
-      if isOwn, version.created.origin == origin {
-        keep(version.raised(above: floor), row)
-      } else if isOwn, !version.isDeleted, !file.office.office.isHeld,
-        floor.map({ $0.stamp < version.stamp }) ?? false
-      {
-        keep(version.madeAnew.raised(above: floor), row)
-      } else {
-        if isOwn, !version.isDeleted { file.givenUp[version.dot] = row }
+      let fate = file.stability.fate(
+        of: version, cameAs: file.fresh[row], known: file.frontier.without(origin), own: origin,
+        floor: floor, isJudged: file.office.office.isHeld)
+      switch fate {
+      case .stays: break
+      case .stands(let changed): keep(changed, row)
+      case .isAdopted(let changed):
+        let adopted = changed.adopted(as: Dot(origin, edits.next()))
+        keep(adopted, row)
+        edits.writer.add(Self.shape, adopted, Self.content(adopted, row))
+      case .isGone(let isLost):
+        if isLost { file.givenUp[version.edit] = row }
         file.office.pending[row] = nil
         file.digest.replace(
           table: Self.table, key: Self.encoded[row], old: version, new: nil)
         (file.versions[row], file.rows[row]) = (nil, nil)
       }
     }
-    file.fresh = []
+    file.frontier.raise(origin, to: edits.seq)
+    file.fresh = [:]
     file.stability.endRenewal()
   }
 }

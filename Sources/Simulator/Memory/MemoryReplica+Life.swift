@@ -52,7 +52,7 @@ extension MemoryReplica {
     file.frontier = file.frontier.without(old).joined(
       Frontier(common > 0 ? [old: common] : [:]).joined(Frontier([origin: max(seq, 1)])))
     if isLate { file.progress = [:] }
-    if let mark { beginRenewal(to: mark) }
+    if let mark = mark ?? file.stability.renewal?.mark { beginRenewal(to: mark) }
     commit(isDurable: true)
     witness.beginAnew(observation, own: origin, keepsEdits: true)
     inspect(at: now, &history)

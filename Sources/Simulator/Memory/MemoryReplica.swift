@@ -33,7 +33,7 @@ final class MemoryReplica: SimulatedReplica {
     var delivered: UInt64 = 0
     var stability = Stability()
     /// Rows that came since everything began to be fetched anew.
-    var fresh: Set<RowNumber> = []
+    var fresh: [RowNumber: Dot] = [:]
     /// Own edits that lost to a delete that nobody remembers.
     var givenUp: [Dot: RowNumber] = [:]
   }
@@ -117,7 +117,7 @@ final class MemoryReplica: SimulatedReplica {
     var edits = beginEdits()
     foldRest(&edits, at: now)
     workInOffice(&edits, at: now)
-    sweep()
+    sweep(&edits)
     let result = conclude(&edits, at: now)
     if result.versions > 0 || hasOffice || isSweeping { commit(isDurable: true) }
     return result
@@ -213,7 +213,7 @@ final class MemoryReplica: SimulatedReplica {
           take(ruling, row.version, number)
           continue
         }
-        if file.stability.renewal != nil { file.fresh.insert(number) }
+        if file.stability.renewal != nil { file.fresh[number] = row.version.dot }
         let old = file.versions[number]
         switch viewpoint.meeting(row.version, old) {
         case .same, .stays: continue
@@ -242,7 +242,7 @@ final class MemoryReplica: SimulatedReplica {
       file.progress[merge.sender] = nil
     }
     if let judged = merge.verdicts { join(judged) }
-    sweep()
+    sweep(&edits)
     let fold = conclude(&edits, at: now)
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)

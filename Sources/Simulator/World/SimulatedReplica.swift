@@ -92,6 +92,8 @@ protocol SimulatedReplica {
     members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant) throws -> Tending
   /// Begins to fetch everything; false if it is not new.
   mutating func renewAsNew(to mark: Mark) throws -> Bool
+  /// Goes on with what is here.
+  mutating func giveUpRenewal(at now: Instant) throws -> FoldResult
 
   /// Runs what must hold at any time, after this replica has worked.
   mutating func inspect(at now: Instant, _ history: inout History) throws

@@ -65,7 +65,7 @@ extension World {
   mutating func comeBack(_ node: Int) {
     guard hasCollection, isForgotten(node), nodes[node].isUp else { return }
     attempt(node, nil, 0) { world in
-      try world.beginLife(node, .forgotten, isLate: true)
+      try world.beginLife(node, .forgotten, isLate: false)
       world.meetAnew(node)
     }
   }
@@ -113,15 +113,33 @@ extension World {
       if try world.nodes[node].replica.renewAsNew(to: standing.cleared) {
         world.feed(node: node, .advanced(world.nodes[node].replica.position))
       } else {
-        try world.beginLife(node, .behind, isLate: true, renewingTo: standing.cleared)
+        try world.beginLife(node, .behind, isLate: false, renewingTo: standing.cleared)
         world.meetAnew(node)
       }
+    }
+  }
+
+  /// Nobody is left who could tell a node what was deleted while it was away.
+  private mutating func giveUpRenewals() {
+    let alive = nodes.indices.filter { !nodes[$0].isDead }
+    let standings = alive.map { nodes[$0].replica.position.stability.standing }
+    for node in alive {
+      let stability = nodes[node].replica.position.stability
+      guard stability.standing.isBehind, !stability.isHelped(by: standings) else { continue }
+      tell("\(Words.node(node)) goes on with what it has")
+      attempt(node, nil, 0) { world in
+        let fold = try world.use(node) { try $0.giveUpRenewal(at: $1) }
+        world.folded(node, fold)
+      }
+      fold(node)
+      return
     }
   }
 
   /// Nothing fails any more: all that can go goes.
   mutating func collectAll() -> Bool {
     for _ in 0..<6 {
+      giveUpRenewals()
       for node in nodes.indices where nodes[node].isUp { tend(node) }
       guard fallsSilent() else { return false }
     }

@@ -123,7 +123,8 @@ enum Layout {
       run INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_fresh(
-      tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
+      PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_open ON _flotilla_verdict(seq)
       WHERE verdict IS NULL;

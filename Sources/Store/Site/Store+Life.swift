@@ -152,7 +152,8 @@ extension Store {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)
         }
-        if let mark { try beginRenewal(to: mark) }
+        // What was fetched so far does not tell which of the last life's edits others hold.
+        if let mark = mark ?? stability.renewal?.mark { try beginRenewal(to: mark) }
         try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.moment) \(reissued)"))
         try conclude(&edits, at: now)
         recent.requireScan()

@@ -11,6 +11,15 @@ extension Store {
     try transaction { try beginRenewal(to: mark) }
   }
 
+  /// Goes on with what is here, for nobody is left who could give the rest.
+  package func giveUpRenewal(at now: Instant) throws(StoreError) -> FoldResult {
+    try afterFolding(at: now) { _ in
+      guard stability.standing.isBehind else { return }
+      stability.giveUp()
+      try saveStability()
+    }
+  }
+
   /// Whether this replica holds nothing of others, and nothing of it is known elsewhere.
   package func isNew() throws(StoreError) -> Bool {
     let hasGiven = try delivered() > 0
@@ -42,26 +51,31 @@ extension Store {
     if stability != before { try saveStability() }
   }
 
-  /// A row that others hold.
+  /// A row that others hold, and the version in which it came.
   func noteFresh(_ table: ReplicaTable, _ key: Key, _ row: ShapedRow) throws(SQLiteError) {
     guard row.row.content.ruling == nil else { return }
+    let dot = row.row.version.dot
     try connection.run(
-      "INSERT OR IGNORE INTO _flotilla_fresh(tbl, key) VALUES (?, ?)",
-      [.integer(table.id), .blob(key.bytes)])
+      "INSERT OR REPLACE INTO _flotilla_fresh(tbl, key, origin, seq) VALUES (?, ?, ?, ?)",
+      [
+        .integer(table.id), .blob(key.bytes), .integer(try origins.number(of: dot.origin)),
+        .integer(Int64(dot.seq)),
+      ])
   }
 
   var isSweeping: Bool {
     if case .sweeping? = stability.renewal { true } else { false }
   }
 
-  /// Removes what others have deleted and forgotten, a slice at a time, after all has come.
+  /// Tells what others have deleted and forgotten from what they never had, a slice at a time, after
+  /// all has come.
   func sweepSlice(_ edits: inout Edits, at now: Instant) throws {
     guard isSweeping else { return }
-    let (items, isDone) = try nextUnfresh()
+    let (items, isDone) = try nextHeld()
     var application = Application()
-    for item in items {
+    for (item, fresh) in items {
       guard let table = tables.byID[item.table], table.name != Tables.settings else { continue }
-      try sweep(item, table, at: now, &application)
+      try sweep(item, fresh, table, &edits, at: now, &application)
     }
     try settle(&application)
     guard isDone else { return }
@@ -71,62 +85,63 @@ extension Store {
     try saveStability()
   }
 
-  /// Versions of rows that did not come, of the next ones, and whether they were the last ones.
-  private func nextUnfresh() throws(SQLiteError) -> ([PendingTable.Item], isDone: Bool) {
-    var items: [PendingTable.Item] = []
-    var seen = 0
+  /// The next versions, each with the dot under which its row came, if it did; and whether they
+  /// were the last ones.
+  private func nextHeld() throws(SQLiteError) -> ([(PendingTable.Item, Dot?)], isDone: Bool) {
+    var items: [(PendingTable.Item, Dot?)] = []
     let after = sweepCursor
     try connection.with(
       """
-      SELECT v.tbl, v.key, f.key IS NULL, \(VersionTable.columns(of: "v"))
+      SELECT v.tbl, v.key, f.origin, f.seq, \(VersionTable.columns(of: "v"))
       FROM _flotilla_version AS v LEFT JOIN _flotilla_fresh AS f ON f.tbl = v.tbl AND f.key = v.key
-      WHERE (v.tbl, v.key) > (?, ?) ORDER BY v.tbl, v.key LIMIT \(pace.comparedRows)
+      WHERE (v.tbl, v.key) > (?, ?) ORDER BY v.tbl, v.key LIMIT \(pace.searchedRows)
       """, [.integer(after?.table ?? -1), .blob(after?.key.bytes ?? [])]
     ) { (statement) throws(SQLiteError) in
       while try statement.step() {
-        seen += 1
         let (table, key) = (statement.integer(0), Key(bytes: statement.bytes(1)))
         sweepCursor = (table, key)
-        guard statement.integer(2) == 1, let version = versions.version(from: statement, at: 3)
-        else { continue }
-        items.append(PendingTable.Item(table: table, key: key, version: version))
+        guard let version = versions.version(from: statement, at: 4) else { continue }
+        let fresh = origins.origin(of: statement.integer(2))
+          .map { Dot($0, UInt64(statement.integer(3))) }
+        items.append((PendingTable.Item(table: table, key: key, version: version), fresh))
       }
     }
-    return (items, seen < pace.comparedRows)
+    return (items, items.count < pace.searchedRows)
   }
 
-  /// A row that nobody else has: it is new, or was deleted.
   private func sweep(
-    _ item: PendingTable.Item, _ table: ReplicaTable, at now: Instant,
-    _ application: inout Application
+    _ item: PendingTable.Item, _ fresh: Dot?, _ table: ReplicaTable, _ edits: inout Edits,
+    at now: Instant, _ application: inout Application
   ) throws {
-    let (version, key) = (item.version, item.key)
-    let floor = stability.floors[table: table.seed, key: key]
-    let isOwn = version.dot.origin == own
-    if isOwn, version.created.origin == own {
-      // Under the floor only rows that were here before their table became the site's stay.
-      guard version.stamp != Stamp.zero.successor else { return }
-      let raised = version.raised(above: floor)
-      if raised != version { try keep(raised, table, key, old: version) }
-      return
+    let version = item.version
+    let floor = stability.floors[table: table.seed, key: item.key]
+    let known = origins.frontier.without(own)
+    switch stability.fate(
+      of: version, cameAs: fresh, known: known, own: own, floor: floor, isJudged: office.isHeld)
+    {
+    case .stays: break
+    case .stands(let changed): try keep(changed, table, item.key, old: version)
+    case .isAdopted(let changed):
+      edits.addLong()
+      let dot = Dot(own, edits.next())
+      if isOwn(version.dot.origin) {
+        try connection.run(
+          "UPDATE _flotilla_verdict SET seq = ? WHERE seq = ?",
+          [.integer(Int64(dot.seq)), .integer(Int64(version.dot.seq))])
+      }
+      try keep(changed.adopted(as: dot), table, item.key, old: version)
+    case .isGone(let isLost):
+      try logDeleted(isLost ? version : nil, item, table, at: now)
+      try forget(item, table, &application)
     }
-    // A later edit of a row that was deleted makes it anew, as it would if the delete were known.
-    if isOwn, !version.isDeleted, !office.isHeld, floor.map({ $0.stamp < version.stamp }) ?? false {
-      let anew = version.madeAnew.raised(above: floor)
-      return try keep(anew, table, key, old: version)
-    }
-    try logDeleted(item, table, at: now)
-    try forget(item, table, &application)
   }
 
-  /// This node's edits of the row lose to a delete that nobody remembers; they were not seen.
+  /// Edits of the row that nobody else has seen lose to a delete that nobody remembers.
   private func logDeleted(
-    _ item: PendingTable.Item, _ table: ReplicaTable, at now: Instant
+    _ version: Version?, _ item: PendingTable.Item, _ table: ReplicaTable, at now: Instant
   ) throws {
     var lost: [(Version, Shelf.Entry?)] = []
-    if item.version.dot.origin == own, !item.version.isDeleted {
-      lost.append((item.version, try content(of: item.version, table, item.key)))
-    }
+    if let version { lost.append((version, try content(of: version, table, item.key))) }
     if let waiting = try pending.version(table: item.table, key: item.key, origin: own),
       !waiting.isDeleted
     {
@@ -136,7 +151,9 @@ extension Store {
     }
     let rule = try actingRule(of: table).name
     for (version, entry) in lost {
-      try rejectUnjudged(version.edit, .alreadyDeleted, at: now)
+      if isOwn(version.edit.origin) {
+        try rejectUnjudged(version.edit, .alreadyDeleted, at: now)
+      }
       try conflicts.put(
         table.name, item.key, at: now.moment, .alreadyDeleted, rule: rule,
         loser: entry.map { ConflictSide(version, $0) }, winner: nil)
