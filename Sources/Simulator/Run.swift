@@ -126,11 +126,7 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     history.collects = hasCollection
-    do {
-      try beginRuns()
-    } catch {
-      history.blame("a node cannot begin: \(error)")
-    }
+    beginRuns()
     live(steps: steps)
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {

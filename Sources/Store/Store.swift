@@ -64,6 +64,8 @@ package final class Store {
   package var ledger: (any Ledger)?
   /// What is known of what everybody holds.
   package internal(set) var stability = Stability()
+  /// How often a repair has changed rows, since the file was opened.
+  var repairs: UInt64 = 0
   /// Up to where deleted versions were looked for, and whether any could not go.
   var search = DeletionSearch()
   /// Up to where rows that were deleted meanwhile were looked for.
@@ -158,6 +160,7 @@ package final class Store {
       frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
       lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
     position.stability = stability
+    position.repairs = repairs
     return position
   }
 

@@ -10,6 +10,8 @@ package struct Position: Sendable, Equatable {
   package var lost: Int
   /// Another number whenever more rows wait to be put back as the site has them; 0 if none does.
   package var wanted: UInt64
+  /// How often rows have changed without a frontier that shows it.
+  package var repairs: UInt64 = 0
   /// What is known of what everybody holds.
   package var stability = Stability()
 

@@ -26,8 +26,9 @@ extension Session {
     let isFirst = !outgoing.hasTold
     let isWhole = asks || isFirst
     let news = isWhole ? position.frontier : position.frontier.beyond(outgoing.told)
-    guard isWhole || !news.isEmpty else { return }
+    guard isWhole || !news.isEmpty || outgoing.isRepaired else { return }
     outgoing.hasTold = true
+    outgoing.isRepaired = false
     outgoing.told.join(position.frontier)
     let have = Have(
       frontier: news, frontierHash: position.frontier.hash,
@@ -66,17 +67,16 @@ extension Session {
     peerHolds(have.frontier, &directives)
     guard state == .open else { return }
     considerExport(&directives, now)
-    considerRepair(have, &directives, now)
+    outgoing.peerDigest = (have.frontierHash, have.rootDigest)
+    considerRepair(&directives, now)
   }
 
   /// Equal frontiers with different digests: something was lost that no frontier shows.
-  private mutating func considerRepair(
-    _ have: Have, _ directives: inout [Directive], _ now: Instant
-  ) {
-    guard sharesDigests, have.frontierHash == position.frontier.hash,
-      have.rootDigest != position.digest.root
+  mutating func considerRepair(_ directives: inout [Directive], _ now: Instant) {
+    guard sharesDigests, let (hash, root) = outgoing.peerDigest, hash == position.frontier.hash,
+      root != position.digest.root
     else { return }
-    compare(with: have.rootDigest, &directives, now)
+    compare(with: root, &directives, now)
   }
 
   /// Shows our buckets, at most once a minute, and less and less often while nothing comes of it.
@@ -87,11 +87,15 @@ extension Session {
     let difference = position.digest.root &- root
     let isFutile = timers.difference == difference
     let pause = isFutile ? timers.comparePause : Timers.repairPause
-    guard timers.lastRepair.map({ now.uptime - $0 >= pause }) ?? true else { return }
+    if let last = timers.lastRepair, now.uptime - last < pause {
+      timers.repairDue = last + pause
+      return
+    }
     timers.comparePause =
       isFutile ? min(2 * pause, Timers.longestRepairPause) : Timers.repairPause
     timers.difference = difference
     timers.lastRepair = now.uptime
+    timers.repairDue = now.uptime + timers.comparePause
     let hash = position.frontier.hash
     send(.buckets(Buckets(frontierHash: hash, digest: position.digest)), &directives, now)
   }

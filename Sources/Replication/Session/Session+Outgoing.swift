@@ -34,6 +34,10 @@ extension Session {
     var hasRegained = false
     /// Rows that the peer has asked for, to be sent when nothing else is.
     var wanted: Set<RowName> = []
+    /// The peer's frontier hash and root digest, as it told them last.
+    var peerDigest: (hash: UInt64, root: UInt64)?
+    /// Rows have changed at one frontier, which the peer has not heard of.
+    var isRepaired = false
     /// Buckets that the peer lacks something of, to be sent when nothing else is.
     var repair: [Int] = []
     /// Whether the first exchange of this session was sent, or there was nothing to send.
@@ -73,7 +77,12 @@ extension Session {
       outgoing.hasRegained = true
     }
     let isNews = position.stability != self.position.stability
+    let isRepaired = position.repairs != self.position.repairs
     self.position = position
+    if isRepaired, outgoing.hasTold {
+      outgoing.isRepaired = true
+      timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering
+    }
     if isNews { followStability(&directives, now) }
     if outgoing.hasRegained { offerAgain(now) }
     if outgoing.hasTold, !outgoing.told.covers(position.frontier) {

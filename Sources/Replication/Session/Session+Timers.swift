@@ -36,6 +36,8 @@ extension Session {
     /// comparison has to wait if they still differ by that.
     var difference: UInt64?
     var comparePause = Timers.repairPause
+    /// When digests are looked at again that differed.
+    var repairDue: Int64?
     var lastRegain: Int64?
 
     init(start: Int64) {
@@ -75,7 +77,10 @@ extension Session {
     case .greeting: return min(silence, timers.start + Timers.greeting)
     case .pairing: return min(silence, timers.start + Timers.pairing)
     case .open:
-      return min(silence, timers.pingDue, timers.haveDue ?? .max, timers.relayDue ?? .max)
+      return [
+        silence, timers.pingDue, timers.haveDue ?? .max, timers.relayDue ?? .max,
+        timers.repairDue ?? .max,
+      ].min() ?? silence
     }
   }
 
@@ -93,6 +98,10 @@ extension Session {
     }
     if let due = timers.haveDue, due <= now.uptime { sendHave(asks: false, &directives, now) }
     if let due = timers.relayDue, due <= now.uptime { considerExport(&directives, now) }
+    if let due = timers.repairDue, due <= now.uptime {
+      timers.repairDue = nil
+      considerRepair(&directives, now)
+    }
     if timers.pingDue <= now.uptime { sendPing(&directives, now) }
   }
 

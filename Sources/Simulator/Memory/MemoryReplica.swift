@@ -51,6 +51,7 @@ final class MemoryReplica: SimulatedReplica {
   var exports: [Int64: MemoryExport] = [:]
   private var nextExport: Int64 = 1
   private var commits: UInt64 = 0
+  private var repairs: UInt64 = 0
   /// How often an export pauses, in a thousand.
   let pauses: Int
   let batchRows: Int
@@ -84,6 +85,7 @@ final class MemoryReplica: SimulatedReplica {
     var position = Position(
       frontier: file.frontier, digest: file.digest, own: origin, age: commits)
     position.stability = file.stability
+    position.repairs = repairs
     return position
   }
 
@@ -232,6 +234,7 @@ final class MemoryReplica: SimulatedReplica {
         }
       }
     }
+    if merge.kind == .repair { repairs += 1 }
     if merge.reader == file.rights {
       file.frontier.join(merge.claim)
       if merge.movesFrontier { file.stability.received(from: merge.standing) }

@@ -27,11 +27,13 @@ extension World {
   }
 
   /// The first run of every node.
-  mutating func beginRuns() throws {
+  mutating func beginRuns() {
     guard hasLives else { return }
     for node in nodes.indices {
       nodes[node].run = UInt64(node + 1)
-      try nodes[node].replica.beginRun(nodes[node].run)
+      attempt(node, nil, 0) { world in
+        try world.nodes[node].replica.beginRun(world.nodes[node].run)
+      }
     }
   }
 

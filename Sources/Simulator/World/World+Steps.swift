@@ -121,9 +121,9 @@ extension World {
 
   /// The shell goes on with what one transaction has left; other things may come in between.
   mutating func goOnWorking(chance: Int) {
-    guard plan != nil else { return }
+    guard plan != nil || hasCollection else { return }
     for node in nodes.indices where nodes[node].hasWork && nodes[node].isUp {
-      guard plan?.random.chance(chance) ?? false else { continue }
+      guard plan?.random.chance(chance) ?? collecting.random.chance(chance) else { continue }
       nodes[node].hasWork = false
       fold(node)
     }

@@ -50,6 +50,7 @@ extension Store {
       for (table, key, edit) in application.repeated {
         if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
       }
+      if merge.kind == .repair, application.placed > 0 { repairs += 1 }
       try finish(&edits)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
       if let judged = merge.verdicts { try join(judged, at: now) }
