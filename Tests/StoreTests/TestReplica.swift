@@ -115,15 +115,17 @@ final class TestReplica {
       sender: other.store.node, kind: kind, batches: batches.map(\.bytes), rowsBefore: 0,
       checkBefore: 0, end: End(batches), movesFrontier: kind != .repair)
     merge.judged = judged
+    merge.standing = other.store.stability.standing
     return try store.merge(merge, at: now)
   }
 
   /// Merges the first batches of a long exchange, which is then cut.
   func mergeSlice(_ batches: [ExportBatch], covers: Frontier, from other: TestReplica) throws {
-    _ = try store.merge(
-      Merge(
-        sender: other.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
-        rowsBefore: 0, checkBefore: 0, end: nil, movesFrontier: false), at: now)
+    var merge = Merge(
+      sender: other.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
+      rowsBefore: 0, checkBefore: 0, end: nil, movesFrontier: false)
+    merge.standing = other.store.stability.standing
+    _ = try store.merge(merge, at: now)
   }
 
   func exchange(with other: TestReplica) throws {

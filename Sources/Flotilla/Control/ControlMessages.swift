@@ -11,6 +11,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case invite(milliseconds: Int, role: String)
   case members
   case revoke(node: String, disowning: Bool)
+  case forget(node: String)
   case grant(node: String, table: String, right: String)
   case importSiteKey(seed: [UInt8])
   case unsent

@@ -43,6 +43,8 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await revoke(node, disowning: disowning)
       }
+    case .forget(let node):
+      return await controlReply { () async throws(FlotillaError) in try await forget(node) }
     case .importSiteKey(let seed):
       return await controlReply { () async throws(FlotillaError) in
         try await importSiteKey(seed: seed)

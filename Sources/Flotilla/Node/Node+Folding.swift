@@ -127,7 +127,7 @@ extension Node {
   func couldNotMerge(_ error: StoreError, from peer: String) {
     let failure = FlotillaError(error, path: path)
     // What a peer sends wrongly says nothing about this file.
-    if error.code != .wire { mergeFailure = failure }
+    if error.code != .wire, error.code != .behind { mergeFailure = failure }
     log("could not merge rows from \(peer): \(failure.message)")
   }
 
@@ -171,6 +171,7 @@ extension Node {
     await noteRun()
     await examineFile()
     await trimLogs()
+    await collectDeletions()
     if rights(of: identity.node) != rights { await followRights() }
     await askForRows()
     await pullNext()

@@ -75,14 +75,16 @@ extension Node {
   /// Begins a life in the file, then notes it beside the file: after a kill in between there would
   /// be one more.
   private static func begin(
-    _ life: UInt64, run: UInt64, _ doubt: Doubt, above common: UInt64?, in store: StoreActor,
-    _ sidecar: Sidecar, _ keys: NodeKeys
+    _ life: UInt64, run: UInt64, _ doubt: Doubt, above common: UInt64?,
+    renewingTo mark: Replication.Mark? = nil,
+    in store: StoreActor, _ sidecar: Sidecar, _ keys: NodeKeys
   ) async throws(FlotillaError) {
     let origin = Origin.of(keys.identity, life: life, .openSSL)
     let mark = try await reporting(sidecar.database) { () async throws(StoreError) in
       try await store.patiently { (store) throws(StoreError) in
         try store.beginLife(
-          doubt, origin: origin, life: life, run: run, reissuingAbove: common, at: .now)
+          doubt, origin: origin, life: life, run: run, reissuingAbove: common,
+          renewingTo: mark, at: .now)
         return store.lifeMark
       }
     }
@@ -118,22 +120,31 @@ extension Node {
     }
     // Two peers may say so in one moment.
     guard !isBeginningLife else { return }
-    guard livesByWord < Self.mostLivesByWord else {
+    guard mayBeginLifeByWord() else {
       let text = "\(name) claims again and again to hold edits that this node never made"
       return await session.feed(.close(Bye(.badMessage, text)))
     }
-    livesByWord += 1
     await beginLife(.unknown)
   }
 
+  /// Counts a life that is begun because of what a member says.
+  func mayBeginLifeByWord() -> Bool {
+    guard livesByWord < Self.mostLivesByWord else { return false }
+    livesByWord += 1
+    return true
+  }
+
   /// Goes on under a new origin, and meets everybody anew.
-  func beginLife(_ doubt: Doubt) async {
+  func beginLife(_ doubt: Doubt, renewingTo mark: Replication.Mark? = nil) async {
     isBeginningLife = true
     defer { isBeginningLife = false }
     let life = UInt64.random(in: 0 ... .max)
     do {
-      let common = try await store.run { (store) throws(StoreError) in try store.commonSeq() }
-      try await Self.begin(life, run: run, doubt, above: common, in: store, sidecar, keys)
+      let common: UInt64? =
+        doubt.spoilsNumbers
+        ? try await store.run { (store) throws(StoreError) in try store.commonSeq() } : nil
+      try await Self.begin(
+        life, run: run, doubt, above: common, renewingTo: mark, in: store, sidecar, keys)
       (self.life, runLog, position) = try await store.run { (store) throws(StoreError) in
         (try store.life(), store.runLog, store.position)
       }

@@ -70,7 +70,7 @@ extension Node {
     case .admit(_, let role): role == .admin
     case .revoke(let node, _), .introduce(let node, _, _), .grant(let node, _, _):
       roster.roll.entries[node]?.role == .admin
-    case .leave, .appoint: false
+    case .leave, .appoint, .forget: false
     }
   }
 
@@ -124,6 +124,7 @@ extension Node {
     await followOffice()
     await nameAuthors()
     await followAuthors()
+    await comeBack()
     if let own = roll.entries[identity.node], !own.isMember {
       log("this node is no member of the site any more")
       for session in sessions.values {
@@ -251,7 +252,7 @@ extension Node {
 
   private func state(of entry: Roll.Entry) -> String {
     switch entry.ending {
-    case nil: "member"
+    case nil: isForgotten(entry) ? "forgotten" : "member"
     case .revoked: "revoked"
     case .left: "left"
     }

@@ -25,6 +25,8 @@ extension Node {
       await measure(view, roundTrip: roundTrip, at: moment, from: session)
     case .judge(let join): await judge(join, session)
     case .contradicted(let have): await examine(have, of: session)
+    case .stability(let news): await hear(news, from: session)
+    case .fellBehind(let standing): await fallBehind(standing, as: session)
     default: break
     }
   }
@@ -66,6 +68,7 @@ extension Node {
       }
       record.seen = Uptime.wall
       record.run = hello.run
+      record.standing = hello.standing
       record.lives.insert(hello.life)
       record.origin = Origin.of(hello.node, life: hello.life, .openSSL)
       peers[hello.node] = record

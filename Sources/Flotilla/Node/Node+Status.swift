@@ -12,8 +12,9 @@ extension Node {
     let copy = try await firstCopyReport()
     let time = try await clockState(waiting: figures.unfolded)
     let trouble = await troubleReport()
-    let life = await [lifeRemark(), standDownRemark()].compactMap { $0 }
-    let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
+    let life = await [lifeRemark(), renewalRemark, standDownRemark()].compactMap { $0 }
+    let shown = peers.values.filter { $0.session != nil || !isForgotten($0.node) }
+    let reports = shown.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let others = reports.filter { $0.state != .revoked }
     let counted = all ? others : connected

@@ -68,7 +68,9 @@ extension Node {
   }
 
   /// Those of the peers that were not shut out.
-  private var others: [PeerRecord] { peers.values.filter { !$0.isRevoked } }
+  private var others: [PeerRecord] {
+    peers.values.filter { !$0.isRevoked && ($0.session != nil || !isForgotten($0.node)) }
+  }
 
   private static func seconds(since start: Int64) -> Double {
     Double(Uptime.now - start) / 1_000

@@ -34,6 +34,9 @@ actor Node {
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
   var livesByWord = 0
+  /// Lets go of deleted versions at present; since when nobody can help this node to come back.
+  var collecting: Task<Void, Never>?
+  var helplessSince: Int64?
   var isBeginningLife = false
   /// When, by uptime, and by whom this node was last told that another copy of it runs.
   var twin: (at: Int64, peer: String)?

@@ -15,6 +15,8 @@ struct PeerRecord: Sendable {
   /// Its present run, and what was got from it itself.
   var run: UInt64 = 0
   var testimony: Testimony?
+  /// How far it has come with the cuts of the site, as it said last.
+  var standing = CutStanding()
   /// Whether it was shut out of the site.
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.

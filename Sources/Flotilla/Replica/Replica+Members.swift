@@ -25,6 +25,17 @@ extension Replica {
     }
   }
 
+  /// Nobody waits for a member any more that will not return: it is not listed, and what was deleted
+  /// is not kept for it. If it returns, what it had not sent is sent, and the rest is fetched anew.
+  public func forget(_ node: String) async throws(FlotillaError) -> ForgetReport {
+    try await perform(.forget(node: node), mode: .brief) {
+      opened async throws(FlotillaError) in
+      // Whoever is in reach is told before this process ends; it may be this very node.
+      await opened.untilConnected(within: .seconds(2))
+      return try await opened.forget(node)
+    }
+  }
+
   /// Says what a member may do with a table: `read`, `write` or `none`.
   public func grant(
     _ node: String, table: String, right: String

@@ -46,7 +46,8 @@ public struct InviteReport: Codable, Sendable, Equatable {
 /// Who belongs to the site. JSON: `{site, node, members:[{node, id, role, state, since, last_seen,
 /// admitted_by, words, rights, is_this_node}]}`.
 public struct MembersReport: Codable, Sendable, Equatable {
-  /// A node that is or was a member; `state` is `member`, `revoked` or `left`.
+  /// A node that is or was a member; `state` is `member`, `forgotten`, `revoked` or
+  /// `left`.
   public struct Member: Codable, Sendable, Equatable {
     public var node: String
     public var id: String
@@ -83,6 +84,14 @@ public struct RevokeReport: Codable, Sendable, Equatable {
   public var id: String
   public var told: [String]
   public var also: [String]
+}
+
+/// A member that nobody waits for any more. JSON: `{node,id,last_seen}`.
+public struct ForgetReport: Codable, Sendable, Equatable {
+  public var node: String
+  public var id: String
+  /// ISO 8601 in UTC; null if this node never met it.
+  public var last_seen: String?
 }
 
 /// What `join` copied. JSON: `{site, node, from, address, words, rows, bytes, seconds, warnings}`.

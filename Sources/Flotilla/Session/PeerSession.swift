@@ -164,7 +164,12 @@ actor PeerSession {
       await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
       await feed(.advanced(position))
     } catch {
-      let code: Bye.Code = error.code == .wire ? .badMessage : .storage
+      let code: Bye.Code =
+        switch error.code {
+        case .wire: .badMessage
+        case .behind: .other
+        default: .storage
+        }
       await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
       await feed(.mergeFailed(Bye(code, error.message)))
     }

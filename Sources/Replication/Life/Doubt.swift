@@ -21,6 +21,14 @@ package enum Doubt: String, Sendable, Equatable, CaseIterable {
   /// The others were told not to wait for this node any more.
   case forgotten
 
+  /// Whether edits made here may have numbers that others know for other edits.
+  package var spoilsNumbers: Bool {
+    switch self {
+    case .behind, .forgotten: false
+    default: true
+    }
+  }
+
   /// What has happened, in a sentence without its end.
   package var sentence: String {
     switch self {

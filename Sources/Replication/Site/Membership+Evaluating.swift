@@ -103,6 +103,9 @@ extension Membership {
         roll.entries[node]?.words = words
       case .grant(let node, let table, let right):
         roll.entries[node]?.tables[table.foldedForNames] = right
+      case .forget(let node, let lives):
+        let before = roll.entries[node]?.forgotten ?? []
+        roll.entries[node]?.forgotten = before.union(lives)
       default: break
       }
     }

@@ -172,7 +172,8 @@ package struct Membership: Sendable {
     // Of a member that was revoked, too: else who hears of both in the other order holds more.
     case .leave: return issuer.key
     case .admit(_, let role): return issuer.role == .admin && role < .admin ? issuer.key : nil
-    case .introduce, .grant, .revoke, .appoint: return issuer.role == .admin ? issuer.key : nil
+    case .introduce, .grant, .revoke, .appoint, .forget:
+      return issuer.role == .admin ? issuer.key : nil
     }
   }
 }

@@ -20,6 +20,13 @@ package struct Roll: Sendable, Equatable {
     /// What differs from what the role says, by table.
     package var tables: [String: Right] = [:]
     package var ending: Ending?
+    /// In which lives nobody waits for it; nil if nobody has said so.
+    package var forgotten: Set<UInt64>?
+
+    /// Whether nobody waits for it, of which these lives are known.
+    package func isForgotten(knowing lives: some Sequence<UInt64>) -> Bool {
+      forgotten.map { forgotten in lives.allSatisfy { forgotten.contains($0) } } ?? false
+    }
 
     package var isMember: Bool { ending == nil }
 

@@ -15,6 +15,8 @@ package struct SiteStatement: Sendable, Equatable {
     /// A member is the anchor from now on; or nobody is. Forced: it does not wait until the one
     /// before has stood down.
     case appoint(number: UInt64, node: Identity?, isForced: Bool)
+    /// A member is not waited for any more, as long as it goes on in one of these lives.
+    case forget(node: Identity, lives: [UInt64])
   }
 
   /// What a statement is about: of several about one thing the last stands, or the first.
@@ -35,6 +37,8 @@ package struct SiteStatement: Sendable, Equatable {
     case .leave: Subject(node: issuer, kind: 5)
     // The office is nobody's, so that an admin may appoint another one.
     case .appoint: Subject(node: .none, kind: 6)
+    // It takes nothing from anybody, so that an admin may forget another one.
+    case .forget: Subject(node: .none, kind: 7)
     }
   }
 
@@ -91,6 +95,11 @@ package struct SiteStatement: Sendable, Equatable {
       writer.uint(number)
       writer.byte(isForced ? 1 : 0)
       writer.identity(node ?? .none)
+    case .forget(let node, let lives):
+      writer.byte(7)
+      writer.identity(node)
+      writer.uint(lives.count)
+      for life in lives { writer.word(life) }
     }
     return writer.bytes
   }
@@ -151,6 +160,13 @@ package struct SiteStatement: Sendable, Equatable {
       }
       let node = try reader.identity("statement: node")
       return .appoint(number: number, node: node == .none ? nil : node, isForced: flag == 1)
+    case 7:
+      let node = try reader.identity("statement: node")
+      var lives: [UInt64] = []
+      for _ in 0..<(try reader.count("statement: lives", limit: Limits.lives)) {
+        lives.append(try reader.word("statement: life"))
+      }
+      return .forget(node: node, lives: lives)
     default: throw WireError(.malformed, "statement: kind")
     }
   }

@@ -1,0 +1,179 @@
+import Replication
+import Store
+
+/// Letting go of deleted versions that everybody has, and coming back after others have
+/// (docs/collection.md).
+extension Node {
+  /// So long nobody who could help must have been there before this node goes on without.
+  private static let helplessPause: Int64 = 60_000
+
+  /// Whether nobody waits for a member: it has shown no life since somebody said so.
+  func isForgotten(_ entry: Roll.Entry) -> Bool {
+    entry.isForgotten(
+      knowing: entry.node == identity.node ? [life] : authors[entry.node] ?? [])
+  }
+
+  func isForgotten(_ node: Identity) -> Bool {
+    roster.roll.entries[node].map(isForgotten) ?? false
+  }
+
+  /// The members that deleted versions are kept for.
+  private var waitedFor: Set<Identity> {
+    Set(roster.roll.members.filter { !isForgotten($0) }.map(\.node)).union([identity.node])
+  }
+
+  /// The site was told not to wait for this node, and here it is: it goes on as a new one.
+  func comeBack() async {
+    guard mode != .offline, !isBeginningLife, let entry = ownEntry, entry.isMember,
+      isForgotten(entry)
+    else { return }
+    await beginLife(.forgotten)
+  }
+
+  func hear(_ news: StabilityNews, from session: PeerSession) async {
+    guard let peer = peer(of: session) else { return }
+    update(session) { $0.standing = news.standing }
+    let isLeaf = !rights(of: peer.node).isWhole
+    do {
+      try await changeStability { (store) throws(StoreError) in
+        try store.hear(news, from: peer.node, isLeaf: isLeaf)
+      }
+    } catch {
+      if !note(error) { log("could not note what everybody holds: \(error.message)") }
+    }
+  }
+
+  /// A peer has forgotten what was deleted while this node was away.
+  func fallBehind(_ standing: CutStanding, as session: PeerSession) async {
+    // Another peer may have said so a moment ago.
+    guard position.stability.mustRenew(for: standing), !isBeginningLife else { return }
+    let mark = standing.cleared
+    do {
+      let isNew = try await store.patiently { (store) throws(StoreError) in
+        guard try store.isNew() else { return false }
+        try store.renewAsNew(to: mark)
+        return true
+      }
+      if isNew { return try await changeStability { (_) throws(StoreError) in } }
+    } catch {
+      log("could not begin to fetch everything: \(error.message)")
+      return await session.feed(.close(Bye(.storage, error.message)))
+    }
+    let name = peer(of: session)?.name ?? "a peer"
+    guard mayBeginLifeByWord() else {
+      let text = "\(name) claims again and again that this node was away for too long"
+      return await session.feed(.close(Bye(.badMessage, text)))
+    }
+    await beginLife(.behind, renewingTo: mark)
+  }
+
+  /// Changes what is known of what everybody holds, and tells it to the peers.
+  private func changeStability(
+    _ change: @Sendable @escaping (Store) throws(StoreError) -> Void
+  ) async throws(StoreError) {
+    let position = try await store.patiently { (store) throws(StoreError) in
+      try change(store)
+      return store.position
+    }
+    await follow(position)
+  }
+
+  private func follow(_ position: Position) async {
+    let wasBehind = self.position.stability.standing.isBehind
+    await folded(FoldResult(versions: 0, push: nil, hasMore: false), position)
+    if wasBehind, !position.stability.standing.isBehind {
+      log("what was deleted while this node was away is gone; it has all that the site has")
+    }
+  }
+
+  /// Now and then: acknowledges what is held, and lets go of what everybody has seen deleted.
+  func collectDeletions() async {
+    guard mode == .lasting, collecting == nil, firstCopy == nil, clock.now.site != nil,
+      trouble.current == nil, !isStopping
+    else { return }
+    await goOnAlone()
+    collecting = Task {
+      do throws(StoreError) {
+        try await self.tend()
+      } catch {
+        if !self.note(error) { self.log("could not let go of deleted rows: \(error.message)") }
+      }
+      self.collecting = nil
+    }
+  }
+
+  private func tend() async throws(StoreError) {
+    var collected = 0
+    while !isStopping {
+      let (members, id) = (waitedFor, UInt64.random(in: 1 ... .max))
+      let (done, position) = try await store.run { (store) throws(StoreError) in
+        (try store.tend(members: members, id: id, at: self.clock.now), store.position)
+      }
+      collected += done.collected
+      if position.stability != self.position.stability { await follow(position) }
+      guard done.hasMore else { break }
+      // Programs that write have their turn in between.
+      guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
+    }
+    if collected > 0 { log("let go of \(collected) deleted rows that everybody knows to be gone") }
+  }
+
+  /// Nobody is left who could tell what was deleted: all that are waited for are connected, and none
+  /// of them can.
+  private func goOnAlone() async {
+    let others = waitedFor.subtracting([identity.node])
+    let standings = others.compactMap { node in
+      peers[node].flatMap { $0.session == nil ? nil : $0.standing }
+    }
+    guard position.stability.standing.isBehind, standings.count == others.count,
+      !position.stability.isHelped(by: standings)
+    else { return helplessSince = nil }
+    let since = helplessSince ?? Uptime.now
+    helplessSince = since
+    guard Uptime.now - since >= Self.helplessPause else { return }
+    helplessSince = nil
+    do {
+      let (result, position) = try await store.patiently { (store) throws(StoreError) in
+        (try store.giveUpRenewal(at: self.clock.now), store.position)
+      }
+      log("no member is left that was there all the time; this node goes on with what it has")
+      await folded(result, position)
+      if result.hasMore, !isStopping { try await foldAll() }
+    } catch {
+      if !note(error) { log("could not go on: \(error.message)") }
+    }
+  }
+
+  /// What a person should know about it.
+  var renewalRemark: String? {
+    guard position.stability.standing.isBehind else { return nil }
+    return "this node was away while deleted rows were forgotten, so it fetches everything from a "
+      + "member that was there; if none of them will come back: flotilla forget "
+      + "\(shellWord(path)) NODE for each"
+  }
+
+  /// Nobody waits for a member any more, until it comes back.
+  func forget(_ name: String) async throws(FlotillaError) -> ForgetReport {
+    let entry = try member(named: name)
+    guard entry.isMember else {
+      throw FlotillaError(.usage, "\(name) is no member any more, so nobody waits for it")
+    }
+    guard entry.node != identity.node else {
+      throw FlotillaError(
+        .usage, "\(name) is this node itself",
+        remedy: "To take it out of the site: flotilla leave \(shellWord(path))")
+    }
+    guard peers[entry.node]?.session == nil else {
+      throw FlotillaError(
+        .usage, "\(name) is connected with this node, so it has returned",
+        remedy: "To shut it out: flotilla revoke \(shellWord(path)) \(shellWord(name))")
+    }
+    guard !isForgotten(entry) else {
+      throw FlotillaError(.usage, "\(name) is forgotten already; nothing was changed")
+    }
+    try await say(.forget(node: entry.node, lives: authors[entry.node] ?? []))
+    return ForgetReport(
+      node: entry.name, id: entry.node.description, last_seen: peers[entry.node]?.seen.map(Self.text)
+    )
+  }
+}
