@@ -18,6 +18,8 @@ enum MessageType: UInt8 {
   case statements = 16
   case offer = 17
   case want = 18
+  case inspect = 20
+  case account = 21
 }
 
 extension Message {
@@ -88,6 +90,12 @@ extension Message {
       body.word(buckets.frontierHash)
       for bucket in buckets.digest.buckets { body.word(bucket) }
       return .buckets
+    case .inspect(let inspect):
+      inspect.write(to: &body)
+      return .inspect
+    case .account(let account):
+      account.write(to: &body)
+      return .account
     case .want(let names):
       body.uint(names.count)
       for name in names {

@@ -20,6 +20,9 @@ package enum Message: Sendable, Equatable {
   /// What was signed about the members and the receiver may not know.
   case statements([SignedStatement])
   case buckets(Buckets)
+  /// Asks what the peer holds, to compare it row by row; `account` answers.
+  case inspect(Inspect)
+  case account(Account)
   case offer(Offer)
   case join(Join)
   case admit(Admit)

@@ -28,6 +28,15 @@ final class DigestTable {
     digest.replace(table: table, key: key, old: old, new: new)
   }
 
+  /// Adds what was found to be missing in the sums, and writes all of them, in the open transaction:
+  /// those in the file may be wrong, too.
+  func correct(by missing: [UInt64]) throws(SQLiteError) {
+    guard let right = Digest(buckets: zip(digest.buckets, missing).map { $0 &+ $1 }) else { return }
+    digest = right
+    try connection.run("DELETE FROM _flotilla_digest")
+    stored = Digest()
+  }
+
   /// Writes what has changed, in the open transaction.
   func save() throws(SQLiteError) {
     for bucket in digest.differing(from: stored) {
