@@ -12,6 +12,10 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await sync(with: peer, timeout: .milliseconds(milliseconds))
       }
+    case .verify(let peer, let repairs, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await verify(with: peer, repairs: repairs, timeout: .milliseconds(milliseconds))
+      }
     case .wait(let target, let all, let anchor, let milliseconds):
       let whom: WaitTarget = anchor ? .anchor : all ? .all : .node(target ?? "")
       return await controlReply { () async throws(FlotillaError) in
