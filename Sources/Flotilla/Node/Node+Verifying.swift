@@ -3,11 +3,10 @@ import Store
 
 /// Proving that the rows here are those of the other nodes.
 extension Node {
-  /// So long two nodes may take to hold the same before they are compared as they are, as a share
-  /// of the time there is.
-  private static let levelling: Int64 = 2
   /// Between two looks at rows that are on their way, in ms.
   private static let pause: Int64 = 300
+  /// So often a repair is tried again that has changed nothing.
+  private static let attempts = 4
 
   func verify(
     with name: String?, repairs: Bool, timeout: Duration
@@ -24,7 +23,8 @@ extension Node {
     try await requirePlaced(within: deadline)
     var (audit, repaired) = try await audited(repairs: repairs)
     if !wanted.isEmpty {
-      await level(with: wanted, until: (Uptime.now + deadline) / Self.levelling)
+      // Where something is always written they never hold the same at one moment.
+      await level(with: wanted, until: Uptime.now + (deadline - Uptime.now) / 2)
       if position.frontier != audit.frontier { audit = try await look() }
     }
     let comparisons = wanted.map { [audit] node in
@@ -114,9 +114,15 @@ extension Node {
 
   /// Waits until all hold the same, as far as they are in reach; after an exchange with each.
   private func level(with nodes: [Identity], until deadline: Int64) async {
-    let patience = min(deadline, Uptime.now + Self.patience)
-    _ = await until(patience) { nodes.allSatisfy { peers[$0]?.session != nil } }
-    for node in nodes { await peers[node]?.session?.feed(.ask) }
+    let arrival = mode == .brief ? Self.patience : Self.arrival
+    _ = await until(min(deadline, Uptime.now + arrival)) {
+      nodes.allSatisfy { peers[$0]?.session != nil }
+    }
+    // What is on its way comes by itself.
+    _ = await until(min(deadline, Uptime.now + Self.arrival)) {
+      nodes.allSatisfy { isEven(with: $0) }
+    }
+    for node in nodes where !isEven(with: node) { await peers[node]?.session?.feed(.ask) }
     _ = await until(deadline) { nodes.allSatisfy { isEven(with: $0) } }
   }
 
@@ -134,7 +140,7 @@ extension Node {
   ) async -> VerifyReport.Peer {
     let name = peers[node]?.name ?? node.description
     var audit = first
-    var differed = 0
+    var (differed, least, futile) = (0, Int.max, 0)
     var pause = Self.pause
     while true {
       let found = await inspect(node, audit, deadline: deadline)
@@ -142,11 +148,12 @@ extension Node {
       differed = max(differed, report.differing_rows)
       report.repaired = repairs ? differed - min(differed, report.differing_rows) : 0
       let canWait = Uptime.now + pause < deadline && peers[node]?.session != nil && !isStopping
-      let isDone = report.on_the_way == 0 && (!repairs || report.differing_rows == 0)
-      guard canWait, !isDone else { return report }
-      if repairs, report.differing_rows > 0, case .compared(_, _, let buckets) = found {
-        await peers[node]?.session?.feed(.repair(buckets))
-      }
+      futile = report.differing_rows < least ? 0 : futile + 1
+      least = min(least, report.differing_rows)
+      guard case .compared(_, let comparison, let buckets) = found, canWait else { return report }
+      let isMending = repairs && comparison.isMendable && futile < Self.attempts
+      guard isMending || comparison.onTheWay > 0 else { return report }
+      if isMending { await peers[node]?.session?.feed(.repair(buckets)) }
       try? await Task.sleep(for: .milliseconds(pause))
       pause = min(2 * pause, 5_000)
       guard !Task.isCancelled, let next = try? await look() else { return report }

@@ -16,7 +16,8 @@ public struct VerifyReport: Codable, Sendable, Equatable {
     /// Who has edited it, if that is known, and when: ISO 8601 in UTC.
     public var edited_by: String?
     public var edited_at: String?
-    /// `live`, `deleted`, `uncaptured` (it stands, and no version of it is known) or `missing`.
+    /// `live`, `deleted`, `changed` (other content than was noted), `uncaptured` (it stands and
+    /// was never noted) or `missing`.
     public var state: String
     /// A hash of its content, 16 hexadecimal digits; null if nothing stands.
     public var content: String?

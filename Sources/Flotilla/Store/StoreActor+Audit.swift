@@ -63,17 +63,23 @@ extension StoreActor {
   func walk(
     _ id: Int64, _ told: Told, while wanted: @Sendable () async -> Bool
   ) async throws(StoreError) -> (rows: [AccountRow], isLast: Bool) {
-    var (rows, bytes): ([AccountRow], Int) = ([], 0)
+    var (rows, room): ([AccountRow], Int) = ([], Self.frame)
     while await wanted() {
-      let start = Uptime.now
-      let (more, position) = try await patiently { (store) throws(StoreError) in
-        (try store.walkOn(id, at: self.clock.now), store.position)
+      let (start, left, isFirst) = (Uptime.now, room, rows.isEmpty)
+      let (step, position) = try await patiently { (store) throws(StoreError) in
+        (
+          try store.walkOn(id, room: left, isFirst: isFirst, at: self.clock.now), store.position
+        )
       }
       await told(Self.nothing, position)
-      guard let more else { return (rows, true) }
-      rows += more
-      bytes += more.reduce(0) { $0 + $1.size }
-      if bytes > Self.frame { return (rows, false) }
+      switch step {
+      case .rows(let more):
+        rows += more
+        room -= more.reduce(0) { $0 + $1.size }
+        if room < 0 { return (rows, false) }
+      case .full: return (rows, false)
+      case .done: return (rows, true)
+      }
       await pause(Uptime.now - start)
     }
     return (rows, true)
@@ -110,9 +116,4 @@ extension StoreActor {
     guard milliseconds > 0 else { return await Task.yield() }
     try? await Task.sleep(for: .milliseconds(milliseconds))
   }
-}
-
-extension AccountRow {
-  /// About how many bytes it takes as it travels.
-  fileprivate var size: Int { key.bytes.count + 40 }
 }

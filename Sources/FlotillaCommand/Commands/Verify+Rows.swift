@@ -52,18 +52,20 @@ extension Verify {
     case "newer-there": "newer at \(peer)"
     case "other-version": "same content, known as another edit"
     default:
-      "one edit, other content: written past the triggers "
-        + (row.here?.state == "uncaptured" || row.here?.state == "missing"
-          ? "here" : row.there?.state == "uncaptured" || row.there?.state == "missing"
-            ? "at \(peer)" : "on one side")
+      "written past the triggers"
+        + (isStrange(row.there) ? isStrange(row.here) ? "" : " at \(peer)" : " here")
     }
+  }
+
+  private static func isStrange(_ side: VerifyReport.Side?) -> Bool {
+    side.map { !["live", "deleted"].contains($0.state) } ?? false
   }
 
   private static func side(_ side: VerifyReport.Side?) -> String {
     guard let side else { return "—" }
     let what =
       switch side.state {
-      case "live": String((side.content ?? "").prefix(8))
+      case "live", "changed": String((side.content ?? "").prefix(8))
       case "deleted": "deleted"
       case "missing": "missing"
       default: "not captured"
@@ -85,7 +87,7 @@ extension Verify {
   static func remedy(_ report: VerifyReport, _ call: Call) -> String? {
     let strange = report.peers.filter { $0.uncaptured > 0 }.map { printable($0.node) }
     if !strange.isEmpty {
-      return "on \(strange.joined(separator: ", ")) run: flotilla verify DB --repair"
+      return "on \(strange.joined(separator: ", ")) run: flotilla verify FILE --repair"
     }
     let isWrong =
       report.local.contains { $0.finding != "waiting" }

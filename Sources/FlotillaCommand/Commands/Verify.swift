@@ -62,7 +62,7 @@ enum Verify {
   private static func own(_ report: VerifyReport) -> String {
     let state =
       report.local_findings == 0
-      ? "as noted" : "\(counted(report.local_findings, "finding"))"
+      ? "sound" : "\(counted(report.local_findings, "finding"))"
     let repaired = report.repaired > 0 ? ", \(thousands(report.repaired)) repaired" : ""
     let parked = report.parked > 0 ? ", \(thousands(report.parked)) parked" : ""
     return "\(printable(report.node)) (this node): \(state), \(counted(report.rows, "row"))"

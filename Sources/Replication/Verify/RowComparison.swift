@@ -18,6 +18,9 @@ package struct RowDifference: Sendable, Hashable {
   package var there: AccountRow?
 
   package var row: AccountRow? { here ?? there }
+
+  /// Whether it is gone once both sides have sent each other what they have noted.
+  package var canBeExchanged: Bool { here?.isCaptured != false && there?.isCaptured != false }
 }
 
 /// Compares what two replicas have, row by row, in memory that does not grow with the rows.
@@ -43,6 +46,11 @@ package struct RowComparison: Sendable, Equatable {
   package init(here: Frontier, there: Frontier) {
     self.here = here
     self.there = there
+  }
+
+  /// Whether an exchange of rows can mend something.
+  package var isMendable: Bool {
+    count > differences.count || differences.contains(where: \.canBeExchanged)
   }
 
   /// Whether something was found that explains sums that differ.

@@ -66,6 +66,8 @@ package struct AccountRow: Sendable, Hashable {
     case uncaptured = 2
     /// It has a version that is not deleted, and stands nowhere.
     case missing = 3
+    /// It stands, with other content than its version has.
+    case changed = 4
   }
 
   package var table: String
@@ -89,7 +91,13 @@ package struct AccountRow: Sendable, Hashable {
   }
 
   /// Whether content stands.
-  package var stands: Bool { state == .live || state == .uncaptured }
+  package var stands: Bool { state != .deleted && state != .missing }
+
+  /// Whether it is what its version says.
+  package var isCaptured: Bool { state == .live || state == .deleted }
+
+  /// About how many bytes it takes as it travels, at most.
+  package var size: Int { key.bytes.count + table.utf8.count + 48 }
 
   package var bucket: Int { Digest.bucket(table: tableSeed(table), key: key) }
 

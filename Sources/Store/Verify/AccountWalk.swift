@@ -20,7 +20,21 @@ final class AccountWalk {
     self.strays = strays.filter { buckets.contains($0.bucket) }[...]
   }
 
+  /// Rows that were read and not given yet.
+  var ready: ArraySlice<AccountRow> = []
+
+  /// True once the last row was read.
   var isDone: Bool { table >= tables.count }
+
+  /// Gives of the rows that were read as many as there is room for.
+  func take(_ room: Int, isFirst: Bool) -> Store.WalkStep {
+    var (rows, left): ([AccountRow], Int) = ([], room)
+    while let row = ready.first, row.size <= left || isFirst && rows.isEmpty {
+      rows.append(ready.removeFirst())
+      left -= row.size
+    }
+    return rows.isEmpty ? .full : .rows(rows)
+  }
 
   /// Puts strays among rows up to a place, each in the place of a row of the same key.
   func mixed(_ rows: [AccountRow], upTo limit: AccountRow.Place?) -> [AccountRow] {
@@ -53,7 +67,7 @@ final class AccountJoin {
   /// Compares what has come so far; false if more of ours has to be read before.
   func compare() -> Bool {
     while true {
-      if ours.isEmpty, !walk.isDone { return false }
+      if ours.isEmpty, !walk.isDone || !walk.ready.isEmpty { return false }
       guard let there = theirs.first else {
         guard isLast else { return true }
         guard let row = ours.popFirst() else { return true }

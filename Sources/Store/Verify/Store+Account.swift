@@ -20,14 +20,27 @@ extension Store {
     try closeExport(walk.snapshot)
   }
 
-  /// Rows of one slice, perhaps none; nil at the end.
-  package func walkOn(_ id: Int64, at now: Instant) throws(StoreError) -> [AccountRow]? {
+  /// What a step of a walk gives.
+  package enum WalkStep: Sendable {
+    /// Rows of one slice, perhaps none.
+    case rows([AccountRow])
+    /// The next row does not fit.
+    case full
+    case done
+  }
+
+  /// Reads on, as far as there is room for in bytes; `isFirst` if a single row may take more.
+  package func walkOn(
+    _ id: Int64, room: Int = .max, isFirst: Bool = true, at now: Instant
+  ) throws(StoreError) -> WalkStep {
     guard let walk = walks[id] else { throw StoreError(.closed, "the account is closed") }
-    guard !walk.isDone else { return nil }
+    guard walk.ready.isEmpty else { return walk.take(room, isFirst: isFirst) }
+    guard !walk.isDone else { return .done }
     do {
       try renew(walk, at: now)
-      guard let snapshot = exports[walk.snapshot] else { return nil }
-      return try slice(of: walk, snapshot)
+      guard let snapshot = exports[walk.snapshot] else { return .done }
+      walk.ready = try slice(of: walk, snapshot)[...]
+      return walk.ready.isEmpty ? .rows([]) : walk.take(room, isFirst: isFirst)
     } catch {
       throw StoreError.wrapping(error)
     }
@@ -47,14 +60,15 @@ extension Store {
     let (name, table) = walk.tables[walk.table]
     let columns = VersionTable.columnCount
     var found: [(Key, Version)] = []
-    var (count, last) = (0, walk.after)
+    var (count, bytes, last) = (0, 0, walk.after)
+    var isFull = false
     try snapshot.connection.with(
       """
       SELECT \(VersionTable.columns), key FROM _flotilla_version
       WHERE tbl = ? AND key > ? ORDER BY key LIMIT \(Self.walked)
       """, [.integer(table.id), .blob(walk.after.bytes)]
     ) { (statement) throws(SQLiteError) in
-      while try statement.step() {
+      while !isFull, try statement.step() {
         count += 1
         last = Key(bytes: statement.bytes(columns))
         guard walk.buckets.contains(Digest.bucket(table: table.seed, key: last)),
@@ -62,12 +76,14 @@ extension Store {
           let version = versions.version(from: statement, at: 0)
         else { continue }
         found.append((last, version))
+        bytes += last.bytes.count
+        isFull = bytes > Limits.wholeBytes
       }
     }
     var rows: [AccountRow] = []
     for (key, version) in found { rows.append(try row(version, table, key, snapshot)) }
     walk.after = last
-    guard count < Self.walked else {
+    guard count < Self.walked, !isFull else {
       return walk.mixed(rows, upTo: AccountRow.Place(table: name, key: last))
     }
     walk.table += 1
@@ -98,6 +114,7 @@ extension Store {
     }
     if let standing {
       row.hash = try standingHash(standing, version, table, key, snapshot)
+      if row.hash != version.hash { row.state = .changed }
       return row
     }
     let shelved = try Shelf(connection: snapshot.connection).entry(table: table.id, key: key)
@@ -124,7 +141,7 @@ extension Store {
   package func joinOn(_ id: Int64, at now: Instant) throws(StoreError) -> Bool? {
     guard let join = joins[id] else { return nil }
     if join.compare() { return false }
-    if let rows = try walkOn(id, at: now) { join.ours = rows[...] }
+    if case .rows(let rows) = try walkOn(id, at: now) { join.ours = rows[...] }
     return true
   }
 
