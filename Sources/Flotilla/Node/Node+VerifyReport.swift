@@ -13,7 +13,7 @@ extension Node {
     if audit.wrongSums > 0 {
       findings.append(VerifyReport.Finding(table: nil, key: nil, finding: "sums"))
     }
-    let count = audit.count + (audit.wrongSums > 0 ? 1 : 0)
+    let count = audit.waiting + audit.repairable
     // Who cannot be compared at all proves nothing, and refutes nothing.
     let counted = peers.filter { $0.state != .incomparable || peers.count == 1 }
     return VerifyReport(

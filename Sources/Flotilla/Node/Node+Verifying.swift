@@ -79,7 +79,7 @@ extension Node {
     repairs: Bool
   ) async throws(FlotillaError) -> (AuditResult, repaired: Int) {
     let (id, before) = try await openedAudit()
-    let isRepairing = repairs && before.uncaptured + before.wrongSums > 0
+    let isRepairing = repairs && before.repairable > 0
     do {
       if isRepairing {
         try await store.patiently { (store) throws(StoreError) in try store.repair(after: id) }
@@ -92,8 +92,7 @@ extension Node {
     guard isRepairing else { return (before, 0) }
     try await foldNow()
     let after = try await look()
-    let findings = (before.uncaptured + before.wrongSums) - (after.uncaptured + after.wrongSums)
-    return (after, max(0, findings))
+    return (after, max(0, before.repairable - after.repairable))
   }
 
   private func look() async throws(FlotillaError) -> AuditResult {

@@ -17,6 +17,12 @@ package struct RowDifference: Sendable, Hashable {
   package var here: AccountRow?
   package var there: AccountRow?
 
+  package init(why: Why, here: AccountRow?, there: AccountRow?) {
+    self.why = why
+    self.here = here
+    self.there = there
+  }
+
   package var row: AccountRow? { here ?? there }
 
   /// Whether it is gone once both sides have sent each other what they have noted.

@@ -90,4 +90,6 @@ package struct AuditResult: Sendable {
 
   /// Rows that were written past the triggers.
   package var uncaptured: Int { count - waiting }
+  /// Those, and the sums as one finding.
+  package var repairable: Int { uncaptured + (wrongSums > 0 ? 1 : 0) }
 }

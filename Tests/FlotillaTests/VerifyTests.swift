@@ -1,0 +1,263 @@
+import Foundation
+import Network
+import Replication
+import Testing
+
+@testable import Flotilla
+
+extension NodeTests {
+  /// `verify` between nodes of this process.
+  @Suite struct `A verify` {
+    /// Two nodes that are equal, with some rows.
+    private func pair(
+      _ body: (TestSite, (TestReplica, Node), (TestReplica, Node)) async throws -> Void
+    ) async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        try a.write(
+          """
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+          INSERT INTO item SELECT 'i' || i, hex(i) FROM n;
+          INSERT INTO line SELECT id, length(text), text FROM item;
+          """)
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        try await body(site, (a, first), (b, second))
+      }
+    }
+
+    @Test func `of equal nodes says that they are identical`() async throws {
+      try await pair { _, a, b in
+        let report = try await a.0.library.verify(timeout: .seconds(20))
+        #expect(report.identical)
+        #expect(report.local.isEmpty && report.local_findings == 0)
+        #expect(report.rows == 1_800)
+        #expect(report.peers.map(\.node) == ["b"])
+        #expect(report.peers.map(\.state) == [.identical])
+        #expect(report.peers.map(\.rows) == [1_800])
+        #expect(report.peers.map(\.digest) == [report.digest])
+        #expect(try await b.0.library.verify(with: "a").digest == report.digest)
+        #expect(await a.1.inspections.isEmpty)
+      }
+    }
+
+    @Test func `takes in what was written a moment ago on either side`() async throws {
+      try await pair { _, a, b in
+        try a.0.write("UPDATE item SET text = 'a' WHERE id < 'i5'")
+        try b.0.write("DELETE FROM line WHERE item > 'i5'")
+        let report = try await a.0.library.verify()
+        #expect(report.identical)
+        #expect(report.peers.first?.on_the_way == 0)
+      }
+    }
+
+    @Test func `finds a row that was written past the triggers, here and there`() async throws {
+      try await pair { _, a, b in
+        try a.0.writePastTriggers(
+          "UPDATE item SET text = 'x' WHERE id = 'i7'; DELETE FROM line WHERE item = 'i8'")
+        let here = try await a.0.library.verify(with: "b")
+        #expect(!here.identical)
+        #expect(Set(here.local.map(\.finding)) == ["changed", "removed"])
+        #expect(here.local.first { $0.table == "item" }?.key == ["id": .text("i7")])
+        let peer = try #require(here.peers.first)
+        #expect(peer.state == .differing && peer.differing_rows == 2 && peer.uncaptured == 0)
+        #expect(peer.differing.map(\.why) == ["other-content", "other-content"])
+        #expect(peer.differing.map { $0.here?.state } == ["changed", "missing"])
+        #expect(peer.differing.map { $0.there?.state } == ["live", "live"])
+        #expect(peer.differing.map { $0.there?.edited_by } == ["a", "a"])
+
+        // The other one sees it from afar, and cannot mend it.
+        let there = try await b.0.library.verify(repairs: true, timeout: .seconds(10))
+        #expect(there.local_findings == 0)
+        #expect(there.peers.map(\.differing_rows) == [2])
+        #expect(there.peers.map(\.uncaptured) == [2])
+        #expect(there.peers.map(\.repaired) == [0])
+
+        let repaired = try await a.0.library.verify(repairs: true)
+        #expect(repaired.identical && repaired.repaired == 2)
+        #expect(try b.0.rows("SELECT text FROM item WHERE id = 'i7'") == ["x"])
+        #expect(try b.0.count("line") == 899)
+        #expect(try await b.0.library.verify().identical)
+      }
+    }
+
+    @Test func `finds what one replica has lost, and brings it back`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        try a.write("INSERT INTO item VALUES ('1', 'old'), ('2', 'two'), ('3', 'three')")
+        var first = try await site.run(a)
+        var second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        let saved = try b.rows("SELECT hex(key), seq, stamp, hash FROM _flotilla_version")
+        try a.write("UPDATE item SET text = 'new' WHERE id = '1'")
+        #expect(try await eventually { try b.rows("SELECT text FROM item")[0] == "new" })
+        await second.stop()
+        await first.stop()
+        // Row 1 as it was before, row 2 as if it had never come.
+        try b.writePastTriggers(
+          """
+          UPDATE item SET text = 'old' WHERE id = '1'; DELETE FROM item WHERE id = '2';
+          DELETE FROM _flotilla_version WHERE key = x'303200';
+          """)
+        let old = try #require(saved.first { $0.hasPrefix("303100|") }).split(separator: "|")
+        try b.write(
+          "UPDATE _flotilla_version SET seq = \(old[1]), stamp = \(old[2]), hash = \(old[3]) "
+            + "WHERE key = x'303100'")
+        first = try await site.run(a)
+        second = try await site.run(b, to: [first])
+        #expect(try await eventually { await second.connectedCount == 1 })
+
+        let report = try await b.library.verify()
+        #expect(report.local.map(\.finding) == ["sums"])
+        let peer = try #require(report.peers.first)
+        #expect(peer.differing.map(\.why) == ["newer-there", "only-there"])
+        #expect(try await a.library.verify().peers.first?.differing.map(\.why) == [
+          "newer-here", "only-here",
+        ])
+        let repaired = try await a.library.verify(repairs: true)
+        #expect(repaired.identical)
+        #expect(repaired.peers.map(\.repaired) == [2])
+        #expect(try b.rows("SELECT text FROM item ORDER BY id") == ["new", "two", "three"])
+        let end = try await b.library.verify(repairs: true)
+        #expect(end.identical && end.repaired == 1)
+        #expect(try await a.library.verify().identical)
+      }
+    }
+
+    @Test func `of three nodes has one answer for each`() async throws {
+      try await pair { site, a, b in
+        let c = try await site.replica("c")
+        let third = try await site.run(c, to: [a.1, b.1])
+        #expect(try await eventually { try await third.isInSync })
+        #expect(try await eventually { await third.connectedCount == 2 })
+        let report = try await c.library.verify()
+        #expect(report.identical && report.peers.map(\.node) == ["a", "b"])
+        try b.0.writePastTriggers("UPDATE item SET text = 'x' WHERE id = 'i7'")
+        let after = try await c.library.verify()
+        #expect(!after.identical)
+        #expect(after.peers.map(\.state) == [.identical, .differing])
+        await b.1.stop()
+        #expect(try await eventually { await third.connectedCount == 1 })
+        let away = try await c.library.verify()
+        #expect(away.peers.map(\.state) == [.identical, .away])
+        #expect(!away.identical)
+        #expect(try await c.library.verify(with: "a").identical)
+      }
+    }
+
+    @Test func `under steady writing tells what is on its way`() async throws {
+      try await pair { _, a, b in
+        let writer = Task.detached {
+          var number = 0
+          while !Task.isCancelled {
+            number += 1
+            try b.0.write("UPDATE item SET text = '\(number)' WHERE id = 'i\(number % 900)'")
+          }
+        }
+        for _ in 0..<3 {
+          let report = try await a.0.library.verify(timeout: .seconds(3))
+          let peer = try #require(report.peers.first)
+          #expect([.identical, .moving].contains(peer.state), "\(peer)")
+          #expect(peer.differing_rows == 0)
+          #expect((peer.on_the_way > 0) == (peer.state == .moving))
+        }
+        writer.cancel()
+        _ = await writer.result
+        #expect(try await a.0.library.verify().identical)
+      }
+    }
+
+    @Test func `with a leaf says why it cannot be compared`() async throws {
+      try await pair { _, a, b in
+        _ = try await a.0.library.grant("b", table: "line", right: "none")
+        #expect(try await eventually { await !b.1.rights.isWhole })
+        #expect(try await eventually { await a.1.connectedCount == 1 })
+        let report = try await a.0.library.verify(with: "b")
+        #expect(report.peers.map(\.state) == [.incomparable])
+        #expect(report.peers.first?.error?.contains("may not read every table") == true)
+        #expect(!report.identical)
+        #expect(report.peers.map(\.digest) == [nil])
+        let leaf = try await b.0.library.verify()
+        #expect(leaf.peers.map(\.state) == [.incomparable])
+        #expect(leaf.peers.first?.error?.hasPrefix("b may not read") == true)
+        _ = try await a.0.library.grant("b", table: "line", right: "read")
+        #expect(try await eventually { await b.1.rights.readsAll })
+        #expect(try await eventually { try await b.1.isInSync })
+        #expect(try await eventually { try await b.0.library.verify().identical })
+        #expect(try await a.0.library.verify().identical)
+      }
+    }
+
+    @Test func `of a reader tells rows that wait to be put back`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let reader = try await site.replica("r", role: .reader)
+        try a.write("INSERT INTO item VALUES ('1', 'x')")
+        let first = try await site.run(a)
+        let second = try await site.run(reader, to: [first])
+        #expect(try await eventually { try reader.count() == 1 })
+        #expect(try await reader.library.verify().identical)
+        await first.stop()
+        #expect(try await eventually { await second.connectedCount == 0 })
+        try reader.write("UPDATE item SET text = 'mine'")
+        let report = try await reader.library.verify(repairs: true, timeout: .seconds(3))
+        #expect(report.local.map(\.finding) == ["waiting"])
+        #expect(!report.identical && report.repaired == 0)
+      }
+    }
+
+    @Test func `of a node alone proves that one, and of a wrong name nothing`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        try a.write("INSERT INTO item VALUES ('1', 'x')")
+        let alone = try await a.library.verify()
+        #expect(alone.identical && alone.peers.isEmpty && alone.rows == 1)
+        for (name, words) in [("nobody", "no member that this node knows"), ("a", "itself")] {
+          let error = await #expect(throws: FlotillaError.self) {
+            try await a.library.verify(with: name)
+          }
+          #expect(error?.message.contains(words) == true)
+        }
+      }
+    }
+
+    @Test func `asks nothing of somebody that answers wrongly, and tells a leaf nothing`()
+      async throws
+    {
+      try await pair { site, a, _ in
+        let keys = NodeKeys()
+        let link = try await site.talk(to: a.1, as: keys, "p")
+        await site.admit(keys, "p")
+        #expect(try await eventually { await a.1.connectedCount == 2 })
+        _ = try await a.0.library.grant(
+          keys.identity.description, table: "line", right: "none")
+        #expect(try await eventually { await a.1.connectedCount == 1 })
+        link.close()
+        let leaf = try await site.talk(to: a.1, as: keys, "p")
+        await leaf.acceptLongFrames()
+        #expect(try await eventually { await a.1.connectedCount == 2 })
+        try await leaf.send(.inspect(Inspect(number: 1, buckets: [])))
+        try await leaf.send(.inspect(Inspect(number: 2, buckets: [1, 2])))
+        var answers: [Account] = []
+        while answers.count < 2 {
+          if case .account(let account) = try await leaf.receive() { answers.append(account) }
+        }
+        #expect(answers.map(\.content) == [.nothing(.notAllowed), .nothing(.notAllowed)])
+        leaf.close()
+      }
+    }
+  }
+}
+
+extension TestReplica {
+  /// Writes as a program would that takes the triggers away and puts them back.
+  func writePastTriggers(_ sql: String) throws {
+    let triggers = try rows(
+      "SELECT name || '|' || sql FROM sqlite_schema WHERE type = 'trigger'"
+    ).map { $0.split(separator: "|", maxSplits: 1).map(String.init) }
+    let drops = triggers.map { "DROP TRIGGER \"\($0[0])\";" }.joined()
+    let makes = triggers.map { $0[1] + ";" }.joined()
+    try write("BEGIN IMMEDIATE;" + drops + sql + ";" + makes + "COMMIT")
+  }
+}
