@@ -79,7 +79,7 @@ func pastTriggers(_ sql: String, in path: String) throws {
                       the sums of all rows are wrong
           and 78 more rows; --json has the first 1,000
         w: 1 row differs, 3 repaired
-          TABLE  KEY      WHY         HERE          THERE
+          TABLE  KEY       WHY         HERE          THERE
           t      a\\u{1b}b  newer at w  01234567 (a)  —
         """)
   }
@@ -95,7 +95,9 @@ func pastTriggers(_ sql: String, in path: String) throws {
       #expect(Verify.status(of: try verify(peers: peers)) == status, "\(peers)")
     }
     #expect(Verify.status(of: try verify(identical: true, peers: [])) == .done)
-    for (finding, status) in [("waiting", FlotillaCommand.ExitStatus.notInSync), ("changed", .failed)] {
+    for (finding, status) in [
+      ("waiting", FlotillaCommand.ExitStatus.notInSync), ("changed", .failed),
+    ] {
       let local = #"{"table":"t","key":{"id":1},"finding":"\#(finding)"}"#
       let report = try verify(local, findings: 1, peers: [peer("a", "identical")])
       #expect(Verify.status(of: report) == status)

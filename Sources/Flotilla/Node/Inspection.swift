@@ -20,5 +20,7 @@ enum Verification: Sendable {
   case equal(Account.Sums)
   /// Row by row.
   case compared(Account.Sums, RowComparison, buckets: [Int])
+  /// The sums differ, and no row does: so it is where rows change while they are compared.
+  case unexplained(Account.Sums, isMoving: Bool)
   case stopped(VerifyReport.Peer.State, String)
 }

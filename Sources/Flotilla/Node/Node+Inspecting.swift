@@ -67,10 +67,7 @@ extension Node {
       return silence(of: session)
     }
     guard comparison.explains else {
-      return .stopped(
-        .failed,
-        "its sums differ, and no row does: its rows have changed meanwhile, or have keys of more "
-          + "than 1 MB")
+      return .unexplained(sums, isMoving: audit.frontier != sums.frontier)
     }
     return .compared(sums, comparison, buckets: buckets)
   }

@@ -28,6 +28,13 @@ extension Node {
       return VerifyReport.Peer(node: name, state: state, error: reason)
     case .equal(let sums):
       return report(sums, VerifyReport.Peer(node: name, state: .identical))
+    case .unexplained(let sums, isMoving: true):
+      return report(sums, VerifyReport.Peer(node: name, state: .moving))
+    case .unexplained(let sums, isMoving: false):
+      let reason =
+        "its sums differ, and no row does: rows have changed meanwhile, or have keys of more than "
+        + "1 MB"
+      return report(sums, VerifyReport.Peer(node: name, state: .failed, error: reason))
     case .compared(let sums, let comparison, _):
       let state: VerifyReport.Peer.State =
         comparison.count > 0 ? .differing : comparison.onTheWay > 0 ? .moving : .identical

@@ -149,10 +149,16 @@ extension Node {
       let canWait = Uptime.now + pause < deadline && peers[node]?.session != nil && !isStopping
       futile = report.differing_rows < least ? 0 : futile + 1
       least = min(least, report.differing_rows)
-      guard case .compared(_, let comparison, let buckets) = found, canWait else { return report }
-      let isMending = repairs && comparison.isMendable && futile < Self.attempts
-      guard isMending || comparison.onTheWay > 0 else { return report }
-      if isMending { await peers[node]?.session?.feed(.repair(buckets)) }
+      guard canWait else { return report }
+      switch found {
+      case .equal, .stopped: return report
+      case .unexplained(_, let isMoving):
+        guard isMoving || futile < Self.attempts else { return report }
+      case .compared(_, let comparison, let buckets):
+        let isMending = repairs && comparison.isMendable && futile < Self.attempts
+        guard isMending || comparison.onTheWay > 0 else { return report }
+        if isMending { await peers[node]?.session?.feed(.repair(buckets)) }
+      }
       try? await Task.sleep(for: .milliseconds(pause))
       pause = min(2 * pause, 5_000)
       guard !Task.isCancelled, let next = try? await look() else { return report }

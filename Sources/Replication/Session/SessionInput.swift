@@ -83,7 +83,7 @@ extension Session {
     case catchingUp(rows: UInt64, of: UInt64)
     /// What the peer has told of its rows; what was asked for ends with its last part.
     case inspected(Account.Content)
-    /// The peer asks for our sums, or for rows of these buckets: the shell answers with `accounted`.
+    /// The peer asks for our sums, or for rows of these buckets; the answer is `accounted`.
     case openAccount([Int])
     case readAccount
     case closeAccount

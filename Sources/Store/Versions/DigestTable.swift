@@ -28,8 +28,8 @@ final class DigestTable {
     digest.replace(table: table, key: key, old: old, new: new)
   }
 
-  /// Adds what was found to be missing in the sums, and writes all of them, in the open transaction:
-  /// those in the file may be wrong, too.
+  /// Adds what was found to be missing in the sums, and writes all of them, in the open
+  /// transaction: those in the file may be wrong, too.
   func correct(by missing: [UInt64]) throws(SQLiteError) {
     guard let right = Digest(buckets: zip(digest.buckets, missing).map { $0 &+ $1 }) else { return }
     digest = right
