@@ -159,7 +159,7 @@ extension NodeTests {
         for _ in 0..<3 {
           let report = try await a.0.library.verify(timeout: .seconds(3))
           let peer = try #require(report.peers.first)
-          #expect([.identical, .moving].contains(peer.state), "\(peer)")
+          #expect([.identical, .moving].contains(peer.state), "\(peer.error ?? "")")
           #expect(peer.differing_rows == 0)
           #expect(peer.on_the_way == 0 || peer.state == .moving)
         }
@@ -220,6 +220,110 @@ extension NodeTests {
           }
           #expect(error?.message.contains(words) == true)
         }
+      }
+    }
+
+    /// A member that says only what the test says, and the node that it is connected with.
+    private func withPeer(
+      _ body: (MessageLink, TestReplica, Node) async throws -> Void
+    ) async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        try a.write("INSERT INTO item VALUES ('1', 'x'), ('2', 'y')")
+        let first = try await site.run(a)
+        let link = try await site.talk(to: first, "p")
+        await link.acceptLongFrames()
+        #expect(try await eventually { await first.connectedCount == 1 })
+        #expect(try await eventually { first.clock.now.site != nil })
+        try await body(link, a, first)
+        link.close()
+      }
+    }
+
+    /// The next question or answer; what is said besides is passed over.
+    private func next(_ link: MessageLink) async throws -> Message {
+      while true {
+        let message = try await link.receive()
+        switch message {
+        case .inspect, .account: return message
+        default: break
+        }
+      }
+    }
+
+    @Test func `of a peer is answered in its order`() async throws {
+      try await withPeer { link, a, node in
+        try await link.send(.inspect(Inspect(number: 1, buckets: [1])))
+        #expect(try await next(link) == .account(Account(number: 1, .nothing(.failed))))
+        try await link.send(.inspect(Inspect(number: 2, buckets: [])))
+        guard case .account(let told) = try await next(link), case .sums(let sums) = told.content
+        else {
+          Issue.record("no sums")
+          return
+        }
+        #expect(sums.rows == 2 && sums.uncaptured == 0)
+        #expect(sums.digest == (await node.position.digest))
+        try await link.send(.inspect(Inspect(number: 3, buckets: Array(0...255))))
+        guard case .account(let list) = try await next(link),
+          case .rows(let rows, isLast: true) = list.content
+        else {
+          Issue.record("no rows")
+          return
+        }
+        #expect(rows.filter { $0.table == "item" }.count == 2)
+        // Whoever asks without end is answered the last of it, now and then one before.
+        for number in 4...400 as ClosedRange<UInt64> {
+          try await link.send(.inspect(Inspect(number: number, buckets: [])))
+        }
+        var answers: [UInt64] = []
+        while answers.last != 400 {
+          if case .account(let account) = try await next(link) { answers.append(account.number) }
+        }
+        #expect(answers == answers.sorted())
+        try a.write("DELETE FROM item WHERE id = '1'")
+        #expect(try await eventually { await node.position.lost == 0 })
+      }
+    }
+
+    /// What a peer says to each question.
+    enum Lie: CaseIterable {
+      case silence, leaving, rowsForSums, otherRows, refusal, failure
+    }
+
+    @Test(arguments: Lie.allCases)
+    func `with a peer that lies or is silent fails`(lie: Lie) async throws {
+      try await withPeer { link, a, node in
+        async let report = a.library.verify(timeout: .seconds(2))
+        guard case .inspect(let question) = try await next(link) else { return }
+        func tell(_ number: UInt64, _ content: Account.Content) async throws {
+          try await link.send(.account(Account(number: number, content)))
+        }
+        switch lie {
+        case .silence: break
+        case .leaving: link.close()
+        case .rowsForSums: try await tell(question.number, .rows([], isLast: true))
+        case .refusal: try await tell(question.number, .nothing(.notAllowed))
+        case .failure: try await tell(question.number, .nothing(.failed))
+        case .otherRows:
+          let sums = Account.Sums(
+            frontier: Frontier(), rows: 0, uncaptured: 0, digest: Digest())
+          try await tell(question.number, .sums(sums))
+          guard case .inspect(let second) = try await next(link) else { return }
+          let row = try #require(
+            (0..<999 as Range<Int64>).lazy.map { number in
+              AccountRow(
+                table: "item", key: Key([.integer(number)], collations: [])!, state: .live,
+                dot: Dot(Origin(rawValue: 1), 1), stamp: .zero, hash: 1)
+            }.first { !second.buckets.contains(UInt8($0.bucket)) })
+          try await tell(second.number, .rows([row], isLast: true))
+        }
+        let peer = try #require(try await report.peers.first)
+        #expect(peer.state == (lie == .refusal ? .incomparable : .failed), "\(peer)")
+        #expect(peer.error != nil && !peer.identical)
+        let isCut = [.leaving, .rowsForSums, .otherRows].contains(lie)
+        #expect(try await eventually { await node.connectedCount == (isCut ? 0 : 1) })
+        #expect(await node.inspections.isEmpty)
+        #expect(await !node.isVerifying)
       }
     }
 

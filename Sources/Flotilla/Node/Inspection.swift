@@ -8,6 +8,8 @@ struct Inspection: Sendable {
   /// The walk through our rows that is compared with its rows, and what came of it.
   var walk: Int64?
   var comparison: RowComparison?
+  /// What went wrong here.
+  var failure: String?
   var isOver = false
 
   /// Whether the sums are here, or nothing more comes.

@@ -15,10 +15,10 @@ extension Node {
       guard let walk = inspection.walk else { return }
       do {
         let comparison = try await store.join(walk, rows, isLast: isLast, told)
-        guard isLast else { return }
+        guard isLast else { return await store.restWalk(walk) }
         inspections[session.id]?.comparison = comparison
       } catch {
-        log("could not compare rows: \(FlotillaError(error, path: path).message)")
+        inspections[session.id]?.failure = FlotillaError(error, path: path).message
       }
       // What is over twice was over before.
       inspections[session.id]?.isOver = true
@@ -74,7 +74,8 @@ extension Node {
 
   /// Why nothing came.
   private func silence(of session: PeerSession) -> Verification {
-    switch inspections[session.id]?.refusal {
+    if let failure = inspections[session.id]?.failure { return .stopped(.failed, failure) }
+    return switch inspections[session.id]?.refusal {
     case .notAllowed: .stopped(.incomparable, "it goes by other rights than this node")
     case .failed: .stopped(.failed, "it could not read its file; see its log")
     case nil where sessions[session.id] == nil:

@@ -141,12 +141,18 @@ extension Node {
     var audit = first
     var (differed, least, futile) = (0, Int.max, 0)
     var pause = Self.pause
+    var last: VerifyReport.Peer?
     while true {
+      let start = Uptime.now
       let found = await inspect(node, audit, deadline: deadline)
+      // What was cut off by the end of the time says less than what was seen before.
+      if let last, case .stopped = found, Uptime.now >= deadline { return last }
       var report = await report(found, name: name)
       differed = max(differed, report.differing_rows)
       report.repaired = repairs ? differed - min(differed, report.differing_rows) : 0
-      let canWait = Uptime.now + pause < deadline && peers[node]?.session != nil && !isStopping
+      last = report
+      let next = Uptime.now + pause + (Uptime.now - start)
+      let canWait = next < deadline && peers[node]?.session != nil && !isStopping
       futile = report.differing_rows < least ? 0 : futile + 1
       least = min(least, report.differing_rows)
       guard canWait else { return report }

@@ -42,7 +42,8 @@ extension PeerSession {
     do {
       let (rows, isLast) = try await store.walk(walk, told) { await self.wantsAccount }
       await feed(.accounted(.rows(rows, isLast: isLast)))
-      if !isLast, outbox.hasRoom { await feed(.drained) }
+      guard !isLast else { return }
+      if outbox.hasRoom { await feed(.drained) } else { await store.restWalk(walk) }
     } catch {
       await couldNotAccount(error)
     }

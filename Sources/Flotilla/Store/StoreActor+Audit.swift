@@ -57,6 +57,9 @@ extension StoreActor {
     return id
   }
 
+  /// Keeps no snapshot while the peer is waited for.
+  func restWalk(_ id: Int64) { tell { try? $0.rest(id) } }
+
   func closeWalk(_ id: Int64) { tell { try? $0.closeWalk(id) } }
 
   /// Rows until a frame is full; the last ones if `isLast`.

@@ -46,11 +46,18 @@ extension Store {
     }
   }
 
-  /// Goes on in a snapshot of today if this one was held for too long: what has happened since is
-  /// above the frontier that goes with the sums.
+  /// Lets the snapshot of a walk go until it goes on: a peer may keep it waiting.
+  package func rest(_ id: Int64) throws(StoreError) {
+    if let walk = walks[id] { try closeExport(walk.snapshot) }
+  }
+
+  /// Goes on in a snapshot of today if this one was held for too long, or let go: what has happened
+  /// since is above the frontier that goes with the sums.
   private func renew(_ walk: AccountWalk, at now: Instant) throws(StoreError) {
-    guard let snapshot = exports[walk.snapshot], isSpent(snapshot, at: now) else { return }
-    try closeExport(walk.snapshot)
+    if let snapshot = exports[walk.snapshot] {
+      guard isSpent(snapshot, at: now) else { return }
+      try closeExport(walk.snapshot)
+    }
     walk.snapshot = try openExport(.rows([]), at: now).id
   }
 
