@@ -86,7 +86,7 @@ func pastTriggers(_ sql: String, in path: String) throws {
 
   @Test func `ends with a status that tells what is wrong from what may yet be equal`() throws {
     for (peers, status) in [
-      ([], .notInSync), ([peer("a", "away")], .notInSync),
+      ([], .notInSync), ([peer("a", "away")], .notInSync), ([peer("a", "late")], .notInSync),
       ([peer("a", "moving"), peer("b", "identical")], .notInSync),
       ([peer("a", "away"), peer("b", "differing")], .failed), ([peer("a", "failed")], .failed),
       ([peer("a", "incomparable")], .failed),

@@ -80,7 +80,7 @@ extension Node {
     case .failed: .stopped(.failed, "it could not read its file; see its log")
     case nil where sessions[session.id] == nil:
       .stopped(.failed, "the connection ended before it answered")
-    case nil: .stopped(.failed, "no answer in time")
+    case nil: .stopped(.late, "no answer in time")
     }
   }
 

@@ -44,7 +44,9 @@ public struct VerifyReport: Codable, Sendable, Equatable {
       case away
       /// One of the two may not read every table.
       case incomparable
-      /// It did not answer, or could not.
+      /// The time was over before it had answered.
+      case late
+      /// It could not answer, or answered wrongly.
       case failed
     }
 

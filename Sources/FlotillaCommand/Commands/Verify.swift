@@ -17,8 +17,8 @@ enum Verify {
       edit stands, and verifies again.
 
       Exit status 0 if all is identical; 1 if something differs or could not be
-      compared; 3 if nothing differs, but rows are on their way or a node is not in
-      reach.
+      compared; 3 if nothing differs, but rows are on their way, a node is not in
+      reach, or the time was over first.
       """,
     parameters: [
       .database,
@@ -79,8 +79,7 @@ enum Verify {
     case .differing: parts = ["as here"]
     case .moving: parts = ["no difference so far"]
     case .away: parts = ["away: \(peer.error ?? "not in reach")"]
-    case .incomparable: parts = ["not compared: \(printable(peer.error ?? ""))"]
-    case .failed: parts = ["not compared: \(printable(peer.error ?? ""))"]
+    case .incomparable, .late, .failed: parts = ["not compared: \(printable(peer.error ?? ""))"]
     }
     if peer.on_the_way > 0 { parts.append("\(counted(peer.on_the_way, "row")) on the way") }
     if peer.forgotten > 0 {
