@@ -181,6 +181,7 @@ extension NodeTests {
         #expect(report.peers.map(\.digest) == [nil])
         let leaf = try await b.0.library.verify()
         #expect(leaf.peers.map(\.state) == [.incomparable])
+        #expect(leaf.identical)
         #expect(leaf.peers.first?.error?.hasPrefix("b may not read") == true)
         _ = try await a.0.library.grant("b", table: "line", right: "read")
         #expect(try await eventually { await b.1.rights.readsAll })

@@ -4,7 +4,7 @@ import Store
 /// What a verification has found, in words that people know.
 extension Node {
   func report(
-    _ audit: AuditResult, _ repaired: Int, _ peers: [VerifyReport.Peer]
+    _ audit: AuditResult, _ repaired: Int, _ peers: [VerifyReport.Peer], isNamed: Bool
   ) async -> VerifyReport {
     let names = await named(audit.findings.map { RowName(table: $0.table, key: $0.key.bytes) })
     var findings = zip(audit.findings, names).map {
@@ -15,7 +15,7 @@ extension Node {
     }
     let count = audit.waiting + audit.repairable
     // Who cannot be compared at all proves nothing, and refutes nothing.
-    let counted = peers.filter { $0.state != .incomparable || peers.count == 1 }
+    let counted = peers.filter { $0.state != .incomparable || isNamed }
     return VerifyReport(
       identical: count == 0 && counted.allSatisfy(\.identical), node: identity.name,
       rows: audit.rows, digest: Self.digits(audit.digest.root), parked: audit.parked,

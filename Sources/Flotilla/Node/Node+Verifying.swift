@@ -34,7 +34,8 @@ extension Node {
     for comparison in comparisons { peers.append(await comparison.value) }
     // What a repair has brought is here now.
     if peers.contains(where: { $0.repaired > 0 }) { audit = try await look() }
-    return await report(audit, repaired, peers.sorted { $0.node < $1.node })
+    return await report(
+      audit, repaired, peers.sorted { $0.node < $1.node }, isNamed: name != nil)
   }
 
   /// The members to compare with: all that are none but this one, or the one named.
