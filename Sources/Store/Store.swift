@@ -38,6 +38,10 @@ package final class Store {
   var touched: [RecentVersions.Entry] = []
   var exports: [Int64: Export] = [:]
   var nextExport: Int64 = 1
+  /// What is looked at, told to peers, and compared with what they tell, by the first snapshot.
+  var audits: [Int64: Audit] = [:]
+  var walks: [Int64: AccountWalk] = [:]
+  var joins: [Int64: AccountJoin] = [:]
   var schemaVersion: Int64
   var derivation = Derivation()
   /// Whether `synchronous` is FULL at present, as `connect` sets it.

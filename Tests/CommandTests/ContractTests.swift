@@ -36,6 +36,16 @@ import Testing
     "peers.peers": Self.peer,
     "sync": ["peers"],
     "sync.peers": ["node", "sent_rows", "received_rows", "seconds", "error"],
+    "verify": [
+      "identical", "node", "rows", "digest", "parked", "local", "local_findings", "repaired",
+      "peers",
+    ],
+    "verify.local": ["table", "key", "finding"],
+    "verify.peers": [
+      "node", "state", "identical", "rows", "digest", "differing", "differing_rows", "on_the_way",
+      "forgotten", "uncaptured", "repaired", "error",
+    ],
+    "verify.peers.differing": ["table", "key", "why", "here", "there"],
     "wait": ["reached", "missing"],
     "sql": ["columns", "rows", "changes", "touched"],
     "sql.touched": ["table", "key", "row"],
@@ -77,6 +87,7 @@ import Testing
     let sync = try await program.report("sync", ["a.db"])
     let peer = try #require((sync["peers"] as? [[String: Any]])?.first)
     #expect(peer["error"] is NSNull)
+    _ = try await program.report("verify", ["a.db"])
     let status = try await program.report("status", ["a.db"], allowing: [0, 3])
     #expect(status["anchor"] is NSNull)
     #expect(status["role"] as? String == "admin")
@@ -96,6 +107,12 @@ import Testing
     #expect(row["amount"] as? Double == 0.5)
     #expect(row["data"] as? [String: String] == ["base64": "AP8="])
     #expect(row["void"] is NSNull)
+    try pastTriggers("INSERT INTO t(id) VALUES (3)", in: folder.appending(component: "a.db").path)
+    let verify = try await program.report("verify", ["a.db"], allowing: [1])
+    let peers = try #require(verify["peers"] as? [[String: Any]])
+    #expect((peers[0]["differing"] as? [[String: Any]])?.count == 1)
+    #expect((verify["local"] as? [[String: Any]])?.count == 1)
+    _ = try await program.report("verify", ["a.db", "--repair"])
     _ = try await program.report("doctor", ["a.db"])
     _ = try await program.report("grant", ["a.db", "b", "t", "read"])
     let members = try await program.report("members", ["a.db"])

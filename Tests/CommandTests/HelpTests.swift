@@ -39,6 +39,7 @@ import Testing
                            away
           import-site-key  takes the site key over: this node becomes an admin
           clock            shows the time of the site, and sets it
+          verify           proves that the rows here are those of the other nodes
           doctor           checks file, rows, discovery and node, each finding with a
                            remedy
           leave            takes Flotilla out of this file; the data stays
@@ -100,6 +101,7 @@ import Testing
     ("sql", "sql DB STATEMENT [--online] [--timeout TIME] [--json]"),
     ("track", "track DB (TABLE… | --all) [--rule RULE] [--json]"),
     ("untrack", "untrack DB TABLE… [--json]"), ("rule", "rule DB [TABLE [RULE]] [--json]"),
+    ("verify", "verify DB [NODE] [--repair] [--timeout TIME] [--json]"),
     ("doctor", "doctor DB [--repair] [--json]"), ("leave", "leave DB [--force] [--json]"),
   ])
   func `says how each command is called`(name: String, usage: String) throws {

@@ -60,6 +60,10 @@ def rows(body, number=1):
     return frame(4, uint(number) + body)
 
 
+def account(kind, body=b"", number=1):
+    return frame(21, uint(number) + bytes([kind]) + body)
+
+
 def opened(who):
     return [hello(who), have(), begin()]
 
@@ -99,6 +103,15 @@ STORIES = {
         hello(who, purpose=1), frame(11, uint(3) + b"abc" + bytes(96))],
     "other-node": lambda who: [hello(who, node=os.urandom(16)), have()],
     "bad-statements": lambda who: [hello(who), frame(16, uint(1) + uint(80) + os.urandom(80))],
+    "inspect-twice": lambda who: [hello(who), have()] + 2 * [frame(20, uint(1) + uint(0))],
+    "inspect-disorder": lambda who: [hello(who), frame(20, uint(1) + uint(2) + b"\x05\x05")],
+    "inspect-many": lambda who: [hello(who), frame(20, uint(1) + uint(1 << 40))],
+    "account-unasked": lambda who: [hello(who), have(), account(3, b"\x00")],
+    "account-kind": lambda who: [hello(who), have(), account(9)],
+    "account-many": lambda who: [hello(who), have(), account(1, uint(1 << 40))],
+    "account-many-rows": lambda who: [
+        hello(who), have(), account(2, uint(1) + uint(1) + b"t" + uint(1 << 40))],
+    "account-cut": lambda who: [hello(who), have(), account(0, uint(0) + uint(5))],
     "many-statements": lambda who: [hello(who), frame(16, uint(1 << 40))],
 }
 

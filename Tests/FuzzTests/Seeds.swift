@@ -76,6 +76,10 @@ enum Seeds {
       .begin(Begin(.full(covers: frontier), rows: 2, judged: judged)),
       .begin(Begin(.push(origin: origins[0], from: 2, to: 3), rows: 1, judged: judged)),
       .rows(number: 1, certified),
+      .inspect(Inspect(number: 1, buckets: [0, 7, 255])),
+      .account(Account(number: 1, .sums(SessionDriver.sums))),
+      .account(Account(number: 1, .rows(SessionDriver.accountRows, isLast: true))),
+      .account(Account(number: 1, .nothing(.failed))),
     ]
   }
 
@@ -188,6 +192,10 @@ enum Seeds {
     [2, 14, 157, 15], [1, 20, 4, 0, 1, 1, 9, 7, 0xFF, 0xFF, 3, 7, 9, 8, 5, 9],
     [1, 20, 146, 147, 148, 9, 0x80, 0x80, 8, 152, 149, 150, 1, 3, 4, 151],
     [1, 20, 3, 1, 0, 0, 0, 147, 148, 9, 149], [0, 3, 8, 0x80, 0, 158],
+    [
+      140, 1, 20, 250, 0, 121, 250, 7, 122, 0, 122, 1, 251, 120, 0, 252, 1, 152, 120, 0, 120, 9,
+      253,
+    ],
   ]
 
   static let schemas: [[(Int, String)]] = [
@@ -211,5 +219,6 @@ enum Seeds {
     #"{"track":{"tables":["t"],"rule":"newest"}}"#, #"{"rule":{}}"#, #"{"unsent":{}}"#,
     #"{"invite":{"milliseconds":-5,"role":"member"}}"#, #"{"stop":{"isLeaving":false}}"#,
     #"{"yield":{}}"#, "[[[[[[",
+    #"{"verify":{"peer":"desk","repairs":true,"milliseconds":30000}}"#,
   ]
 }

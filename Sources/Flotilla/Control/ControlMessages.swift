@@ -4,6 +4,7 @@ import Foundation
 enum ControlRequest: Codable, Sendable, Equatable {
   case status(all: Bool)
   case sync(peer: String?, milliseconds: Int)
+  case verify(peer: String?, repairs: Bool, milliseconds: Int)
   case wait(target: String?, all: Bool, anchor: Bool, milliseconds: Int)
   case track(tables: [String]?, rule: String?)
   case untrack(tables: [String])

@@ -8,15 +8,7 @@ extension Node {
     switch request {
     case .status(let all):
       return await controlReply { () async throws(FlotillaError) in try await status(all: all) }
-    case .sync(let peer, let milliseconds):
-      return await controlReply { () async throws(FlotillaError) in
-        try await sync(with: peer, timeout: .milliseconds(milliseconds))
-      }
-    case .wait(let target, let all, let anchor, let milliseconds):
-      let whom: WaitTarget = anchor ? .anchor : all ? .all : .node(target ?? "")
-      return await controlReply { () async throws(FlotillaError) in
-        try await wait(for: whom, timeout: .milliseconds(milliseconds))
-      }
+    case .sync, .verify, .wait: return await answerWithPeers(request)
     case .track(let tables, let rule):
       return await controlReply { () async throws(FlotillaError) in
         try await track(tables.map(TableSelection.named) ?? .all, rule: rule)
@@ -74,6 +66,26 @@ extension Node {
         requestStop()
         return Done()
       }
+    }
+  }
+
+  /// What is done together with other nodes, in a given time.
+  private func answerWithPeers(_ request: ControlRequest) async -> Data {
+    switch request {
+    case .verify(let peer, let repairs, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await verify(with: peer, repairs: repairs, timeout: .milliseconds(milliseconds))
+      }
+    case .wait(let target, let all, let anchor, let milliseconds):
+      let whom: WaitTarget = anchor ? .anchor : all ? .all : .node(target ?? "")
+      return await controlReply { () async throws(FlotillaError) in
+        try await wait(for: whom, timeout: .milliseconds(milliseconds))
+      }
+    case .sync(let peer, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await sync(with: peer, timeout: .milliseconds(milliseconds))
+      }
+    default: preconditionFailure("\(request) needs no peer")
     }
   }
 

@@ -24,6 +24,7 @@ extension Node {
     case .measuredClock(let view, let roundTrip, let moment):
       await measure(view, roundTrip: roundTrip, at: moment, from: session)
     case .judge(let join): await judge(join, session)
+    case .inspected(let content): await inspected(session, content)
     case .contradicted(let have): await examine(have, of: session)
     case .stability(let news): await hear(news, from: session)
     case .fellBehind(let standing): await fallBehind(standing, as: session)

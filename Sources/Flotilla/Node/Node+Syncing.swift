@@ -5,7 +5,7 @@ extension Node {
   static let patience: Int64 = 5_000
 
   /// So long a sync waits for members that are not connected, in ms.
-  private static let arrival: Int64 = 2_000
+  static let arrival: Int64 = 2_000
 
   /// One exchange now, both ways, with all reachable members or the one named.
   func sync(with name: String?, timeout: Duration) async throws(FlotillaError) -> SyncReport {

@@ -97,6 +97,9 @@ actor Node {
   /// Syncs under way.
   var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
   var nextSync: UInt64 = 1
+  /// Comparisons of rows with peers, by their connections.
+  var inspections: [Mesh.ConnectionID: Inspection] = [:] { didSet { changed() } }
+  var isVerifying = false { didSet { changed() } }
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }

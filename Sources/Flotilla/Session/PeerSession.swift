@@ -14,15 +14,17 @@ actor PeerSession {
   nonisolated let peerRights: Rights
   /// Known to the two ends of this connection alone.
   nonisolated let nonce: UInt64
-  private let store: StoreActor
-  private weak var owner: Node?
-  private var machine: Session
-  private var outbox: Outbox
+  let store: StoreActor
+  private(set) weak var owner: Node?
+  private(set) var machine: Session
+  private(set) var outbox: Outbox
   private var export: Int64?
   private var exportTask: Task<Void, Never>?
   private var timer: Task<Void, Never>?
   private var timerDeadline = Int64.max
-  private var isClosed = false
+  private(set) var isClosed = false
+  /// What is told to the peer of the rows here, when it asks.
+  var accounting = Accounting()
   /// Closes the channel if the peer does not hang up after the last words.
   private var hangUp: Task<Void, Never>?
   private var inbox = Inbox()
@@ -125,6 +127,9 @@ actor PeerSession {
       case .openExport(let scope): startExport { await $0.openExport(scope) }
       case .readExport: startExport { await $0.readExport() }
       case .closeExport: await closeExport()
+      case .openAccount(let buckets): startAccount { await $0.openAccount(buckets) }
+      case .readAccount: startAccount { await $0.readAccount() }
+      case .closeAccount: startAccount { await $0.closeWalk() }
       case .closed(let bye, let byPeer):
         close(byPeer: byPeer)
         await owner?.closed(self, bye, byPeer: byPeer)
@@ -296,5 +301,7 @@ actor PeerSession {
     await outbox.task?.value
     await exportTask?.value
     await closeExport()
+    await accounting.task?.value
+    await closeWalk()
   }
 }

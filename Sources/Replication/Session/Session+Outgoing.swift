@@ -196,6 +196,7 @@ extension Session {
       outgoing.wantsRoom = false
       directives.append(.readExport)
     }
+    goOnAccounting(&directives)
     guard outgoing.isCrowded else { return }
     outgoing.isCrowded = false
     considerExport(&directives, now)

@@ -64,6 +64,7 @@ package struct Session: Sendable {
   var timers: Timers
   var outgoing = Outgoing()
   var incoming = Incoming()
+  var inspecting = Inspecting()
   var order = Order()
 
   package init(_ configuration: Configuration, at now: Instant) {
@@ -125,6 +126,10 @@ package struct Session: Sendable {
         as: { .statements($0) }, &directives, now)
     case .mayPull(let resume): pull(resume: resume, &directives, now)
     case .ask: ask(&directives, now)
+    case .inspect(let buckets): inspect(buckets, &directives, now)
+    case .stopInspecting: inspecting.asking = .idle
+    case .accounted(let content): accounted(content, &directives, now)
+    case .repair(let buckets): repair(buckets, &directives, now)
     case .confirmed(let have, let position):
       advance(to: position, &directives, now)
       take(have, &directives, now)
@@ -192,6 +197,8 @@ package struct Session: Sendable {
     case .statements(let statements): directives.append(.statements(statements))
     case .buckets(let buckets): hear(buckets, &directives, now)
     case .stability(let news): hear(news, &directives, now)
+    case .inspect(let inspect): hear(inspect, &directives, now)
+    case .account(let account): hear(account, &directives)
     case .want(let names):
       if outgoing.wanted.count < 16 * Limits.wantedRows { outgoing.wanted.formUnion(names) }
       openWanted(&directives)

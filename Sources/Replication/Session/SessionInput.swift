@@ -22,6 +22,14 @@ extension Session {
     case want([RowName])
     /// A person wants an exchange now.
     case ask
+    /// The peer is asked for its sums, or for its rows of these buckets.
+    case inspect([Int])
+    /// What was asked for is not wanted any more.
+    case stopInspecting
+    /// What was read of the answer to the peer.
+    case accounted(Account.Content)
+    /// A person wants these buckets repaired now.
+    case repair([Int])
     /// What seemed to contradict this replica is in its file.
     case confirmed(Have, Position)
     /// What this node has to say of the site's time has changed.
@@ -78,6 +86,12 @@ extension Session {
     case exchanged(sent: Bool, rows: UInt64)
     /// A catch-up from the peer goes on: rows merged so far, of about how many.
     case catchingUp(rows: UInt64, of: UInt64)
+    /// What the peer has told of its rows; what was asked for ends with its last part.
+    case inspected(Account.Content)
+    /// The peer asks for our sums, or for rows of these buckets; the answer is `accounted`.
+    case openAccount([Int])
+    case readAccount
+    case closeAccount
     case members([Member])
     /// The peer tells what was signed about members.
     case statements([SignedStatement])

@@ -33,6 +33,8 @@ package enum Limits {
   package static let wantedRows = 256
   /// ... and the longest key among them.
   package static let wantedKey = frame - 1_024
+  /// Rows that one frame of an account holds, at most.
+  package static let accountRows = 65_536
   /// Signed statements in one frame, at most; each is at most 4 KiB long.
   package static let statementsPerFrame = 4_096
   /// Signed statements that lead from the root of a site to one member and its name.

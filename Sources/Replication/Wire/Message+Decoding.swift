@@ -36,6 +36,8 @@ extension Message {
     case .stability: self = .stability(try StabilityNews(from: &reader))
     case .join:
       self = .join(try Join(from: &reader))
+    case .inspect: self = .inspect(try Inspect(from: &reader))
+    case .account: self = .account(try Account(from: &reader))
     case .want: self = .want(try RowName.list(from: &reader))
     case .offer: self = .offer(try Offer(from: &reader))
     case .admit: self = .admit(try Admit(from: &reader))

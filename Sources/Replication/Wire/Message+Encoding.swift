@@ -19,6 +19,8 @@ enum MessageType: UInt8 {
   case offer = 17
   case want = 18
   case stability = 19
+  case inspect = 20
+  case account = 21
 }
 
 extension Message {
@@ -92,6 +94,12 @@ extension Message {
     case .stability(let news):
       news.write(to: &body)
       return .stability
+    case .inspect(let inspect):
+      inspect.write(to: &body)
+      return .inspect
+    case .account(let account):
+      account.write(to: &body)
+      return .account
     case .want(let names):
       body.uint(names.count)
       for name in names {

@@ -22,6 +22,9 @@ package enum Message: Sendable, Equatable {
   case buckets(Buckets)
   /// What everybody holds, and what was collected.
   case stability(StabilityNews)
+  /// Asks what the peer holds, to compare it row by row; `account` answers.
+  case inspect(Inspect)
+  case account(Account)
   case offer(Offer)
   case join(Join)
   case admit(Admit)

@@ -21,7 +21,7 @@ extension Store {
     }
   }
 
-  private func hasPinnedTooMuch(_ export: Export) -> Bool {
+  func hasPinnedTooMuch(_ export: Export) -> Bool {
     FileSize.of(path + "-wal") - export.walBytes >= pace.walBytes
   }
 

@@ -55,7 +55,7 @@ extension Layout {
   private static func upgradeDigest(_ connection: Connection) throws(SQLiteError) {
     let versions = VersionTable(
       connection: connection, origins: try Origins(connection), terms: try Terms(connection))
-    let digests = try DigestTable(connection)
+    var sum = Digest()
     for local in try connection.rows("SELECT id, name FROM _flotilla_local") {
       guard let id = local[0].integer, let name = local[1].string else { continue }
       try connection.with(
@@ -63,11 +63,14 @@ extension Layout {
       ) { (statement) throws(SQLiteError) in
         while try statement.step() {
           guard let version = versions.version(from: statement, at: 1) else { continue }
-          digests.add(table: tableSeed(name), key: Key(bytes: statement.bytes(0)), version)
+          sum.replace(
+            table: tableSeed(name), key: Key(bytes: statement.bytes(0)), old: nil, new: version)
         }
       }
     }
-    try digests.saveSum()
+    let digests = try DigestTable(connection)
+    try digests.correct(by: zip(sum.buckets, digests.digest.buckets).map { $0 &- $1 })
+    try digests.save()
   }
 
   private static func columns(

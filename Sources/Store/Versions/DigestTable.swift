@@ -6,7 +6,6 @@ final class DigestTable {
   private let connection: Connection
   private(set) var digest = Digest()
   private var stored = Digest()
-  private var sum = Digest()
 
   init(_ connection: Connection) throws(SQLiteError) {
     self.connection = connection
@@ -29,14 +28,13 @@ final class DigestTable {
     digest.replace(table: table, key: key, old: old, new: new)
   }
 
-  /// For a digest that is summed up anew: all versions, one by one, then `saveSum`.
-  func add(table: UInt64, key: Key, _ version: Version) {
-    sum.replace(table: table, key: key, old: nil, new: version)
-  }
-
-  func saveSum() throws(SQLiteError) {
-    digest = sum
-    try save()
+  /// Adds what was found to be missing in the sums, and writes all of them, in the open
+  /// transaction: those in the file may be wrong, too.
+  func correct(by missing: [UInt64]) throws(SQLiteError) {
+    guard let right = Digest(buckets: zip(digest.buckets, missing).map { $0 &+ $1 }) else { return }
+    digest = right
+    try connection.run("DELETE FROM _flotilla_digest")
+    stored = Digest()
   }
 
   /// Writes what has changed, in the open transaction.

@@ -36,6 +36,37 @@ enum Samples {
     Digest(buckets: (0..<256).map { mix(UInt64($0)) })!
   }
 
+  static let accountRows: [AccountRow] = [
+    AccountRow(
+      table: "Zeilen", key: Key(bytes: [0x14]), state: .live, dot: Dot(origin(1), 1),
+      stamp: .zero, hash: 1),
+    AccountRow(
+      table: "Zeilen", key: Key(bytes: [0x15, 1]), state: .deleted,
+      dot: Dot(origin(.max), 1 << 62), stamp: .highest, hash: 0),
+    AccountRow(
+      table: "zz", key: Key(bytes: []), state: .uncaptured, dot: nil, stamp: .zero, hash: .max),
+    AccountRow(
+      table: "zz", key: Key(bytes: [0]), state: .missing, dot: Dot(origin(2), 3), stamp: .zero,
+      hash: 0),
+    AccountRow(
+      table: "zz", key: Key(bytes: [0, 0]), state: .changed, dot: Dot(origin(2), 4), stamp: .zero,
+      hash: 9),
+  ]
+
+  static var accounts: [Message] {
+    let sums = Account.Sums(
+      frontier: frontiers[3], rows: 1 << 62, uncaptured: 3, digest: digest)
+    return [
+      .inspect(Inspect(number: 1, buckets: [])),
+      .inspect(Inspect(number: .max, buckets: Array(0...255))),
+      .account(Account(number: 1, .sums(sums))),
+      .account(Account(number: .max, .rows(accountRows, isLast: false))),
+      .account(Account(number: 2, .rows([], isLast: true))),
+      .account(Account(number: 3, .nothing(.notAllowed))),
+      .account(Account(number: 4, .nothing(.failed))),
+    ]
+  }
+
   /// What can be said about time, the wall clock being that of the `Hello`.
   static var views: [ClockView] {
     let first = Founding(source: .clock, generation: 1, id: 5)
@@ -77,6 +108,7 @@ enum Samples {
       .schema(SchemaObject(kind: .trigger, name: "", sql: "")),
       .bye(Bye(.stopping, "stopping")), .bye(Bye(Bye.Code(rawValue: .max), "")),
     ]
+    all += accounts
     for view in views {
       var hello = hello()
       hello.view = view

@@ -65,6 +65,8 @@ import Testing
     arguments: [
       ("a frontier", 3, [0, 0, 1], 16_385), ("members", 9, [], 1_025),
       ("a name", 11, [], 513), ("a reason", 14, [0], 1_025), ("SQL", 13, [0, 0], (512 << 10) + 1),
+      ("buckets", 20, [1], 257), ("tables of an account", 21, [1, 1], 2_049),
+      ("rows of an account", 21, [1, 1, 1, 1, 0x74], 65_537),
     ] as [(String, UInt8, [UInt8], UInt64)])
   func `a count beyond its limit is refused before memory is taken`(
     what: String, type: UInt8, start: [UInt8], count: UInt64
@@ -127,6 +129,69 @@ import Testing
     for frame in wrong {
       let error = #expect(throws: WireError.self, "\(frame)") { try Message(frame: frame) }
       #expect(error?.code == .malformed, "\(frame)")
+    }
+  }
+
+  /// An account of rows: of each table the name and, of each row, its bytes.
+  static func account(_ tables: [(String, [[UInt8]])]) -> [UInt8] {
+    bytes(21) {
+      $0.raw([1, 2])
+      $0.uint(tables.count)
+      for (name, rows) in tables {
+        $0.text(name)
+        $0.uint(rows.count)
+        for row in rows { $0.raw(row) }
+      }
+    }
+  }
+
+  /// A row that stands and has no version.
+  static func row(_ key: UInt8, hash: UInt8 = 1) -> [UInt8] {
+    [1, key, 2, 0, 0, 0, 0, 0, 0, 0, hash]
+  }
+
+  @Test func `an account in order is read`() throws {
+    let frame = Self.account([("a", [Self.row(1), Self.row(2)]), ("B", [Self.row(1)])])
+    guard case .account(let account) = try Message(frame: frame),
+      case .rows(let rows, isLast: true) = account.content
+    else {
+      Issue.record("no account")
+      return
+    }
+    #expect(rows.map(\.table) == ["a", "a", "B"])
+  }
+
+  @Test func `a question or an account out of order is refused`() {
+    let version: [UInt8] = [1, 1, 0] + [UInt8](repeating: 0, count: 8)
+    let wrong: [[UInt8]] = [
+      [20, 1, 2, 4, 4], [20, 1, 2, 4, 3], [21, 1, 4], [21, 1, 3, 2],
+      // Tables and rows that do not follow, or come twice; a table without rows.
+      Self.account([("b", [Self.row(1)]), ("A", [Self.row(1)])]),
+      Self.account([("a", [Self.row(1)]), ("A", [Self.row(2)])]),
+      Self.account([("a", [Self.row(2), Self.row(1)])]),
+      Self.account([("a", [Self.row(1), Self.row(1)])]), Self.account([("a", [])]),
+      // Content without a hash, an unknown state, seq 0, a seq and a stamp beyond their ends.
+      Self.account([("a", [Self.row(1, hash: 0)])]), Self.account([("a", [[1, 1, 5]])]),
+      Self.account([("a", [version + [0, 1] + [UInt8](repeating: 1, count: 8)])]),
+      Self.account([("a", [version + [UInt8](repeating: 0xFF, count: 9) + [1, 1]])]),
+      Self.account([("a", [version + [1] + [UInt8](repeating: 0xFF, count: 9) + [1]])]),
+    ]
+    for frame in wrong {
+      let error = #expect(throws: WireError.self, "\(frame)") { try Message(frame: frame) }
+      #expect(error?.code == .malformed, "\(frame)")
+    }
+  }
+
+  @Test func `a key that is longer than may be asked for is refused`() throws {
+    var writer = ByteWriter()
+    writer.blob([UInt8](repeating: 1, count: Limits.wantedKey))
+    writer.raw([2] + [UInt8](repeating: 1, count: 8))
+    let longest = Self.account([("a", [writer.bytes])])
+    #expect(try Message(frame: longest).frame.count <= Limits.frame + 4)
+    var tooLong = ByteWriter()
+    tooLong.blob([UInt8](repeating: 1, count: Limits.wantedKey + 1))
+    #expect(throws: WireError.self) {
+      try Message(frame: Self.account([("a", [tooLong.bytes + writer.bytes.suffix(9)])]))
     }
   }
 

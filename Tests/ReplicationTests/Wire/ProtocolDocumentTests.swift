@@ -85,8 +85,22 @@ import Testing
         "have-after",
         .have(Have(frontier: held, frontierHash: held.hash, rootDigest: digest.root))
       ),
+      ("inspect", .inspect(Inspect(number: 2, buckets: [213]))), ("account", account),
       ("bye", .bye(Bye(.stopping, "desk stops"))),
     ]
+  }
+
+  /// The first row, as it is told to who asks for it.
+  static var account: Message {
+    let row = (try? RowBatch(bytes: batch.bytes))?.rows.first
+    guard let row, let key = Key([.integer(1)], collations: []) else {
+      return .bye(Bye(.other, "no row"))
+    }
+    let version = row.version
+    let told = AccountRow(
+      table: "notes", key: key, state: .live, dot: version.dot, stamp: version.stamp,
+      hash: version.hash)
+    return .account(Account(number: 2, .rows([told], isLast: true)))
   }
 
   /// The blocks of the document: "```hex NAME", lines of bytes, each with a remark after "#".

@@ -57,7 +57,11 @@ struct SessionDriver {
     directives = []
     given = 0
     let kind = try reader.byte("step")
-    if kind < 128 { try peerStep(kind % 16) } else { try shellStep(kind % 20) }
+    switch kind {
+    case 120..<128, 248...255: try accountStep(kind % 8, isPeer: kind < 128)
+    case ..<128: try peerStep(kind % 16)
+    default: try shellStep(kind % 20)
+    }
     return true
   }
 

@@ -1,0 +1,28 @@
+import Replication
+
+/// The comparison with one peer under way: what it has told so far.
+struct Inspection: Sendable {
+  /// What came last of what was asked for.
+  var sums: Account.Sums?
+  var refusal: Account.Reason?
+  /// The walk through our rows that is compared with its rows, and what came of it.
+  var walk: Int64?
+  var comparison: RowComparison?
+  /// What went wrong here.
+  var failure: String?
+  var isOver = false
+
+  /// Whether the sums are here, or nothing more comes.
+  var hasAnswered: Bool { sums != nil || refusal != nil }
+}
+
+/// What came of one comparison.
+enum Verification: Sendable {
+  /// All sums are equal.
+  case equal(Account.Sums)
+  /// Row by row.
+  case compared(Account.Sums, RowComparison, buckets: [Int])
+  /// The sums differ, and no row does: so it is where rows change while they are compared.
+  case unexplained(Account.Sums, isMoving: Bool)
+  case stopped(VerifyReport.Peer.State, String)
+}

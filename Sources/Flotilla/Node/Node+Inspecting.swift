@@ -1,0 +1,104 @@
+import Replication
+import Store
+
+/// Comparing the rows here with those of one peer.
+extension Node {
+  /// A session brings what its peer has told of its rows.
+  func inspected(_ session: PeerSession, _ content: Account.Content) async {
+    guard let inspection = inspections[session.id] else { return }
+    switch content {
+    case .sums(let sums): inspections[session.id]?.sums = sums
+    case .nothing(let reason):
+      inspections[session.id]?.refusal = reason
+      inspections[session.id]?.isOver = true
+    case .rows(let rows, let isLast):
+      guard let walk = inspection.walk else { return }
+      do {
+        let comparison = try await store.join(walk, rows, isLast: isLast, told)
+        guard isLast else { return await store.restWalk(walk) }
+        inspections[session.id]?.comparison = comparison
+      } catch {
+        inspections[session.id]?.failure = FlotillaError(error, path: path).message
+      }
+      // What is over twice was over before.
+      inspections[session.id]?.isOver = true
+    }
+  }
+
+  /// Compares with one peer, once: the sums, then the rows of the sums that differ.
+  func inspect(_ node: Identity, _ audit: AuditResult, deadline: Int64) async -> Verification {
+    guard let peer = peers[node], let session = peer.session else {
+      return .stopped(.away, "not in reach")
+    }
+    if let reason = incomparable(with: peer) { return .stopped(.incomparable, reason) }
+    inspections[session.id] = Inspection()
+    let verification = await compare(session, audit, deadline: deadline)
+    let walk = inspections.removeValue(forKey: session.id)?.walk
+    await session.feed(.stopInspecting)
+    if let walk { await store.closeWalk(walk) }
+    return verification
+  }
+
+  private func compare(
+    _ session: PeerSession, _ audit: AuditResult, deadline: Int64
+  ) async -> Verification {
+    await session.feed(.inspect([]))
+    _ = await until(deadline) {
+      sessions[session.id] == nil || inspections[session.id]?.hasAnswered != false
+    }
+    guard let sums = inspections[session.id]?.sums else { return silence(of: session) }
+    let buckets = audit.digest.differing(from: sums.digest)
+    guard !buckets.isEmpty else { return .equal(sums) }
+    do {
+      let walk = try await store.openWalk(buckets, strays: audit.strays, told)
+      inspections[session.id]?.walk = walk
+      let (here, there) = (audit.frontier, sums.frontier)
+      try await store.run { (store) throws(StoreError) in
+        try store.join(walk, here: here, there: there)
+      }
+    } catch {
+      return .stopped(.failed, FlotillaError(error, path: path).message)
+    }
+    await session.feed(.inspect(buckets))
+    _ = await until(deadline) {
+      sessions[session.id] == nil || inspections[session.id]?.isOver != false
+    }
+    guard let comparison = inspections[session.id]?.comparison else {
+      return silence(of: session)
+    }
+    guard comparison.explains else {
+      return .unexplained(sums, isMoving: audit.frontier != sums.frontier)
+    }
+    return .compared(sums, comparison, buckets: buckets)
+  }
+
+  /// Why nothing came.
+  private func silence(of session: PeerSession) -> Verification {
+    if let failure = inspections[session.id]?.failure { return .stopped(.failed, failure) }
+    return switch inspections[session.id]?.refusal {
+    case .notAllowed: .stopped(.incomparable, "it goes by other rights than this node")
+    case .failed: .stopped(.failed, "it could not read its file; see its log")
+    case nil where sessions[session.id] == nil:
+      .stopped(.failed, "the connection ended before it answered")
+    case nil: .stopped(.late, "no answer in time")
+    }
+  }
+
+  /// Why a peer shows no sums of its rows, or is shown none: they would tell of rows that somebody
+  /// may not read.
+  private func incomparable(with peer: PeerRecord) -> String? {
+    let what = "may not read every table, so the two cannot be compared"
+    if !rights.readsAll { return "\(identity.name) \(what)" }
+    return rights(of: peer.node).readsAll ? nil : "it \(what)"
+  }
+
+  /// The peer's log is not the place for what is wrong with this file.
+  func couldNotAccount(_ error: StoreError, to peer: String) {
+    if note(error) { return }
+    log("could not tell \(peer) what is held here: \(FlotillaError(error, path: path).message)")
+  }
+
+  nonisolated var told: StoreActor.Told {
+    { [weak self] result, position in await self?.folded(result, position) }
+  }
+}

@@ -1,0 +1,105 @@
+import Replication
+import Store
+
+/// What a verification has found, in words that people know.
+extension Node {
+  func report(
+    _ audit: AuditResult, _ repaired: Int, _ peers: [VerifyReport.Peer], isNamed: Bool
+  ) async -> VerifyReport {
+    let names = await named(audit.findings.map { RowName(table: $0.table, key: $0.key.bytes) })
+    var findings = zip(audit.findings, names).map {
+      VerifyReport.Finding(table: $0.table, key: $1, finding: $0.kind.rawValue)
+    }
+    if audit.wrongSums > 0 {
+      findings.append(VerifyReport.Finding(table: nil, key: nil, finding: "sums"))
+    }
+    let count = audit.waiting + audit.repairable
+    // Who cannot be compared at all proves nothing, and refutes nothing.
+    let counted = peers.filter { $0.state != .incomparable || isNamed }
+    return VerifyReport(
+      identical: count == 0 && counted.allSatisfy(\.identical), node: identity.name,
+      rows: audit.rows, digest: Self.digits(audit.digest.root), parked: audit.parked,
+      local: findings, local_findings: count, repaired: repaired, peers: peers)
+  }
+
+  func report(_ found: Verification, name: String) async -> VerifyReport.Peer {
+    switch found {
+    case .stopped(let state, let reason):
+      return VerifyReport.Peer(node: name, state: state, error: reason)
+    case .equal(let sums):
+      return report(sums, VerifyReport.Peer(node: name, state: .identical))
+    case .unexplained(let sums, isMoving: true):
+      return report(sums, VerifyReport.Peer(node: name, state: .moving))
+    case .unexplained(let sums, isMoving: false):
+      let reason =
+        "its sums differ, and no row does: rows have changed meanwhile, or have keys of more than "
+        + "1 MB"
+      return report(sums, VerifyReport.Peer(node: name, state: .failed, error: reason))
+    case .compared(let sums, let comparison, _):
+      let state: VerifyReport.Peer.State =
+        comparison.count > 0 ? .differing : comparison.onTheWay > 0 ? .moving : .identical
+      var peer = report(sums, VerifyReport.Peer(node: name, state: state))
+      peer.differing_rows = comparison.count
+      peer.on_the_way = comparison.onTheWay
+      peer.forgotten = comparison.forgotten
+      let rows = comparison.differences
+      let keys = await named(
+        rows.map { RowName(table: $0.row?.table ?? "", key: $0.row?.key.bytes ?? []) })
+      let authors = await authors(of: rows)
+      peer.differing = zip(rows, keys).map { row, key in
+        VerifyReport.Difference(
+          table: row.row?.table ?? "", key: key, why: row.why.rawValue,
+          here: row.here.map { side($0, authors) }, there: row.there.map { side($0, authors) })
+      }
+      return peer
+    }
+  }
+
+  private func report(
+    _ sums: Account.Sums, _ peer: VerifyReport.Peer
+  ) -> VerifyReport.Peer {
+    var peer = peer
+    peer.rows = Int(clamping: sums.rows)
+    peer.digest = Self.digits(sums.digest.root)
+    peer.uncaptured = Int(clamping: sums.uncaptured)
+    // Equal to ours, but not to what it would pass on.
+    if peer.uncaptured > 0, peer.state == .identical { peer.state = .differing }
+    peer.identical = peer.state == .identical
+    return peer
+  }
+
+  private func side(_ row: AccountRow, _ authors: [Origin: String]) -> VerifyReport.Side {
+    VerifyReport.Side(
+      edited_by: row.dot.flatMap { authors[$0.origin] },
+      edited_at: row.dot == nil || row.stamp <= Stamp.zero.successor
+        ? nil : Self.text(row.stamp.millisecondsSince1970),
+      state: "\(row.state)", content: row.stands ? Self.digits(row.hash) : nil)
+  }
+
+  /// Keys by the names of their columns.
+  private func named(_ rows: [RowName]) async -> [[String: SQLValue]] {
+    let names = try? await store.run { (store) throws(StoreError) in
+      rows.map { store.named(Key(bytes: $0.key), of: $0.table) }
+    }
+    return names?.map { $0.mapValues { SQLValue($0) } } ?? rows.map { _ in [:] }
+  }
+
+  /// Who writes under the origins of these rows, as far as it is known.
+  private func authors(of rows: [RowDifference]) async -> [Origin: String] {
+    let dots = rows.flatMap { [$0.here?.dot, $0.there?.dot].compactMap { $0 } }
+    let origins = Set(dots.map(\.origin))
+    let nodes = try? await store.run { (store) throws(StoreError) in
+      var nodes: [Origin: Identity] = [:]
+      for origin in origins {
+        nodes[origin] = origin == store.own ? store.node : try store.author(of: origin)
+      }
+      return nodes
+    }
+    return nodes?.compactMapValues { roster.roll.entries[$0]?.name } ?? [:]
+  }
+
+  private static func digits(_ word: UInt64) -> String {
+    let digits = String(word, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

@@ -1,0 +1,50 @@
+@testable import Replication
+
+/// Questions for rows, and their answers.
+extension SessionDriver {
+  static let sums = Account.Sums(
+    frontier: Frontier([own: 5]), rows: 2, uncaptured: 1, digest: Digest())
+
+  /// One of each kind, in the order of an account.
+  static let accountRows = (1...5 as ClosedRange<UInt8>).map { number in
+    AccountRow(
+      table: "t", key: Key(bytes: [0x15, number]),
+      state: [.live, .deleted, .uncaptured, .missing, .changed][Int(number) - 1],
+      dot: number == 3 ? nil : Dot(own, UInt64(number)),
+      stamp: number == 3 ? .zero : Stamp(rawValue: 1 << 61),
+      hash: number == 2 || number == 4 ? 0 : 7)
+  }
+
+  mutating func accountStep(_ kind: UInt8, isPeer: Bool) throws(WireError) {
+    let asked = session.inspecting.asked
+    switch (isPeer, kind) {
+    case (true, 0):
+      let number = session.inspecting.heard + 1
+      let bucket = try reader.byte("bucket")
+      hear(.inspect(Inspect(number: number, buckets: bucket == 0 ? [] : [bucket])))
+    case (true, 1): hear(.account(Account(number: asked, .sums(Self.sums))))
+    case (true, 2):
+      let isLast = try reader.byte("last") & 1 == 1
+      hear(.account(Account(number: asked, .rows(try ofOneBucket(), isLast: isLast))))
+    case (true, 3): hear(.account(Account(number: asked, .nothing(.failed))))
+    case (true, _): hear(.account(Account(number: try reader.uint("number"), .sums(Self.sums))))
+    case (false, 2):
+      let bucket = Int(try reader.byte("bucket"))
+      feed(.inspect(bucket == 0 ? [] : [bucket]))
+    case (false, 3): feed(.accounted(.sums(Self.sums)))
+    case (false, 4):
+      feed(.accounted(.rows(Self.accountRows, isLast: try reader.byte("last") & 1 == 1)))
+    case (false, 5): feed(.stopInspecting)
+    case (false, 6): feed(.repair([Int(try reader.byte("bucket"))]))
+    case (false, _): feed(.accounted(.nothing(.notAllowed)))
+    }
+  }
+
+  /// A row that fits what was asked for, if one of the samples does.
+  private func ofOneBucket() throws(WireError) -> [AccountRow] {
+    guard case .rows(let buckets, let last) = session.inspecting.asking else { return [] }
+    return Self.accountRows.filter { row in
+      buckets.contains(row.bucket) && last.map { $0 < row.place } ?? true
+    }
+  }
+}
