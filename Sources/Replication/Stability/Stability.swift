@@ -62,9 +62,9 @@ package struct Stability: Sendable, Equatable {
 
   /// Acknowledges the present cut, if this replica holds all of it.
   package mutating func acknowledge(as node: Identity, own: Dot, frontier: Frontier) {
-    guard !standing.isBehind, let cut, cut.mark > whole, frontier.covers(cut.frontier) else {
-      return
-    }
+    guard !standing.isBehind, let cut, cut.mark >= whole, cut.acknowledged[node] == nil,
+      frontier.covers(cut.frontier)
+    else { return }
     whole = cut.mark
     self.cut?.join([node: own])
   }

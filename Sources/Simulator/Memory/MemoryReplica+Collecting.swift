@@ -22,9 +22,9 @@ extension MemoryReplica {
       file.stability.propose(id: id, frontier: file.frontier, members: members)
       file.stability.acknowledge(as: self.id, own: own, frontier: file.frontier)
     }
-    if !going.isEmpty { file.stability.clear() }
     var tending = Tending()
     for (row, version) in going where mayGo(version, row) {
+      file.stability.clear()
       file.versions[row] = nil
       file.stability.floors.raise(table: Self.table, key: Self.encoded[row], over: version)
       tending.collected += 1

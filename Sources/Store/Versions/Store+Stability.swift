@@ -92,14 +92,14 @@ extension Store {
     var tending = Tending(collected: 0, hasMore: search.isRunning)
     guard !going.isEmpty else { return tending }
     try transaction {
-      stability.clear()
       for item in going where try mayGo(item) {
         guard let table = tables.byID[item.table] else { continue }
+        stability.clear()
         try versions.remove(table: item.table, key: item.key)
         stability.floors.raise(table: table.seed, key: item.key, over: item.version)
         tending.collected += 1
       }
-      try saveStability()
+      if tending.collected > 0 { try saveStability() }
     }
     return tending
   }

@@ -5,7 +5,8 @@ import Testing
 /// When deleted versions can go, and who has missed that they did.
 @Suite struct `What everybody holds` {
   private let nodes = (1...3).map { Identity(high: 0, low: $0) }
-  private let frontier = Frontier([Samples.origin(1): 5, Samples.origin(2): 3])
+  private let frontier = Frontier(
+    [Samples.origin(1): 5, Samples.origin(2): 3, Samples.origin(3): 1])
 
   private func acknowledged(
     _ stability: Stability, _ node: Int, _ seq: UInt64 = 1, at frontier: Frontier? = nil
@@ -99,7 +100,8 @@ import Testing
   @Test func `a leaf speaks for itself alone`() {
     var stability = Stability()
     stability.propose(id: 7, frontier: frontier, members: nodes)
-    var leaf = acknowledged(acknowledged(stability, 1), 2)
+    var leaf = acknowledged(stability, 2)
+    acknowledged(stability, 1).news.map { leaf.hear($0, from: nodes[1], isLeaf: false) }
     leaf.floors = Floors([3: Floor(term: .none, epoch: 9, stamp: .zero)])
     leaf.news.map { stability.hear($0, from: nodes[2], isLeaf: true) }
     #expect(stability.cut.map { Set($0.acknowledged.keys) } == [nodes[2]])
@@ -126,6 +128,10 @@ import Testing
     #expect(away.renewal == .sweeping(mark))
     away.endRenewal()
     #expect(away.standing == there)
+    // It counts again for the cut that it was renewed to.
+    away.cut = Cut(mark: mark, previous: .none, frontier: Frontier())
+    away.acknowledge(as: nodes[0], own: Dot(Samples.origin(1), 1), frontier: Frontier())
+    #expect(away.cut?.isHeld(by: nodes[..<1]) == true)
     // What comes from who was away is refused by who was there.
     #expect(!away.mayMerge(CutStanding()))
   }

@@ -32,6 +32,19 @@ enum Samples {
     Frontier([origin(3): 127, origin(4): 128, origin(5): 16_384]),
   ]
 
+  static var stability: StabilityNews {
+    let mark = Mark(number: Mark.highest, id: .max)
+    return StabilityNews(
+      standing: CutStanding(whole: mark, cleared: Mark(number: 1, id: 0), isRenewing: true),
+      cut: Cut(
+        mark: mark, previous: Mark(number: Mark.highest - 1, id: 5), frontier: frontiers[2],
+        acknowledged: [node: Dot(origin(.max), 1 << 62), site: Dot(origin(0), 0)]),
+      floors: Floors([
+        0: Floor(term: .none, epoch: 0, stamp: .zero),
+        255: Floor(term: Term(number: 1 << 62, incarnation: 1), epoch: 1 << 62, stamp: .highest),
+      ]))
+  }
+
   static var digest: Digest {
     Digest(buckets: (0..<256).map { mix(UInt64($0)) })!
   }
@@ -101,6 +114,7 @@ enum Samples {
           lives: Array(1...8)),
       ]),
       .buckets(Buckets(frontierHash: .max, digest: digest)),
+      .stability(stability), .stability(StabilityNews(standing: CutStanding())),
       .join(join), .join(Join(name: longName, key: join.key, proof: join.proof)),
       .offer(Offer(siteName: "clinic", rows: .max, objects: 3)), .admit(admit),
       .statements([]), .statements([statement, statement]),

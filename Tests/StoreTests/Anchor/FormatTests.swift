@@ -54,7 +54,7 @@ import Testing
       #expect(replica.store.position.frontier == before.frontier)
       #expect(replica.store.position.digest == before.digest)
       #expect(
-        try replica.value("SELECT value FROM _flotilla_meta WHERE name = 'format'") == .integer(2))
+        try replica.value("SELECT value FROM _flotilla_meta WHERE name = 'format'") == .integer(3))
       #expect(try replica.conflicts() == ["løst € lost to ?: unseen ()", "? lost to ?: unseen ()"])
       #expect(try replica.store.conflictList(all: false).map(\.id) == [5, 3])
     }
@@ -92,7 +92,7 @@ import Testing
 
   @Test func `that is newer is refused, and stays as it is`() throws {
     let replica = try TestReplica(1, schema: AnchorSite.schema, tracking: ["note"])
-    try replica.write("UPDATE _flotilla_meta SET value = 3 WHERE name = 'format'")
+    try replica.write("UPDATE _flotilla_meta SET value = 4 WHERE name = 'format'")
     let error = #expect(throws: StoreError.self) { try replica.reopen() }
     #expect(error?.code == .newerFormat)
   }

@@ -52,6 +52,9 @@ final class CollectionSite {
     try replica.store.beginLife(
       .behind, origin: Origin(rawValue: number), life: number, run: number,
       reissuingAbove: nil, renewingTo: mark, at: replica.now)
+    try site.anchor.store.stability.news.map {
+      try replica.store.hear($0, from: site.anchor.store.node, isLeaf: false)
+    }
     try replica.pull(from: site.anchor)
     try replica.foldAll()
     try site.meet()
