@@ -119,7 +119,8 @@ package final class Store {
     }
     self.shelf = Shelf(connection: connection)
     self.conflicts = ConflictLog(connection: connection)
-    self.rulings = RulingTable(connection: connection, versions: versions)
+    self.rulings = RulingTable(
+      connection: connection, versions: versions, limit: pace.rulings)
     self.pending = try reporting { () throws(SQLiteError) in
       try PendingTable(connection, versions: versions)
     }

@@ -12,7 +12,8 @@ extension Node {
     let copy = try await firstCopyReport()
     let time = try await clockState(waiting: figures.unfolded)
     let trouble = await troubleReport()
-    let life = await [lifeRemark(), standDownRemark()].compactMap { $0 }
+    let undecided = undecidedRemark(withoutVerdict: figures.withoutVerdict)
+    let life = await [lifeRemark(), standDownRemark(), undecided].compactMap { $0 }
     let reports = peers.values.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
     let others = reports.filter { $0.state != .revoked }
