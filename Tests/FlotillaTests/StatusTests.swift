@@ -27,7 +27,7 @@ extension NodeTests {
       }
     }
 
-    @Test func `says what waits for an anchor that is no more, and what ends that`() async throws {
+    @Test func `says what waits for an anchor that is gone, and what ends that`() async throws {
       try await TestSite.with { site in
         let (a, b, c) = (
           try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
@@ -46,7 +46,8 @@ extension NodeTests {
         #expect(try await eventually { try await c.library.status(all: false).unjudged == 1 })
         _ = try await a.library.revoke("b")
         let command = "flotilla anchor \(c.path)"
-        let gone = "b, the anchor, is no member any more: 1 edit of this node waits for a verdict "
+        let gone =
+          "b, the anchor, is no member any more: 1 edit of this node waits for a verdict "
           + "that nobody gives. Appoint another: \(command) --here; or let newest win: "
           + "\(command) --none"
         #expect(try await eventually { try await c.library.status(all: false).remarks == [gone] })

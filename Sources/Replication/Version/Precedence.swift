@@ -1,7 +1,7 @@
 /// Which of several rows that claim one unique value stands: the first one in this order.
 ///
-/// Certified before tentative, then who was created first: a duplicate that somebody enters must not
-/// make the row vanish to which others refer.
+/// Certified before tentative, then who was created first: a duplicate that somebody enters must
+/// not make the row vanish to which others refer.
 package struct Precedence: Sendable, Equatable, Comparable {
   private let isTentative: Bool
   private let createdAt: Stamp

@@ -54,6 +54,14 @@ struct RulingTable {
     ).first
   }
 
+  /// Whether an edit of this row was rejected because it does not fit.
+  func hasParked(table: Int64, _ key: Key, in term: Term) throws(SQLiteError) -> Bool {
+    try read(
+      connection, "WHERE r.kind = ? AND r.tbl = ? AND r.key = ?",
+      [.integer(Int64(Reason.parked.rawValue)), .integer(table), .blob(key.bytes)]
+    ).contains { $0.version.term == term }
+  }
+
   /// Those about the office.
   func standDowns() throws(SQLiteError) -> [Item] {
     try read(

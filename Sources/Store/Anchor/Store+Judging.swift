@@ -17,6 +17,7 @@ extension Store {
       }
       var items = found.filter { !late.contains($0.version.dot) }.prefix(left)
       if items.isEmpty {
+        deferral.keep(Set(found.map(\.version.dot)))
         items = found.filter { !deferral.tried.contains($0.version.dot) }.prefix(left)
       }
       if items.isEmpty {
@@ -50,6 +51,7 @@ extension Store {
     var rows: Set<Export.RowID> = []
     for item in items {
       let opinion = try opinion(on: item)
+      if opinion?.isByName == true, deferral.hasContent { continue }
       guard let opinion, opinion.judgement == .accepted,
         let candidate = try candidate(
           item, opinion.entry, opinion.table, opinion.standing, at: now)
@@ -92,6 +94,8 @@ extension Store {
     var standing: Version?
     var entry: Shelf.Entry?
     var judgement: Judgement
+    /// Whether it would be accepted, and what it says is not here.
+    var isByName = false
   }
 
   /// Nil if there is nothing to judge.
@@ -112,8 +116,13 @@ extension Store {
     if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
       judgement = .rejected(.notAllowed)
     }
+    let isByName = judgement == .accepted && !isHere && standing?.edit != item.version.edit
+    if isByName, try rulings.hasParked(table: item.table, item.key, in: office.term) {
+      judgement = .rejected(.parked)
+    }
     return Opinion(
-      table: table, rule: rule, standing: standing, entry: entry, judgement: judgement)
+      table: table, rule: rule, standing: standing, entry: entry, judgement: judgement,
+      isByName: isByName)
   }
 
   private func judge(
@@ -131,6 +140,9 @@ extension Store {
       switch fitting {
       case .assumed: break
       case .refuted: judgement = .rejected(.parked)
+      case .tried where opinion.isByName && deferral.hasContent:
+        // What was made over it may be among these, and decides about it.
+        return deferral.putOff(item.version.dot, isByName: true)
       case .tried:
         let candidate = try candidate(item, entry, table, standing, at: now)
         if let candidate {

@@ -3,8 +3,8 @@ import SQLite
 
 /// Which of the rows stand that claim one unique value.
 ///
-/// A row is parked if and only if one that stands and goes before it has one of its values. There is
-/// one such choice for a set of versions, so it is the same on every replica, in whatever order
+/// A row is parked if and only if one that stands and goes before it has one of its values. There
+/// is one such choice for a set of versions, so it is the same on every replica, in whatever order
 /// they came. To try the parked rows in their order until nothing moves arrives at it: each step
 /// puts a row before those that it displaces.
 extension Store {

@@ -93,7 +93,8 @@ import Testing
     try site.meet([site.a, site.b])
     try site.meet([site.b, site.anchor])
     for number in 0..<3 {
-      try site.b.write("UPDATE note SET text = 'of b \(number)' WHERE id = 'r'", at: 20 + Int64(number))
+      let sql = "UPDATE note SET text = 'of b \(number)' WHERE id = 'r'"
+      try site.b.write(sql, at: 20 + Int64(number))
       try site.meet([site.b, site.anchor])
     }
     for replica in [site.anchor, site.b] { try replica.store.trimRulings() }
