@@ -84,12 +84,12 @@ extension Store {
     let references = try currentReferences()
     guard references.concern(candidate.table) else {
       guard let placement = candidate.placement else { return true }
-      return try connection.attempt { try put(placement, candidate) }
+      return try attempt { try put(placement, candidate) }
     }
     let (table, statements, key) = (candidate.table, candidate.statements, candidate.key)
     let before = try references.referred(of: table, statements, key)
     let known = try references.broken(table, statements, key, References.Referred())
-    return try connection.attempt {
+    return try attempt {
       guard try put(candidate.placement, candidate) else { return false }
       return try references.broken(table, statements, key, before).isSubset(of: known)
     }
@@ -122,7 +122,7 @@ extension Store {
   private func tried(_ candidates: [Candidate]) throws -> [Candidate] {
     let references = try currentReferences()
     var fitting: [Candidate] = []
-    _ = try connection.attempt {
+    _ = try attempt {
       var known: [(before: References.Referred, broken: Set<Int>)] = []
       for candidate in candidates {
         let (table, statements, key) = (candidate.table, candidate.statements, candidate.key)

@@ -22,6 +22,7 @@ extension Store {
   ) throws -> [Yielding] {
     guard let statements = table.statements else { return [] }
     let rivals = Rivals(connection, statements)
+    defer { try? rivals.remove() }
     var yielding: [Yielding] = []
     var hasMoved = true
     while hasMoved {
@@ -36,14 +37,16 @@ extension Store {
         }
         let inTheWay = try self.rivals(of: placement, statements, table, rivals)
         if let inTheWay, goes(version, key, before: inTheWay) {
-          if !inTheWay.contains(where: { isSpared($0.version) }) {
-            try rivals.remove()
-            try displace(inTheWay, by: placement, statements, table, key)
+          let isSpared = inTheWay.contains { isSpared($0.version) }
+          try rivals.remove()
+          if !isSpared, try displace(inTheWay, by: placement, statements, table, key) {
             hasMoved = true
             continue
           }
-          yielding.append(
-            Yielding(key: key, after: inTheWay.map(\.version.createdAt).max() ?? .zero))
+          if isSpared {
+            yielding.append(
+              Yielding(key: key, after: inTheWay.map(\.version.createdAt).max() ?? .zero))
+          }
         }
         try shelf.put(entry, table: table.id, key: key)
       }
@@ -74,16 +77,21 @@ extension Store {
     let known = placement.known(in: statements)
     let insert = statements.insert(known.map(\.column))
     var isUnique = false
-    _ = try writing { () throws(SQLiteError) in
-      do throws(SQLiteError) {
-        try connection.run(insert, known.map(\.value.sqlite))
-      } catch {
-        isUnique = error.isOfUniqueValue
-        throw error
+    _ = try attempt {
+      _ = try writing { () throws(SQLiteError) in
+        do throws(SQLiteError) {
+          try connection.run(insert, known.map(\.value.sqlite))
+        } catch {
+          isUnique = error.isOfUniqueValue
+          throw error
+        }
       }
+      return false
     }
     guard isUnique else { return nil }
     var found: [(key: Key, version: Version)] = []
+    let before = derivation
+    defer { derivation = before }
     let keys = try rivals.find { replacing in
       _ = try writing { () throws(SQLiteError) in
         try connection.run(replacing(insert), known.map(\.value.sqlite))
@@ -91,28 +99,39 @@ extension Store {
     }
     for values in keys {
       guard let key = table.key(values.map(Replication.Value.init)),
-        let version = try versions.version(table: table.id, key: key), !version.isDeleted
+        let version = try versions.version(table: table.id, key: key), !version.isDeleted,
+        try content(of: version, table, key) != nil
       else { return nil }
       found.append((key, version))
     }
     return found.isEmpty ? nil : found
   }
 
-  /// Puts a row in the place of others, which are parked.
+  /// Puts a row in the place of others, which are parked; false if it does not fit even so.
   private func displace(
     _ others: [(key: Key, version: Version)], by placement: Placement,
     _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
-  ) throws {
-    for (key, version) in others {
-      guard var entry = try content(of: version, table, key) else { continue }
-      entry.why = .constraint
-      _ = try writing { () throws(SQLiteError) in
-        try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
+  ) throws -> Bool {
+    try attempt {
+      for (key, version) in others {
+        guard var entry = try content(of: version, table, key) else { return false }
+        entry.why = .constraint
+        _ = try writing { () throws(SQLiteError) in
+          try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
+        }
+        try shelf.put(entry, table: table.id, key: key)
       }
-      try shelf.put(entry, table: table.id, key: key)
+      return try place(placement, statements, table, key)
     }
-    let isPlaced = try place(placement, statements, table, key)
-    precondition(isPlaced, "a row of \(table.name) has made room for itself and does not fit")
+  }
+
+  /// Does something that is undone unless it gives true: then the triggers that keep something
+  /// derived, which a failure may have switched off, are as they were, too.
+  func attempt(_ body: () throws -> Bool) throws -> Bool {
+    let before = derivation
+    let isDone = try connection.attempt(body)
+    if !isDone { derivation = before }
+    return isDone
   }
 
   /// A table in which nothing of a program waits to be folded.

@@ -89,4 +89,26 @@ import Testing
     try all[0].write("UPDATE t SET u = 'q' WHERE id = 'both'", at: 40)
     #expect(try rows(all[0]) == ["both q", "one x", "three b"])
   }
+
+  @Test func `leaves what triggers keep derived right when it takes a place`() throws {
+    let schema =
+      Self.schema + """
+        ; CREATE TABLE cache(id TEXT, u TEXT);
+        CREATE TRIGGER added AFTER INSERT ON t BEGIN INSERT INTO cache VALUES (NEW.id, NEW.u); END;
+        CREATE TRIGGER gone AFTER DELETE ON t BEGIN DELETE FROM cache WHERE id = OLD.id; END
+        """
+    let all = try (1...2).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["t"] : [])
+    }
+    try all[1].pull(from: all[0])
+    try all[1].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+    try all[0].write("INSERT INTO t VALUES ('second', 'x', 1), ('third', 'y', 1)", at: 20)
+    try all[0].exchange(with: all[1])
+    for replica in all {
+      #expect(try rows(replica) == ["first x", "third y"])
+      let cache = "SELECT id || ' ' || u FROM cache ORDER BY id"
+      #expect(try replica.application.prepareRows(cache) == ["first x", "third y"])
+      #expect(replica.store.derivedTrouble == nil)
+    }
+  }
 }
