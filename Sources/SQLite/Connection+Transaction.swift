@@ -24,6 +24,23 @@ extension Connection {
     }
   }
 
+  /// Runs `body` inside the open transaction; what it did is undone unless it returns true.
+  package func attempt(_ body: () throws -> Bool) throws -> Bool {
+    try execute("SAVEPOINT _flotilla_attempt")
+    var isDone = false
+    defer {
+      // SQLite may have rolled the whole transaction back by itself.
+      if !isDone, !isAutocommit {
+        sqlite3_exec(handle, "ROLLBACK TO _flotilla_attempt", nil, nil, nil)
+        sqlite3_exec(handle, "RELEASE _flotilla_attempt", nil, nil, nil)
+      }
+    }
+    guard try body() else { return false }
+    try execute("RELEASE _flotilla_attempt")
+    isDone = true
+    return true
+  }
+
   /// Ends an open transaction without effect.
   ///
   /// SQLite may have rolled back by itself (disk full, I/O error): then nothing is open any more.

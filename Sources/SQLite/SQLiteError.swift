@@ -1,5 +1,8 @@
 import CSQLite
 
+/// "SQLITE_CONSTRAINT_UNIQUE (2067)" (sqlite.org/rescode.html), a macro that Swift does not read.
+private let uniqueConstraint: Int32 = SQLITE_CONSTRAINT | (8 << 8)
+
 /// What SQLite said: the extended result code, its message and the SQL, never a bound value.
 package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The extended result code.
@@ -33,6 +36,8 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
 
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
   package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
+  /// Another row has a value that must be unique.
+  package var isOfUniqueValue: Bool { code == uniqueConstraint }
   /// The row cannot stand in its table: a constraint, or a text where the key is a rowid
   /// ("SQLITE_MISMATCH", sqlite.org/rescode.html).
   package var refusesRow: Bool { isConstraint || primary == SQLITE_MISMATCH }

@@ -28,5 +28,8 @@ package struct Pace: Sendable {
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 
+  /// So many rulings are kept; the oldest go first.
+  package var rulings = 100_000
+
   package init() {}
 }

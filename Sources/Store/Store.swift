@@ -26,6 +26,10 @@ package final class Store {
   var officeRecord = OfficeRecord()
   var judged = Judged()
   var savedOffice: [UInt8] = []
+  /// What this anchor has put off to judge last.
+  var deferral = Deferral()
+  var references: References?
+  var referencesVersion: Int64 = -1
   /// The session with the anchor in which programs write now; 0 if there is none.
   var onlineSession: UInt64 = 0
   /// The own edit that is being made again: what it has seen its repetition has seen.
@@ -84,8 +88,10 @@ package final class Store {
   /// Whether rows may wait to be put back, and how many have begun to.
   var hasPutBacks = false
   var putBacks: UInt64 = 0
-  /// Tables in which the open transaction has refused something.
+  /// Tables in which something has changed, so that parked rows may stand; and above which own seq
+  /// programs have written since these were tried last.
   var freed: Set<Int64> = []
+  var sparedFrom = UInt64.max
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -125,7 +131,8 @@ package final class Store {
     }
     self.shelf = Shelf(connection: connection)
     self.conflicts = ConflictLog(connection: connection)
-    self.rulings = RulingTable(connection: connection, versions: versions)
+    self.rulings = RulingTable(
+      connection: connection, versions: versions, limit: pace.rulings)
     self.pending = try reporting { () throws(SQLiteError) in
       try PendingTable(connection, versions: versions)
     }
@@ -143,6 +150,7 @@ package final class Store {
       try reloadOffice()
       try reloadLives()
       try reloadStability()
+      freed = try parkedTables()
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
@@ -178,7 +186,6 @@ package final class Store {
     isDurable: Bool = true, _ body: () throws -> Result
   ) throws(StoreError) -> Result {
     touched = []
-    freed = []
     let before = origins.frontier
     do {
       if isDurable != commitsAreDurable {
@@ -215,6 +222,7 @@ package final class Store {
           try reloadLives()
           try reloadStability()
           regained = try Self.regained(meta)
+          freed = try parkedTables()
           hasPutBacks = try Self.hasPutBacks(connection)
         }
         try tables.reload()

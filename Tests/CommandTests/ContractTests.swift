@@ -11,7 +11,7 @@ import Testing
   static let keys: [String: Set<String>] = [
     "init": ["site", "node", "tables", "rows", "warnings"],
     "track": ["tables", "rows", "warnings"],
-    "rule": ["rules"],
+    "rule": ["rules", "remark"],
     "rule.rules": ["table", "rule", "acting_rule"],
     "invite": ["code", "expires", "role", "served", "port"],
     "join": [

@@ -27,6 +27,45 @@ extension NodeTests {
       }
     }
 
+    @Test func `says what waits for an anchor that is gone, and what ends that`() async throws {
+      try await TestSite.with { site in
+        let (a, b, c) = (
+          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
+        )
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        let third = try await site.run(c, to: [first, second])
+        #expect(try await eventually { try await first.isInSync })
+        #expect(try await eventually { try await third.isInSync })
+        _ = try await a.library.appoint(.node("b"), rule: "client-wins")
+        #expect(
+          try await eventually { try await c.library.anchor().state == "connected" })
+        #expect(try await c.library.rule(table: nil, rule: nil).remark == nil)
+        await second.stop()
+        try c.write("INSERT INTO item VALUES ('x', '1')")
+        #expect(try await eventually { try await c.library.status(all: false).unjudged == 1 })
+        _ = try await a.library.revoke("b")
+        let command = "flotilla anchor \(c.path)"
+        let gone =
+          "b, the anchor, is no member any more: 1 edit of this node waits for a verdict "
+          + "that nobody gives. Appoint another: \(command) --here; or let newest win: "
+          + "\(command) --none"
+        #expect(try await eventually { try await c.library.status(all: false).remarks == [gone] })
+        #expect(try await c.library.rule(table: nil, rule: nil).remark == gone)
+        _ = try await a.library.appoint(.none)
+        #expect(
+          try await eventually {
+            try await c.library.rule(table: nil, rule: nil).remark?
+              .hasPrefix("1 edit of this node has no verdict") == true
+          })
+        #expect(try await eventually { try await c.library.status(all: false).in_sync })
+        _ = try await a.library.appoint(.here)
+        #expect(
+          try await eventually { try await c.library.rule(table: nil, rule: nil).remark == nil })
+        #expect(try await eventually { try await c.library.status(all: false).unjudged == 0 })
+      }
+    }
+
     @Test func `is not in sync while every other member is away`() async throws {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))

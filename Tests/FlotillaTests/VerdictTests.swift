@@ -73,6 +73,31 @@ import Testing
     }
   }
 
+  @Test func `is a rejection where another row has the unique value`() async throws {
+    try await withAnchorAway { site, server, client, address in
+      for replica in [server, client] {
+        try replica.write("CREATE UNIQUE INDEX one ON item(text)")
+      }
+      try server.write("INSERT INTO item VALUES ('s', 'same')")
+      let isRun = Mutex(false)
+      async let answer = client.library.sqlOnline(
+        "INSERT INTO item VALUES ('c', 'same')", timeout: .seconds(60)
+      ) { _ in isRun.withLock { $0 = true } }
+      #expect(try await eventually { isRun.withLock { $0 } })
+      _ = try await site.run(server, listen: address)
+      let report = try await answer
+      #expect(report.verdict == "rejected")
+      #expect(report.rows.map(\.verdict.reason) == ["parked"])
+      #expect(report.rows.first?.server.values == nil)
+      #expect(try await eventually { try await client.library.status(all: true).in_sync })
+      for replica in [server, client] {
+        #expect(try replica.rows("SELECT id FROM item ORDER BY id") == ["1", "s"])
+        #expect(try await replica.library.conflicts().conflicts.map(\.reason) == ["parked"])
+        #expect(try await replica.library.status(all: true).parked == 0)
+      }
+    }
+  }
+
   @Test func `is unknown where it is not kept, never accepted for that`() async throws {
     try await TestSite.with { site in
       let server = try await site.replica("server")

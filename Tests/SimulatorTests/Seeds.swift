@@ -87,5 +87,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 1_386,
       found: "an edit that was made again forgot what it had seen"),
+    KeptSeed(
+      depth: .full, seed: 8_007_572,
+      found: "an anchor accepted one half of OR REPLACE, and two nodes parked different rows"),
   ]
 }

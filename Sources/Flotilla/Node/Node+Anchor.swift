@@ -89,6 +89,23 @@ extension Node {
     }
   }
 
+  /// What is not decided where nobody judges any more, and what ends that; nil if somebody does, or
+  /// nobody ever did.
+  func undecidedRemark(withoutVerdict count: Int) -> String? {
+    guard anchor == nil, let last = roster.roll.appointments.last else { return nil }
+    let command = "flotilla anchor \(shellWord(path))"
+    let edits = count == 1 ? "1 edit of this node" : "\(count) edits of this node"
+    guard let node = last.node else {
+      guard count > 0 else { return nil }
+      return "\(edits) \(count == 1 ? "has" : "have") no verdict, for the site has no anchor any "
+        + "more: newest wins. An anchor would judge what stands of them: \(command) --here"
+    }
+    let name = roster.roll.entries[node]?.name ?? "the anchor"
+    let wait = count == 1 ? "\(edits) waits" : count > 1 ? "\(edits) wait" : "what is written waits"
+    return "\(name), the anchor, is no member any more: \(wait) for a verdict that nobody gives. "
+      + "Appoint another: \(command) --here; or let newest win: \(command) --none"
+  }
+
   /// Makes a member the anchor, or ends that there is one; for admins.
   func appoint(
     _ choice: AnchorChoice, isForced: Bool, rule: String?

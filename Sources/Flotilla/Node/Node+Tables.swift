@@ -46,12 +46,14 @@ extension Node {
       try requireSay()
     }
     let hasAnchor = anchor != nil
-    let report = try await reporting(path) { () async throws(StoreError) in
+    var (report, waiting) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store, clock: self.clock)
+        let report = try TableChoice(store: store, clock: self.clock)
           .rule(table: table, rule: rule, hasAnchor: hasAnchor)
+        return (report, try store.editsWithoutVerdict())
       }
     }
+    report.remark = undecidedRemark(withoutVerdict: waiting)
     if rule != nil { await announce() }
     return report
   }

@@ -11,7 +11,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var key: [String: SQLValue]
     /// The rule by which it lost; empty if no rule was asked.
     public var rule: String
-    /// `older`, `offline`, `unseen`, `already-deleted`, `key-collision` or `not-allowed`.
+    /// `older`, `offline`, `unseen`, `already-deleted`, `key-collision`, `not-allowed` or
+    /// `parked`.
     public var reason: String
     /// When this node noticed it, ISO 8601 in UTC.
     public var at: String

@@ -15,7 +15,7 @@ public struct TrackReport: Codable, Sendable, Equatable {
   public var warnings: [String]
 }
 
-/// The merge rules. JSON: `{rules:[{table,rule,acting_rule}]}`.
+/// The merge rules. JSON: `{rules:[{table,rule,acting_rule}], remark}`.
 public struct RuleReport: Codable, Sendable, Equatable {
   /// One table: the rule that was chosen, and the one that acts at present.
   public struct Entry: Codable, Sendable, Equatable {
@@ -30,6 +30,8 @@ public struct RuleReport: Codable, Sendable, Equatable {
     }
   }
   public var rules: [Entry]
+  /// What is not decided, if nobody judges any more; else null.
+  public var remark: String?
 }
 
 /// An open invitation. JSON: `{code, expires, role}`; `expires` is ISO 8601 in UTC.

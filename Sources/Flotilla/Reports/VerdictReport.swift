@@ -23,8 +23,8 @@ public struct RowVerdict: Codable, Sendable, Equatable {
   /// `accepted`, `rejected`, `superseded` (written again here before it was judged), `pending` or
   /// `unknown` (not kept any more, or made before there was an anchor).
   public var verdict: String
-  /// Why it was rejected: `older`, `offline`, `unseen`, `already-deleted`, `key-collision` or
-  /// `not-allowed`.
+  /// Why it was rejected: `older`, `offline`, `unseen`, `already-deleted`, `key-collision`,
+  /// `not-allowed` or `parked`.
   public var reason: String?
   /// The rule by which it was judged.
   public var rule: String?

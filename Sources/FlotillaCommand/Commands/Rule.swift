@@ -24,6 +24,7 @@ enum Rule {
     let report = try await call.replica.rule(
       table: call.arguments.text("TABLE"), rule: call.arguments.text("RULE"))
     call.print(report, as: text(report, colour: call.output.colour))
+    if let remark = report.remark { call.output.remark(printable(remark)) }
     return .done
   }
 

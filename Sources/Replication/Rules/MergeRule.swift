@@ -38,6 +38,8 @@ package enum Reason: UInt8, Sendable, CaseIterable {
   case keyCollision = 5
   /// Its author may not write this.
   case notAllowed = 6
+  /// It would break a constraint beside what stands, and be parked.
+  case parked = 7
 
   package var name: String {
     switch self {
@@ -47,6 +49,7 @@ package enum Reason: UInt8, Sendable, CaseIterable {
     case .alreadyDeleted: "already-deleted"
     case .keyCollision: "key-collision"
     case .notAllowed: "not-allowed"
+    case .parked: "parked"
     }
   }
 

@@ -20,6 +20,14 @@ extension Version {
     return old == nil ? version.raised(above: floor) : version
   }
 
+  /// The anchor's word that nothing stands under a key: a delete of its own, which an edit that it
+  /// does not accept has not seen.
+  package static func nothing(_ dot: Dot, instead edit: Version) -> Version {
+    var version = Version(dot: dot, created: dot, stamp: edit.stamp, hash: 0, isDeleted: true)
+    (version.term, version.epoch) = (edit.term, edit.epoch)
+    return version
+  }
+
   /// The anchor's word that this is what stands.
   package func certified(_ dot: Dot, term: Term, epoch: UInt64, at moment: Stamp) -> Version {
     var version = self

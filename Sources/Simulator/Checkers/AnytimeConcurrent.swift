@@ -12,9 +12,9 @@ enum AnytimeConcurrent {
     let isAnchor = after.office?.certifies == true && before.office?.certifies == true
     for entry in log.dropFirst(before.office?.log.count ?? 0) {
       if !entry.isWhole { history.blame("\(node) has logged \(entry) without its content") }
-      guard entry.reason != "offline", let loser = entry.loser, let winner = entry.winner else {
-        continue
-      }
+      // Neither is about what the author knew.
+      if ["offline", "parked"].contains(entry.reason) { continue }
+      guard let loser = entry.loser, let winner = entry.winner else { continue }
       if loser == winner || history.lineage.line(of: winner).contains(loser) {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which had seen it")
       } else if after.office?.isHeld == true, entry.reason != "older" || isAnchor,

@@ -12,11 +12,10 @@ struct RulingTable {
     var ruling: Ruling
   }
 
-  /// So many are kept; the oldest go first.
-  static let limit = 100_000
-
   let connection: Connection
   let versions: VersionTable
+  /// So many are kept; the oldest go first.
+  let limit: Int
 
   func put(_ item: Item) throws(SQLiteError) {
     let extra = try VersionExtra(origins: versions.origins, terms: versions.terms)
@@ -53,6 +52,14 @@ struct RulingTable {
       reader ?? connection, "WHERE r.origin = ? AND r.seq = ?",
       [.integer(number), .integer(Int64(dot.seq))]
     ).first
+  }
+
+  /// Whether an edit of this row was rejected because it does not fit.
+  func hasParked(table: Int64, _ key: Key, in term: Term) throws(SQLiteError) -> Bool {
+    try read(
+      connection, "WHERE r.kind = ? AND r.tbl = ? AND r.key = ?",
+      [.integer(Int64(Reason.parked.rawValue)), .integer(table), .blob(key.bytes)]
+    ).contains { $0.version.term == term }
   }
 
   /// Those about the office.
@@ -99,18 +106,24 @@ struct RulingTable {
       version: version, ruling: ruling)
   }
 
+  /// Whether there may have been more, here or where these have come from.
+  func mayLack() throws(SQLiteError) -> Bool { try count() >= Int64(limit) }
+
+  private func count() throws(SQLiteError) -> Int64 {
+    try connection.scalar("SELECT count(*) FROM _flotilla_ruling WHERE kind < 128").integer ?? 0
+  }
+
   /// Lets go of the oldest beyond the limit, but for those about the office and those whose word
   /// an edit of this replica still waits for.
   func trim() throws(SQLiteError) {
-    let count =
-      try connection.scalar("SELECT count(*) FROM _flotilla_ruling WHERE kind < 128").integer ?? 0
-    guard count > Int64(Self.limit) else { return }
+    let count = try self.count()
+    guard count > Int64(limit) else { return }
     try connection.run(
       """
       DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (
         SELECT eorigin, eseq, origin, seq FROM _flotilla_ruling WHERE kind < 128
           AND eseq NOT IN (SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL)
         ORDER BY stamp LIMIT ?)
-      """, [.integer(count - Int64(Self.limit))])
+      """, [.integer(count - Int64(limit))])
   }
 }

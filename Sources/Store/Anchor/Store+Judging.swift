@@ -7,9 +7,28 @@ extension Store {
   @discardableResult
   func judgeDue(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Bool {
     try judgeSettings(&edits, at: now)
-    let items = try pending.due(limit: limit)
-    try judge(items, &edits, at: now)
-    return items.count == limit
+    var left = limit
+    while left > 0 {
+      let late = deferral.late
+      let found = try pending.due(limit: late.count + left)
+      guard !found.isEmpty else {
+        deferral = Deferral()
+        return false
+      }
+      var items = found.filter { !late.contains($0.version.dot) }.prefix(left)
+      if items.isEmpty {
+        deferral.keep(Set(found.map(\.version.dot)))
+        items = found.filter { !deferral.tried.contains($0.version.dot) }.prefix(left)
+      }
+      if items.isEmpty {
+        items = found.prefix(left)
+        try judgeTogether(Array(items), &edits, at: now)
+      } else {
+        try judge(Array(items), .tried, &edits, at: now)
+      }
+      left -= items.count
+    }
+    return true
   }
 
   /// The settings first: they tell which tables there are, and by which rule the others are judged.
@@ -17,37 +36,76 @@ extension Store {
     guard let settings = tables.table(Tables.settings) else { return }
     let items = try pending.due(in: settings.id, limit: Limits.wholeRows)
     guard !items.isEmpty else { return }
-    try judge(items, &edits, at: now)
+    try judge(items, .tried, &edits, at: now)
     // They were made elsewhere: rows that are here already are not the site's for that.
     try applySettings(isLocal: false)
     edits.settle()
   }
 
-  private func judge(
+  /// Edits of which none fits alone: those that fit together are accepted, or else none is.
+  private func judgeTogether(
     _ items: [PendingTable.Item], _ edits: inout Edits, at now: Instant
+  ) throws {
+    var candidates: [Candidate] = []
+    var others: [PendingTable.Item] = []
+    var rows: Set<Export.RowID> = []
+    for item in items {
+      let opinion = try opinion(on: item)
+      if opinion?.isByName == true, deferral.hasContent { continue }
+      guard let opinion, opinion.judgement == .accepted,
+        let candidate = try candidate(
+          item, opinion.entry, opinion.table, opinion.standing, at: now)
+      else {
+        others.append(item)
+        continue
+      }
+      let isFirst = rows.insert(Export.RowID(table: item.table, key: item.key)).inserted
+      if isFirst { candidates.append(candidate) }
+    }
+    try judge(others, .tried, &edits, at: now)
+    let fitting = try fitting(candidates).map(\.item)
+    if fitting.isEmpty {
+      try judge(candidates.map(\.item), .refuted, &edits, at: now)
+    } else {
+      try judge(fitting, .assumed, &edits, at: now)
+    }
+  }
+
+  private func judge(
+    _ items: [PendingTable.Item], _ fitting: Fitting, _ edits: inout Edits, at now: Instant
   ) throws {
     guard !items.isEmpty else { return }
     var application = Application()
-    var rules: [Int64: any MergeRule.Type] = [:]
     for item in items {
-      guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
+      guard let opinion = try opinion(on: item) else {
         try pending.remove(item)
+        deferral.judged(item.version.dot, isAccepted: false)
         continue
       }
-      let rule = try rules[item.table] ?? actingRule(of: table)
-      rules[item.table] = rule
-      try judge(item, table, under: rule, &edits, &application, at: now)
+      try judge(item, opinion, fitting, &edits, &application, at: now)
     }
     try settle(&application)
   }
 
-  private func judge(
-    _ item: PendingTable.Item, _ table: ReplicaTable, under rule: any MergeRule.Type,
-    _ edits: inout Edits, _ application: inout Application, at now: Instant
-  ) throws {
+  /// What the rule says about an edit, and what it was said about.
+  private struct Opinion {
+    var table: ReplicaTable
+    var rule: any MergeRule.Type
+    var standing: Version?
+    var entry: Shelf.Entry?
+    var judgement: Judgement
+    /// Whether it would be accepted, and what it says is not here.
+    var isByName = false
+  }
+
+  /// Nil if there is nothing to judge.
+  private func opinion(on item: PendingTable.Item) throws -> Opinion? {
+    guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
+      return nil
+    }
+    let rule = try actingRule(of: table)
     let standing = try versions.version(table: item.table, key: item.key)
     let entry = try pending.entry(item)
-    try pending.remove(item)
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
       edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
@@ -58,52 +116,106 @@ extension Store {
     if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
       judgement = .rejected(.notAllowed)
     }
+    let isByName = judgement == .accepted && !isHere && standing?.edit != item.version.edit
+    if isByName, try rulings.hasParked(table: item.table, item.key, in: office.term) {
+      judgement = .rejected(.parked)
+    }
+    return Opinion(
+      table: table, rule: rule, standing: standing, entry: entry, judgement: judgement,
+      isByName: isByName)
+  }
+
+  private func judge(
+    _ item: PendingTable.Item, _ opinion: Opinion, _ fitting: Fitting, _ edits: inout Edits,
+    _ application: inout Application, at now: Instant
+  ) throws {
+    let (table, standing, entry) = (opinion.table, opinion.standing, opinion.entry)
+    var judgement = opinion.judgement
+    var overruled: Shelf.Entry?
+    var isPlaced = false
+    if judgement == .accepted {
+      if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
+        overruled = try content(of: standing, table, item.key)
+      }
+      switch fitting {
+      case .assumed: break
+      case .refuted: judgement = .rejected(.parked)
+      case .tried where opinion.isByName && deferral.hasContent:
+        // What was made over it may be among these, and decides about it.
+        return deferral.putOff(item.version.dot, isByName: true)
+      case .tried:
+        let candidate = try candidate(item, entry, table, standing, at: now)
+        if let candidate {
+          guard try fits(candidate) else { return deferral.putOff(item.version.dot) }
+          isPlaced = candidate.placement != nil
+        }
+      }
+    }
+    try pending.remove(item)
+    deferral.judged(item.version.dot, isAccepted: judgement == .accepted)
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }
       let content = try content(of: standing, table, item.key)
       try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
-    case (.rejected(let reason), let standing?):
-      try reject(item, entry, table, standing, reason, rule, &edits, at: now)
-    default: try accept(item, entry, table, standing, rule, &edits, &application, at: now)
+    case (.rejected(let reason), _): try reject(item, opinion, reason, &edits, at: now)
+    default:
+      try accept(
+        item, opinion, over: overruled, isPlaced: isPlaced, &edits, &application, at: now)
     }
   }
 
   private func accept(
-    _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
-    _ standing: Version?, _ rule: any MergeRule.Type, _ edits: inout Edits,
-    _ application: inout Application, at now: Instant
+    _ item: PendingTable.Item, _ opinion: Opinion, over overruled: Shelf.Entry?, isPlaced: Bool,
+    _ edits: inout Edits, _ application: inout Application, at now: Instant
   ) throws {
+    let (table, standing, rule) = (opinion.table, opinion.standing, opinion.rule)
     if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
-        loser: content(of: standing, table, item.key).map { ConflictSide(standing, $0) },
-        winner: entry.map { ConflictSide(item.version, $0) })
+        loser: overruled.map { ConflictSide(standing, $0) },
+        winner: opinion.entry.map { ConflictSide(item.version, $0) })
     }
     let certificate = sane(item.version, at: now).certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
       at: now.stamp)
-    let row = shaped(certificate, entry, table, item.key)
-    try stand(row, table, item.key, over: standing, at: now, &application)
+    let row = shaped(certificate, opinion.entry, table, item.key)
+    try stand(
+      row, table, item.key, over: standing, isPlaced: isPlaced, at: now, &application)
     edits.add(row.shape, certificate, row.row.content)
   }
 
   private func reject(
-    _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
-    _ standing: Version, _ reason: Reason, _ rule: any MergeRule.Type, _ edits: inout Edits,
+    _ item: PendingTable.Item, _ opinion: Opinion, _ reason: Reason, _ edits: inout Edits,
     at now: Instant
   ) throws {
+    let (table, entry, rule) = (opinion.table, opinion.entry, opinion.rule)
     let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
+    let standing = try opinion.standing ?? nothing(instead: item, table, &edits, at: now)
     let content = try content(of: standing, table, item.key)
-    if standing.hash != item.version.hash, entry != nil {
+    if standing.hash != item.version.hash, let entry {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
-        loser: entry.map { ConflictSide(item.version, $0) },
+        loser: ConflictSide(item.version, entry),
         winner: content.map { ConflictSide(standing, $0) })
     }
+    guard opinion.standing != nil else { return }
     try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
+  }
+
+  /// The word that nothing stands under a key that was free.
+  private func nothing(
+    instead item: PendingTable.Item, _ table: ReplicaTable, _ edits: inout Edits, at now: Instant
+  ) throws -> Version {
+    let dot = Dot(own, edits.next())
+    let certificate = sane(Version.nothing(dot, instead: item.version), at: now).certified(
+      dot, term: office.term, epoch: nextEpoch(over: item.version), at: now.stamp)
+    try keep(certificate, table, item.key, old: nil)
+    let row = shaped(certificate, nil, table, item.key)
+    edits.add(row.shape, certificate, row.row.content)
+    return certificate
   }
 
   /// The word that what stands goes on to stand, above a version that does not.

@@ -84,6 +84,17 @@ extension Store {
     return try afterFolding(at: now) { edits in try rule(.stoodDown, &edits, at: now) }
   }
 
+  /// An anchor that sees a version of a higher term judges no more, even if the appointment has not
+  /// come yet: until it does this replica is as any other, and then says that it has stood down.
+  func standDown(beside rows: [ShapedRow], judged: Judged?, at now: Instant) throws {
+    guard office.part != .none else { return }
+    let terms = rows.map(\.row.version.term) + [judged?.term ?? .none]
+    guard terms.contains(where: { $0 > office.term }) else { return }
+    officeRecord.office.part = .none
+    officeRecord.cursor = nil
+    try unveilPending(at: now)
+  }
+
   /// Ends a transaction in which something was folded, merged or ruled.
   ///
   /// A few edits are judged in the commit that brings them; more are in the next one, so that the

@@ -9,6 +9,8 @@ package struct EditVerdict: Sendable, Equatable {
     /// Its author wrote the row again before it was judged.
     case superseded
     case pending
+    /// It was judged, and the ruling about it may have been let go of.
+    case unknown
   }
 
   /// The own seq of the edit.
@@ -129,6 +131,8 @@ extension Store {
       SELECT seq, name, key FROM _flotilla_verdict
       WHERE verdict IS NULL AND at IS NULL AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?
       """, judgedRange(of: life) + [.integer(Int64(limit))])
+    guard !open.isEmpty else { return }
+    let mayLack = try rulings.mayLack()
     for row in open {
       guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
         continue
@@ -139,11 +143,21 @@ extension Store {
         (outcome, reason) = (.rejected, why.name)
       } else if try isOverwritten(seq, name, key) {
         outcome = .superseded
+      } else if mayLack, try !isPart(Dot(life.origin, UInt64(seq)), name, key) {
+        outcome = .unknown
       }
       var rule = ruling?.ruling.rule
       if rule == nil, let table = tables.table(name) { rule = try actingRule(of: table).name }
       try settle(seq, outcome, reason, rule: rule, at: now)
     }
+  }
+
+  /// Whether what stands of the row is this edit, or has seen it: then it was accepted.
+  private func isPart(_ edit: Dot, _ name: String, _ key: [UInt8]) throws(SQLiteError) -> Bool {
+    guard let table = tables.table(name),
+      let standing = try versions.version(table: table.id, key: Key(bytes: key))
+    else { return false }
+    return standing.hasSeen(edit)
   }
 
   /// Whether a later own edit of the same row waits. It is settled later, too.
@@ -159,8 +173,12 @@ extension Store {
 
   /// Own edits that no anchor has judged yet; where nobody judges, none waits for that.
   package func unjudgedCount() throws(StoreError) -> Int {
-    guard office.isHeld else { return 0 }
-    return try reporting { () throws(SQLiteError) in
+    office.isHeld ? try editsWithoutVerdict() : 0
+  }
+
+  /// Own edits without a verdict, also where nobody judges.
+  package func editsWithoutVerdict() throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in
       Int(
         try connection.scalar(
           "SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NULL"

@@ -83,8 +83,8 @@ extension Store {
 
   /// Makes a version the one that stands, and puts its content into the table.
   func stand(
-    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, over old: Version?, at now: Instant,
-    _ application: inout Application
+    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, over old: Version?,
+    isPlaced: Bool = false, at now: Instant, _ application: inout Application
   ) throws {
     let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
@@ -109,6 +109,7 @@ extension Store {
     case .ruling: break
     case .withheld:
       try shelve(row, table, key, why: .tooLarge, &application)
+    case .values where isPlaced: application.changed.insert(table.id)
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false

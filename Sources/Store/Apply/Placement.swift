@@ -13,7 +13,26 @@ struct Placement {
   /// conflict log, with this moment in ms since 1970.
   var unseenAt: Int64?
 
+  /// The values whose columns exist here.
+  func known(
+    in statements: RowStatements
+  ) -> [(column: Int, value: Replication.Value)] {
+    zip(shape.columns, values).enumerated().compactMap { index, named in
+      statements.column(named: named.0, at: index).map { ($0, named.1) }
+    }
+  }
+
   var keyValues: [SQLite.Value] { values.prefix(shape.keyCount).map(\.sqlite) }
+}
+
+extension Placement {
+  /// A row that comes from the shelf.
+  init(_ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key) {
+    let shape = TableShape(
+      name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
+      collations: table.keyCollations)
+    self.init(shape: shape, values: entry.values.map(\.value), hash: version.hash, exists: false)
+  }
 }
 
 extension Store {

@@ -46,6 +46,7 @@ extension Store {
       try checkStanding(of: merge)
       try requireKnown(
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
+      try standDown(beside: rows, judged: merge.judged, at: now)
       let application = try apply(rows, judged: merge.judged, at: now)
       for (table, key, edit) in application.repeated {
         if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }

@@ -50,16 +50,17 @@ extension Store {
       application.shelved += 1
     }
     application.postponed = []
+    freed.subtract(application.changed)
     if try shelf.isEmpty { return }
     for id in application.changed.sorted() {
-      guard let table = tables.byID[id] else { continue }
-      try unpack(table, why: [.constraint])
+      if let table = tables.byID[id] { _ = try unpark(table) }
     }
   }
 
   /// Tries rows of the shelf again.
   func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws {
     guard let statements = table.statements else { return }
+    freed.insert(table.id)
     for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
       guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
       try shelf.remove(table: table.id, key: key)

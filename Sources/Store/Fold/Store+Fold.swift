@@ -194,13 +194,14 @@ extension Store {
   func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
+    freed.insert(table.id)
     digests.replace(table: table.seed, key: key, old: old, new: version)
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }
 
   /// Moves the own frontier over the new versions, in the open transaction.
   func finish(_ edits: inout Edits) throws {
-    try settleFreed()
+    try settleFreed(&edits)
     guard edits.count > 0 else { return }
     try origins.raise(to: Frontier([own: edits.last]))
     guard edits.changedSettings else { return }

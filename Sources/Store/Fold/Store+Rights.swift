@@ -66,12 +66,13 @@ extension Store {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
-      defer { freed = [] }
       var isBehind = false
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         isBehind = try takeBackUnsent(table, above: delivered, at: now.moment) || isBehind
       }
-      try settleFreed()
+      var edits = beginEdits()
+      try settleFreed(&edits)
+      try finish(&edits)
       if rights.isWhole {
         try noteElsewhere(0)
       } else if isBehind {
@@ -150,15 +151,6 @@ extension Store {
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
     freed.insert(table.id)
-  }
-
-  /// Places parked rows of tables in which something was not allowed, in the open transaction.
-  func settleFreed() throws {
-    guard !freed.isEmpty else { return }
-    var application = Application()
-    application.changed = freed
-    freed = []
-    try settle(&application)
   }
 
   /// The version that stands has come again: true if the row was waiting for it.

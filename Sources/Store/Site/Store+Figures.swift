@@ -21,12 +21,15 @@ extension Store {
     package var unfolded: Int
     /// Own edits that no anchor has judged yet.
     package var unjudged: Int
+    /// Own edits without a verdict, also where nobody judges.
+    package var withoutVerdict: Int
     /// What a trigger that keeps an index or a cache has failed with.
     package var derivedTrouble: String?
   }
 
   package func figures() throws(StoreError) -> Figures {
-    try reporting { () throws(SQLiteError) in
+    let withoutVerdict = try editsWithoutVerdict()
+    return try reporting { () throws(SQLiteError) in
       var tables: [TableFigures] = []
       for (name, rule) in try rulesByTable() {
         let schema = self.tables.table(name)?.schema
@@ -44,8 +47,7 @@ extension Store {
         conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
-        unjudged: office.isHeld
-          ? try number("SELECT count(*) FROM _flotilla_verdict WHERE verdict IS NULL") : 0,
+        unjudged: office.isHeld ? withoutVerdict : 0, withoutVerdict: withoutVerdict,
         derivedTrouble: derivation.trouble)
     }
   }

@@ -15,7 +15,7 @@ struct RowStatements {
   let existsByKey: String
 
   private let table: String
-  private let keyCondition: String
+  let keyCondition: String
   /// The key columns, with the collation by which two keys are one.
   private let keyTerms: [String]
   /// A key column can change though the row stays the same one (case, 1 for 1.0).
@@ -44,6 +44,9 @@ struct RowStatements {
       others.isEmpty || schema.keyCollations.contains { $0 != "BINARY" }
       || schema.key.contains { ![.integer, .text, .real].contains(schema.columns[$0].affinity) }
   }
+
+  /// Some columns of the row with the key that is bound.
+  func select(_ names: String) -> String { "SELECT \(names) FROM \(table) WHERE \(keyCondition)" }
 
   /// The column of that name; `index` is where it probably is.
   func column(named name: String, at index: Int?) -> Int? {

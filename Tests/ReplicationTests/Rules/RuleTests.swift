@@ -140,6 +140,6 @@ import Testing
       #expect(kind.rawValue == number && Ruling.Kind(rawValue: number) == kind)
       #expect(Reason(rawValue: number) == nil)
     }
-    for number: UInt8 in [0, 7, 127, 130, 255] { #expect(Ruling.Kind(rawValue: number) == nil) }
+    for number: UInt8 in [0, 8, 127, 130, 255] { #expect(Ruling.Kind(rawValue: number) == nil) }
   }
 }

@@ -111,7 +111,7 @@ import Testing
       ("context with one origin twice", row([8, 2, 0, 1, 0, 2])),
       ("a term of number 0", row(term: 0, [1, 0, 5])),
       ("ruling of kind 0", row(flags: 18, hash: 0, values: [1, 2], [0, 0, 4, 0])),
-      ("ruling of kind 7", row(flags: 18, hash: 0, values: [1, 2], [7, 0, 4, 0])),
+      ("ruling of kind 8", row(flags: 18, hash: 0, values: [1, 2], [8, 0, 4, 0])),
       ("ruling with a hash", row(flags: 18, values: [1, 2], [3, 0, 4, 0])),
       ("ruling on seq 0", row(flags: 18, hash: 0, values: [1, 2], [3, 0, 0, 0])),
       ("ruling and deleted", row(flags: 19, hash: 0, values: [1, 2], [3, 0, 4, 0])),

@@ -52,6 +52,26 @@ import Testing
     #expect(newcomer.store.position.digest == site.a.store.position.digest)
   }
 
+  @Test func `ends as soon as a version of a higher term comes, before the news why`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.appoint(site.b, isForced: true, heardBy: [site.b])
+    #expect(office(site.b) == .judging)
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.anchor.pull(from: site.b)
+    #expect(office(site.anchor) == .none)
+    // It neither certifies what is written there nor judges what comes, also when opened again.
+    try site.anchor.reopen()
+    try site.anchor.write("INSERT INTO note VALUES ('n', 'late')", at: 20)
+    try site.anchor.pull(from: site.a)
+    #expect(try site.anchor.version("n")?.isTentative == true)
+    #expect(try site.anchor.store.hasStoodDown(site.anchor.store.node) == false)
+    for replica in site.replicas { try site.hear(replica) }
+    #expect(try site.anchor.store.hasStoodDown(site.anchor.store.node))
+    try site.meet()
+    #expect(try site.isEqual && site.anchor.text() == "of a" && site.b.text("n") == "late")
+    #expect(try site.replicas.allSatisfy { try $0.store.unjudgedCount() == 0 })
+  }
+
   @Test func `is handed over once the one before has stood down`() throws {
     let site = try AnchorSite("server-wins")
     try site.anchor.write("UPDATE note SET text = 'unheard' WHERE id = 'r'", at: 10)

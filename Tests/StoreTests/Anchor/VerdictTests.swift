@@ -82,4 +82,26 @@ import Testing
       try site.a.value("SELECT count(*) FROM _flotilla_ruling WHERE eseq = \(mine)")
         == .integer(1))
   }
+
+  @Test func `is unknown, not accepted, once the ruling about it may have been let go`() throws {
+    var pace = Pace()
+    pace.rulings = 2
+    let site = try AnchorSite("server-wins", pace: pace)
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try site.a.write("INSERT INTO note VALUES ('n', 'new')", at: 11)
+    // It comes to the anchor by others, and its author is away while the anchor rejects more.
+    try site.meet([site.a, site.b])
+    try site.meet([site.b, site.anchor])
+    for number in 0..<3 {
+      let sql = "UPDATE note SET text = 'of b \(number)' WHERE id = 'r'"
+      try site.b.write(sql, at: 20 + Int64(number))
+      try site.meet([site.b, site.anchor])
+    }
+    for replica in [site.anchor, site.b] { try replica.store.trimRulings() }
+    try site.meet()
+    #expect(try site.a.verdicts(of: "r") == ["unknown server-wins"])
+    #expect(try site.a.verdicts(of: "n") == ["accepted server-wins"])
+    #expect(try site.a.conflicts().count == 1 && site.isEqual)
+    #expect(try site.b.verdicts().last == "rejected offline server-wins")
+  }
 }

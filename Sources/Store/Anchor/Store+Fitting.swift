@@ -1,0 +1,163 @@
+import Replication
+import SQLite
+
+/// Edits that do not fit beside what stands: put off until nothing else is left to judge.
+struct Deferral {
+  /// What was put off.
+  var late: Set<Dot> = []
+  /// Of these, what was tried in vain since an edit was accepted last.
+  var tried: Set<Dot> = []
+
+  /// Of these, what is there by name alone.
+  private var byName: Set<Dot> = []
+
+  /// Whether anything waits whose content is here.
+  var hasContent: Bool { late.count > byName.count }
+
+  mutating func putOff(_ edit: Dot, isByName: Bool = false) {
+    late.insert(edit)
+    tried.insert(edit)
+    if isByName { byName.insert(edit) }
+  }
+
+  /// Others have been superseded meanwhile.
+  mutating func keep(_ waiting: Set<Dot>) {
+    late.formIntersection(waiting)
+    tried.formIntersection(waiting)
+    byName.formIntersection(waiting)
+  }
+
+  /// An edit was judged; if it was accepted it may have made room.
+  mutating func judged(_ edit: Dot, isAccepted: Bool) {
+    late.remove(edit)
+    tried.remove(edit)
+    byName.remove(edit)
+    if isAccepted { tried = [] }
+  }
+}
+
+/// How an anchor finds out whether what the rule accepts also fits.
+enum Fitting {
+  /// By trying; what does not fit is put off.
+  case tried
+  /// It was found to fit with others that are accepted with it.
+  case assumed
+  /// It was found not to fit.
+  case refuted
+}
+
+extension Store {
+  /// What an edit would put into its table; the row is there, tracked, and not the settings'.
+  struct Candidate {
+    var item: PendingTable.Item
+    var table: ReplicaTable
+    var statements: RowStatements
+    /// Nil for a delete.
+    var placement: Placement?
+
+    var key: [SQLite.Value] { (item.key.values ?? []).map(\.sqlite) }
+  }
+
+  /// Nil if there is nothing to try: the content is not here, or is what stands.
+  func candidate(
+    _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
+    _ standing: Version?, at now: Instant
+  ) throws -> Candidate? {
+    guard table.isTracked, table.name != Tables.settings, let statements = table.statements
+    else { return nil }
+    if item.version.isDeleted {
+      guard let standing, !standing.isDeleted else { return nil }
+      return Candidate(item: item, table: table, statements: statements, placement: nil)
+    }
+    guard let entry else { return nil }
+    let isParked = try shelf.entry(table: table.id, key: item.key)?.why.isWhole == true
+    let isThere = standing.map { !$0.isDeleted } ?? false
+    if isThere, standing?.hash == item.version.hash, !isParked { return nil }
+    var placement = Placement(entry, item.version, table, item.key)
+    placement.exists = isThere && !isParked
+    placement.unseenAt = standing == nil ? now.moment : nil
+    return Candidate(item: item, table: table, statements: statements, placement: placement)
+  }
+
+  /// Whether an edit fits; if so and it is a row, it is in its table.
+  func fits(_ candidate: Candidate) throws -> Bool {
+    let references = try currentReferences()
+    guard references.concern(candidate.table) else {
+      guard let placement = candidate.placement else { return true }
+      return try attempt { try put(placement, candidate) }
+    }
+    let (table, statements, key) = (candidate.table, candidate.statements, candidate.key)
+    let before = try references.referred(of: table, statements, key)
+    let known = try references.broken(table, statements, key, References.Referred())
+    return try attempt {
+      guard try put(candidate.placement, candidate) else { return false }
+      return try references.broken(table, statements, key, before).isSubset(of: known)
+    }
+  }
+
+  private func put(_ placement: Placement?, _ candidate: Candidate) throws -> Bool {
+    let (table, statements) = (candidate.table, candidate.statements)
+    try shelf.remove(table: table.id, key: candidate.item.key)
+    guard let placement else {
+      return try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, candidate.key)
+      } == nil
+    }
+    return try place(placement, statements, table, candidate.item.key)
+  }
+
+  /// Those of some edits that fit if all of them are accepted: rows that swap a value, or refer to
+  /// each other.
+  func fitting(_ candidates: [Candidate]) throws -> [Candidate] {
+    var remaining = candidates
+    for _ in 0..<8 {
+      let fitting = try tried(remaining)
+      if fitting.count == remaining.count { return fitting }
+      remaining = fitting
+    }
+    return []
+  }
+
+  /// Tries them together, and leaves everything as it was; gives those that went in.
+  private func tried(_ candidates: [Candidate]) throws -> [Candidate] {
+    let references = try currentReferences()
+    var fitting: [Candidate] = []
+    _ = try attempt {
+      var known: [(before: References.Referred, broken: Set<Int>)] = []
+      for candidate in candidates {
+        let (table, statements, key) = (candidate.table, candidate.statements, candidate.key)
+        known.append(
+          (
+            try references.referred(of: table, statements, key),
+            try references.broken(table, statements, key, References.Referred())
+          ))
+      }
+      for candidate in candidates { _ = try put(nil, candidate) }
+      var isPlaced: [Bool] = []
+      for candidate in candidates {
+        guard var placement = candidate.placement else {
+          isPlaced.append(true)
+          continue
+        }
+        (placement.exists, placement.unseenAt) = (false, nil)
+        isPlaced.append(try put(placement, candidate))
+      }
+      for (number, candidate) in candidates.enumerated() where isPlaced[number] {
+        let broken = try references.broken(
+          candidate.table, candidate.statements, candidate.key, known[number].before)
+        if broken.isSubset(of: known[number].broken) { fitting.append(candidate) }
+      }
+      return false
+    }
+    return fitting
+  }
+
+  /// The references of the tracked tables, as the schema is now.
+  private func currentReferences() throws -> References {
+    let version = try connection.schemaVersion()
+    if let references, referencesVersion == version { return references }
+    let read = try References(tables.tracked, on: connection)
+    (references, referencesVersion) = (read, version)
+    return read
+  }
+}

@@ -1,0 +1,114 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Rows that cannot stand beside others without an anchor to say so.
+@Suite struct `A row that is parked` {
+  private static let schema =
+    "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, u TEXT UNIQUE, n INTEGER)"
+
+  private func replicas(_ count: UInt64 = 2) throws -> [TestReplica] {
+    let all = try (1...count).map {
+      try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["t"] : [])
+    }
+    for replica in all.dropFirst() { try replica.pull(from: all[0]) }
+    return all
+  }
+
+  private func rows(_ replica: TestReplica) throws -> [String] {
+    try replica.application.prepareRows("SELECT id || ' ' || u FROM t ORDER BY id")
+  }
+
+  @Test func `is the one that was created later, whoever hears of which first`() throws {
+    for order in [true, false] {
+      let all = try replicas()
+      try all[order ? 0 : 1].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+      try all[order ? 1 : 0].write("INSERT INTO t VALUES ('second', 'x', 1)", at: 20)
+      try all[0].exchange(with: all[1])
+      try all[1].exchange(with: all[0])
+      // A later edit does not change who was there first.
+      #expect(try all.map(rows) == [["first x"], ["first x"]])
+      try all[0].write("UPDATE t SET n = 2", at: 30)
+      try all[0].exchange(with: all[1])
+      #expect(try all.map(rows) == [["first x"], ["first x"]])
+      for replica in all {
+        #expect(try replica.store.parkedRows().map(\.why) == ["constraint"])
+      }
+    }
+  }
+
+  @Test func `comes back when its value is free, also by a program`() throws {
+    let all = try replicas()
+    try all[0].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+    try all[1].write("INSERT INTO t VALUES ('second', 'x', 1)", at: 20)
+    try all[0].exchange(with: all[1])
+    try all[1].exchange(with: all[0])
+    try all[0].write("UPDATE t SET u = 'y' WHERE id = 'first'", at: 30)
+    #expect(try rows(all[0]) == ["first y", "second x"])
+    try all[0].exchange(with: all[1])
+    #expect(try rows(all[1]) == ["first y", "second x"])
+  }
+
+  @Test func `gives way to what a program writes that could not see it`() throws {
+    let all = try replicas(3)
+    try all[0].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+    try all[1].write("INSERT INTO t VALUES ('second', 'x', 1)", at: 20)
+    try all[0].exchange(with: all[1])
+    try all[1].exchange(with: all[0])
+    // One transaction frees the value and takes it: the parked row was never in sight.
+    try all[0].write(
+      """
+      BEGIN; DELETE FROM t WHERE id = 'first'; INSERT INTO t VALUES ('third', 'x', 1); COMMIT
+      """, at: 30)
+    #expect(try rows(all[0]) == ["third x"])
+    for replica in all.dropFirst() { try replica.pull(from: all[0]) }
+    try all[2].pull(from: all[1])
+    try all[1].exchange(with: all[0])
+    #expect(try all.map(rows) == [["third x"], ["third x"], ["third x"]])
+    #expect(all.allSatisfy { $0.store.position.digest == all[0].store.position.digest })
+    try all[2].write("DELETE FROM t WHERE id = 'third'", at: 40)
+    try all[0].pull(from: all[2])
+    #expect(try rows(all[0]) == ["second x"])
+  }
+
+  @Test func `takes the place of two that were created later`() throws {
+    let schema = "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, u TEXT UNIQUE, w TEXT UNIQUE)"
+    let all = try (1...2).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["t"] : [])
+    }
+    try all[1].pull(from: all[0])
+    try all[1].write("INSERT INTO t VALUES ('both', 'x', 'y')", at: 10)
+    try all[0].write("INSERT INTO t VALUES ('one', 'x', 'z'), ('two', 'a', 'y')", at: 20)
+    try all[0].write("INSERT INTO t VALUES ('three', 'b', 'c')", at: 30)
+    try all[0].pull(from: all[1])
+    #expect(try rows(all[0]) == ["both x", "three b"])
+    try all[1].pull(from: all[0])
+    #expect(try rows(all[1]) == ["both x", "three b"])
+    try all[0].write("UPDATE t SET u = 'q' WHERE id = 'both'", at: 40)
+    #expect(try rows(all[0]) == ["both q", "one x", "three b"])
+  }
+
+  @Test func `leaves what triggers keep derived right when it takes a place`() throws {
+    let schema =
+      Self.schema + """
+        ; CREATE TABLE cache(id TEXT, u TEXT);
+        CREATE TRIGGER added AFTER INSERT ON t BEGIN INSERT INTO cache VALUES (NEW.id, NEW.u); END;
+        CREATE TRIGGER gone AFTER DELETE ON t BEGIN DELETE FROM cache WHERE id = OLD.id; END
+        """
+    let all = try (1...2).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["t"] : [])
+    }
+    try all[1].pull(from: all[0])
+    try all[1].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+    try all[0].write("INSERT INTO t VALUES ('second', 'x', 1), ('third', 'y', 1)", at: 20)
+    try all[0].exchange(with: all[1])
+    for replica in all {
+      #expect(try rows(replica) == ["first x", "third y"])
+      let cache = "SELECT id || ' ' || u FROM cache ORDER BY id"
+      #expect(try replica.application.prepareRows(cache) == ["first x", "third y"])
+      #expect(replica.store.derivedTrouble == nil)
+    }
+  }
+}
