@@ -40,6 +40,8 @@ package struct Run: Sendable {
     if office == nil, faults[.rights] == 0 {
       var copies = Seeded(plan.seed ^ 0x636F_7069_6573)
       faults.addRestores(&copies)
+      var clones = Seeded(plan.seed ^ 0x636C_6F6E_6573)
+      faults.addClones(&clones)
     }
     if office != nil, faults[.rights] > 0 {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
@@ -114,6 +116,7 @@ package struct Run: Sendable {
 extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
+    if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }
     live(steps: steps)
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {

@@ -8,7 +8,7 @@ final class Application {
   private let process: DiskProcess
   let tables: [ApplicationTable]
   let number: Int
-  private let count: Int
+  let count: Int
   let names: RowNames
   /// Columns that migrations have added here, per table.
   var extra: [String: [String]] = [:]

@@ -3,7 +3,7 @@ import Store
 
 /// The lives of replicas with files.
 extension StoreReplica {
-  private static let parts = [path, path + "-wal"]
+  static let parts = [path, path + "-wal"]
 
   /// Nothing is under way: what the files hold now is what a backup would have.
   func backUp() {
@@ -23,6 +23,14 @@ extension StoreReplica {
     origin = Origin(rawValue: raw)
     witness.beginAnew(try observe(), own: Origin(rawValue: 0), keepsEdits: false)
     return true
+  }
+
+  func copied(as number: Int, _ random: inout Seeded) throws -> StoreReplica {
+    try StoreReplica(copying: self, as: number, &random)
+  }
+
+  var lifeMark: LifeMark {
+    (try? store().lifeMark) ?? LifeMark(origin: origin, run: 0, seq: 0)
   }
 
   var life: UInt64 { (try? store().life()) ?? 0 }

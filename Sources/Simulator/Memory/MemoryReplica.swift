@@ -75,6 +75,16 @@ final class MemoryReplica: SimulatedReplica {
     self.random = random.fork()
   }
 
+  /// A copy of the file of another one.
+  init(copying other: MemoryReplica, as number: Int, _ random: inout Seeded) {
+    (hasOffice, rule, judgedRows) = (other.hasOffice, other.rule, other.judgedRows)
+    (id, origin, self.number, name) = (other.id, other.origin, other.number, "node-\(number)")
+    (pauses, batchRows) = (other.pauses, other.batchRows)
+    (file, durable) = (other.file, other.file)
+    self.random = random.fork()
+    witness.begin(observation)
+  }
+
   var position: Position {
     Position(frontier: file.frontier, digest: file.digest, own: origin, age: commits)
   }

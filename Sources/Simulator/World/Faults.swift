@@ -49,6 +49,8 @@ package struct Faults: Sendable, Equatable {
     case restore
     /// Some nodes may not read or not write every table, and what they may changes.
     case rights
+    /// A copy of a node's files runs beside it, for a while.
+    case clone
   }
 
   private var chances: [Int]
@@ -60,7 +62,7 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     // Whether there is an anchor, rights or restored files is drawn apart from these.
-    let apart: Set<Kind> = [.office, .rights, .restore]
+    let apart: Set<Kind> = [.office, .rights, .restore, .clone]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
@@ -70,6 +72,13 @@ package struct Faults: Sendable, Equatable {
   mutating func addRestores(_ random: inout Seeded) {
     guard random.chance(300) else { return }
     self[.restore] = Kind.restore.rate(&random)
+    (self[.migration], self[.removal]) = (0, 0)
+  }
+
+  /// Perhaps a copy that runs beside its original.
+  mutating func addClones(_ random: inout Seeded) {
+    guard random.chance(250) else { return }
+    self[.clone] = Kind.clone.rate(&random)
     (self[.migration], self[.removal]) = (0, 0)
   }
 
@@ -110,7 +119,7 @@ extension Faults.Kind {
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     case .office: 0
-    case .restore: 50 + random.below(300)
+    case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)
     }
   }

@@ -73,6 +73,10 @@ protocol SimulatedReplica {
   mutating func backUp()
   /// The process is gone, and the copy is in the place of the file; false if there is none.
   mutating func putBack() throws -> Bool
+  /// A copy of its files as they are now, which another program uses.
+  func copied(as number: Int, _ random: inout Seeded) throws -> Self
+  /// Where its file says that it writes.
+  var lifeMark: LifeMark { get }
   /// A node starts that may send what it writes.
   mutating func beginRun(_ run: UInt64) throws
   /// Goes on under the origin of another life; `isLate` if edits may have been folded in doubt.

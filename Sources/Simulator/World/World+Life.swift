@@ -18,6 +18,7 @@ extension World {
   mutating func leave(_ node: Int, after pause: Int64) {
     nodes[node].startsAt = time + pause
     (nodes[node].online, nodes[node].hasWork) = (0, false)
+    (nodes[node].mesh, nodes[node].wasTwin) = (Mesh(node: nodes[node].replica.id), false)
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {
         // Sessions are memory: they are gone with their exports, without a last word.
@@ -41,7 +42,7 @@ extension World {
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
-      if hasRestores { try beginRun(node) }
+      if hasLives { try beginRun(node) }
       if hasRights { try remember(node) }
       govern(node)
     } catch {

@@ -6,6 +6,7 @@ extension World {
     for _ in 0..<count {
       liveOffice()
       goOnWorking(chance: 300)
+      if hasCopies { dialCopies() }
       let node = random.below(nodes.count)
       switch random.below(100) {
       case 0..<9: write(node)
@@ -53,6 +54,7 @@ extension World {
       }
     }
     if happens(.restore) { restore(node) }
+    if happens(.clone) { copy(node) }
     let pause = Int64(random.chance(500) ? 0 : random.below(20_000))
     if happens(.crash) {
       tell("kill \(Words.node(node))")
@@ -80,6 +82,7 @@ extension World {
   /// Everything heals; true once nothing but pings is said for ten seconds.
   mutating func settle() -> Bool {
     isCalm = true
+    guard settleCopies() else { return false }
     heal()
     guard fallsSilent() else { return false }
     guard hasRights else { return true }
@@ -91,7 +94,7 @@ extension World {
     return fallsSilent()
   }
 
-  private mutating func fallsSilent() -> Bool {
+  mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
     while time - lastMessage < 10_000 {
@@ -143,7 +146,7 @@ extension World {
     return true
   }
 
-  private mutating func heal() {
+  mutating func heal() {
     if let latest = nodes.filter({ !$0.isDead }).compactMap(\.startsAt).max(), latest > time {
       tell("everybody comes back")
       time = latest

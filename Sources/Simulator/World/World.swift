@@ -29,18 +29,32 @@ struct World<Replica: SimulatedReplica> {
     /// What others have told that they hold, and how much of that is on its disk.
     var holds: [Int: Frontier] = [:]
     var savedHolds: [Int: Frontier] = [:]
-    /// The lives that it has had, which run it is, and why it is to begin another life when it
-    /// starts.
+    /// The lives that it and its copies have had, which run it is, and what stands beside its file.
     var lives: UInt64 = 0
     var run: UInt64 = 0
-    var doubt: Doubt?
-    var hasBackup = false
+    var record: LifeRecord?
+    /// The file, or all that the machine has, is on another machine or in another's place.
+    var isMoved = false
+    var isReplaced = false
+    /// What stood beside the file when it was copied; nil if it never was.
+    var backup: LifeRecord??
+    /// Of which node this is a copy, with the same key.
+    var original: Int?
+    /// Who is connected, where two may be one node.
+    var mesh: Mesh
+    /// A member has said that another copy runs.
+    var wasTwin = false
     /// What it has got from each other node itself.
     var testimonies: [Int: Testimony] = [:]
     /// What it has asked for to be put back.
     var lastWanted: UInt64 = 0
 
     var isUp: Bool { startsAt == nil && !isDead }
+
+    init(replica: Replica, clock: SimulatedClock) {
+      (self.replica, self.clock) = (replica, clock)
+      mesh = Mesh(node: replica.id)
+    }
   }
 
   var random: Seeded
@@ -54,6 +68,8 @@ struct World<Replica: SimulatedReplica> {
   /// When something other than a Ping was last said, and how often something was.
   var lastMessage: Int64 = 0
   var messages = 0
+  /// How many connections there were.
+  var connections: UInt64 = 0
   /// Nil if nobody is ever the anchor.
   var plan: OfficePlan?
   /// Somebody was appointed once.
@@ -103,6 +119,7 @@ struct World<Replica: SimulatedReplica> {
   ) throws -> Result {
     let now = now(node)
     let result = try body(&nodes[node].replica, now)
+    if hasLives { noteLife(node) }
     try nodes[node].replica.inspect(at: now, &history)
     return result
   }
@@ -125,6 +142,7 @@ struct World<Replica: SimulatedReplica> {
     case .send(let message): send(message, link, side)
     case .opened(let hello):
       opened(link, side, hello)
+      if hasCopies { meet(hello, link, side) }
       tellAppointments(link, side)
       noteSessions(of: links[link].nodes[side])
     case .statements(let statements):
@@ -132,10 +150,10 @@ struct World<Replica: SimulatedReplica> {
       hear(statements.compactMap(Notice.appointment), at: links[link].nodes[side])
     case .exchanged(sent: false, rows: _):
       noteContact(link, side)
-      if hasRestores { noteTestimony(link, side) }
+      if hasLives { noteTestimony(link, side) }
     case .peerHolds(let frontier):
       if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
-      if hasRestores { hears(link, side, holds: frontier) }
+      if hasLives { hears(link, side, holds: frontier) }
     case .contradicted(let have): examine(have, link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
@@ -149,6 +167,7 @@ struct World<Replica: SimulatedReplica> {
       tell("\(names[by]) ends with \(names[1 - by]): \(bye.reason)")
       notice(bye, link)
       end(link, side)
+      if byPeer, bye.code == .twin { meetTwin(links[link].nodes[side]) }
     default: break
     }
   }
