@@ -89,7 +89,11 @@ final class BenchStore {
   }
 
   static func fileSize(of connection: Connection) throws -> Int {
-    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    // A connection that has not read since does not know that there is a log.
+    _ = try connection.row("SELECT count(*) FROM sqlite_schema")
+    guard try connection.row("PRAGMA wal_checkpoint(TRUNCATE)")?.first?.integer == 0 else {
+      throw BenchError("the log of \(connection.path) is in use")
+    }
     let attributes = try FileManager.default.attributesOfItem(atPath: connection.path)
     return (attributes[.size] as? Int) ?? 0
   }
