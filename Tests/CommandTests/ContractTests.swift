@@ -40,7 +40,7 @@ import Testing
     "sql": ["columns", "rows", "changes", "touched"],
     "sql.touched": ["table", "key", "row"],
     "sql.rows": ["id", "amount", "data", "void"],
-    "doctor": ["findings"],
+    "doctor": ["findings", "size"],
     "doctor.findings": ["check", "level", "text", "remedy"],
     "leave": ["site", "node", "unsent_rows", "left", "told", "untold"],
   ]
@@ -96,7 +96,15 @@ import Testing
     #expect(row["amount"] as? Double == 0.5)
     #expect(row["data"] as? [String: String] == ["base64": "AP8="])
     #expect(row["void"] is NSNull)
-    _ = try await program.report("doctor", ["a.db"])
+    let doctor = try await program.report("doctor", ["a.db"])
+    let size = try #require(doctor["size"] as? [String: Any])
+    #expect(
+      Set(size.keys) == [
+        "own_bytes", "file_bytes", "free_bytes", "is_estimate", "rows", "deleted_rows",
+        "bytes_per_row", "origins", "earlier_lives", "tables",
+      ])
+    let sizes = try #require(size["tables"] as? [[String: Any]])
+    #expect(sizes.contains { $0["table"] as? String == "version" })
     _ = try await program.report("grant", ["a.db", "b", "t", "read"])
     let members = try await program.report("members", ["a.db"])
     let parts = try #require(members["members"] as? [[String: Any]])

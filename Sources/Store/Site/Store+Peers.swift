@@ -65,8 +65,14 @@ extension Store {
 
   /// Forgets a member that has left the site.
   package func forget(_ node: Identity) throws(StoreError) {
-    _ = try reporting { () throws(SQLiteError) in
-      try connection.run("DELETE FROM _flotilla_peer WHERE node = ?", [.string(node.description)])
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        for table in ["peer", "testimony", "progress"] {
+          try connection.run(
+            "DELETE FROM _flotilla_\(table) WHERE \(table == "progress" ? "sender" : "node") = ?",
+            [.string(node.description)])
+        }
+      }
     }
   }
 
