@@ -91,7 +91,7 @@ import Testing
         node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
         frontier: Frontier(), testimony: testimony)
     ])
-    try a.store.saveProgress(of: b.store.node, Frontier([b.origin: 1]))
+    try a.store.saveProgress(of: b.store.node, run: 7, Frontier([b.origin: 1]))
     try a.store.forget(b.store.node)
     for table in ["peer", "testimony", "progress"] {
       #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")

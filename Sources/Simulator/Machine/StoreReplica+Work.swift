@@ -58,5 +58,7 @@ extension StoreReplica {
 
   func statements() throws -> [SignedStatement] { try store().statements() }
 
-  func progress(of sender: Identity) throws -> Frontier { try store().progress(of: sender) }
+  func progress(of sender: Identity, run: UInt64) throws -> Frontier {
+    try store().progress(of: sender, run: run)
+  }
 }

@@ -21,8 +21,8 @@ final class MemoryReplica: SimulatedReplica {
     var journal: [RowNumber: Int64] = [:]
     var frontier = Frontier()
     var digest = Digest()
-    /// Per sender: how far an interrupted catch-up was worked through.
-    var progress: [Identity: Frontier] = [:]
+    /// Per sender, in the run that is named: how far an interrupted catch-up was worked through.
+    var progress: [Identity: (run: UInt64, frontier: Frontier)] = [:]
     var office = MemoryOffice()
     /// What was signed about members.
     var statements: [SignedStatement] = []
@@ -230,7 +230,8 @@ final class MemoryReplica: SimulatedReplica {
     }
     if merge.reader == file.rights { file.frontier.join(merge.claim) }
     if let progress = merge.progress(after: last) {
-      file.progress[merge.sender, default: Frontier()].join(progress)
+      let before = self.progress(of: merge.sender, run: merge.run)
+      file.progress[merge.sender] = (merge.run, before.joined(progress))
     } else if case .full = merge.kind, merge.movesFrontier {
       file.progress[merge.sender] = nil
     }
@@ -260,7 +261,10 @@ final class MemoryReplica: SimulatedReplica {
     if isDurable { durable = file }
   }
 
-  func progress(of sender: Identity) -> Frontier { file.progress[sender] ?? Frontier() }
+  func progress(of sender: Identity, run: UInt64) -> Frontier {
+    guard let known = file.progress[sender], known.run == run else { return Frontier() }
+    return known.frontier
+  }
 
   static func content(_ version: Version, _ row: RowNumber) -> WireRow.Content {
     let key = Replication.Value.integer(Int64(row))

@@ -67,11 +67,11 @@ extension Store {
   package func forget(_ node: Identity) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
-        for table in ["peer", "testimony", "progress"] {
+        for table in ["peer", "testimony"] {
           try connection.run(
-            "DELETE FROM _flotilla_\(table) WHERE \(table == "progress" ? "sender" : "node") = ?",
-            [.string(node.description)])
+            "DELETE FROM _flotilla_\(table) WHERE node = ?", [.string(node.description)])
         }
+        try clearProgress(of: node)
       }
     }
   }
