@@ -276,7 +276,6 @@ final class StoreReplica: SimulatedReplica {
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
-    let now = now.wall
     // Nothing that anybody has committed since the last look: nothing new to see.
     let version = try application.dataVersion()
     guard hasWritten || version != lastVersion else { return }
@@ -290,7 +289,7 @@ final class StoreReplica: SimulatedReplica {
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()
     witness.check(
-      try observe(), own: origin, isFolded: isFolded, at: name, wall: now, &history
+      try observe(), own: origin, isFolded: isFolded, at: name, now, &history
     ) { [rights, names, unsettled] row in
       let table = names.table(of: row)
       return min(unsettled.contains(table) ? .read : .write, rights.right(to: table))

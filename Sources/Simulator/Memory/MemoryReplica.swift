@@ -17,8 +17,12 @@ final class MemoryReplica: SimulatedReplica {
     var versions: [RowNumber: Version] = [:]
     /// What the application reads; nil if the row is deleted.
     var rows: [RowNumber: UInt64] = [:]
-    /// Rows that the application has touched, and when last.
+    /// Rows that the application has touched, and when last; and in which order that was.
     var journal: [RowNumber: Int64] = [:]
+    var order: [RowNumber: Int64] = [:]
+    /// What is kept of the time of the site, and of clocks.
+    var clock: [UInt8]?
+    var timeline: [UInt8]?
     var frontier = Frontier()
     var digest = Digest()
     /// Per sender, in the run that is named: how far an interrupted catch-up was worked through.
@@ -41,6 +45,8 @@ final class MemoryReplica: SimulatedReplica {
   var backup: File?
   let schemaHash: UInt64 = 1
   var file = File()
+  /// What the process knows of clocks, where stamps are given by the time of the site.
+  var timeline: Timeline?
   /// What a power cut leaves.
   var durable = File()
   var exports: [Int64: MemoryExport] = [:]
@@ -100,6 +106,7 @@ final class MemoryReplica: SimulatedReplica {
       let content = random.chance(200) ? nil : random.next() | 1
       file.rows[row] = content
       file.journal[row] = now.wall
+      file.order[row] = (file.order.values.max() ?? 0) + 1
       story.tell("\(name) writes row \(row)\(content == nil ? " away" : "")")
     }
     // Applications sync what they commit.
@@ -112,6 +119,8 @@ final class MemoryReplica: SimulatedReplica {
   func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
   func fold(at now: Instant) -> FoldResult {
+    guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    settleTime(at: now)
     guard !file.journal.isEmpty || hasOfficeWork else {
       return FoldResult(versions: 0, push: nil, hasMore: false)
     }
@@ -129,16 +138,17 @@ final class MemoryReplica: SimulatedReplica {
 
   /// Each touched row gets one new version, if its content is new.
   func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
-    for (row, moment) in file.journal.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+    for (row, moment) in moments(at: now) {
       let old = file.versions[row]
       let content = file.rows[row]
       let isAsBefore = old.map { $0.isDeleted ? nil : $0.hash } ?? nil
       if isAsBefore == content { continue }
-      let madeAt = min(moment, now.wall)
+      let madeAt = moment.at
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
         dot, over: old, pending: repeating ?? file.office.pending[row]?[origin],
         stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
+      version.isUndated = !moment.isCertain
       if file.office.office.certifies {
         version = version.certified(
           dot, term: file.office.office.term, epoch: nextEpoch(over: old),
@@ -159,7 +169,7 @@ final class MemoryReplica: SimulatedReplica {
       keep(version, row)
       edits.writer.add(Self.shape, version, Self.content(version, row))
     }
-    file.journal = [:]
+    (file.journal, file.order) = ([:], [:])
     file.frontier.raise(origin, to: edits.seq)
   }
 
@@ -192,6 +202,7 @@ final class MemoryReplica: SimulatedReplica {
     _ merge: Merge, at now: Instant
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
+    guard now.site != nil else { throw StoreError(.noTime, "no time is known") }
     guard merge.follows(file.frontier) else { throw StoreError(.gap, "a push leaves a gap") }
     var edits = beginEdits()
     foldRest(&edits, at: now)

@@ -51,6 +51,9 @@ package struct Faults: Sendable, Equatable {
     case rights
     /// A copy of a node's files runs beside it, for a while.
     case clone
+    /// Stamps are given by the time of the site, which nodes hand on and lose: clocks are set, stop
+    /// at 1970, and now and then everybody loses power.
+    case siteTime
   }
 
   private var chances: [Int]
@@ -62,7 +65,7 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     // Whether there is an anchor, rights or restored files is drawn apart from these.
-    let apart: Set<Kind> = [.office, .rights, .restore, .clone]
+    let apart: Set<Kind> = [.office, .rights, .restore, .clone, .siteTime]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
@@ -80,6 +83,15 @@ package struct Faults: Sendable, Equatable {
     guard random.chance(250) else { return }
     self[.clone] = Kind.clone.rate(&random)
     (self[.migration], self[.removal]) = (0, 0)
+  }
+
+  /// Perhaps the time of the site, and what is hard for it.
+  mutating func addSiteTime(_ random: inout Seeded) {
+    guard random.chance(300) else { return }
+    self[.siteTime] = Kind.siteTime.rate(&random)
+    for kind in [Kind.clockStep, .powerCut, .clockDrift] where self[kind] == 0 {
+      self[kind] = kind.rate(&random)
+    }
   }
 
   /// Perhaps rights, drawn by themselves: schedules without them are as if there were none.
@@ -121,6 +133,7 @@ extension Faults.Kind {
     case .office: 0
     case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)
+    case .siteTime: 1 + random.below(30)
     }
   }
 }

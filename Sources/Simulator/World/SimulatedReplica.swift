@@ -90,6 +90,12 @@ protocol SimulatedReplica {
   /// Others hold so much of what was written here.
   mutating func noteDelivered(_ seq: UInt64) throws
 
+  /// Begins to work in this boot of its machine, by the time of the site; gives what was kept of it.
+  mutating func begin(boot: Identity, at now: Instant) throws -> [UInt8]?
+  mutating func keep(clock: [UInt8], at now: Instant) throws
+  /// The clocks are looked at, and whether anything waits.
+  mutating func look(at now: Instant) throws
+
   /// Runs what must hold at any time, after this replica has worked.
   mutating func inspect(at now: Instant, _ history: inout History) throws
   /// What the replica shows now.

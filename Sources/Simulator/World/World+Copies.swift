@@ -16,6 +16,10 @@ extension World {
       var copy = Node(
         replica: try nodes[node].replica.copied(as: number, &random), clock: nodes[node].clock)
       copy.original = node
+      if hasSiteTime {
+        copy.clock = SimulatedClock(
+          of: number, hasBattery: random.chance(600), like: copy.clock, at: time)
+      }
       (copy.record, copy.testimonies) = (nodes[node].record, nodes[node].testimonies)
       copy.isMoved = random.chance(600)
       if !copy.isMoved { history.hasForks = true }

@@ -35,13 +35,14 @@ extension World {
   mutating func start(_ node: Int) {
     guard !nodes[node].isDead else { return }
     let hadPower = nodes[node].hadPower
-    if !hadPower { nodes[node].clock.boot(time, losesTime: happens(.noClock)) }
+    if !hadPower { nodes[node].clock.boot(time, losesTime: losesTime(node)) }
     do {
       let now = now(node)
       try nodes[node].replica.restart(at: now, hadPower: hadPower, &history)
       nodes[node].startsAt = nil
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
+      if hasSiteTime { try beginTime(node) }
       if hasLives { try beginRun(node) }
       if hasRights { try remember(node) }
       govern(node)
@@ -63,10 +64,20 @@ extension World {
     }
     // What failed at a bad disk is tried again.
     if hasRights { for node in nodes.indices where nodes[node].isUp { follow(node) } }
+    if hasSiteTime { lookAtTime() }
     for link in links.indices { for side in 0...1 { feed(link, side, .tick) } }
   }
 
+  /// Whether a boot finds the wall clock at 1970.
+  private mutating func losesTime(_ node: Int) -> Bool {
+    hasSiteTime ? !nodes[node].clock.hasBattery : happens(.noClock)
+  }
+
   mutating func stepClock(_ node: Int) {
+    if hasSiteTime, random.chance(300) {
+      tell("the clock of \(Words.node(node)) is set right")
+      return nodes[node].clock.correct()
+    }
     let far: [Int64] = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000]
     let step = random.pick(far) * (random.chance(500) ? 1 : -1)
     tell("the clock of \(Words.node(node)) is set by \(step) ms")

@@ -40,6 +40,7 @@ extension World {
     if happens(.clockStep) { stepClock(node) }
     if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
     if happens(.rights) { grant() }
+    if happens(.siteTime) { blackOut() }
     guard nodes[node].isUp else { return }
     if happens(.migration) {
       let now = now(node)
@@ -97,7 +98,7 @@ extension World {
   mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
-    while time - lastMessage < 10_000 {
+    while time - lastMessage < 10_000 || nodes.indices.contains(where: isWaitingForTime) {
       guard time - start < 900_000 else { return false }
       work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
@@ -105,6 +106,8 @@ extension World {
     }
     return true
   }
+
+  private func isWaitingForTime(_ node: Int) -> Bool { nodes[node].isUp && !knowsTime(node) }
 
   /// Does what can be done, until nothing is left or it goes on for too long.
   private mutating func work(rounds: Int = 2_000) {
@@ -177,7 +180,7 @@ extension World {
 
   /// In how many ms the next session wants its tick.
   private var nextDeadline: Int64? {
-    var next: Int64?
+    var next = nextLook
     for link in links.indices {
       for side in 0...1 {
         guard let deadline = links[link].sides[side].session?.deadline else { continue }

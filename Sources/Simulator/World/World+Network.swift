@@ -29,6 +29,9 @@ extension World {
         configuration.runs = replica.runLog
         configuration.testimony = nodes[node].testimonies[identity(ends[1 - side])]
       }
+      if hasSiteTime {
+        configuration.clock = nodes[node].time.standing(at: nodes[node].clock.reading(time))
+      }
       if hasRights {
         configuration.notary = SimulatedSite.notary
         configuration.ownRights = nodes[node].rights
@@ -137,6 +140,7 @@ extension World {
     links[link].sides[side].hasHungUp = true
     loseContact(link, side)
     let node = links[link].nodes[side]
+    if hasSiteTime { loseTime(link, side) }
     if hasCopies { _ = nodes[node].mesh.receive(.closed(links[link].id), at: now(node)) }
     if let merge, nodes[node].isUp, random.chance(500) { commit(merge, at: node, link, side) }
   }

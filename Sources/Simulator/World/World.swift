@@ -42,6 +42,10 @@ struct World<Replica: SimulatedReplica> {
     var original: Int?
     /// Who is connected, where two may be one node.
     var mesh: Mesh
+    /// The time of the site as it knows it, and when it last looked and kept that, by uptime.
+    var time: SiteClock
+    var lastLook: Int64 = 0
+    var lastSave: Int64 = 0
     /// A member has said that another copy runs.
     var wasTwin = false
     /// What it has got from each other node itself.
@@ -54,6 +58,7 @@ struct World<Replica: SimulatedReplica> {
     init(replica: Replica, clock: SimulatedClock) {
       (self.replica, self.clock) = (replica, clock)
       mesh = Mesh(node: replica.id)
+      time = SiteClock(node: replica.id)
     }
   }
 
@@ -103,7 +108,15 @@ struct World<Replica: SimulatedReplica> {
     }
   }
 
-  func now(_ node: Int) -> Instant { nodes[node].clock.now(time) }
+  func now(_ node: Int) -> Instant {
+    let clock = nodes[node].clock
+    guard hasSiteTime else { return clock.now(time) }
+    let reading = clock.reading(time)
+    guard nodes[node].isUp else {
+      return Instant(uptime: reading.uptime, wall: reading.wall, site: nil)
+    }
+    return nodes[node].time.instant(reading)
+  }
 
   /// True this often in a thousand, while things may fail.
   mutating func happens(_ kind: Faults.Kind) -> Bool { !isCalm && random.chance(faults[kind]) }
@@ -154,6 +167,12 @@ struct World<Replica: SimulatedReplica> {
     case .peerHolds(let frontier):
       if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
       if hasLives { hears(link, side, holds: frontier) }
+    case .heardClock(let view):
+      if hasSiteTime { feedClock(links[link].nodes[side], .heard(peer(link, side), view)) }
+    case .measuredClock(let view, let roundTrip, let moment):
+      let input = SiteClock.Input.measured(
+        peer(link, side), view, roundTrip: roundTrip, at: moment)
+      if hasSiteTime { feedClock(links[link].nodes[side], input) }
     case .contradicted(let have): examine(have, link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
     case .readExport: links[link].sides[side].export?.isWanted = true
@@ -170,6 +189,10 @@ struct World<Replica: SimulatedReplica> {
       if byPeer, bye.code == .twin { meetTwin(links[link].nodes[side]) }
     default: break
     }
+  }
+
+  private func peer(_ link: Int, _ side: Int) -> Identity {
+    nodes[links[link].nodes[1 - side]].replica.id
   }
 
   /// Peers that keep to the protocol, over a connection that keeps its bytes, never quarrel.
