@@ -94,7 +94,9 @@ import Testing
   }
 
   @Test func `stamps of the future, without time, and out of order`() {
-    var history = history
+    var history = History()
+    history.isDated = true
+    history.add(History.Made(row: 0, version: version(1, stamp: 10), content: 5))
     let site = Self.now.wall
     let stamp = Stamp(millisecondsSince1970: site).rawValue
     func check(_ seq: UInt64, _ stamp: Int64, at site: Int64?) -> Int {

@@ -23,6 +23,8 @@ struct Witness {
   /// The earliest time of the site at which what comes into the journal is placed; nil where stamps
   /// are given by the wall clock.
   private var floor: Int64?
+  /// The latest at which the replica has worked: a process may die once it has committed.
+  private var latest: Int64?
   /// What was seen when everything was folded last.
   var settled = Observation()
 
@@ -52,6 +54,9 @@ struct Witness {
     floor = 1
     pending = pending.mapValues { Edit(content: $0.content, moment: min($0.moment, 1)) }
   }
+
+  /// The replica is about to work.
+  mutating func note(site: Int64?) { if let site { latest = max(latest ?? site, site) } }
 
   /// Nothing waits in the journal at this time of the site.
   mutating func settleTime(at site: Int64) { floor = max(1, site - 2_000) }
@@ -83,7 +88,7 @@ struct Witness {
     for (row, version) in now.versions
     where version.dot.origin == own && seen.versions[row] != version && history[version.dot] == nil
     {
-      if floor != nil { AnytimeDated.check(row, version, moment.site, &history, at: node) }
+      if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
       history.add(
         History.Made(
           row: row, version: version, content: now.rows[row]?.common,

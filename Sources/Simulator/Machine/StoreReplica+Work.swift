@@ -5,6 +5,7 @@ import Store
 extension StoreReplica {
   func begin(_ now: Instant) throws -> Store {
     process.wall = now.wall
+    witness.note(site: now.site)
     application.setClock(now.wall)
     mischief.begin()
     return try store()

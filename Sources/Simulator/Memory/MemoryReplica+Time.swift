@@ -24,6 +24,7 @@ extension MemoryReplica {
 
   /// Looks at the clocks; what comes into an empty journal comes later.
   func settleTime(at now: Instant) {
+    witness.note(site: now.site)
     timeline?.look(at: now)
     if isFolded { timeline?.settle(at: now) }
   }
@@ -31,6 +32,7 @@ extension MemoryReplica {
   /// The rows of the journal in the order in which they are folded, and when they were written.
   func moments(at now: Instant) -> [(RowNumber, Dating.Moment)] {
     timeline?.look(at: now)
+    witness.note(site: now.site)
     guard var dating = timeline?.dating(at: now) else {
       return file.journal.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
         .map { ($0.key, Dating.Moment(min($0.value, now.wall))) }

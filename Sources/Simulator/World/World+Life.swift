@@ -40,6 +40,7 @@ extension World {
       let now = now(node)
       try nodes[node].replica.restart(at: now, hadPower: hadPower, &history)
       nodes[node].startsAt = nil
+      nodes[node].starts += 1
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
       if hasSiteTime { try beginTime(node) }

@@ -18,9 +18,10 @@ extension World {
     for side in 0...1 {
       let (node, replica) = (ends[side], nodes[ends[side]].replica)
       let now = now(node)
+      if !hasLives { _ = random.next() }
       let hello = Hello(
         version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
-        run: hasLives ? nodes[node].run : random.next(), clock: now.wall, port: 0,
+        run: hasLives ? nodes[node].run : nodes[node].starts, clock: now.wall, port: 0,
         schema: replica.schemaHash, statements: nodes[node].membership?.hash ?? 0,
         life: hasLives ? replica.life : 0)
       var configuration = Session.Configuration(

@@ -20,6 +20,7 @@ extension World {
 
   /// The first node founds the time of the site; the others take it over when they meet it.
   mutating func foundTime() {
+    history.isDated = true
     for node in nodes.indices {
       nodes[node].clock = SimulatedClock(
         of: node, hasBattery: random.chance(600), like: nodes[node].clock, at: time)

@@ -53,6 +53,9 @@ struct World<Replica: SimulatedReplica> {
     /// What it has asked for to be put back.
     var lastWanted: UInt64 = 0
 
+    /// How often its process was started.
+    var starts: UInt64 = 0
+
     var isUp: Bool { startsAt == nil && !isDead }
 
     init(replica: Replica, clock: SimulatedClock) {
