@@ -18,6 +18,7 @@ extension StoreReplica {
     for name in disk.files.keys.sorted() { disk.remove(name) }
     for (name, bytes) in backup { disk.install(bytes, as: name) }
     application = try application.restart(on: disk, random: random.fork())
+    application.sharesBadges = true
     hasWritten = true
     let raw = try application.ownOrigin()
     origin = Origin(rawValue: raw)
@@ -26,7 +27,8 @@ extension StoreReplica {
   }
 
   func copied(as number: Int, _ random: inout Seeded) throws -> StoreReplica {
-    try StoreReplica(copying: self, as: number, &random)
+    application.sharesBadges = true
+    return try StoreReplica(copying: self, as: number, &random)
   }
 
   var lifeMark: LifeMark {

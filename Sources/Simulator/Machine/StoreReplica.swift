@@ -98,6 +98,7 @@ final class StoreReplica: SimulatedReplica {
     application = try Application(
       on: disk, tables: tables, number: number, of: other.application.count, names: names,
       random: random.fork())
+    application.sharesBadges = true
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
     witness.begin(try observe())
