@@ -90,7 +90,7 @@ protocol SimulatedReplica {
   /// Others hold so much of what was written here.
   mutating func noteDelivered(_ seq: UInt64) throws
 
-  /// Begins to work in this boot of its machine, by the time of the site; gives what was kept of it.
+  /// Begins to work in this boot of its machine, by the time of the site; gives what was kept.
   mutating func begin(boot: Identity, at now: Instant) throws -> [UInt8]?
   mutating func keep(clock: [UInt8], at now: Instant) throws
   /// The clocks are looked at, and whether anything waits.
