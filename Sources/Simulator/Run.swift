@@ -42,6 +42,10 @@ package struct Run: Sendable {
     if office == nil, faults[.rights] == 0 {
       var copies = Seeded(plan.seed ^ 0x636F_7069_6573)
       faults.addRestores(&copies)
+      var clones = Seeded(plan.seed ^ 0x636C_6F6E_6573)
+      faults.addClones(&clones)
+      var times = Seeded(plan.seed ^ 0x7469_6D65_73)
+      faults.addSiteTime(&times)
     }
     if office == nil, faults[.rights] == 0 {
       var time = Seeded(plan.seed ^ 0x7469_6D65)
@@ -126,7 +130,8 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     history.collects = hasCollection
-    beginRuns()
+    if hasSiteTime { foundTime() }
+    if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }
     live(steps: steps)
     if !settle() || faults[.removal] > 0 && !repair() { history.blame("they never fall silent") }
     do {
@@ -136,6 +141,7 @@ extension World {
       }
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
+      if hasSiteTime { EventuallyTimed.check(times, &history) }
       if plan != nil { checkOffice(shown) }
       if hasRights { try checkRights(shown) }
     } catch {

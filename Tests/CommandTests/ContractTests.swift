@@ -50,7 +50,7 @@ import Testing
     "sql": ["columns", "rows", "changes", "touched"],
     "sql.touched": ["table", "key", "row"],
     "sql.rows": ["id", "amount", "data", "void"],
-    "doctor": ["findings"],
+    "doctor": ["findings", "size"],
     "doctor.findings": ["check", "level", "text", "remedy"],
     "leave": ["site", "node", "unsent_rows", "left", "told", "untold"],
   ]
@@ -109,11 +109,19 @@ import Testing
     #expect(row["void"] is NSNull)
     try pastTriggers("INSERT INTO t(id) VALUES (3)", in: folder.appending(component: "a.db").path)
     let verify = try await program.report("verify", ["a.db"], allowing: [1])
-    let peers = try #require(verify["peers"] as? [[String: Any]])
-    #expect((peers[0]["differing"] as? [[String: Any]])?.count == 1)
+    let verified = try #require(verify["peers"] as? [[String: Any]])
+    #expect((verified[0]["differing"] as? [[String: Any]])?.count == 1)
     #expect((verify["local"] as? [[String: Any]])?.count == 1)
     _ = try await program.report("verify", ["a.db", "--repair"])
-    _ = try await program.report("doctor", ["a.db"])
+    let doctor = try await program.report("doctor", ["a.db"])
+    let size = try #require(doctor["size"] as? [String: Any])
+    #expect(
+      Set(size.keys) == [
+        "own_bytes", "file_bytes", "free_bytes", "is_estimate", "rows", "deleted_rows",
+        "bytes_per_row", "origins", "earlier_lives", "tables",
+      ])
+    let sizes = try #require(size["tables"] as? [[String: Any]])
+    #expect(sizes.contains { $0["table"] as? String == "version" })
     _ = try await program.report("grant", ["a.db", "b", "t", "read"])
     let members = try await program.report("members", ["a.db"])
     let parts = try #require(members["members"] as? [[String: Any]])

@@ -6,6 +6,7 @@ import Testing
 /// Each checker finds what it is there for.
 @Suite struct `Checkers` {
   private let origin = Origin(rawValue: 1)
+  private static let now = Instant(uptime: 0, wall: 1_900_000_000_000)
 
   private func version(_ seq: UInt64, stamp: Int64, hash: UInt64 = 7) -> Version {
     let dot = Dot(origin, seq)
@@ -88,8 +89,39 @@ import Testing
     witness.begin(Observation())
     witness.written([0: content], before: [:], at: 1_900_000_000_000)
     witness.check(
-      Observation(), own: origin, isFolded: true, at: "n", wall: 1_900_000_000_000, &history)
+      Observation(), own: origin, isFolded: true, at: "n", Self.now, &history)
     #expect(history.faults.count == 1)
+  }
+
+  @Test func `stamps of the future, without time, and out of order`() {
+    var history = History()
+    history.isDated = true
+    history.add(History.Made(row: 0, version: version(1, stamp: 10), content: 5))
+    let site = Self.now.wall
+    let stamp = Stamp(millisecondsSince1970: site).rawValue
+    func check(_ seq: UInt64, _ stamp: Int64, at site: Int64?) -> Int {
+      AnytimeDated.check(0, version(seq, stamp: stamp), site, &history, at: "n")
+      return history.faults.count
+    }
+    #expect(check(3, stamp, at: site) == 0)
+    #expect(check(3, stamp + 1 << 16, at: site) == 1)
+    #expect(check(3, stamp, at: nil) == 2)
+    #expect(check(3, 11, at: nil) == 2)
+    #expect(check(3, 9, at: site) == 3)
+  }
+
+  @Test func `times of the site that differ in the end`() {
+    var history = History()
+    let one = Founding(source: .clock, generation: 1, id: 1)
+    let two = Founding(source: .memory, generation: 2, id: 2)
+    EventuallyTimed.check([("a", one, 5_000), ("b", one, 7_999)], &history)
+    #expect(history.faults == [])
+    EventuallyTimed.check([("a", one, 5_000), ("b", one, 9_000)], &history)
+    #expect(history.faults.count == 1)
+    EventuallyTimed.check([("a", one, 5_000), ("b", two, 5_000)], &history)
+    #expect(history.faults.count == 2)
+    EventuallyTimed.check([("a", one, 5_000), ("b", one, nil)], &history)
+    #expect(history.faults.count == 3)
   }
 
   @Test func `no edit in rows that came before all tables were there`() {
@@ -104,7 +136,7 @@ import Testing
     // Row 0 is replaced by its author's next version, of an earlier moment than that of the edit.
     let now = shown([0: version(2, stamp: 20)], [0: 9, 1: 2], seq: 2)
     witness.check(
-      now, own: Origin(rawValue: 2), isFolded: true, at: "n", wall: 1_900_000_000_000, &history)
+      now, own: Origin(rawValue: 2), isFolded: true, at: "n", Self.now, &history)
     #expect(history.faults == [])
   }
 

@@ -85,6 +85,12 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 2_364,
       found: "an edit that its author wrote over was logged as lost to its author's own next one"),
     KeptSeed(
+      depth: .pure, seed: 1_008_162,
+      found: "a catch-up went on with a copy of its sender, below what the copy had not replaced"),
+    KeptSeed(
+      depth: .pure, seed: 1_117,
+      found: "rows were asked for by digests before the time of the site was known"),
+    KeptSeed(
       depth: .pure, seed: 1_386,
       found: "an edit that was made again forgot what it had seen"),
     KeptSeed(

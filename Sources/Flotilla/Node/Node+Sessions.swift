@@ -117,7 +117,7 @@ extension Node {
       }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
-          try store.progress(of: peer.node)
+          try store.progress(of: peer.node, run: peer.run)
         }) ?? Frontier()
       await session.feed(.mayPull(resume: progress))
     }

@@ -51,10 +51,11 @@ extension Replica {
 struct Examination {
   let path: String
   private var findings: [DoctorReport.Finding] = []
+  var size: SizeReport?
 
   init(path: String) { self.path = path }
 
-  var report: DoctorReport { DoctorReport(findings: findings) }
+  var report: DoctorReport { DoctorReport(findings: findings, size: size) }
 
   mutating func add(
     _ check: String, _ level: DoctorReport.Level, _ text: String, _ remedy: String? = nil
@@ -115,6 +116,7 @@ struct Examination {
       if repair { letGo(try store.letGoOfDropped()) }
       try judgeRows(in: sidecar.database)
       judgeColumns(try store.keptColumns())
+      judge(try store.size(), isNodeRunning: lock == nil)
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)

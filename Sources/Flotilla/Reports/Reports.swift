@@ -175,7 +175,7 @@ public struct LeaveReport: Codable, Sendable, Equatable {
   public var untold: [String] = []
 }
 
-/// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}]}`.
+/// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}],size}`.
 public struct DoctorReport: Codable, Sendable, Equatable {
   /// How bad a finding is.
   public enum Level: String, Codable, Sendable {
@@ -191,4 +191,6 @@ public struct DoctorReport: Codable, Sendable, Equatable {
     public var remedy: String?
   }
   public var findings: [Finding]
+  /// What Flotilla takes in the file; nil if it cannot be read.
+  public var size: SizeReport?
 }

@@ -8,10 +8,10 @@ enum Doctor {
     discussion: """
       Looks at the permissions of the folder beside the file; whether the file is
       sound, every tracked table is captured and the journal is there; at rows that
-      are parked or were replaced (conflicts); whether Avahi answers; and, if the
-      node runs, at its peers and at clocks that differ by more than ten minutes. It
-      does not try the port from outside. Exit status 1 if something is broken;
-      warnings alone leave it at 0.
+      are parked or were replaced (conflicts); at the room that Flotilla takes in
+      the file; whether Avahi answers; and, if the node runs, at its peers and at
+      clocks that differ by more than ten minutes. It does not try the port from
+      outside. Exit status 1 if something is broken; warnings alone leave it at 0.
 
       --repair makes triggers and journal anew where they are missing, compares the
       tables, and lets go of values that were kept for columns which were dropped or

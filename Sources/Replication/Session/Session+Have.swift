@@ -83,6 +83,8 @@ extension Session {
   private mutating func compare(
     with root: UInt64, _ directives: inout [Directive], _ now: Instant
   ) {
+    // To show ours is to be sent rows, which the node may not be able to take yet.
+    guard outgoing.hasTold else { return }
     // Digests are sums: what no repair can mend is the same difference at every frontier.
     let difference = position.digest.root &- root
     let isFutile = timers.difference == difference

@@ -133,6 +133,7 @@ extension Session {
       sender: peer.node, kind: begin.kind, batches: incoming.staged,
       rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
       movesFrontier: end != nil && !incoming.isPause && begin.kind != .repair)
+    merge.run = peer.run
     merge.licence = licence
     // A leaf may hold less than it says, and speaks for nobody but itself.
     merge.judged = licence == nil ? begin.judged : nil

@@ -20,7 +20,19 @@ struct History {
   /// told anybody of it.
   private(set) var lost: [RowNumber: Version] = [:]
 
+  /// Stamps are given by the time of the site, and looked at.
+  var isDated = false
+  /// The highest stamp of each row, and what each origin made of a row last.
+  private(set) var highest: [RowNumber: Stamp] = [:]
+  private var latest: [Origin: [RowNumber: Version]] = [:]
+
+  func last(_ origin: Origin, _ row: RowNumber) -> Version? { latest[origin]?[row] }
+
   mutating func add(_ new: Made) {
+    if isDated {
+      highest[new.row] = max(highest[new.row] ?? .zero, new.version.stamp)
+      latest[new.version.dot.origin, default: [:]][new.row] = new.version
+    }
     let dot = new.version.dot
     let index = Int(dot.seq) - 1
     let missing = index + 1 - (made[dot.origin]?.count ?? 0)

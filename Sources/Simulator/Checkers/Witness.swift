@@ -20,6 +20,11 @@ struct Witness {
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
   /// again and folded.
   var away: Set<RowNumber> = []
+  /// The earliest time of the site at which what comes into the journal is placed; nil where stamps
+  /// are given by the wall clock.
+  private var floor: Int64?
+  /// The latest at which the replica has worked: a process may die once it has committed.
+  private var latest: Int64?
   /// What was seen when everything was folded last.
   var settled = Observation()
 
@@ -38,9 +43,23 @@ struct Witness {
       touched.insert(row)
       // What is as it was leaves nothing to tell others.
       pending[row] =
-        seen.rows[row] == rows[row] ? nil : Edit(content: rows[row], moment: moment)
+        seen.rows[row] == rows[row]
+        ? nil : Edit(content: rows[row], moment: moment == 0 ? 0 : floor ?? moment)
     }
   }
+
+  /// A process starts whose edits are placed by the time of the site. What it remembers of that may
+  /// be old.
+  mutating func beginTime() {
+    floor = 1
+    pending = pending.mapValues { Edit(content: $0.content, moment: min($0.moment, 1)) }
+  }
+
+  /// The replica is about to work.
+  mutating func note(site: Int64?) { if let site { latest = max(latest ?? site, site) } }
+
+  /// Nothing waits in the journal at this time of the site.
+  mutating func settleTime(at site: Int64) { floor = max(1, site - 2_000) }
 
   /// A migration changes what rows look like, and may take the note of a touch along.
   mutating func reshaped(_ rows: [RowNumber: Observation.Content]) {
@@ -60,9 +79,10 @@ struct Witness {
   /// The replica has worked. `own` is the origin that it writes under, `isFolded` tells that
   /// nothing of its application's waits.
   mutating func check(
-    _ now: Observation, own: Origin, isFolded: Bool, at node: String, wall: Int64,
+    _ now: Observation, own: Origin, isFolded: Bool, at node: String, _ moment: Instant,
     _ history: inout History, right: (RowNumber) -> Right = { _ in .write }
   ) {
+    let wall = floor == nil ? moment.wall : moment.site ?? .max
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
     history.giveUp(now.givenUp.keys)
     AnytimeForward.check(seen, now, &history, at: node)
@@ -70,6 +90,7 @@ struct Witness {
     where version.dot.origin == own && seen.versions[row] != version
       && (history[version.dot] == nil || seen.isRenewing)
     {
+      if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
       history.add(
         History.Made(
           row: row, version: version, content: now.rows[row]?.common,

@@ -8,13 +8,15 @@ final class Application {
   private let process: DiskProcess
   let tables: [ApplicationTable]
   let number: Int
-  private let count: Int
+  let count: Int
   let names: RowNames
   /// Columns that migrations have added here, per table.
   var extra: [String: [String]] = [:]
   /// Tables that the application has dropped, or given another name.
   var dropped: Set<String> = []
   var renamed: Set<String> = []
+  /// Its file was copied or put back: badges are not its own any more, for two of it may claim one.
+  var sharesBadges = false
 
   init(
     on disk: Disk, tables: [ApplicationTable], number: Int, of count: Int, names: RowNames,
@@ -35,6 +37,7 @@ final class Application {
     let next = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random)
     (next.extra, next.dropped, next.renamed) = (extra, dropped, renamed)
+    next.sharesBadges = sharesBadges
     return next
   }
 
@@ -59,7 +62,7 @@ final class Application {
     if random.chance(300), try isCaptured(Ledger.name) {
       statements += Ledger.statements(node: number, value: random.below(1_000))
     }
-    if random.chance(200), try isCaptured(Badges.name) {
+    if random.chance(200), try !sharesBadges && isCaptured(Badges.name) {
       for _ in 0...random.below(3) {
         statements.append(Badges.statement(node: number, &random))
       }

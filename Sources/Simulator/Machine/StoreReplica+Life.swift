@@ -3,7 +3,7 @@ import Store
 
 /// The lives of replicas with files.
 extension StoreReplica {
-  private static let parts = [path, path + "-wal"]
+  static let parts = [path, path + "-wal"]
 
   /// Nothing is under way: what the files hold now is what a backup would have.
   func backUp() {
@@ -18,11 +18,21 @@ extension StoreReplica {
     for name in disk.files.keys.sorted() { disk.remove(name) }
     for (name, bytes) in backup { disk.install(bytes, as: name) }
     application = try application.restart(on: disk, random: random.fork())
+    application.sharesBadges = true
     hasWritten = true
     let raw = try application.ownOrigin()
     origin = Origin(rawValue: raw)
     witness.beginAnew(try observe(), own: Origin(rawValue: 0), keepsEdits: false)
     return true
+  }
+
+  func copied(as number: Int, _ random: inout Seeded) throws -> StoreReplica {
+    application.sharesBadges = true
+    return try StoreReplica(copying: self, as: number, &random)
+  }
+
+  var lifeMark: LifeMark {
+    (try? store().lifeMark) ?? LifeMark(origin: origin, run: 0, seq: 0)
   }
 
   var life: UInt64 { (try? store().life()) ?? 0 }

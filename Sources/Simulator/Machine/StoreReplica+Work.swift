@@ -5,6 +5,7 @@ import Store
 extension StoreReplica {
   func begin(_ now: Instant) throws -> Store {
     process.wall = now.wall
+    witness.note(site: now.site)
     application.setClock(now.wall)
     mischief.begin()
     return try store()
@@ -58,5 +59,7 @@ extension StoreReplica {
 
   func statements() throws -> [SignedStatement] { try store().statements() }
 
-  func progress(of sender: Identity) throws -> Frontier { try store().progress(of: sender) }
+  func progress(of sender: Identity, run: UInt64) throws -> Frontier {
+    try store().progress(of: sender, run: run)
+  }
 }

@@ -19,6 +19,7 @@ final class StoreReplica: SimulatedReplica {
   private(set) var rights = Rights.all
   private var readable: [ApplicationTable]
   private let pace: Pace
+  private let faults: Faults
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
   /// Columns are dropped and renamed: nothing is promised of what is in them.
@@ -65,11 +66,13 @@ final class StoreReplica: SimulatedReplica {
     var pace = Self.pace(faults, &random)
     if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
     self.pace = pace
+    self.faults = faults
     hasOffice = plan != nil
     collects = faults[.collection] > 0
     // What one life wrote together may meet what the next one wrote, row by row.
     isWhole =
-      faults[.slices] == 0 && faults[.restore] == 0 && plan.map { $0.judgedRows >= 500 } ?? true
+      faults[.slices] == 0 && faults[.restore] == 0 && faults[.clone] == 0
+      && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(
@@ -82,6 +85,27 @@ final class StoreReplica: SimulatedReplica {
     open = try Store(path: Self.path, pace: pace, vfs: process.name)
     witness.begin(try observe())
     process.fate = { [unowned self] in self.fate(of: $0) }
+  }
+
+  /// A copy of the files of another one, which another program uses; the store opens at the start.
+  init(copying other: StoreReplica, as number: Int, _ random: inout Seeded) throws {
+    (id, origin, self.number, name) = (other.id, other.origin, other.number, "node-\(number)")
+    (tables, names, readable) = (other.tables, other.names, other.tables)
+    (pace, faults, hasOffice) = (other.pace, other.faults, other.hasOffice)
+    collects = other.collects
+    (isWhole, losesColumns) = (other.isWhole, other.losesColumns)
+    disk = Disk(canLosePower: other.disk.canLosePower)
+    for part in Self.parts {
+      if let bytes = other.disk.file(part)?.bytes { disk.install(bytes, as: part) }
+    }
+    process = DiskProcess(on: disk, random: random.fork())
+    application = try Application(
+      on: disk, tables: tables, number: number, of: other.application.count, names: names,
+      random: random.fork())
+    application.sharesBadges = true
+    mischief = Mischief(faults, random.fork())
+    self.random = random.fork()
+    witness.begin(try observe())
   }
 
   /// Small slices and batches, so that a few rows do what a million would.
@@ -259,7 +283,6 @@ final class StoreReplica: SimulatedReplica {
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
-    let now = now.wall
     // Nothing that anybody has committed since the last look: nothing new to see.
     let version = try application.dataVersion()
     guard hasWritten || version != lastVersion else { return }
@@ -273,7 +296,7 @@ final class StoreReplica: SimulatedReplica {
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()
     witness.check(
-      try observe(), own: origin, isFolded: isFolded, at: name, wall: now, &history
+      try observe(), own: origin, isFolded: isFolded, at: name, now, &history
     ) { [rights, names, unsettled] row in
       let table = names.table(of: row)
       return min(unsettled.contains(table) ? .read : .write, rights.right(to: table))

@@ -123,6 +123,6 @@ extension MemoryReplica {
 
   func inspect(at now: Instant, _ history: inout History) {
     witness.check(
-      observation, own: origin, isFolded: isFolded, at: name, wall: now.wall, &history)
+      observation, own: origin, isFolded: isFolded, at: name, now, &history)
   }
 }

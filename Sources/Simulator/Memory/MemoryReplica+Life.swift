@@ -14,6 +14,15 @@ extension MemoryReplica {
     return true
   }
 
+  func copied(as number: Int, _ random: inout Seeded) -> MemoryReplica {
+    MemoryReplica(copying: self, as: number, &random)
+  }
+
+  var lifeMark: LifeMark {
+    LifeMark(
+      origin: origin, run: file.runs.entries.last?.run ?? 0, seq: file.frontier[origin])
+  }
+
   var life: UInt64 { file.life }
   var runLog: RunLog { file.runs }
 

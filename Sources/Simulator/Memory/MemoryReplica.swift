@@ -17,12 +17,16 @@ final class MemoryReplica: SimulatedReplica {
     var versions: [RowNumber: Version] = [:]
     /// What the application reads; nil if the row is deleted.
     var rows: [RowNumber: UInt64] = [:]
-    /// Rows that the application has touched, and when last.
+    /// Rows that the application has touched, and when last; and in which order that was.
     var journal: [RowNumber: Int64] = [:]
+    var order: [RowNumber: Int64] = [:]
+    /// What is kept of the time of the site, and of clocks.
+    var clock: [UInt8]?
+    var timeline: [UInt8]?
     var frontier = Frontier()
     var digest = Digest()
-    /// Per sender: how far an interrupted catch-up was worked through.
-    var progress: [Identity: Frontier] = [:]
+    /// Per sender, in the run that is named: how far an interrupted catch-up was worked through.
+    var progress: [Identity: (run: UInt64, frontier: Frontier)] = [:]
     var office = MemoryOffice()
     /// What was signed about members.
     var statements: [SignedStatement] = []
@@ -46,6 +50,8 @@ final class MemoryReplica: SimulatedReplica {
   var backup: File?
   let schemaHash: UInt64 = 1
   var file = File()
+  /// What the process knows of clocks, where stamps are given by the time of the site.
+  var timeline: Timeline?
   /// What a power cut leaves.
   var durable = File()
   var exports: [Int64: MemoryExport] = [:]
@@ -81,6 +87,16 @@ final class MemoryReplica: SimulatedReplica {
     self.random = random.fork()
   }
 
+  /// A copy of the file of another one.
+  init(copying other: MemoryReplica, as number: Int, _ random: inout Seeded) {
+    (hasOffice, rule, judgedRows) = (other.hasOffice, other.rule, other.judgedRows)
+    (id, origin, self.number, name) = (other.id, other.origin, other.number, "node-\(number)")
+    (pauses, batchRows) = (other.pauses, other.batchRows)
+    (file, durable) = (other.file, other.file)
+    self.random = random.fork()
+    witness.begin(observation)
+  }
+
   var position: Position {
     var position = Position(
       frontier: file.frontier, digest: file.digest, own: origin, age: commits)
@@ -100,6 +116,7 @@ final class MemoryReplica: SimulatedReplica {
       let content = random.chance(200) ? nil : random.next() | 1
       file.rows[row] = content
       file.journal[row] = now.wall
+      file.order[row] = (file.order.values.max() ?? 0) + 1
       story.tell("\(name) writes row \(row)\(content == nil ? " away" : "")")
     }
     // Applications sync what they commit.
@@ -112,6 +129,8 @@ final class MemoryReplica: SimulatedReplica {
   func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) {}
 
   func fold(at now: Instant) -> FoldResult {
+    guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    settleTime(at: now)
     let isSweeping = isSweeping
     guard !file.journal.isEmpty || hasOfficeWork || isSweeping else {
       return FoldResult(versions: 0, push: nil, hasMore: false)
@@ -131,16 +150,18 @@ final class MemoryReplica: SimulatedReplica {
 
   /// Each touched row gets one new version, if its content is new.
   func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
-    for (row, moment) in file.journal.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+    for (row, moment) in moments(at: now) {
       let old = file.versions[row]
       let content = file.rows[row]
       let isAsBefore = old.map { $0.isDeleted ? nil : $0.hash } ?? nil
       if isAsBefore == content { continue }
-      let madeAt = min(moment, now.wall)
+      let madeAt = moment.at
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
         dot, over: old, pending: repeating ?? file.office.pending[row]?[origin],
-        above: file.stability.floors[table: Self.table, key: Self.encoded[row]], stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
+        above: file.stability.floors[table: Self.table, key: Self.encoded[row]],
+        stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
+      version.isUndated = !moment.isCertain
       if file.office.office.certifies {
         version = version.certified(
           dot, term: file.office.office.term, epoch: nextEpoch(over: old),
@@ -161,7 +182,7 @@ final class MemoryReplica: SimulatedReplica {
       keep(version, row)
       edits.writer.add(Self.shape, version, Self.content(version, row))
     }
-    file.journal = [:]
+    (file.journal, file.order) = ([:], [:])
     file.frontier.raise(origin, to: edits.seq)
   }
 
@@ -194,6 +215,7 @@ final class MemoryReplica: SimulatedReplica {
     _ merge: Merge, at now: Instant
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
+    guard now.site != nil else { throw StoreError(.noTime, "no time is known") }
     guard file.stability.mayMerge(merge.standing) else {
       throw StoreError(.behind, "one of the two has been away")
     }
@@ -240,7 +262,8 @@ final class MemoryReplica: SimulatedReplica {
       if merge.movesFrontier { file.stability.received(from: merge.standing) }
     }
     if let progress = merge.progress(after: last) {
-      file.progress[merge.sender, default: Frontier()].join(progress)
+      let before = self.progress(of: merge.sender, run: merge.run)
+      file.progress[merge.sender] = (merge.run, before.joined(progress))
     } else if case .full = merge.kind, merge.movesFrontier {
       file.progress[merge.sender] = nil
     }
@@ -271,7 +294,10 @@ final class MemoryReplica: SimulatedReplica {
     if isDurable { durable = file }
   }
 
-  func progress(of sender: Identity) -> Frontier { file.progress[sender] ?? Frontier() }
+  func progress(of sender: Identity, run: UInt64) -> Frontier {
+    guard let known = file.progress[sender], known.run == run else { return Frontier() }
+    return known.frontier
+  }
 
   static func content(_ version: Version, _ row: RowNumber) -> WireRow.Content {
     let key = Replication.Value.integer(Int64(row))

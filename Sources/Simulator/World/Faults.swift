@@ -51,6 +51,11 @@ package struct Faults: Sendable, Equatable {
     case collection
     /// Some nodes may not read or not write every table, and what they may changes.
     case rights
+    /// A copy of a node's files runs beside it, for a while.
+    case clone
+    /// Stamps are given by the time of the site, which nodes hand on and lose: clocks are set, stop
+    /// at 1970, and now and then everybody loses power.
+    case siteTime
   }
 
   private var chances: [Int]
@@ -62,7 +67,7 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     // Whether there is an anchor, rights and so on is drawn apart from these.
-    let apart: Set<Kind> = [.office, .rights, .restore, .collection]
+    let apart: Set<Kind> = [.office, .rights, .restore, .collection, .clone, .siteTime]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
@@ -87,8 +92,23 @@ package struct Faults: Sendable, Equatable {
   mutating func insist(on kinds: [Kind], _ random: inout Seeded) {
     for kind in kinds where self[kind] == 0 { self[kind] = kind.rate(&random) }
     if !kinds.contains(.rights) { self[.rights] = 0 }
-    if self[.restore] > 0 || self[.collection] > 0 {
-      (self[.migration], self[.removal]) = (0, 0)
+    let alone: [Kind] = [.restore, .collection, .clone]
+    if alone.contains(where: { self[$0] > 0 }) { (self[.migration], self[.removal]) = (0, 0) }
+  }
+
+  /// Perhaps a copy that runs beside its original.
+  mutating func addClones(_ random: inout Seeded) {
+    guard random.chance(250) else { return }
+    self[.clone] = Kind.clone.rate(&random)
+    (self[.migration], self[.removal]) = (0, 0)
+  }
+
+  /// Perhaps the time of the site, and what is hard for it.
+  mutating func addSiteTime(_ random: inout Seeded) {
+    guard random.chance(300) else { return }
+    self[.siteTime] = Kind.siteTime.rate(&random)
+    for kind in [Kind.clockStep, .powerCut, .clockDrift] where self[kind] == 0 {
+      self[kind] = kind.rate(&random)
     }
   }
 
@@ -130,8 +150,9 @@ extension Faults.Kind {
     case .interleaving: 5 + random.below(100)
     case .office: 0
     case .collection: 20 + random.below(80)
-    case .restore: 50 + random.below(300)
+    case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)
+    case .siteTime: 1 + random.below(30)
     }
   }
 }

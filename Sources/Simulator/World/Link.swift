@@ -40,6 +40,8 @@ struct Link {
   var isParted = false
   /// Frames were lost, doubled or swapped: such a connection proves nothing any more.
   var isSpoilt = false
+  /// Counts connections: names this one to the two machines.
+  var id: UInt64 = 0
   /// Names the connection to both ends, and to nobody else.
   var nonce: UInt64 = 0
 

@@ -30,7 +30,7 @@ protocol SimulatedReplica {
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep
   mutating func closeExport(_ id: Int64)
   mutating func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult)
-  func progress(of sender: Identity) throws -> Frontier
+  func progress(of sender: Identity, run: UInt64) throws -> Frontier
 
   /// Follows an appointment.
   mutating func govern(_ governance: Governance, at now: Instant) throws -> FoldResult
@@ -73,6 +73,10 @@ protocol SimulatedReplica {
   mutating func backUp()
   /// The process is gone, and the copy is in the place of the file; false if there is none.
   mutating func putBack() throws -> Bool
+  /// A copy of its files as they are now, which another program uses.
+  func copied(as number: Int, _ random: inout Seeded) throws -> Self
+  /// Where its file says that it writes.
+  var lifeMark: LifeMark { get }
   /// A node starts that may send what it writes.
   mutating func beginRun(_ run: UInt64) throws
   /// Goes on under the origin of another life; `isLate` if edits may have been folded in doubt.
@@ -94,6 +98,12 @@ protocol SimulatedReplica {
   mutating func renewAsNew(to mark: Mark) throws -> Bool
   /// Goes on with what is here.
   mutating func giveUpRenewal(at now: Instant) throws -> FoldResult
+
+  /// Begins to work in this boot of its machine, by the time of the site; gives what was kept.
+  mutating func begin(boot: Identity, at now: Instant) throws -> [UInt8]?
+  mutating func keep(clock: [UInt8], at now: Instant) throws
+  /// The clocks are looked at, and whether anything waits.
+  mutating func look(at now: Instant) throws
 
   /// Runs what must hold at any time, after this replica has worked.
   mutating func inspect(at now: Instant, _ history: inout History) throws

@@ -25,7 +25,9 @@ extension World {
     Set(nodes.indices.filter { !isForgotten($0) }.map { nodes[$0].replica.id })
   }
 
-  private func isForgotten(_ node: Int) -> Bool { collecting.forgotten[node] == nodes[node].lives }
+  private func isForgotten(_ node: Int) -> Bool {
+    collecting.forgotten[identity(node)] == nodes[identity(node)].lives
+  }
 
   mutating func liveCollecting() {
     guard hasCollection, collecting.random.chance(faults[.collection]) else { return }
@@ -58,7 +60,7 @@ extension World {
   private mutating func forget(_ node: Int) {
     guard !isForgotten(node) else { return }
     tell("nobody waits for \(Words.node(node)) any more")
-    collecting.forgotten[node] = nodes[node].lives
+    collecting.forgotten[identity(node)] = nodes[identity(node)].lives
   }
 
   /// A node that was given up is there: it goes on as a new one, and is waited for again.

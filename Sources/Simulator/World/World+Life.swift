@@ -18,6 +18,7 @@ extension World {
   mutating func leave(_ node: Int, after pause: Int64) {
     nodes[node].startsAt = time + pause
     (nodes[node].online, nodes[node].hasWork) = (0, false)
+    (nodes[node].mesh, nodes[node].wasTwin) = (Mesh(node: nodes[node].replica.id), false)
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {
         // Sessions are memory: they are gone with their exports, without a last word.
@@ -34,13 +35,15 @@ extension World {
   mutating func start(_ node: Int) {
     guard !nodes[node].isDead else { return }
     let hadPower = nodes[node].hadPower
-    if !hadPower { nodes[node].clock.boot(time, losesTime: happens(.noClock)) }
+    if !hadPower { nodes[node].clock.boot(time, losesTime: losesTime(node)) }
     do {
       let now = now(node)
       try nodes[node].replica.restart(at: now, hadPower: hadPower, &history)
       nodes[node].startsAt = nil
+      nodes[node].starts += 1
       nodes[node].hadPower = true
       tell("\(Words.node(node)) starts")
+      if hasSiteTime { try beginTime(node) }
       if hasLives { try beginRun(node) }
       if hasRights { try remember(node) }
       govern(node)
@@ -62,10 +65,20 @@ extension World {
     }
     // What failed at a bad disk is tried again.
     if hasRights { for node in nodes.indices where nodes[node].isUp { follow(node) } }
+    if hasSiteTime { lookAtTime() }
     for link in links.indices { for side in 0...1 { feed(link, side, .tick) } }
   }
 
+  /// Whether a boot finds the wall clock at 1970.
+  private mutating func losesTime(_ node: Int) -> Bool {
+    hasSiteTime ? !nodes[node].clock.hasBattery : happens(.noClock)
+  }
+
   mutating func stepClock(_ node: Int) {
+    if hasSiteTime, random.chance(300) {
+      tell("the clock of \(Words.node(node)) is set right")
+      return nodes[node].clock.correct()
+    }
     let far: [Int64] = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000]
     let step = random.pick(far) * (random.chance(500) ? 1 : -1)
     tell("the clock of \(Words.node(node)) is set by \(step) ms")

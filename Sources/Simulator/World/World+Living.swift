@@ -7,6 +7,7 @@ extension World {
       liveOffice()
       goOnWorking(chance: 300)
       liveCollecting()
+      if hasCopies { dialCopies() }
       let node = random.below(nodes.count)
       switch random.below(100) {
       case 0..<9: write(node)
@@ -40,6 +41,7 @@ extension World {
     if happens(.clockStep) { stepClock(node) }
     if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
     if happens(.rights) { grant() }
+    if happens(.siteTime) { blackOut() }
     guard nodes[node].isUp else { return }
     if happens(.migration) {
       let now = now(node)
@@ -54,6 +56,7 @@ extension World {
       }
     }
     if happens(.restore) { restore(node) }
+    if happens(.clone) { copy(node) }
     let pause = Int64(random.chance(500) ? 0 : random.below(20_000))
     if happens(.crash) {
       tell("kill \(Words.node(node))")
@@ -81,6 +84,7 @@ extension World {
   /// Everything heals; true once nothing but pings is said for ten seconds.
   mutating func settle() -> Bool {
     isCalm = true
+    guard settleCopies() else { return false }
     heal()
     guard fallsSilent() else { return false }
     if hasCollection, !collectAll() { return false }
@@ -96,7 +100,7 @@ extension World {
   mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
-    while time - lastMessage < 10_000 {
+    while time - lastMessage < 10_000 || nodes.indices.contains(where: isWaitingForTime) {
       guard time - start < 900_000 else { return false }
       work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
@@ -104,6 +108,8 @@ extension World {
     }
     return true
   }
+
+  private func isWaitingForTime(_ node: Int) -> Bool { nodes[node].isUp && !knowsTime(node) }
 
   /// Does what can be done, until nothing is left or it goes on for too long.
   mutating func work(rounds: Int = 2_000) {
@@ -145,7 +151,7 @@ extension World {
     return true
   }
 
-  private mutating func heal() {
+  mutating func heal() {
     if let latest = nodes.filter({ !$0.isDead }).compactMap(\.startsAt).max(), latest > time {
       tell("everybody comes back")
       time = latest
@@ -176,7 +182,7 @@ extension World {
 
   /// In how many ms the next session wants its tick.
   private var nextDeadline: Int64? {
-    var next: Int64?
+    var next = nextLook
     for link in links.indices {
       for side in 0...1 {
         guard let deadline = links[link].sides[side].session?.deadline else { continue }

@@ -13,20 +13,26 @@ extension World {
     for side in 0...1 { drop(link, side) }
     tell("\(Words.node(ends[0])) and \(Words.node(ends[1])) connect")
     links[link].isSpoilt = false
+    connections += 1
+    links[link].id = connections
     links[link].nonce = plan?.random.next() ?? 0
     for side in 0...1 {
       let (node, replica) = (ends[side], nodes[ends[side]].replica)
       let now = now(node)
+      if !hasLives { _ = random.next() }
       let hello = Hello(
         version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
-        run: hasLives ? nodes[node].run : random.next(), clock: now.wall, port: 0,
+        run: hasLives ? nodes[node].run : nodes[node].starts, clock: now.wall, port: 0,
         schema: replica.schemaHash, statements: nodes[node].membership?.hash ?? 0,
         life: hasLives ? replica.life : 0)
       var configuration = Session.Configuration(
         hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
       if hasLives {
         configuration.runs = replica.runLog
-        configuration.testimony = nodes[node].testimonies[ends[1 - side]]
+        configuration.testimony = nodes[node].testimonies[identity(ends[1 - side])]
+      }
+      if hasSiteTime {
+        configuration.clock = nodes[node].time.standing(at: nodes[node].clock.reading(time))
       }
       if hasRights {
         configuration.notary = SimulatedSite.notary
@@ -136,6 +142,8 @@ extension World {
     links[link].sides[side].hasHungUp = true
     loseContact(link, side)
     let node = links[link].nodes[side]
+    if hasSiteTime { loseTime(link, side) }
+    if hasCopies { _ = nodes[node].mesh.receive(.closed(links[link].id), at: now(node)) }
     if let merge, nodes[node].isUp, random.chance(500) { commit(merge, at: node, link, side) }
   }
 

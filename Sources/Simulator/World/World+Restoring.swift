@@ -1,17 +1,17 @@
 import Replication
 import Store
 
-/// Files that are put back to an earlier state, and what the shell does about them.
+/// Files that are put back to an earlier state, and what the shell does about lives.
 extension World {
   /// Whether nodes may go on under new origins.
-  var hasLives: Bool { faults[.restore] > 0 || hasCollection }
+  var hasLives: Bool { faults[.restore] > 0 || hasCopies || hasCollection }
 
   /// Keeps a copy of a file, or puts the last one in its place: the file alone, so that what stands
   /// beside it shows that, or all that the machine has.
   mutating func restore(_ node: Int) {
-    guard nodes[node].hasBackup, random.chance(600) else {
+    guard let record = nodes[node].backup, random.chance(600) else {
       tell("the file of \(Words.node(node)) is copied")
-      nodes[node].hasBackup = true
+      nodes[node].backup = .some(nodes[node].record)
       return nodes[node].replica.backUp()
     }
     let isAlone = random.chance(600)
@@ -19,43 +19,58 @@ extension World {
     tell("\(what) of \(Words.node(node)) is put back to an earlier state")
     do {
       guard try nodes[node].replica.putBack() else { return }
-      if isAlone { nodes[node].doubt = .restored } else { history.hasForks = true }
+      if isAlone {
+        nodes[node].isReplaced = random.chance(500)
+        if random.chance(100) { nodes[node].record = nil }
+      } else {
+        nodes[node].record = record
+        history.hasForks = true
+      }
       leave(node, after: Int64(random.chance(500) ? 0 : random.below(20_000)))
     } catch {
       history.blame("\(Words.node(node)) cannot be put back: \(error)")
     }
   }
 
-  /// The first run of every node.
-  mutating func beginRuns() {
-    guard hasLives else { return }
-    for node in nodes.indices {
-      nodes[node].run = UInt64(node + 1)
-      attempt(node, nil, 0) { world in
-        try world.nodes[node].replica.beginRun(world.nodes[node].run)
-      }
-    }
-  }
-
   /// Before anything is written: a new life if the file is in doubt, else a new run.
   mutating func beginRun(_ node: Int) throws {
+    let mark = nodes[node].replica.lifeMark
     nodes[node].run = random.next()
-    guard let doubt = nodes[node].doubt else {
-      return try nodes[node].replica.beginRun(nodes[node].run)
+    let doubt = LifeRecord.doubt(
+      nodes[node].record, database: mark, isSameMachine: !nodes[node].isMoved,
+      isSameFile: !nodes[node].isReplaced)
+    if let doubt {
+      try beginLife(node, doubt, isLate: false)
+    } else {
+      let next = LifeMark(origin: mark.origin, run: nodes[node].run, seq: mark.seq)
+      nodes[node].record = LifeRecord(mark: next, previousRun: mark.run)
+      try nodes[node].replica.beginRun(nodes[node].run)
     }
-    try beginLife(node, doubt, isLate: false)
-    nodes[node].doubt = nil
+    (nodes[node].isMoved, nodes[node].isReplaced) = (false, false)
   }
 
   mutating func beginLife(
     _ node: Int, _ doubt: Doubt, isLate: Bool, renewingTo mark: Mark? = nil
   ) throws {
     let now = now(node)
-    nodes[node].lives += 1
+    nodes[identity(node)].lives += 1
     try nodes[node].replica.beginLife(
-      doubt, life: nodes[node].lives, run: nodes[node].run, isLate: isLate,
+      doubt, life: nodes[identity(node)].lives, run: nodes[node].run, isLate: isLate,
       renewingTo: mark, at: now, &history)
+    nodes[node].record = LifeRecord(
+      mark: nodes[node].replica.lifeMark, previousRun: nodes[node].run)
     tell("\(Words.node(node)) goes on under a new origin: \(doubt)")
+  }
+
+  /// After each commit, and before anything of it can be sent.
+  func isNewer(_ mark: LifeMark, than record: LifeRecord) -> Bool {
+    mark.run == record.mark.run && mark.seq > record.mark.seq
+  }
+
+  mutating func noteLife(_ node: Int) {
+    let mark = nodes[node].replica.lifeMark
+    guard let record = nodes[node].record, isNewer(mark, than: record) else { return }
+    nodes[node].record?.mark = mark
   }
 
   /// A peer holds edits of this node that its session does not know of.
@@ -66,9 +81,14 @@ extension World {
         let position = world.nodes[node].replica.position
         return world.feed(link, side, .confirmed(have, position))
       }
-      try world.beginLife(node, .unknown, isLate: true)
-      world.meetAnew(node)
+      try world.beginLifeLate(node, .unknown)
     }
+  }
+
+  /// A new life of a node that has sessions: it meets everybody anew.
+  mutating func beginLifeLate(_ node: Int, _ doubt: Doubt) throws {
+    try beginLife(node, doubt, isLate: true)
+    meetAnew(node)
   }
 
   /// Ends the sessions of a node that goes on under a new origin.
@@ -93,12 +113,12 @@ extension World {
   mutating func noteTestimony(_ link: Int, _ side: Int) {
     let ends = links[link].nodes
     guard let hello = links[link].sides[side].session?.peer else { return }
-    let origin = Templates.origin(of: ends[1 - side], life: hello.life)
+    let peer = identity(ends[1 - side])
+    let origin = Templates.origin(of: peer, life: hello.life)
     let seq = min(
       links[link].sides[side].holds[origin],
       nodes[ends[side]].replica.position.frontier[origin])
     guard seq > 0 else { return }
-    nodes[ends[side]].testimonies[ends[1 - side]] = Testimony(
-      origin: origin, seq: seq, run: hello.run)
+    nodes[ends[side]].testimonies[peer] = Testimony(origin: origin, seq: seq, run: hello.run)
   }
 }

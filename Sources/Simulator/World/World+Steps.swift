@@ -16,9 +16,15 @@ extension World {
           return true
         }
       case 2:
-        if links[link].sides[side].mayPull { pull(link, side); return true }
+        // To ask is to be sent rows, and before those come what was written here must be placed.
+        if links[link].sides[side].mayPull, knowsTime(links[link].nodes[side]) {
+          pull(link, side)
+          return true
+        }
       case 3:
-        if let export = links[link].sides[side].export, export.id == nil {
+        if let export = links[link].sides[side].export, export.id == nil,
+          knowsTime(links[link].nodes[side])
+        {
           open(export.scope, link, side)
           return true
         }
@@ -46,7 +52,8 @@ extension World {
     let ends = links[link].nodes
     let sender = nodes[ends[1 - side]].replica.id
     attempt(ends[side], link, side) { world in
-      let progress = try world.nodes[ends[side]].replica.progress(of: sender)
+      let run = world.links[link].sides[side].session?.peer?.run ?? 0
+      let progress = try world.nodes[ends[side]].replica.progress(of: sender, run: run)
       world.feed(link, side, .mayPull(resume: progress))
     }
   }

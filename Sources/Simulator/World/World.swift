@@ -29,18 +29,40 @@ struct World<Replica: SimulatedReplica> {
     /// What others have told that they hold, and how much of that is on its disk.
     var holds: [Int: Frontier] = [:]
     var savedHolds: [Int: Frontier] = [:]
-    /// The lives that it has had, which run it is, and why it is to begin another life when it
-    /// starts.
+    /// The lives that it and its copies have had, which run it is, and what stands beside its file.
     var lives: UInt64 = 0
     var run: UInt64 = 0
-    var doubt: Doubt?
-    var hasBackup = false
+    var record: LifeRecord?
+    /// The file, or all that the machine has, is on another machine or in another's place.
+    var isMoved = false
+    var isReplaced = false
+    /// What stood beside the file when it was copied; nil if it never was.
+    var backup: LifeRecord??
+    /// Of which node this is a copy, with the same key.
+    var original: Int?
+    /// Who is connected, where two may be one node.
+    var mesh: Mesh
+    /// The time of the site as it knows it, and when it last looked and kept that, by uptime.
+    var time: SiteClock
+    var lastLook: Int64 = 0
+    var lastSave: Int64 = 0
+    /// A member has said that another copy runs.
+    var wasTwin = false
     /// What it has got from each other node itself.
     var testimonies: [Int: Testimony] = [:]
     /// What it has asked for to be put back.
     var lastWanted: UInt64 = 0
 
+    /// How often its process was started.
+    var starts: UInt64 = 0
+
     var isUp: Bool { startsAt == nil && !isDead }
+
+    init(replica: Replica, clock: SimulatedClock) {
+      (self.replica, self.clock) = (replica, clock)
+      mesh = Mesh(node: replica.id)
+      time = SiteClock(node: replica.id)
+    }
   }
 
   var random: Seeded
@@ -54,6 +76,8 @@ struct World<Replica: SimulatedReplica> {
   /// When something other than a Ping was last said, and how often something was.
   var lastMessage: Int64 = 0
   var messages = 0
+  /// How many connections there were.
+  var connections: UInt64 = 0
   /// Nil if nobody is ever the anchor.
   var plan: OfficePlan?
   /// Somebody was appointed once.
@@ -90,7 +114,15 @@ struct World<Replica: SimulatedReplica> {
     }
   }
 
-  func now(_ node: Int) -> Instant { nodes[node].clock.now(time) }
+  func now(_ node: Int) -> Instant {
+    let clock = nodes[node].clock
+    guard hasSiteTime else { return clock.now(time) }
+    let reading = clock.reading(time)
+    guard nodes[node].isUp else {
+      return Instant(uptime: reading.uptime, wall: reading.wall, site: nil)
+    }
+    return nodes[node].time.instant(reading)
+  }
 
   /// True this often in a thousand, while things may fail.
   mutating func happens(_ kind: Faults.Kind) -> Bool { !isCalm && random.chance(faults[kind]) }
@@ -106,6 +138,7 @@ struct World<Replica: SimulatedReplica> {
   ) throws -> Result {
     let now = now(node)
     let result = try body(&nodes[node].replica, now)
+    if hasLives { noteLife(node) }
     try nodes[node].replica.inspect(at: now, &history)
     return result
   }
@@ -128,6 +161,7 @@ struct World<Replica: SimulatedReplica> {
     case .send(let message): send(message, link, side)
     case .opened(let hello):
       opened(link, side, hello)
+      if hasCopies { meet(hello, link, side) }
       tellAppointments(link, side)
       noteSessions(of: links[link].nodes[side])
     case .statements(let statements):
@@ -139,6 +173,12 @@ struct World<Replica: SimulatedReplica> {
     case .peerHolds(let frontier):
       if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
       if hasLives { hears(link, side, holds: frontier) }
+    case .heardClock(let view):
+      if hasSiteTime { feedClock(links[link].nodes[side], .heard(peer(link, side), view)) }
+    case .measuredClock(let view, let roundTrip, let moment):
+      let input = SiteClock.Input.measured(
+        peer(link, side), view, roundTrip: roundTrip, at: moment)
+      if hasSiteTime { feedClock(links[link].nodes[side], input) }
     case .contradicted(let have): examine(have, link, side)
     case .stability(let news): hear(news, link, side)
     case .fellBehind(let standing): fallBehind(standing, link, side)
@@ -154,8 +194,13 @@ struct World<Replica: SimulatedReplica> {
       tell("\(names[by]) ends with \(names[1 - by]): \(bye.reason)")
       notice(bye, link)
       end(link, side)
+      if byPeer, bye.code == .twin { meetTwin(links[link].nodes[side]) }
     default: break
     }
+  }
+
+  private func peer(_ link: Int, _ side: Int) -> Identity {
+    nodes[links[link].nodes[1 - side]].replica.id
   }
 
   /// Peers that keep to the protocol, over a connection that keeps its bytes, never quarrel.

@@ -106,11 +106,11 @@ extension Store {
     try raise(to: merge.claim)
     if merge.movesFrontier { try noteReceived(from: merge.standing) }
     if let progress = merge.progress(after: last) {
-      try saveProgress(of: merge.sender, progress)
+      try saveProgress(of: merge.sender, run: merge.run, progress)
     } else if case .full = merge.kind, merge.movesFrontier {
       try forgetUntracked()
       // Rows of earlier slices may have left the list, or came before this process began.
-      let isResumed = try !progress(of: merge.sender).isEmpty
+      let isResumed = try !progress(of: merge.sender, run: merge.run).isEmpty
       if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
       try clearProgress(of: merge.sender)
     }

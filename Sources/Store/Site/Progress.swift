@@ -2,14 +2,24 @@ import Replication
 import SQLite
 
 /// How far an interrupted catch-up was worked through: the receiver asks that sender from there.
+///
+/// That holds for one run of the sender: in the next one its file may be an older one, or another
+/// copy of it may have answered, and what it leaves out below would never come.
 extension Store {
-  package func progress(of sender: Identity) throws(StoreError) -> Frontier {
+  package func progress(of sender: Identity, run: UInt64 = 0) throws(StoreError) -> Frontier {
     let bytes = try reporting { () throws(SQLiteError) in
       try connection.scalar(
-        "SELECT frontier FROM _flotilla_progress WHERE sender = ?", [.string(sender.description)]
+        "SELECT frontier FROM _flotilla_progress WHERE sender = ?", [Self.name(sender, run)]
       ).blob
     }
-    guard let bytes else { return Frontier() }
+    return bytes.map(Self.frontier) ?? Frontier()
+  }
+
+  private static func name(_ sender: Identity, _ run: UInt64) -> SQLite.Value {
+    .string("\(sender) \(run)")
+  }
+
+  private static func frontier(_ bytes: [UInt8]) -> Frontier {
     var reader = ByteReader(bytes)
     do {
       return try reader.frontier("progress")
@@ -18,23 +28,23 @@ extension Store {
     }
   }
 
-  /// Adds to how far that sender's rows were worked through.
-  func saveProgress(of sender: Identity, _ progress: Frontier) throws(StoreError) {
+  /// Adds to how far that sender's rows were worked through; of earlier runs that counts no more.
+  func saveProgress(of sender: Identity, run: UInt64, _ progress: Frontier) throws(StoreError) {
     var writer = ByteWriter()
-    writer.frontier(try self.progress(of: sender).joined(progress))
+    writer.frontier(try self.progress(of: sender, run: run).joined(progress))
     let bytes = writer.bytes
-    try reporting { () throws(SQLiteError) in try save(bytes, of: sender) }
-  }
-
-  private func save(_ bytes: [UInt8], of sender: Identity) throws(SQLiteError) {
-    try connection.run(
-      "INSERT OR REPLACE INTO _flotilla_progress(sender, frontier) VALUES (?, ?)",
-      [.string(sender.description), .blob(bytes)])
+    try reporting { () throws(SQLiteError) in
+      try clearProgress(of: sender)
+      try connection.run(
+        "INSERT INTO _flotilla_progress(sender, frontier) VALUES (?, ?)",
+        [Self.name(sender, run), .blob(bytes)])
+    }
   }
 
   func clearProgress(of sender: Identity) throws(SQLiteError) {
+    let name = sender.description
     try connection.run(
-      "DELETE FROM _flotilla_progress WHERE sender = ?", [.string(sender.description)])
+      "DELETE FROM _flotilla_progress WHERE substr(sender, 1, \(name.count)) = ?", [.string(name)])
   }
 
   /// What was worked through left out what could not be read.

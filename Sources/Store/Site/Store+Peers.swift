@@ -65,8 +65,14 @@ extension Store {
 
   /// Forgets a member that has left the site.
   package func forget(_ node: Identity) throws(StoreError) {
-    _ = try reporting { () throws(SQLiteError) in
-      try connection.run("DELETE FROM _flotilla_peer WHERE node = ?", [.string(node.description)])
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        for table in ["peer", "testimony"] {
+          try connection.run(
+            "DELETE FROM _flotilla_\(table) WHERE node = ?", [.string(node.description)])
+        }
+        try clearProgress(of: node)
+      }
     }
   }
 

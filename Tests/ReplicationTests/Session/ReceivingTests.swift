@@ -13,6 +13,7 @@ import Testing
     var merge = Merge(
       sender: Conversation.peerNode, kind: kind, batches: batches, rowsBefore: before,
       checkBefore: check &+ kind.check(number: 1), end: end, movesFrontier: moves)
+    merge.run = 77
     merge.reader = .all
     return .merge(merge)
   }

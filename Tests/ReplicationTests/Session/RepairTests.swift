@@ -35,6 +35,16 @@ import Testing
     #expect(it.hear(Self.have(1)).sent.isEmpty)
   }
 
+  @Test func `nothing is compared while the node cannot take rows`() {
+    var it = Conversation.open(holding: Self.held, digest: Self.ours)
+    #expect(it.hear(Self.have(1)).sent.isEmpty)
+    let theirs = Buckets(frontierHash: Self.held.hash, digest: Self.digest(differingIn: [3]))
+    #expect(it.hear(.buckets(theirs)).sent.isEmpty)
+    // What the peer lacks it is given all the same.
+    #expect(it.feed(.mayPull(resume: Frontier())).sent.count == 1)
+    #expect(it.hear(Self.have(1)).sent == [Self.buckets])
+  }
+
   @Test func `what no repair can mend is compared less and less often`() {
     var it = Self.known()
     var minutes: [Int] = []

@@ -48,6 +48,36 @@ import Testing
     try expectEqual(r)
   }
 
+  @Test func `a catch-up that was cut begins anew with another run of the sender`() throws {
+    let r = try replicas(2, rows: 20)
+    let (covers, batches) = try r[0].export(above: Frontier())
+    try r[1].mergeSlice(Array(batches.prefix(4)), covers: covers, from: r[0])
+    let node = r[0].store.node
+    #expect(try !r[1].store.progress(of: node).isEmpty)
+    #expect(try r[1].store.progress(of: node, run: 9).isEmpty)
+    // Another copy of its file has not come as far: what it has below is not left out.
+    try r[1].store.saveProgress(of: node, run: 9, Frontier([r[0].origin: 3]))
+    #expect(try r[1].store.progress(of: node).isEmpty)
+    try r[1].store.clearProgress(of: node)
+    #expect(try r[1].store.progress(of: node, run: 9).isEmpty)
+  }
+
+  @Test func `a sender whose file was put back leaves nothing out below the cut`() throws {
+    let r = try replicas(2, rows: 20)
+    let (node, copy) = (r[0].store.node, try r[0].backUp())
+    try r[0].write("UPDATE t SET v = 'replaced'")
+    try r[0].foldAll()
+    let (covers, batches) = try r[0].export(above: Frontier())
+    try r[1].mergeSlice(Array(batches.prefix(3)), covers: covers, from: r[0])
+    try r[0].restore(copy)
+    try r[0].store.beginLife(
+      .restored, origin: Origin(rawValue: 99), life: 9, run: 9, reissuingAbove: nil, at: r[0].now)
+    let resume = try r[1].store.progress(of: node, run: 9)
+    let (rest, others) = try r[0].export(above: resume)
+    try r[1].merge(others, .full(covers: rest), from: r[0])
+    #expect(try r[1].value("SELECT count(*) FROM t") == .integer(20))
+  }
+
   @Test(arguments: [false, true])
   func `who completes a cut catch-up passes all of it on`(byOther: Bool) throws {
     let r = try replicas(4, rows: 20)

@@ -1,0 +1,106 @@
+import Store
+
+/// The room that Flotilla takes in the file, and what to do where it is out of proportion.
+extension Examination {
+  /// Less than that is not worth a word.
+  private static let notable = 1 << 20
+  private static let longJournal = 10_000
+  private static let manyLives = 100
+
+  mutating func judge(_ size: StoreSize, isNodeRunning: Bool) {
+    self.size = SizeReport(size)
+    let about = size.isEstimate ? "about " : ""
+    let share = Self.percent(size.ownBytes, of: size.fileBytes)
+    let each = self.size?.bytes_per_row.map { ", \(Int($0.rounded())) bytes for each of" } ?? " for"
+    add(
+      "size", .ok,
+      "Flotilla's own tables take \(about)\(Self.text(size.ownBytes)), \(share) of the file"
+        + "\(each) \(size.rows) rows")
+    add("size", .ok, "of that " + Self.shares(size))
+    judgeLogs(size, isNodeRunning: isNodeRunning)
+    judgeLives(size)
+    if size.freeBytes > max(Self.notable, size.fileBytes / 4) {
+      add(
+        "size", .warning, "\(Self.text(size.freeBytes)) of the file hold nothing",
+        "They are used again. To give them back: sqlite3 \(shellWord(path)) VACUUM")
+    }
+  }
+
+  /// The parts that one asks for, and whatever else is large.
+  private static func shares(_ size: StoreSize) -> String {
+    let always: Set = ["version", "journal", "conflict", "pending", "origin"]
+    let parts = size.parts.filter { always.contains($0.table) || $0.bytes * 20 > size.ownBytes }
+    let texts = parts.map { part in
+      "\(part.table) \(percent(part.bytes, of: size.ownBytes)) (\(part.rows))"
+    }
+    let lives = size.earlierLives
+    let ended = lives == 0 ? "" : "; \(lives) of \(size.origins) origins are of lives that ended"
+    return texts.joined(separator: ", ") + ended
+  }
+
+  private mutating func judgeLogs(_ size: StoreSize, isNodeRunning: Bool) {
+    let journal = size.part("journal")
+    if journal.rows > Self.longJournal {
+      add(
+        "size", .warning, "\(journal.rows) edits wait in the journal",
+        isNodeRunning
+          ? "Look at flotilla status \(shellWord(path)): it says what they wait for."
+          : "Start the node: flotilla run \(shellWord(path)) --background")
+    }
+    if Self.isLarge(size.part("conflict"), in: size) {
+      add(
+        "size", .warning, "the conflict log takes \(Self.text(size.part("conflict").bytes))",
+        "Look through it: flotilla conflicts \(shellWord(path)); or keep less of it: "
+          + "flotilla conflicts \(shellWord(path)) --keep COUNT --keep-days DAYS")
+    }
+    if Self.isLarge(size.part("pending"), in: size) {
+      add(
+        "size", .warning,
+        "\(size.part("pending").rows) edits wait for the anchor and take "
+          + Self.text(size.part("pending").bytes),
+        "Start the anchor's node, or appoint another: flotilla anchor \(shellWord(path)) NODE")
+    }
+    if size.deletedRows > size.rows, Self.isLarge(size.part("version"), in: size) {
+      add(
+        "size", .warning,
+        "\(size.deletedRows) deleted rows are remembered, more than the \(size.rows) that are here",
+        "A program that removes and makes rows again and again better updates them.")
+    }
+  }
+
+  /// Every origin is an entry in everybody's frontier, which travels with each exchange.
+  private mutating func judgeLives(_ size: StoreSize) {
+    guard size.earlierLives > Self.manyLives else { return }
+    add(
+      "size", .warning,
+      "\(size.earlierLives) of \(size.origins) origins belong to lives that ended",
+      "Find what puts files back or copies them again and again, such as an image that is restored "
+        + "at each start.")
+  }
+
+  private static func isLarge(_ part: StoreSize.Part, in size: StoreSize) -> Bool {
+    part.bytes > notable && part.bytes * 4 > size.fileBytes - size.freeBytes
+  }
+
+  private static func percent(_ part: Int, of whole: Int) -> String {
+    let share = whole > 0 ? 100 * Double(part) / Double(whole) : 0
+    return share > 0 && share < 1 ? "<1 %" : "\(Int(share.rounded())) %"
+  }
+
+  private static func text(_ bytes: Int) -> String {
+    let tenths = (bytes + 50_000) / 100_000
+    return bytes < 1_000_000
+      ? "\((bytes + 999) / 1_000) kB" : "\(tenths / 10).\(tenths % 10) MB"
+  }
+}
+
+extension SizeReport {
+  init(_ size: StoreSize) {
+    self.init(
+      own_bytes: size.ownBytes, file_bytes: size.fileBytes, free_bytes: size.freeBytes,
+      is_estimate: size.isEstimate, rows: size.rows, deleted_rows: size.deletedRows,
+      bytes_per_row: size.rows > 0 ? Double(size.ownBytes) / Double(size.rows) : nil,
+      origins: size.origins, earlier_lives: size.earlierLives,
+      tables: size.parts.map { Part(table: $0.table, bytes: $0.bytes, rows: $0.rows) })
+  }
+}

@@ -1,0 +1,27 @@
+import Replication
+
+/// No edit is stamped beyond the time of the site at its author, unless it replaces one that was;
+/// and what one node writes of a row is stamped in the order of writing.
+enum AnytimeDated {
+  /// So many versions of a row are made between two looks, at most.
+  private static let most: Int64 = 64
+
+  static func check(
+    _ row: RowNumber, _ version: Version, _ site: Int64?, _ history: inout History,
+    at node: String
+  ) {
+    // What is issued again in a new life keeps its stamp, and dots prove nothing where forks are.
+    if history.hasForks { return }
+    let now = site.map(Stamp.init(millisecondsSince1970:)) ?? .zero
+    let highest = max(history.highest[row] ?? .zero, now)
+    if version.stamp.rawValue > highest.rawValue + most {
+      let time = site.map { "at \($0)" } ?? "without the time of the site"
+      history.blame("\(node) stamps row \(row) \(version.stamp.millisecondsSince1970) \(time)")
+    }
+    if let last = history.last(version.dot.origin, row), last.dot.seq < version.dot.seq,
+      last.stamp >= version.stamp
+    {
+      history.blame("\(node) stamps row \(row) below what it wrote before, \(last.dot)")
+    }
+  }
+}

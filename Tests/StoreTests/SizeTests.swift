@@ -1,0 +1,100 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// How large the own tables are, and that what is only kept for a while stays bounded.
+@Suite struct `What Flotilla keeps in the file` {
+  private static let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)"
+
+  private func replica(rows: Int = 0) throws -> TestReplica {
+    let replica = try TestReplica(1, schema: Self.schema, tracking: ["note"])
+    try replica.write(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+      INSERT INTO note SELECT hex(randomblob(8)), i FROM n WHERE \(rows) > 0
+      """)
+    try replica.foldAll()
+    return replica
+  }
+
+  @Test func `is measured, table by table`() throws {
+    let a = try replica(rows: 3_000)
+    try a.write("DELETE FROM note WHERE text % 3 = 0")
+    try a.foldAll()
+    try a.write("UPDATE note SET text = 'x' WHERE text % 3 = 1")
+    let size = try a.store.size()
+    #expect(!size.isEstimate && size.rows == 2_000 && size.deletedRows == 1_000)
+    #expect(size.part("journal").rows == 1_000 && size.part("version").rows > 3_000)
+    #expect(size.parts.first?.table == "version")
+    let pages = try a.value("SELECT sum(pgsize) FROM dbstat WHERE name GLOB '_flotilla_version'")
+    #expect(size.part("version").bytes == Int(pages.integer ?? 0))
+    #expect(size.ownBytes < size.fileBytes)
+    #expect(size.origins == 1 && size.earlierLives == 0)
+  }
+
+  @Test func `is estimated where SQLite cannot measure it`() throws {
+    let a = try replica(rows: 3_000)
+    try a.write("UPDATE note SET text = 'x'")
+    let (size, estimate) = (try a.store.size(), try a.store.size(measures: false))
+    #expect(estimate.isEstimate && estimate.parts.count == size.parts.count)
+    for table in ["version", "journal"] {
+      let ratio = Double(estimate.part(table).bytes) / Double(size.part(table).bytes)
+      #expect(0.75...1.35 ~= ratio, "\(table): \(ratio)")
+    }
+  }
+
+  @Test func `names the origins of lives that ended`() throws {
+    let a = try replica(rows: 5)
+    for life in 7...9 as ClosedRange<UInt64> {
+      try a.store.beginLife(
+        .restored, origin: Origin(rawValue: life), life: life, run: life, reissuingAbove: nil,
+        at: a.now)
+    }
+    let size = try a.store.size()
+    #expect(size.origins == 4 && size.earlierLives == 3)
+  }
+
+  @Test func `of conflicts is the latest, settled ones first to go`() throws {
+    let a = try replica()
+    _ = try a.value(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10100)
+      INSERT INTO _flotilla_conflict(id, name, key, at, reason, state)
+      SELECT i, 'note', x'00', \(a.clock), 'older', iif(i > 10050, 'dismissed', 'open') FROM n
+      """)
+    try a.store.trimConflicts(at: a.now)
+    #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(10_000))
+    #expect(
+      try a.value("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'")
+        == .integer(10_000))
+    #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(51))
+    a.clock += 401 * 86_400_000
+    try a.store.trimConflicts(at: a.now)
+    #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
+    #expect(try a.store.conflictsGone() == 10_100)
+  }
+
+  @Test func `of runs is the last thousand`() throws {
+    let a = try replica()
+    for run in 1...UInt64(RunLog.limit) + 20 { try a.store.beginRun(run) }
+    #expect(try a.value("SELECT count(*) FROM _flotilla_run") == .integer(1_000))
+    #expect(a.store.runLog.entries.first?.run == 21)
+  }
+
+  @Test func `of a member goes with it`() throws {
+    let (a, b) = (try replica(), try TestReplica(2, schema: Self.schema))
+    let testimony = Testimony(origin: b.origin, seq: 1, run: 1)
+    try a.store.save([
+      KnownPeer(
+        node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
+        frontier: Frontier(), testimony: testimony)
+    ])
+    try a.store.saveProgress(of: b.store.node, run: 7, Frontier([b.origin: 1]))
+    try a.store.forget(b.store.node)
+    for table in ["peer", "testimony", "progress"] {
+      #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")
+    }
+  }
+}
