@@ -48,6 +48,8 @@ package final class Store {
   var joins: [Int64: AccountJoin] = [:]
   var schemaVersion: Int64
   var derivation = Derivation()
+  /// A transaction was rolled back, and what is in memory may be of it.
+  private var isStale = false
   /// Whether `synchronous` is FULL at present, as `connect` sets it.
   private var commitsAreDurable = true
   /// Commits of this process, to tell older positions from newer ones.
@@ -211,26 +213,31 @@ package final class Store {
       schemaVersion = -1
       (search, sweepCursor) = (DeletionSearch(), nil)
       let cause = StoreError.wrapping(error)
-      do {
-        try reporting { () throws(SQLiteError) in
-          try origins.reload()
-          try digests.reload()
-          try versions.terms.reload()
-          try lost.reload()
-          try pending.reload()
-          try reloadOffice()
-          try reloadLives()
-          try reloadStability()
-          regained = try Self.regained(meta)
-          freed = try parkedTables()
-          hasPutBacks = try Self.hasPutBacks(connection)
-        }
-        try tables.reload()
-      } catch {
-        // The file itself cannot be read: the first error says why.
-      }
+      isStale = true
+      // If the file cannot be read now, the next transaction tries again; the first error says why.
+      try? recover()
       throw cause
     }
+  }
+
+  /// Reads again what is kept in memory, if a transaction was rolled back since.
+  func recover() throws(StoreError) {
+    guard isStale else { return }
+    try reporting { () throws(SQLiteError) in
+      try origins.reload()
+      try digests.reload()
+      try versions.terms.reload()
+      try lost.reload()
+      try pending.reload()
+      try reloadOffice()
+      try reloadLives()
+      try reloadStability()
+      regained = try Self.regained(meta)
+      freed = try parkedTables()
+      hasPutBacks = try Self.hasPutBacks(connection)
+    }
+    try tables.reload()
+    isStale = false
   }
 }
 

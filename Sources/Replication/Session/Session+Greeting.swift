@@ -36,9 +36,9 @@ extension Session {
     }
     state = .open
     peerStanding = hello.standing
-    considerRenewal(&directives)
     directives.append(.opened(hello))
     tellStability(&directives, now)
+    considerRenewal(&directives)
     directives.append(.heardClock(hello.view))
     sendPing(&directives, now)
   }

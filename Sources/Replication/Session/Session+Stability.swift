@@ -1,8 +1,11 @@
 /// Cuts and renewals between two peers.
 extension Session {
-  /// While all is fetched anew, only who lacks nothing is asked; a leaf could not give all.
+  /// While all is fetched anew, only who lacks nothing is asked; a leaf could not give all. And who
+  /// is to fetch all anew begins with that.
   var mayAsk: Bool {
-    position.stability.renewal == nil || licence == nil && position.stability.mayAsk(peerStanding)
+    guard licence == nil else { return position.stability.renewal == nil }
+    return position.stability.mayAsk(peerStanding)
+      && !position.stability.mustRenew(for: peerStanding)
   }
 
   /// Whether the peer may be sent rows.

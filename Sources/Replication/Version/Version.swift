@@ -60,14 +60,15 @@ package struct Version: Sendable, Equatable {
   package var rank: Rank {
     Rank(
       term: term, epoch: epoch, isTentative: isTentative, stamp: stamp, origin: dot.origin,
-      content: hash)
+      content: hash, seq: dot.seq)
   }
 }
 
 /// What decides between two versions of a row; the higher one stands.
 ///
 /// A tentative edit ranks just above the certificate that it was made on and below the anchor's
-/// next word. `content` only matters if a copied replica has produced one (stamp, origin) twice.
+/// next word. `content` and `seq` only matter if a copied replica has produced one (stamp, origin)
+/// twice, with other content or another number.
 package struct Rank: Sendable, Hashable, Comparable {
   package let term: Term
   package let epoch: UInt64
@@ -75,10 +76,11 @@ package struct Rank: Sendable, Hashable, Comparable {
   package let stamp: Stamp
   package let origin: Origin
   package let content: UInt64
+  package let seq: UInt64
 
   package init(
     term: Term = .none, epoch: UInt64 = 0, isTentative: Bool = true, stamp: Stamp, origin: Origin,
-    content: UInt64
+    content: UInt64, seq: UInt64 = 0
   ) {
     self.term = term
     self.epoch = epoch
@@ -86,12 +88,14 @@ package struct Rank: Sendable, Hashable, Comparable {
     self.stamp = stamp
     self.origin = origin
     self.content = content
+    self.seq = seq
   }
 
   package static func < (left: Rank, right: Rank) -> Bool {
     if left.term != right.term { return left.term < right.term }
     if left.epoch != right.epoch { return left.epoch < right.epoch }
     if left.isTentative != right.isTentative { return right.isTentative }
-    return (left.stamp, left.origin, left.content) < (right.stamp, right.origin, right.content)
+    return (left.stamp, left.origin, left.content, left.seq)
+      < (right.stamp, right.origin, right.content, right.seq)
   }
 }

@@ -54,6 +54,7 @@ extension Store {
   ///
   /// Only a node writes these numbers, one at a time, and none of them ever goes back.
   func requireSameFile() throws(StoreError) {
+    try recover()
     try reporting { () throws(SQLiteError) in
       let version = try connection.dataVersion()
       guard version != seenVersion else { return true }

@@ -16,8 +16,7 @@ final class Origins {
   /// Reads everything again, for instance after a transaction was rolled back.
   func reload() throws(SQLiteError) {
     var entries: [Origin: UInt64] = [:]
-    numbers = [:]
-    origins = [:]
+    var (numbers, origins): ([Origin: Int64], [Int64: Origin]) = ([:], [:])
     for row in try connection.rows("SELECT id, origin, seq FROM _flotilla_origin") {
       guard let id = row[0].integer, let raw = row[1].integer, let seq = row[2].integer else {
         continue
@@ -27,6 +26,7 @@ final class Origins {
       origins[id] = origin
       entries[origin] = UInt64(seq)
     }
+    (self.numbers, self.origins) = (numbers, origins)
     frontier = Frontier(entries)
   }
 
