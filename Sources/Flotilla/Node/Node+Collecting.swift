@@ -59,6 +59,7 @@ extension Node {
       log("could not begin to fetch everything: \(error.message)")
       return await session.feed(.close(Bye(.storage, error.message)))
     }
+    guard !isBeginningLife, position.stability.mustRenew(for: standing) else { return }
     let name = peer(of: session)?.name ?? "a peer"
     guard mayBeginLifeByWord() else {
       let text = "\(name) claims again and again that this node was away for too long"
