@@ -22,7 +22,7 @@ struct Program: Sendable {
       Verify.command, Doctor.command, Leave.command,
     ],
     laterCommands: [
-      "forget", "schema", "changes", "completions",
+      "schema", "changes", "completions",
     ])
 }
 

@@ -133,7 +133,8 @@ extension World {
     if hasSiteTime { foundTime() }
     if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }
     live(steps: steps)
-    if !settle() || (faults[.removal] > 0 || history.hasForks) && !repair() { history.blame("they never fall silent") }
+    let needsRepair = faults[.removal] > 0 || history.hasForks
+    if !settle() || needsRepair && !repair() { history.blame("they never fall silent") }
     do {
       var shown: [(name: String, shown: Observation)] = []
       for node in nodes where !node.isDead && node.replica.rights.isWhole {

@@ -25,6 +25,7 @@ import Testing
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
     "grant": ["node", "table", "right", "is_leaf"],
     "revoke": ["node", "id", "told", "also"],
+    "forget": ["node", "id", "last_seen"],
     "members": ["site", "node", "members"],
     "members.members": [
       "node", "id", "role", "state", "since", "last_seen", "admitted_by", "words", "rights",
@@ -113,15 +114,7 @@ import Testing
     #expect((verified[0]["differing"] as? [[String: Any]])?.count == 1)
     #expect((verify["local"] as? [[String: Any]])?.count == 1)
     _ = try await program.report("verify", ["a.db", "--repair"])
-    let doctor = try await program.report("doctor", ["a.db"])
-    let size = try #require(doctor["size"] as? [String: Any])
-    #expect(
-      Set(size.keys) == [
-        "own_bytes", "file_bytes", "free_bytes", "is_estimate", "rows", "deleted_rows",
-        "bytes_per_row", "origins", "earlier_lives", "tables",
-      ])
-    let sizes = try #require(size["tables"] as? [[String: Any]])
-    #expect(sizes.contains { $0["table"] as? String == "version" })
+    try await checkSizes(program)
     _ = try await program.report("grant", ["a.db", "b", "t", "read"])
     let members = try await program.report("members", ["a.db"])
     let parts = try #require(members["members"] as? [[String: Any]])
@@ -132,9 +125,22 @@ import Testing
     let away = try await program.report("peers", ["a.db"])
     let gone = try #require((away["peers"] as? [[String: Any]])?.first)
     #expect(["away", "connecting"].contains(gone["state"] as? String))
+    _ = try await program.report("forget", ["a.db", "b"])
     _ = try await program.report("revoke", ["a.db", "b"])
     _ = try await program.report("leave", ["b.db", "--force"])
     await first.stop()
+  }
+
+  private func checkSizes(_ program: ReportingProgram) async throws {
+    let doctor = try await program.report("doctor", ["a.db"])
+    let size = try #require(doctor["size"] as? [String: Any])
+    #expect(
+      Set(size.keys) == [
+        "own_bytes", "file_bytes", "free_bytes", "is_estimate", "rows", "deleted_rows",
+        "bytes_per_row", "origins", "earlier_lives", "tables",
+      ])
+    let sizes = try #require(size["tables"] as? [[String: Any]])
+    #expect(sizes.contains { $0["table"] as? String == "version" })
   }
 }
 

@@ -35,6 +35,7 @@ import Testing
                            role
           grant            says what a node may do with a table
           revoke           shuts a node out of the site, for good
+          forget           drops a node that will not return
           export-site-key  writes the site key into a file, to be printed or locked
                            away
           import-site-key  takes the site key over: this node becomes an admin

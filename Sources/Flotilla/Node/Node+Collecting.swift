@@ -119,8 +119,8 @@ extension Node {
     if collected > 0 { log("let go of \(collected) deleted rows that everybody knows to be gone") }
   }
 
-  /// Nobody is left who could tell what was deleted: all that are waited for are connected, and none
-  /// of them can.
+  /// Nobody is left who could tell what was deleted: all that are waited for are connected, and
+  /// none of them can.
   private func goOnAlone() async {
     let others = waitedFor.subtracting([identity.node])
     let standings = others.compactMap { node in
@@ -174,7 +174,8 @@ extension Node {
     }
     try await say(.forget(node: entry.node, lives: authors[entry.node] ?? []))
     return ForgetReport(
-      node: entry.name, id: entry.node.description, last_seen: peers[entry.node]?.seen.map(Self.text)
+      node: entry.name, id: entry.node.description,
+      last_seen: peers[entry.node]?.seen.map(Self.text)
     )
   }
 }

@@ -93,7 +93,8 @@ protocol SimulatedReplica {
   /// What everybody holds, and letting go of deleted versions, as for the store.
   mutating func hear(_ news: StabilityNews, from node: Identity) throws
   mutating func tend(
-    members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant) throws -> Tending
+    members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+  ) throws -> Tending
   /// Begins to fetch everything; false if it is not new.
   mutating func renewAsNew(to mark: Mark) throws -> Bool
   /// Goes on with what is here.

@@ -160,7 +160,8 @@ import Testing
     round(&all, id: 7, at: frontier)
     round(&all, id: 8, at: frontier)
     all[0].clear()
-    all[0].floors = Floors([0: Floor(term: Term(number: 1, incarnation: 2), epoch: 3, stamp: .zero)])
+    all[0].floors = Floors([0: Floor(term: Term(number: 1, incarnation: 2), epoch: 3, stamp: .zero)]
+    )
     all[1].beginRenewal(at: Mark(number: 5, id: 5))
     for stability in all + [Stability()] {
       #expect(try Stability(stability.bytes) == stability)

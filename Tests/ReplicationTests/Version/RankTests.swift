@@ -29,7 +29,9 @@ import Testing
     let dot = Dot(Origin(rawValue: 4), 9)
     let version = Version(
       dot: dot, created: dot, stamp: Stamp(rawValue: 7), hash: 3, isDeleted: false)
-    #expect(version.rank == Rank(stamp: Stamp(rawValue: 7), origin: dot.origin, content: 3))
+    let stamp = Stamp(rawValue: 7)
+    #expect(
+      version.rank == Rank(stamp: stamp, origin: dot.origin, content: 3, seq: dot.seq))
   }
 
   @Test(arguments: [
