@@ -1,5 +1,5 @@
-/// A replica that has been away while deleted versions were collected: rows that it holds and nobody
-/// else does were deleted, or written here. Only who lacks nothing can tell it which.
+/// A replica that has been away while deleted versions were collected: rows that it holds and
+/// nobody else does were deleted, or written here. Only who lacks nothing can tell it which.
 extension Stability {
   /// Whether everything must be fetched anew, as this peer has it.
   package func mustRenew(for peer: CutStanding) -> Bool {
@@ -57,8 +57,8 @@ extension Stability {
   }
 
   /// Decides about a version. `cameAs` is the version in which the row came, if it did; `known` is
-  /// what others hold. With an anchor an edit does not bring back what its author did not know to be
-  /// deleted; without one the later of the two stands.
+  /// what others hold. With an anchor an edit does not bring back what its author did not know to
+  /// be deleted; without one the later of the two stands.
   package func fate(
     of version: Version, cameAs fresh: Dot?, known: Frontier, own: Origin, floor: Floor?,
     isJudged: Bool

@@ -2,8 +2,8 @@
 /// that they did (docs/collection.md).
 ///
 /// A version is stable when every member has it and everything that anybody wrote before it had it.
-/// So cuts are made one after another: when all hold a cut, and then the next one, which covers what
-/// each had written when it acknowledged the first, all that is below the first one is stable.
+/// So cuts are made one after another: when all hold a cut, and then the next one, which covers
+/// what each had written when it acknowledged the first, all that is below the first one is stable.
 package struct Stability: Sendable, Equatable {
   /// What a replica that has been away for too long is doing about it.
   package enum Renewal: Sendable, Equatable {

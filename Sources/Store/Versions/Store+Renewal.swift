@@ -67,8 +67,8 @@ extension Store {
     if case .sweeping? = stability.renewal { true } else { false }
   }
 
-  /// Tells what others have deleted and forgotten from what they never had, a slice at a time, after
-  /// all has come.
+  /// Tells what others have deleted and forgotten from what they never had, a slice at a time,
+  /// after all has come.
   func sweepSlice(_ edits: inout Edits, at now: Instant) throws {
     guard isSweeping else { return }
     let (items, isDone) = try nextHeld()
