@@ -26,7 +26,8 @@ extension Replica {
   }
 
   /// Nobody waits for a member any more that will not return: it is not listed, and what was
-  /// deleted is not kept for it. If it returns, what it had not sent is sent, and the rest is fetched anew.
+  /// deleted is not kept for it. If it returns, what it had not sent is sent, and the rest is
+  /// fetched anew.
   public func forget(_ node: String) async throws(FlotillaError) -> ForgetReport {
     try await perform(.forget(node: node), mode: .brief) {
       opened async throws(FlotillaError) in
