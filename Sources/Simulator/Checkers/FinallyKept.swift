@@ -20,7 +20,7 @@ enum FinallyKept {
       {
         continue
       }
-      if now.givenUp.values.contains(row) { continue }
+      if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }

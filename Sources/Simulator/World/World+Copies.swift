@@ -24,6 +24,7 @@ extension World {
       copy.isMoved = random.chance(600)
       if !copy.isMoved { history.hasForks = true }
       nodes.append(copy)
+      history.hasCopies = true
       let other = copy.isMoved ? "another machine" : "a machine that looks the same"
       tell("\(Words.node(node)) is copied to \(other), as \(Words.node(number))")
       for link in links where link.nodes.contains(node) {

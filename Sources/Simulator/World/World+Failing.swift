@@ -23,7 +23,9 @@ extension World {
     let isFair = link.map { !links[$0].isSpoilt && !links[$0].isMisunderstood } ?? true
     // A node that was not waited for may send something while the other one collects.
     let isCrossing = hasCollection && (error as? StoreError)?.code == .behind
-    if !nodes[node].replica.hasTrouble, isFair, !isCrossing {
+    // Of two machines that look the same one learns so from a peer.
+    let isFork = history.hasForks && (error as? StoreError)?.code == .unknownEdits
+    if !nodes[node].replica.hasTrouble, isFair, !isCrossing, !isFork {
       history.blame("\(Words.node(node)): \(error)")
     }
     guard let link else { return }
