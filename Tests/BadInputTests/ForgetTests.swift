@@ -33,7 +33,9 @@ extension BadInputTests {
           try await eventually(within: .seconds(60)) { try await deletions(desk, "b.db") == "3" })
         // 500 days later nobody waits for it any more.
         let later = Date(timeIntervalSinceNow: 500 * 86_400).formatted(.iso8601)
-        try await desk.succeed("clock", "a.db", "--set", later)
+        let far = try await desk.flotilla("clock", "a.db", "--set", later)
+        #expect(far.status == 2 && far.error.contains("--force"), "\(far)")
+        try await desk.succeed("clock", "a.db", "--set", later, "--force")
         let said = try await desk.succeed("forget", "a.db", "third")
         #expect(said.contains("third, last seen") && said.contains("is not waited for any more"))
         #expect(!(try await desk.succeed("status", "b.db")).contains("third"))

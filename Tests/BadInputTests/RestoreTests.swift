@@ -69,6 +69,32 @@ extension BadInputTests {
       }
     }
 
+    @Test func `what stood beside a file and is lost costs a new life and no edit`() async throws {
+      try await Desk.with { desk in
+        let (first, b) = try await site(desk)
+        try await stop(desk, b)
+        try FileManager.default.removeItem(atPath: desk.path("b.db-flotilla/ledger"))
+        try await desk.sql("b.db", "INSERT INTO t VALUES ('since', 'since')")
+        _ = try await startB(desk, first)
+        try await expectEqual(desk, holding: ["since=since"])
+        let status = try await desk.flotilla("status", "b.db")
+        #expect(status.error.contains("what Flotilla keeps beside the file was missing"))
+      }
+    }
+
+    @Test func `a file without its folder is refused, and says what to do`() async throws {
+      try await Desk.with { desk in
+        let (_, b) = try await site(desk)
+        try await stop(desk, b)
+        try FileManager.default.removeItem(atPath: desk.path("b.db-flotilla"))
+        let refused = try await desk.flotilla("run", "b.db", "--listen", "127.0.0.1:0")
+        #expect(refused.status == 1)
+        #expect(refused.error.contains("b.db-flotilla"), "\(refused)")
+        #expect(refused.error.contains("flotilla leave"), "\(refused)")
+        #expect(try await desk.sql("b.db", "SELECT count(*) FROM t") == "2")
+      }
+    }
+
     @Test func `a virtual machine that is put back with its folder begins a new life at contact`()
       async throws
     {
@@ -170,6 +196,10 @@ extension BadInputTests {
         }
         #expect(judged)
         try await expectEqual(desk, holding: ["k1=judged", "k2=waits"])
+        let state = try await desk.succeed("anchor", "a.db", "--json")
+        #expect(state.contains("\"state\":\"judging\""), "\(state)")
+        let status = try await desk.flotilla("status", "b.db")
+        #expect(!status.error.contains("does not judge"), "\(status)")
       }
     }
   }

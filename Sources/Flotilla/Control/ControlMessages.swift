@@ -24,7 +24,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case changes(since: String?, milliseconds: Int)
   case settled(after: UInt64?, milliseconds: Int)
   case peers(known: [String]?, milliseconds: Int)
-  case clock(set: Int64?, isGood: Bool?, repairs: Bool)
+  case clock(set: Int64?, isGood: Bool?, repairs: Bool, isForced: Bool)
   case stop(isLeaving: Bool)
   /// A starting `run` wants to take over from a process that only serves an invitation.
   case yield

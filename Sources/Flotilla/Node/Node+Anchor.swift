@@ -158,6 +158,11 @@ extension Node {
     guard wanted.isMember else {
       throw FlotillaError(.usage, "\(wanted.name) is no member of the site any more")
     }
+    guard !isForgotten(wanted) else {
+      throw FlotillaError(
+        .usage, "\(wanted.name) was forgotten, so nobody waits for what it would decide",
+        remedy: "Start it again first, or choose another node.")
+    }
     guard wanted.rights.isWhole else {
       throw FlotillaError(
         .usage, "\(wanted.name) may not read and write every table, so it cannot be the anchor",

@@ -42,9 +42,9 @@ extension Node {
         try await importSiteKey(seed: seed)
       }
     case .office, .appoint, .prepareEdit, .verdicts: return await answerAboutAnchor(request)
-    case .clock(let time, let isGood, let repairs):
+    case .clock(let time, let isGood, let repairs, let isForced):
       return await controlReply { () async throws(FlotillaError) in
-        try await clock(set: time, isGood: isGood, repairs: repairs)
+        try await clock(set: time, isGood: isGood, repairs: repairs, isForced: isForced)
       }
     case .mark, .changes, .settled, .peers: return await answerWithNews(request)
     case .unsent:

@@ -22,15 +22,31 @@ extension Node {
     return state
   }
 
+  /// The time of a site begins with 2020, and a step far ahead ages everything: records of
+  /// conflicts go that are still wanted, and deleted rows are forgotten while nodes are away.
+  private func check(_ time: Int64, isForced: Bool) throws(FlotillaError) {
+    guard time >= Self.earliest, time < Self.earliest << 2 else {
+      let isEarly = time < Self.earliest
+      throw FlotillaError(
+        .usage, isEarly ? "the time of a site begins with 2020" : "no site will see that time",
+        remedy: isEarly ? "Give a later time." : "Give an earlier time.")
+    }
+    guard !isForced, let now = clock.now.site, time - now > Self.farAhead else { return }
+    throw FlotillaError(
+      .usage,
+      "that is \((time - now) / 86_400_000) days after the time of the site: conflicts and deleted "
+        + "rows would be taken for old, and let go of",
+      remedy: "Look at the year. If it is right: --force")
+  }
+
+  private static let farAhead: Int64 = 31 * 86_400_000
+
   /// Shows the time of the site, having set it, marked this clock or repaired rows before.
   func clock(
-    set time: Int64?, isGood: Bool?, repairs: Bool
+    set time: Int64?, isGood: Bool?, repairs: Bool, isForced: Bool
   ) async throws(FlotillaError) -> ClockReport {
     if let time {
-      guard time >= Self.earliest, time < Self.earliest << 2 else {
-        throw FlotillaError(
-          .usage, "the time of a site begins with 2020", remedy: "Give a later time.")
-      }
+      try check(time, isForced: isForced)
       await self.time(.set(time))
       log("the time of the site was set to \(Self.text(time))")
     }

@@ -204,7 +204,7 @@ extension Node {
     let twinShown: Int64 = 600_000
     if let twin, Uptime.now - twin.at < twinShown {
       return "another copy of this node runs, as \(twin.peer) sees: stop one of them and make it a "
-        + "node of its own there: flotilla leave DB --force, then join"
+        + "node of its own there: rm -r DB-flotilla; flotilla leave DB --force; then join"
     }
     // A remark must not make `status` fail.
     guard let story = try? await store.run({ (store) throws(StoreError) in try store.lifeStory() })
@@ -215,7 +215,8 @@ extension Node {
   }
 
   static func sentence(_ doubt: Doubt) -> String {
-    "\(doubt.sentence): edits made here go on under a new origin, and nothing is lost"
+    "\(doubt.sentence): edits made here go on under a new origin, and nothing that others "
+      + "have is lost"
   }
 }
 

@@ -45,6 +45,8 @@ extension Node {
     guard mayLive(hello) else {
       return await session.feed(.close(Bye(.notAllowed, "\(hello.name) has had too many lives")))
     }
+    // It may have ended while this was on its way: nobody would tell again that it is gone.
+    guard sessions[session.id] != nil else { return }
     let before = peers[hello.node]
     var record =
       before

@@ -40,7 +40,9 @@ extension Node {
 
   /// The members to compare with: all that are none but this one, or the one named.
   private func verified(_ name: String?) throws(FlotillaError) -> [Identity] {
-    let others = peers.values.filter { !$0.isRevoked }
+    let others = peers.values.filter {
+      !$0.isRevoked && (name != nil || $0.session != nil || !isForgotten($0.node))
+    }
     guard let name else { return others.map(\.node) }
     if let peer = others.first(where: { $0.name == name }) { return [peer.node] }
     if name == identity.name {

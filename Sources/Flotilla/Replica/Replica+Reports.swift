@@ -60,11 +60,12 @@ extension Replica {
   /// The time of the site; before that sets it to ms since 1970, says whether the clock of this
   /// machine is to be believed, and writes rows again whose stamps are from the future.
   public func clock(
-    set time: Int64? = nil, isGood: Bool? = nil, repairs: Bool = false
+    set time: Int64? = nil, isGood: Bool? = nil, repairs: Bool = false, force: Bool = false
   ) async throws(FlotillaError) -> ClockReport {
-    let request = ControlRequest.clock(set: time, isGood: isGood, repairs: repairs)
+    let request = ControlRequest.clock(
+      set: time, isGood: isGood, repairs: repairs, isForced: force)
     return try await perform(request) { node async throws(FlotillaError) in
-      try await node.clock(set: time, isGood: isGood, repairs: repairs)
+      try await node.clock(set: time, isGood: isGood, repairs: repairs, isForced: force)
     }
   }
 

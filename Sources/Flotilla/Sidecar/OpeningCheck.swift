@@ -25,7 +25,10 @@ struct OpeningCheck {
       )
     }
     try checkAccess()
-    guard sidecar.exists else { throw moved(from: meta.path) }
+    guard sidecar.exists else {
+      try refuseCopy(of: meta.path, node: meta.node)
+      throw moved(from: meta.path)
+    }
     try KeyFolder(sidecar).checkModes()
     guard try sidecar.record().node == meta.node else {
       throw FlotillaError(

@@ -23,6 +23,7 @@ enum SiteTime {
         name: "--set", value: Option.Value(name: "TIME", kind: .text),
         help: "sets the time of the site"),
       Option(name: "--repair", help: "cures rows whose stamps are from the future"),
+      Option(name: "--force", help: "sets it more than 31 days ahead, too"),
       .json,
     ],
     choices: [Choice(names: ["--good", "--not-good", "--set"])],
@@ -40,7 +41,8 @@ enum SiteTime {
     let isGood: Bool? =
       call.arguments.has("--good") ? true : call.arguments.has("--not-good") ? false : nil
     let repairs = call.arguments.has("--repair")
-    let report = try await call.replica.clock(set: time, isGood: isGood, repairs: repairs)
+    let report = try await call.replica.clock(
+      set: time, isGood: isGood, repairs: repairs, force: call.arguments.has("--force"))
     call.print(
       report, as: text(report, at: .current, repairs: repairs, colour: call.output.colour))
     return .done

@@ -50,8 +50,13 @@ package struct Membership: Sendable {
     _ news: [SignedStatement], untilForged: Bool = true
   ) -> Hearing {
     var hearing = Hearing()
-    // An admin is known by the root's word.
-    for wave in [news.filter(isRoots), news.filter { !isRoots($0) }] {
+    // An admin is known by the root's word, and who leaves by that of an admin.
+    let others = news.filter { !isRoots($0) }
+    let waves = [
+      news.filter(isRoots), others.filter { $0.statement.kind != .leave },
+      others.filter { $0.statement.kind == .leave },
+    ]
+    for wave in waves {
       let before = hearing.taken.count
       for signed in wave where !(untilForged && hearing.isForged) {
         switch take(signed) {

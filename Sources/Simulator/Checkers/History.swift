@@ -57,8 +57,8 @@ struct History {
   /// prove nothing.
   var hasForks = false
 
-  /// Two copies of one file have run: what was written and deleted again in one of them before it was
-  /// folded, the other one may have given to all.
+  /// Two copies of one file have run: what was written and deleted again in one of them before it
+  /// was folded, the other one may have given to all.
   var hasCopies = false
 
   /// Deleted versions are let go of.

@@ -55,9 +55,7 @@ extension Store {
   /// own file was restored.
   package func hasStoodDown(_ node: Identity) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
-      try rulings.standDowns().contains {
-        $0.ruling.rule == node.description && $0.version.term == office.term
-      }
+      try rulings.lastWord(of: node, in: office.term) == .stoodDown
     }
   }
 

@@ -110,11 +110,11 @@ extension NodeTests {
         let first = try await site.run(a)
         let second = try await site.run(b, to: [first], machine: clock.machine)
         #expect(try await eventually { try await second.isInSync })
-        let shown = try await second.clock(set: nil, isGood: nil, repairs: false)
+        let shown = try await second.clock(set: nil, isGood: nil, repairs: false, isForced: false)
         #expect(shown.clock.source == "clock" && shown.peers.map(\.corrected) == [true])
         #expect(abs((shown.clock.clock_offset_ms ?? 0) - Int(Self.year)) < 5_000)
         // A stamp from the future, once the time is set back.
-        _ = try await second.clock(set: nil, isGood: true, repairs: false)
+        _ = try await second.clock(set: nil, isGood: true, repairs: false, isForced: false)
         #expect(
           try await eventually {
             let ahead = first.clock.now.moment - Uptime.wall
@@ -122,19 +122,20 @@ extension NodeTests {
           })
         try b.write("INSERT INTO item VALUES ('r', 'x')")
         #expect(try await eventually { try a.count() == 1 })
-        let report = try await first.clock(set: Uptime.wall, isGood: nil, repairs: false)
+        let report = try await first.clock(
+          set: Uptime.wall, isGood: nil, repairs: false, isForced: false)
         #expect(report.clock.source == "person" && report.clock.future > 0)
         #expect(try await eventually { abs(second.clock.now.moment - Uptime.wall) < 2_000 })
         let status = try await second.status(all: true)
         #expect(status.remarks.contains { $0.contains("from the future") })
-        let repaired = try await first.clock(set: nil, isGood: nil, repairs: true)
+        let repaired = try await first.clock(set: nil, isGood: nil, repairs: true, isForced: false)
         #expect(repaired.repaired == report.clock.future && repaired.clock.future == 0)
         #expect(
           try await eventually { try await second.status(all: true).clock?.future == 0 })
         try a.write("UPDATE item SET text = 'y' WHERE id = 'r'")
         #expect(try await eventually { try b.rows("SELECT text FROM item") == ["y"] })
         await #expect(throws: FlotillaError.self) {
-          try await first.clock(set: 5, isGood: nil, repairs: false)
+          try await first.clock(set: 5, isGood: nil, repairs: false, isForced: false)
         }
       }
     }

@@ -226,8 +226,31 @@ struct MembershipTests {
     #expect(site.membership.unite([TestSite.sign(forged, by: TestSite.desk)]).isEmpty)
     site.say(.leave, by: TestSite.ward, at: Limits.clock)
     #expect(site.role(of: TestSite.ward) == nil && site.role(of: TestSite.desk) == .reader)
+    // Who reads all of it anew knows that, too.
+    var loaded = TestSite()
+    _ = loaded.membership.unite(site.membership.all)
+    #expect(loaded.membership.roll == site.membership.roll)
     // The time that a leaver writes keeps nobody from signing.
     #expect(site.membership.draft(.leave, by: TestSite.first.identity, at: 7).time < 1_000)
+  }
+
+  @Test("are forgotten in the lives that are named, also admins, and by admins alone")
+  func forgetting() throws {
+    var site = site
+    site.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    let (ward, second) = (TestSite.ward.identity, TestSite.second.identity)
+    let wrong = SiteStatement(
+      site: site.membership.site, issuer: ward, previous: .none, time: 50,
+      kind: .forget(node: second, lives: [1]))
+    #expect(site.membership.unite([TestSite.sign(wrong, by: TestSite.ward)]).isEmpty)
+    site.say(.forget(node: ward, lives: [1, 2]), by: TestSite.first)
+    site.say(.forget(node: second, lives: []), by: TestSite.first)
+    let entry = try #require(site.membership.roll.member(ward))
+    #expect(entry.isForgotten(knowing: [2]) && entry.isForgotten(knowing: []))
+    // It has come back.
+    #expect(!entry.isForgotten(knowing: [1, 2, 3]))
+    #expect(site.membership.roll.member(second)?.isForgotten(knowing: []) == true)
+    #expect(site.membership.roll.member(TestSite.first.identity)?.forgotten == nil)
   }
 
   @Test("are the same set everywhere though one was revoked here while it left there")
@@ -287,13 +310,15 @@ struct MembershipTests {
     let good = (10..<20 as Range<UInt8>).map {
       site.sign(.admit(key: PlainNotary.key($0), role: .writer), by: TestSite.first, at: Int64($0))
     }
-    let presumed = site.sign(.leave, by: TestSite.thief)
+    let claim = SiteStatement.Kind.introduce(
+      node: TestSite.thief.identity, name: "thief", words: "")
+    let presumed = site.sign(claim, by: TestSite.thief)
     var broken = good[5]
     broken = SignedStatement(broken.statement, signature: broken.signature.reversed())
     let foreign = TestSite.sign(
       SiteStatement(
         site: TestSite.thief.identity, issuer: TestSite.first.identity, previous: .none, time: 1,
-        kind: .leave), by: TestSite.first)
+        kind: claim), by: TestSite.first)
     for bad in [broken, foreign] {
       var other = site
       let hearing = other.membership.hear(good[..<5] + [presumed, bad] + good[5...])
