@@ -96,5 +96,23 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 8_007_572,
       found: "an anchor accepted one half of OR REPLACE, and two nodes parked different rows"),
+    KeptSeed(
+      depth: .pure, seed: 9_000_495,
+      found: "a replica in memory kept no name of an edit that its application had deleted"),
+    KeptSeed(
+      depth: .pure, seed: 9_124_192,
+      found: "what one of two rivals had deleted was taken for accepted by its author"),
+    KeptSeed(
+      depth: .pure, seed: 9_146_718,
+      found: "what an anchor between two terms of another had deleted was taken for accepted"),
+    KeptSeed(
+      depth: .pure, seed: 3_033_463,
+      found: "what a node deleted while it waited for the office was taken for accepted"),
+    KeptSeed(
+      depth: .pure, seed: 9_111_221,
+      found: "a delete that gave way at an anchor was not taken for judged: no log tells of it"),
+    KeptSeed(
+      depth: .pure, seed: 9_019_887,
+      found: "what is judged last, for its name alone is there, was expected in its turn"),
   ]
 }

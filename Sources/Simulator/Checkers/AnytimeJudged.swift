@@ -15,11 +15,13 @@ enum AnytimeJudged {
         history.blame("\(ruling.edit) was rejected twice in one term: \(other), \(ruling.dot)")
       }
     }
-    // What is judged between two looks was all there at the first. What does not fit comes last.
+    // What is judged between two looks was all there at the first. What does not fit comes last,
+    // and so does what was written over: the anchor may have it by name alone.
     let rejections = office.rulings.dropFirst(known)
       .filter { $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own }.sorted
     { $0.dot.seq < $1.dot.seq }
-    let stamps = rejections.compactMap { history.lineage.edits[$0.edit]?.stamp }
+    let stamps = rejections.filter { !history.lineage.wasWrittenOver($0.edit) }
+      .compactMap { history.lineage.edits[$0.edit]?.stamp }
     if !zip(stamps, stamps.dropFirst()).allSatisfy({ $0 <= $1 }) {
       history.blame("\(node) has judged an edit before an earlier one")
     }

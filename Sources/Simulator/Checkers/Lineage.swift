@@ -27,7 +27,8 @@ struct Lineage {
   private(set) var rejected: [Word: Dot] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
-  /// Those that an anchor has logged: it has judged them, or what took their place.
+  /// Those that an anchor has logged, or a delete that gave way there, of which nothing is logged:
+  /// it has judged them, or what took their place.
   private(set) var overruled: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
@@ -43,6 +44,12 @@ struct Lineage {
     }
     for (row, versions) in office.pending {
       for version in versions { note(version, row, before, own) }
+    }
+    for (row, version) in before.versions
+    where office.certifies && version.isTentative && version.isDeleted
+      && now.versions[row] != version
+    {
+      overruled.insert(version.edit)
     }
     for entry in office.log.dropFirst(before.office?.log.count ?? 0) {
       guard let loser = entry.loser else { continue }
@@ -86,6 +93,11 @@ struct Lineage {
     edits.merge(other.edits) { known, _ in known }
     certified.merge(other.certified) { known, _ in known }
     other = Lineage()
+  }
+
+  /// Whether an edit was made over this one, or over the certificate of it.
+  func wasWrittenOver(_ edit: Dot) -> Bool {
+    edits.values.contains { $0.parents.contains(edit) }
   }
 
   /// An edit and all that it descends from.

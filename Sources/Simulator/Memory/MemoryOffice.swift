@@ -16,6 +16,8 @@ struct MemoryOffice {
   /// The next row to certify on taking office.
   var cursor = 0
   var pending: [RowNumber: [Origin: Version]] = [:]
+  /// Versions that are here by name alone.
+  var byName: Set<Dot> = []
   var rulings: [Dot: Notice] = [:]
   /// Which edit an anchor rejected, in which terms.
   var rejected: [Dot: [Term: Ruling]] = [:]

@@ -4,7 +4,7 @@ import Store
 /// A snapshot of a replica in memory that is being read, a few rows at a time.
 struct MemoryExport {
   let covers: Frontier
-  let rows: [(row: RowNumber, version: Version, ruling: Ruling?)]
+  let rows: [(row: RowNumber, version: Version, content: WireRow.Content)]
   var next = 0
 
   var progress: Frontier { next == 0 ? Frontier() : covers.reached(at: rows[next - 1].version.dot) }
@@ -32,17 +32,18 @@ extension MemoryReplica {
           && !frontier.covers(version.dot)
       }
     }
-    var rows: [(row: RowNumber, version: Version, ruling: Ruling?)] = []
+    var rows: [(row: RowNumber, version: Version, content: WireRow.Content)] = []
     for (row, version) in file.versions where isWanted(row, version) {
-      rows.append((row, version, nil))
+      rows.append((row, version, held(version, row)))
     }
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values where isWanted(row, version) {
-        rows.append((row, version, nil))
+        rows.append((row, version, held(version, row)))
       }
     }
     for one in file.office.rulings.values where isWanted(one.row, one.version) {
-      rows.append((one.row, one.version, one.ruling))
+      let key = [Replication.Value.integer(Int64(one.row))]
+      rows.append((one.row, one.version, .ruling(one.ruling, key: key)))
     }
     rows.sort { $0.version.dot < $1.version.dot }
     let id = register(
@@ -57,9 +58,8 @@ extension MemoryReplica {
     guard export.next < export.rows.count else { return .done }
     if export.next > 0, pausesNow() { return .paused(progress: export.progress) }
     var writer = RowBatchWriter()
-    for (row, version, ruling) in export.rows[export.next...].prefix(batchRows) {
-      let content = ruling.map { WireRow.Content.ruling($0, key: [.integer(Int64(row))]) }
-      writer.add(Self.shape, version, content ?? Self.content(version, row))
+    for (_, version, content) in export.rows[export.next...].prefix(batchRows) {
+      writer.add(Self.shape, version, content)
       export.next += 1
     }
     exports[id] = export

@@ -13,7 +13,12 @@ extension MemoryReplica {
         items.append((row, version))
       }
     }
+    // What is there by name alone comes last.
     items.sort { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
+    let byName = file.office.byName
+    items =
+      items.filter { !byName.contains($0.version.dot) }
+      + items.filter { byName.contains($0.version.dot) }
     let slice = items.prefix(judgedRows)
     for item in slice {
       drop(item.version, item.row)
@@ -27,7 +32,8 @@ extension MemoryReplica {
     _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
   ) {
     let standing = file.versions[row]
-    let claim = Claim(edit: edit, standing: standing, in: liveSessions)
+    let isByName = file.office.byName.contains(edit.dot)
+    let claim = Claim(edit: edit, standing: standing, in: isByName ? [:] : liveSessions)
     let term = file.office.office.term
     let judgement = Judgement(
       of: claim, under: rule, term: term,
@@ -39,7 +45,7 @@ extension MemoryReplica {
     case (.rejected(let reason), let standing?):
       let ruling = Ruling(.rejected(reason), edit: edit.edit, rule: rule.name)
       put(ruling, row, &edits, at: now)
-      if standing.hash != edit.hash { log(edit, standing, row, reason.name) }
+      if standing.hash != edit.hash, !isByName { log(edit, standing, row, reason.name) }
       certify(standing, over: edit, row, &edits, at: now)
     default:
       if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {

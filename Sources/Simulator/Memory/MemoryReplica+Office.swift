@@ -143,6 +143,25 @@ extension MemoryReplica {
     file.office.pending[row, default: [:]][version.dot.origin] = version
   }
 
+  /// The application has written over what another node wrote and no anchor has judged yet.
+  func holdOverwritten(_ old: Version, _ row: RowNumber) {
+    guard old.dot.origin != origin, viewpoint.isUndecided(old) else { return }
+    if !old.isDeleted { file.office.byName.insert(old.dot) }
+    hold(old, row)
+  }
+
+  /// A version has come, whole or its name alone.
+  func note(_ incoming: WireRow, _ row: RowNumber) {
+    let dot = incoming.version.dot
+    guard case .withheld = incoming.content else {
+      file.office.byName.remove(dot)
+      return
+    }
+    let isHere =
+      file.versions[row]?.dot == dot || file.office.pending[row]?[dot.origin]?.dot == dot
+    if !isHere { file.office.byName.insert(dot) }
+  }
+
   func drop(_ version: Version, _ row: RowNumber) {
     file.office.pending[row]?[version.dot.origin] = nil
     if file.office.pending[row]?.isEmpty == true { file.office.pending[row] = nil }

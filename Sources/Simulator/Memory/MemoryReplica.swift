@@ -179,6 +179,7 @@ final class MemoryReplica: SimulatedReplica {
         log(earlier, old, row, "older")
       }
       supersede(by: version, row)
+      if let old { holdOverwritten(old, row) }
       keep(version, row)
       edits.writer.add(Self.shape, version, Self.content(version, row))
     }
@@ -238,6 +239,7 @@ final class MemoryReplica: SimulatedReplica {
           continue
         }
         if file.stability.renewal != nil { file.fresh[number] = row.version.dot }
+        note(row, number)
         let old = file.versions[number]
         switch viewpoint.meeting(row.version, old) {
         case .same, .stays: continue
@@ -297,6 +299,12 @@ final class MemoryReplica: SimulatedReplica {
   func progress(of sender: Identity, run: UInt64) -> Frontier {
     guard let known = file.progress[sender], known.run == run else { return Frontier() }
     return known.frontier
+  }
+
+  /// What is passed on of a version that is here.
+  func held(_ version: Version, _ row: RowNumber) -> WireRow.Content {
+    file.office.byName.contains(version.dot)
+      ? .withheld(key: [.integer(Int64(row))]) : Self.content(version, row)
   }
 
   static func content(_ version: Version, _ row: RowNumber) -> WireRow.Content {

@@ -96,7 +96,7 @@ extension Store {
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
         isOlder ? .older : .unseen
       }
-    try rejectUnjudged(version.edit, reason, at: now)
+    try rejectUnjudged(version.edit, table, key, reason, at: now)
     try conflicts.put(
       table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)

@@ -90,14 +90,18 @@ extension Store {
     }
   }
 
-  /// An own edit is in the conflict log, and nobody judges it any more.
-  func rejectUnjudged(_ edit: Dot, _ reason: Reason, at now: Instant) throws(SQLiteError) {
+  /// An own edit is in the conflict log, and nobody judges it any more, nor what it was written
+  /// over.
+  func rejectUnjudged(
+    _ edit: Dot, _ table: ReplicaTable, _ key: Key, _ reason: Reason, at now: Instant
+  ) throws(SQLiteError) {
     guard !office.isHeld,
       lives.contains(where: {
         $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last
       })
     else { return }
     try settle(Int64(edit.seq), .rejected, reason.name, rule: NewestWins.name, at: now)
+    try supersedeVerdict(edit.seq, table, key)
   }
 
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {

@@ -152,7 +152,7 @@ extension Store {
     let rule = try actingRule(of: table).name
     for (version, entry) in lost {
       if isOwn(version.edit.origin) {
-        try rejectUnjudged(version.edit, .alreadyDeleted, at: now)
+        try rejectUnjudged(version.edit, table, item.key, .alreadyDeleted, at: now)
       }
       try conflicts.put(
         table.name, item.key, at: now.moment, .alreadyDeleted, rule: rule,

@@ -70,6 +70,38 @@ import Testing
     #expect(try site.b.conflicts() == ["of b lost to of the anchor: older (newest-wins)"])
   }
 
+  @Test func `hears that an edit was superseded by one that lost while nobody was the anchor`()
+    throws
+  {
+    let site = try AnchorSite("newest-wins")
+    try site.b.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    try site.b.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    try site.anchor.write("UPDATE note SET text = 'of the anchor' WHERE id = 'r'", at: 30)
+    try site.appoint(nil)
+    try site.meet()
+    try site.appoint(site.anchor)
+    try site.meet()
+    #expect(try site.b.verdicts() == ["superseded", "rejected older newest-wins"])
+  }
+
+  /// The new anchor has deleted the row before it took office, and accepts one under the same key.
+  @Test func `hears that its edit lost to what took the place of a delete`() throws {
+    let site = try AnchorSite("newest-wins", count: 4)
+    let other = site.replicas[3]
+    try site.a.write("INSERT INTO note VALUES ('n', 'of a')", at: 10)
+    try other.write("INSERT INTO note VALUES ('n', 'of another')", at: 20)
+    try site.b.pull(from: site.a)
+    try site.b.write("DELETE FROM note WHERE id = 'n'", at: 30)
+    try site.appoint(site.b, heardBy: [site.b])
+    try site.b.pull(from: other)
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(try site.a.verdicts(of: "n") == ["rejected key-collision newest-wins"])
+    #expect(try site.a.conflicts() == ["of a lost to of another: key-collision (newest-wins)"])
+    #expect(try other.verdicts(of: "n") == ["accepted newest-wins"])
+    #expect(try site.isEqual && site.b.text("n") == "of another")
+  }
+
   @Test func `is judged though the anchor before is no member any more`() throws {
     let site = try AnchorSite("client-wins")
     try site.appoint(site.a, heardBy: [site.a, site.b])
