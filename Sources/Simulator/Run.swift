@@ -135,6 +135,8 @@ extension World {
     live(steps: steps)
     let needsRepair = faults[.removal] > 0 || history.hasForks
     if !settle() || needsRepair && !repair() { history.blame("they never fall silent") }
+    // Clocks are compared once a minute, and each node follows its neighbour.
+    if hasSiteTime { idle(for: 65_000 * Int64(nodes.count)) }
     do {
       var shown: [(name: String, shown: Observation)] = []
       for node in nodes where !node.isDead && node.replica.rights.isWhole {

@@ -35,6 +35,12 @@ extension SiteClock {
     }
     guard theirs == course.founding, follows(peer, view, course, now) else { return }
     correct(by: estimate - course.site(at: now.uptime), within: roundTrip / 2, now)
+    // What is followed is passed on: else two who have known it for long, and meet only those who
+    // follow both, would never agree. Less by a little, so that nobody follows its own followers.
+    guard case .known(var next) = state, !view.isGood else { return }
+    next.since = min(next.since, now.uptime - view.held + 1)
+    if course.since - next.since > 1_000 { directives.append(.changed) }
+    state = .known(next)
   }
 
   /// Within one founding a good clock is followed, then whoever has known site time for longest.

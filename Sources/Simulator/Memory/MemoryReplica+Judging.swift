@@ -35,9 +35,10 @@ extension MemoryReplica {
     let isByName = file.office.byName.contains(edit.dot)
     let claim = Claim(edit: edit, standing: standing, in: isByName ? [:] : liveSessions)
     let term = file.office.office.term
-    let judgement = Judgement(
+    var judgement = Judgement(
       of: claim, under: rule, term: term,
       wasRejected: file.office.rejected[edit.edit]?[term] != nil)
+    if judgement == .accepted, isByName, !claim.hasSeenStanding { judgement = .rejected(.unseen) }
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }

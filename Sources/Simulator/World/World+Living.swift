@@ -97,6 +97,16 @@ extension World {
     return fallsSilent()
   }
 
+  /// Nothing happens but what machines do by themselves.
+  mutating func idle(for milliseconds: Int64) {
+    let end = time + milliseconds
+    while time < end {
+      work()
+      pass(min(3_000, max(1, nextDeadline ?? 0)))
+      for link in links.indices { connect(link) }
+    }
+  }
+
   mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time

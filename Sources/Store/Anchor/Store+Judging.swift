@@ -96,6 +96,10 @@ extension Store {
     var judgement: Judgement
     /// Whether it would be accepted, and what it says is not here.
     var isByName = false
+
+    func hasSeenStanding(_ edit: Version) -> Bool {
+      standing.map { edit.hasSeen($0.edit) } ?? true
+    }
   }
 
   /// Nil if there is nothing to judge.
@@ -143,6 +147,9 @@ extension Store {
       case .tried where opinion.isByName && deferral.hasContent:
         // What was made over it may be among these, and decides about it.
         return deferral.putOff(item.version.dot, isByName: true)
+      case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
+        // What was made over it gave way, and what it says cannot be shown.
+        judgement = .rejected(.unseen)
       case .tried:
         let candidate = try candidate(item, entry, table, standing, at: now)
         if let candidate {

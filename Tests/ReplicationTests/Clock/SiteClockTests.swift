@@ -117,6 +117,28 @@ import Testing
     #expect(first.error(400_000) == 0)
   }
 
+  @Test func `two who have known it for long agree through one who follows both`() {
+    var (first, third) = (founded(Node(1)), Node(3))
+    // They met for a moment, and one of them got it wrong.
+    var off = first.view(2_000)
+    off.site? += 5_000
+    third.feed(.measured(first.id, off, roundTrip: 0, at: 2_000), 2_000)
+    #expect(third.error(2_000) == 5_000)
+    var second = Node(2)
+    second.ask(third, 100_000)
+    #expect(second.error(100_000) == 5_000)
+    second.ask(first, 101_000)
+    #expect(second.error(101_000) == 0)
+    second.ask(third, 102_000)
+    #expect(second.error(102_000) == 0)
+    third.ask(second, 103_000)
+    #expect(third.error(103_000) == 0)
+    // Nobody follows its own followers.
+    first.ask(second, 104_000)
+    #expect(first.view(104_000).held > second.view(104_000).held)
+    #expect(second.view(104_000).held > third.view(104_000).held)
+  }
+
   @Test func `where two foundings meet, that with a clock and then the older holds`() {
     let clock = Founding(source: .clock, generation: 2, id: 5)
     let older = Founding(source: .clock, generation: 1, id: 9)

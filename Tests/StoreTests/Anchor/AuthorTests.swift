@@ -102,6 +102,22 @@ import Testing
     #expect(try site.isEqual && site.b.text("n") == "of another")
   }
 
+  @Test func `gets no word that nobody can show, for an edit that is there by name alone`() throws {
+    let site = try AnchorSite("client-wins", count: 4)
+    let other = site.replicas[3]
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.b.pull(from: site.a)
+    try site.b.write("UPDATE note SET text = 'over a' WHERE id = 'r'", at: 20)
+    try other.write("UPDATE note SET text = 'of another' WHERE id = 'r'", at: 15)
+    try site.appoint(site.b, heardBy: [site.b])
+    try site.b.pull(from: other)
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(try site.a.verdicts(of: "r") == ["rejected unseen client-wins"])
+    #expect(try site.a.conflicts() == ["of a lost to of another: unseen (client-wins)"])
+    #expect(try site.isEqual && site.a.text() == "of another")
+  }
+
   @Test func `is judged though the anchor before is no member any more`() throws {
     let site = try AnchorSite("client-wins")
     try site.appoint(site.a, heardBy: [site.a, site.b])
