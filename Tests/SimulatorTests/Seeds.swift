@@ -112,6 +112,12 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .pure, seed: 9_111_221,
       found: "a delete that gave way at an anchor was not taken for judged: no log tells of it"),
     KeptSeed(
+      depth: .full, seed: 2_349,
+      found: "who was sent own edits that a copy had made did not go on under a new origin"),
+    KeptSeed(
+      depth: .pure, seed: 3_484,
+      found: "two nodes that met only one between them went by two times for ever"),
+    KeptSeed(
       depth: .pure, seed: 9_019_887,
       found: "what is judged last, for its name alone is there, was expected in its turn"),
   ]

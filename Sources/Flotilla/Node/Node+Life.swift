@@ -127,6 +127,13 @@ extension Node {
     await beginLife(.unknown)
   }
 
+  /// A peer has sent edits of this node that are not in the file, though its frontier said nothing
+  /// of them.
+  func meetUnknownEdits() async {
+    guard !isBeginningLife, mayBeginLifeByWord() else { return }
+    await beginLife(.unknown)
+  }
+
   /// Counts a life that is begun because of what a member says.
   func mayBeginLifeByWord() -> Bool {
     guard livesByWord < Self.mostLivesByWord else { return false }

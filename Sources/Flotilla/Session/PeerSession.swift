@@ -176,6 +176,7 @@ actor PeerSession {
         default: .storage
         }
       await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
+      if error.code == .unknownEdits { await owner?.meetUnknownEdits() }
       await feed(.mergeFailed(Bye(code, error.message)))
     }
   }

@@ -28,6 +28,9 @@ extension World {
     if !nodes[node].replica.hasTrouble, isFair, !isCrossing, !isFork {
       history.blame("\(Words.node(node)): \(error)")
     }
+    if (error as? StoreError)?.code == .unknownEdits {
+      attempt(node, nil, 0) { try $0.beginLifeLate(node, .unknown) }
+    }
     guard let link else { return }
     let bye = Bye(isWire ? .badMessage : isCrossing ? .other : .storage, "\(error)")
     // The machine ignores the one that does not fit what it is doing.

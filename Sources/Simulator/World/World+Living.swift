@@ -110,8 +110,9 @@ extension World {
   mutating func fallsSilent() -> Bool {
     lastMessage = time
     let start = time
+    let said = messages
     while time - lastMessage < 10_000 || nodes.indices.contains(where: isWaitingForTime) {
-      guard time - start < 900_000 else { return false }
+      guard time - start < 900_000, messages - said < 20_000 else { return false }
       work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
       for link in links.indices { connect(link) }
