@@ -4,10 +4,8 @@ import Replication
 package struct Pace: Sendable {
   /// Journal entries folded in one slice: a few ms of the write lock.
   package var journalEntries = 500
-  /// Rows compared with their versions in one slice.
+  /// Rows compared with their versions, or versions looked through, in one slice.
   package var comparedRows = 500
-  /// Versions looked at for deleted ones in one slice.
-  package var searchedRows = 2_000
   /// A batch is sent on once it has this many bytes or rows.
   package var batchBytes = 128 << 10
   package var batchRows = 250

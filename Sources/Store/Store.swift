@@ -79,7 +79,7 @@ package final class Store {
   /// Up to where deleted versions were looked for, and whether any could not go.
   var search = DeletionSearch()
   /// Up to where rows that were deleted meanwhile were looked for.
-  var sweepCursor: (table: Int64, key: Key)?
+  var sweepCursor: VersionTable.Place?
   /// What is known of clocks, to place what waits in the journal.
   var timeline = Timeline()
   var journalDates = JournalDates()

@@ -155,15 +155,7 @@ extension Node {
 
   /// Nobody waits for a member any more, until it comes back.
   func forget(_ name: String) async throws(FlotillaError) -> ForgetReport {
-    let entry = try member(named: name)
-    guard entry.isMember else {
-      throw FlotillaError(.usage, "\(name) is no member any more, so nobody waits for it")
-    }
-    guard entry.node != identity.node else {
-      throw FlotillaError(
-        .usage, "\(name) is this node itself",
-        remedy: "To take it out of the site: flotilla leave \(shellWord(path))")
-    }
+    let entry = try otherMember(named: name, otherwise: ", so nobody waits for it")
     guard peers[entry.node]?.session == nil else {
       throw FlotillaError(
         .usage, "\(name) is connected with this node, so it has returned",

@@ -171,15 +171,7 @@ extension Node {
 
   /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
   func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
-    let entry = try member(named: name)
-    guard entry.isMember else {
-      throw FlotillaError(.usage, "\(name) is no member any more; nothing to revoke")
-    }
-    guard entry.node != identity.node else {
-      throw FlotillaError(
-        .usage, "\(name) is this node itself",
-        remedy: "To take it out of the site: flotilla leave \(shellWord(path))")
-    }
+    let entry = try otherMember(named: name, otherwise: "; nothing to revoke")
     if entry.role == .admin, keys.site == nil {
       throw FlotillaError(
         .notAllowed, "\(name) is an admin, and only the site key ends an admin",
@@ -200,6 +192,23 @@ extension Node {
     return RevokeReport(
       node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
       also: also.map(\.name).sorted())
+  }
+
+  /// Another node that is a member still, by its name; `otherwise` ends the sentence that it is
+  /// none any more.
+  func otherMember(
+    named name: String, otherwise: String
+  ) throws(FlotillaError) -> Roll.Entry {
+    let entry = try member(named: name)
+    guard entry.isMember else {
+      throw FlotillaError(.usage, "\(name) is no member any more\(otherwise)")
+    }
+    guard entry.node != identity.node else {
+      throw FlotillaError(
+        .usage, "\(name) is this node itself",
+        remedy: "To take it out of the site: flotilla leave \(shellWord(path))")
+    }
+    return entry
   }
 
   /// The member of this name, or whose id begins like this.

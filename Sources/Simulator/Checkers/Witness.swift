@@ -15,6 +15,9 @@ struct Witness {
   /// What stood in the middle of the work under way, when the application wrote.
   private var glanced: Observation?
   var pending: [RowNumber: Edit] = [:]
+  /// What a row was committed as since all was folded last, with the earliest moment of each: part
+  /// of it may have become a version in between, and what goes back to that makes none.
+  private var former: [RowNumber: [Edit]] = [:]
   /// Rows that the application has changed since the last check.
   var touched: Set<RowNumber> = []
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
@@ -41,10 +44,13 @@ struct Witness {
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
+      var edit = Edit(content: rows[row], moment: moment == 0 ? 0 : floor ?? moment)
+      for earlier in former[row] ?? [] where earlier.content == edit.content {
+        edit.moment = min(edit.moment, earlier.moment)
+      }
+      former[row, default: []].append(edit)
       // What is as it was leaves nothing to tell others.
-      pending[row] =
-        seen.rows[row] == rows[row]
-        ? nil : Edit(content: rows[row], moment: moment == 0 ? 0 : floor ?? moment)
+      pending[row] = seen.rows[row] == rows[row] ? nil : edit
     }
   }
 
@@ -114,7 +120,7 @@ struct Witness {
       }
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
-      pending = [:]
+      (pending, former) = ([:], [:])
       settled = now
       seen = now
     } else {
@@ -163,6 +169,7 @@ struct Witness {
     seen = now
     for (row, version) in now.versions where version.dot.origin == own { seen.versions[row] = nil }
     (touched, away) = ([], [])
+    former = [:]
     guard keepsEdits else { return pending = [:] }
     for row in pending.keys { seen.rows[row] = rows[row] }
   }

@@ -158,30 +158,19 @@ extension Store {
 
   /// Certifies rows whose winner is tentative, or of a lower term after a forced take-over.
   private func certifySlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let start = officeRecord.cursor
-    let rows = try connection.rows(
-      """
-      SELECT tbl, key FROM _flotilla_version WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT ?
-      """,
-      [
-        .integer(start?.table ?? 0), .blob(start?.key.bytes ?? []),
-        .integer(Int64(pace.judgedRows)),
-      ])
-    for row in rows {
-      guard let id = row[0].integer, let bytes = row[1].blob else { continue }
-      let key = Key(bytes: bytes)
-      officeRecord.cursor = (id, key)
-      guard let table = tables.byID[id],
-        let version = try versions.version(table: id, key: key),
-        office.mustCertify(version, isForced: officeRecord.certifiesAll)
+    let (items, next) = try versions.slice(after: officeRecord.cursor, limit: pace.judgedRows)
+    for item in items {
+      guard let table = tables.byID[item.table],
+        office.mustCertify(item.version, isForced: officeRecord.certifiesAll)
       else { continue }
-      let certificate = sane(version, at: now).certified(
-        Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: version),
+      let certificate = sane(item.version, at: now).certified(
+        Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: item.version),
         at: now.stamp)
-      try keep(certificate, table, key, old: version)
+      try keep(certificate, table, item.key, old: item.version)
       edits.addLong()
     }
-    return rows.count == pace.judgedRows
+    officeRecord.cursor = next
+    return next != nil
   }
 
   /// Epochs never go back, whoever gave those that this replica has seen.

@@ -62,6 +62,13 @@ extension Store {
     }
   }
 
+  /// An own edit has another dot from now on, and its verdict with it.
+  func renumberVerdict(of seq: UInt64, as next: UInt64) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_verdict SET seq = ? WHERE seq = ?",
+      [.integer(Int64(next)), .integer(Int64(seq))])
+  }
+
   /// The own edits that were made again as this one.
   func repeated(as seq: UInt64) throws(SQLiteError) -> [UInt64] {
     try connection.rows(

@@ -69,12 +69,9 @@ extension Store {
         try unpackColumns(entry, table, key, statements)
         continue
       }
-      let shape = TableShape(
-        name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
-        collations: table.keyCollations)
-      let values = entry.values.map(\.value)
+      var placement = Placement(entry, version, table, key)
       // A key that was written before the table's collations were known gets its canonical form.
-      let canonical = table.key(Array(values.prefix(entry.keyCount))) ?? key
+      let canonical = table.key(Array(placement.values.prefix(entry.keyCount))) ?? key
       if canonical != key {
         digests.replace(table: table.seed, key: key, old: version, new: nil)
         try versions.remove(table: table.id, key: key)
@@ -85,11 +82,9 @@ extension Store {
         try shelf.remove(table: table.id, key: canonical)
       }
       // The application may have filled the table before anybody looked.
-      let moment = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
-      let placement = Placement(
-        shape: shape, values: values, hash: version.hash, exists: false, unseenAt: moment)
+      placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
       if try !place(placement, statements, table, canonical) {
-        try put(shape, values, table, canonical, why: .constraint)
+        try put(placement.shape, placement.values, table, canonical, why: .constraint)
       }
     }
   }

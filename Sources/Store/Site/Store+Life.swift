@@ -207,9 +207,7 @@ extension Store {
     let dot = Dot(own, edits.next())
     let version = item.version.reissued(as: dot, common: common)
     edits.addLong()
-    try connection.run(
-      "UPDATE _flotilla_verdict SET seq = ? WHERE seq = ?",
-      [.integer(Int64(dot.seq)), .integer(Int64(item.version.dot.seq))])
+    try renumberVerdict(of: item.version.dot.seq, as: dot.seq)
     if try versions.version(table: item.table, key: item.key) == item.version {
       return try keep(version, table, item.key, old: item.version)
     }

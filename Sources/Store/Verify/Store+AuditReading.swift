@@ -4,39 +4,30 @@ import SQLite
 /// One slice of an audit: versions with their rows, or rows with their versions.
 extension Store {
   /// Versions that are read in one slice.
-  private static let slice: Int64 = 1_000
+  private static let slice = 1_000
 
   /// Takes the sums, and looks for versions whose rows stand nowhere.
   func auditVersions(
     _ audit: Audit, _ snapshot: Export, _ table: Int64, _ after: Key
   ) throws(SQLiteError) {
     let reader = snapshot.connection
-    let count = VersionTable.columnCount
-    audit.phase = try reader.with(
-      """
-      SELECT \(VersionTable.columns), tbl, key FROM _flotilla_version
-      WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT \(Self.slice)
-      """, [.integer(table), .blob(after.bytes)]
-    ) { (statement) throws(SQLiteError) in
-      var (number, key, left) = (table, after, Self.slice)
-      while try statement.step() {
-        left -= 1
-        number = statement.integer(count)
-        key = Key(bytes: statement.bytes(count + 1))
-        guard let table = snapshot.tables[number],
-          let version = versions.version(from: statement, at: 0)
-        else { continue }
-        audit.versions.replace(table: table.seed, key: key, old: nil, new: version)
-        audit.standing.replace(table: table.seed, key: key, old: nil, new: version)
-        guard !version.isDeleted, let statements = table.statements, isAudited(table) else {
-          continue
-        }
-        let values = (key.values ?? []).map(\.sqlite)
-        guard try reader.row(statements.existsByKey, values) == nil else { continue }
-        try auditMissing(audit, snapshot, version, table, key)
+    let walk = VersionTable(
+      connection: reader, origins: versions.origins, terms: versions.terms)
+    let (items, next) = try walk.slice(after: (table, after), limit: Self.slice)
+    for item in items {
+      guard let table = snapshot.tables[item.table] else { continue }
+      let (version, key) = (item.version, item.key)
+      audit.versions.replace(table: table.seed, key: key, old: nil, new: version)
+      audit.standing.replace(table: table.seed, key: key, old: nil, new: version)
+      guard !version.isDeleted, let statements = table.statements, isAudited(table) else {
+        continue
       }
-      return left > 0 ? .rows(table: 0, after: nil) : .versions(table: number, after: key)
+      let values = (key.values ?? []).map(\.sqlite)
+      guard try reader.row(statements.existsByKey, values) == nil else { continue }
+      try auditMissing(audit, snapshot, version, table, key)
     }
+    audit.phase =
+      next.map { .versions(table: $0.table, after: $0.key) } ?? .rows(table: 0, after: nil)
   }
 
   private func auditMissing(

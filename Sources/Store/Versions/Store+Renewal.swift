@@ -71,42 +71,29 @@ extension Store {
   /// after all has come.
   func sweepSlice(_ edits: inout Edits, at now: Instant) throws {
     guard isSweeping else { return }
-    let (items, isDone) = try nextHeld()
+    let (items, next) = try versions.slice(after: sweepCursor, limit: pace.comparedRows)
     var application = Application()
-    for (item, fresh) in items {
+    for item in items {
       guard let table = tables.byID[item.table], table.name != Tables.settings else { continue }
-      try sweep(item, fresh, table, &edits, at: now, &application)
+      try sweep(item, try fresh(item), table, &edits, at: now, &application)
     }
     try settle(&application)
-    guard isDone else { return }
-    sweepCursor = nil
+    sweepCursor = next
+    guard next == nil else { return }
     try connection.execute("DELETE FROM _flotilla_fresh")
     stability.endRenewal()
     try saveStability()
   }
 
-  /// The next versions, each with the dot under which its row came, if it did; and whether they
-  /// were the last ones.
-  private func nextHeld() throws(SQLiteError) -> ([(PendingTable.Item, Dot?)], isDone: Bool) {
-    var items: [(PendingTable.Item, Dot?)] = []
-    let after = sweepCursor
-    try connection.with(
-      """
-      SELECT v.tbl, v.key, f.origin, f.seq, \(VersionTable.columns(of: "v"))
-      FROM _flotilla_version AS v LEFT JOIN _flotilla_fresh AS f ON f.tbl = v.tbl AND f.key = v.key
-      WHERE (v.tbl, v.key) > (?, ?) ORDER BY v.tbl, v.key LIMIT \(pace.searchedRows)
-      """, [.integer(after?.table ?? -1), .blob(after?.key.bytes ?? [])]
-    ) { (statement) throws(SQLiteError) in
-      while try statement.step() {
-        let (table, key) = (statement.integer(0), Key(bytes: statement.bytes(1)))
-        sweepCursor = (table, key)
-        guard let version = versions.version(from: statement, at: 4) else { continue }
-        let fresh = origins.origin(of: statement.integer(2))
-          .map { Dot($0, UInt64(statement.integer(3))) }
-        items.append((PendingTable.Item(table: table, key: key, version: version), fresh))
-      }
+  /// The dot under which a row came, if it did.
+  private func fresh(_ item: PendingTable.Item) throws(SQLiteError) -> Dot? {
+    let row = try connection.row(
+      "SELECT origin, seq FROM _flotilla_fresh WHERE tbl = ? AND key = ?",
+      [.integer(item.table), .blob(item.key.bytes)])
+    guard let row, let origin = row[0].integer.flatMap({ origins.origin(of: $0) }) else {
+      return nil
     }
-    return (items, items.count < pace.searchedRows)
+    return Dot(origin, UInt64(row[1].integer ?? 0))
   }
 
   private func sweep(
@@ -125,9 +112,7 @@ extension Store {
       edits.addLong()
       let dot = Dot(own, edits.next())
       if isOwn(version.dot.origin) {
-        try connection.run(
-          "UPDATE _flotilla_verdict SET seq = ? WHERE seq = ?",
-          [.integer(Int64(dot.seq)), .integer(Int64(version.dot.seq))])
+        try renumberVerdict(of: version.dot.seq, as: dot.seq)
       }
       try keep(changed.adopted(as: dot), table, item.key, old: version)
     case .isGone(let isLost):

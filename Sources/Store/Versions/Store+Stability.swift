@@ -16,7 +16,7 @@ package struct Tending: Sendable, Equatable {
 
 /// How far the search for deleted versions that can go has come.
 struct DeletionSearch {
-  var after: (table: Int64, key: Key)?
+  var after: VersionTable.Place?
   var isRunning = false
   /// What was known to be everywhere when it began.
   var stable: Frontier?
@@ -45,14 +45,13 @@ extension Store {
     guard let site = now.site, !stability.standing.isBehind, regained.isEmpty else {
       return Tending()
     }
+    let (frontier, mine) = (origins.frontier, Dot(own, origins.frontier[own]))
     var next = stability
-    next.acknowledge(
-      as: node, own: Dot(own, origins.frontier[own]), frontier: origins.frontier)
+    next.acknowledge(as: node, own: mine, frontier: frontier)
     let isHeldUp = search.isHeldUp && !search.isRunning
     if isHeldUp, next.releasable(members: members) == search.stable {
-      next.propose(id: id, frontier: origins.frontier, members: members)
-      next.acknowledge(
-        as: node, own: Dot(own, origins.frontier[own]), frontier: origins.frontier)
+      next.propose(id: id, frontier: frontier, members: members)
+      next.acknowledge(as: node, own: mine, frontier: frontier)
     }
     try change(to: next)
     let stable = stability.releasable(members: members)
@@ -109,28 +108,12 @@ extension Store {
   private func nextDeletions(
     before limit: Stamp
   ) throws(SQLiteError) -> [PendingTable.Item] {
-    let after = search.after
     let settings = tables.table(Tables.settings)?.id
-    var items: [PendingTable.Item] = []
-    var seen = 0
-    try connection.with(
-      """
-      SELECT tbl, key, \(VersionTable.columns) FROM _flotilla_version
-      WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT \(pace.searchedRows)
-      """, [.integer(after?.table ?? -1), .blob(after?.key.bytes ?? [])]
-    ) { (statement) throws(SQLiteError) in
-      while try statement.step() {
-        seen += 1
-        let (table, key) = (statement.integer(0), Key(bytes: statement.bytes(1)))
-        search.after = (table, key)
-        guard statement.isNull(5), table != settings,
-          let version = versions.version(from: statement, at: 2), version.stamp < limit
-        else { continue }
-        items.append(PendingTable.Item(table: table, key: key, version: version))
-      }
+    let (items, next) = try versions.slice(after: search.after, limit: pace.comparedRows)
+    (search.after, search.isRunning) = (next, next != nil)
+    return items.filter {
+      $0.version.isDeleted && $0.version.stamp < limit && $0.table != settings
     }
-    if seen < pace.searchedRows { search.isRunning = false }
-    return items
   }
 
   /// Whether a deleted version can go: it stands still, and nobody waits for a word on its row.

@@ -33,6 +33,40 @@ struct VersionTable {
   private static let select =
     "SELECT \(columns) FROM _flotilla_version WHERE tbl = ? AND key = ?"
 
+  /// Where a walk through all versions has come to.
+  typealias Place = (table: Int64, key: Key)
+
+  /// The next versions of a walk, in the order of table and key, and where it goes on; nowhere if
+  /// these were the last ones. What cannot be read is left out.
+  func slice(
+    after place: Place?, limit: Int
+  ) throws(SQLiteError) -> (items: [PendingTable.Item], next: Place?) {
+    try connection.with(
+      Self.walk,
+      [
+        .integer(place?.table ?? -1), .blob(place?.key.bytes ?? []), .integer(Int64(limit)),
+      ]
+    ) { (statement) throws(SQLiteError) in
+      var items: [PendingTable.Item] = []
+      var (last, seen): (Place?, Int) = (nil, 0)
+      while try statement.step() {
+        let place = (
+          table: statement.integer(Self.columnCount),
+          key: Key(bytes: statement.bytes(Self.columnCount + 1))
+        )
+        (last, seen) = (place, seen + 1)
+        guard let version = version(from: statement, at: 0) else { continue }
+        items.append(PendingTable.Item(table: place.table, key: place.key, version: version))
+      }
+      return (items, seen < limit ? nil : last)
+    }
+  }
+
+  private static let walk = """
+    SELECT \(columns), tbl, key FROM _flotilla_version
+    WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT ?
+    """
+
   /// Reads a version from its columns.
   func version(from statement: Statement, at first: Int) -> Version? {
     guard let origin = origins.origin(of: statement.integer(first)) else { return nil }
