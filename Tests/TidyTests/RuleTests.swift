@@ -121,4 +121,17 @@ import Testing
     #expect(PageRules.decisions(good + ["docs/decisions/0003_three.md"]).count == 1)
     #expect(PageRules.decisions(good + ["docs/decisions/0002-other.md"]).count == 2)
   }
+
+  @Test func `breakages of text that is not there once are found`() {
+    let product = file("one\ntwo\ntwo\n", "Sources/Store/Some.swift")
+    func breakage(_ old: String) -> TextFile {
+      file(
+        "A rule.\n\ndepth: pure\nfile: Sources/Store/Some.swift\n<<<<\n\(old)====\n>>>>\n",
+        "Tests/Mutations/some.txt")
+    }
+    #expect(Breakages.stale([product, breakage("one\n")]) == [])
+    #expect(Breakages.stale([product, breakage("two\n")]).map(\.line) == [6])
+    #expect(Breakages.stale([product, breakage("one\nthree\n")]).count == 1)
+    #expect(Breakages.stale([breakage("one\n")]).count == 1)
+  }
 }

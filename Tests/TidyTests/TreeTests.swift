@@ -83,6 +83,11 @@ import Testing
     #expect(Tree.files.contains { $0.path == path && !$0.text.isEmpty })
   }
 
+  @Test func `deliberate breakages fit the product`() {
+    #expect(Tree.files.contains { $0.path.hasPrefix("Tests/Mutations/") })
+    #expect(Breakages.stale(Tree.files) == [])
+  }
+
   @Test func `decision records are numbered`() {
     #expect(PageRules.decisions(Tree.files.map(\.path)) == [])
   }
