@@ -140,17 +140,7 @@ extension BadInputTests {
       try await Desk.with { desk in
         let (first, b) = try await site(desk)
         try await stop(desk, b)
-        _ = try await desk.run("mkdir", "elsewhere")
-        for name in ["b.db", "b.db-flotilla"] { try await copy(desk, name, "elsewhere/" + name) }
-        // Another machine: the original is not there, and the mark is another one.
-        let record = desk.path("elsewhere/b.db-flotilla/node.json")
-        var json = try #require(
-          try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: record)))
-            as? [String: Any])
-        json["machine"] = ["id": "another", "cards": []] as [String: Any]
-        try JSONSerialization.data(withJSONObject: json).write(to: URL(filePath: record))
-        try await desk.sql(
-          "elsewhere/b.db", "UPDATE _flotilla_meta SET value = '/gone' WHERE name = 'path'")
+        try await copyElsewhere(desk)
         let original = try await startB(desk, first)
         try await desk.sql("b.db", "INSERT INTO t VALUES ('original', '1')")
         try await arrive(desk)
@@ -163,10 +153,53 @@ extension BadInputTests {
         }
         #expect(isTold, "\(copy.logText) \(original.logText)")
         #expect(copy.logText.contains("the file came from another machine"))
+        try await desk.succeed("leave", "elsewhere/b.db", "--force")
         // The original goes on, and what the copy wrote under its own origin is not lost.
         try await desk.sql("b.db", "INSERT INTO t VALUES ('more', '3')")
         try await arrive(desk)
         try await expectEqual(desk, holding: ["original=1", "more=3"])
+        let members = try await desk.succeed("members", "a.db", "--json")
+        #expect(!members.contains("\"state\":\"left\""), "\(members)")
+      }
+    }
+
+    /// A copy of b with its folder on another machine: the original is not there, and the mark of
+    /// the machine is another one.
+    private func copyElsewhere(_ desk: Desk) async throws {
+      _ = try await desk.run("mkdir", "elsewhere")
+      for name in ["b.db", "b.db-flotilla"] { try await copy(desk, name, "elsewhere/" + name) }
+      let record = desk.path("elsewhere/b.db-flotilla/node.json")
+      var json = try #require(
+        try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: record)))
+          as? [String: Any])
+      json["machine"] = ["id": "another", "cards": []] as [String: Any]
+      try JSONSerialization.data(withJSONObject: json).write(to: URL(filePath: record))
+      try await desk.sql(
+        "elsewhere/b.db", "UPDATE _flotilla_meta SET value = '/gone' WHERE name = 'path'")
+    }
+
+    @Test(arguments: [false, true])
+    func `a copy on another machine leaves without a word, looked at before or not`(
+      isLookedAt: Bool
+    ) async throws {
+      try await Desk.with { desk in
+        let (first, b) = try await site(desk)
+        try await stop(desk, b)
+        try await copyElsewhere(desk)
+        _ = try await startB(desk, first)
+        if isLookedAt { _ = try await desk.flotilla("status", "elsewhere/b.db") }
+        let refused = try await desk.flotilla("leave", "elsewhere/b.db")
+        #expect(refused.status == 1)
+        #expect(refused.error.contains("came from another machine"), "\(refused)")
+        let left = try await desk.flotilla("leave", "elsewhere/b.db", "--force")
+        #expect(left.status == 0)
+        #expect(left.error.contains("nobody was told"), "\(left)")
+        #expect(try await desk.sql("elsewhere/b.db", "SELECT count(*) FROM t") == "2")
+        try await desk.sql("b.db", "INSERT INTO t VALUES ('more', '3')")
+        try await arrive(desk)
+        try await expectEqual(desk, holding: ["more=3"])
+        let members = try await desk.succeed("members", "a.db", "--json")
+        #expect(!members.contains("\"state\":\"left\""), "\(members)")
       }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `Schedules` {
   @Test(arguments: KeptSeed.all)
   func `that once found a fault find none`(kept: KeptSeed) {
-    expectNothing(Run(Run.Plan(kept.depth, seed: kept.seed), Templates()))
+    expectNothing(Run(kept.plan, Templates()))
   }
 
   @Test func `of versions and machines end well`() {

@@ -6,7 +6,17 @@ import Simulator
 struct KeptSeed: Sendable, CustomStringConvertible {
   let depth: Run.Depth
   let seed: UInt64
+  /// Faults that are drawn in any case, and how many steps there are then.
+  var with: [Faults.Kind] = []
+  var steps: Int?
   let found: String
+
+  var plan: Run.Plan {
+    var plan = Run.Plan(depth, seed: seed)
+    plan.with = with
+    plan.steps = steps
+    return plan
+  }
 
   var description: String { "\(depth.rawValue) \(seed): \(found)" }
 
@@ -120,5 +130,17 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 9_019_887,
       found: "what is judged last, for its name alone is there, was expected in its turn"),
+    KeptSeed(
+      depth: .pure, seed: 995, with: [.collection], steps: 250,
+      found: "parts of a site that had not waited for each other took their cuts for the same"),
+    KeptSeed(
+      depth: .pure, seed: 29_817, with: [.collection], steps: 250,
+      found: "who fetched everything anew was sent rows before it knew the floors"),
+    KeptSeed(
+      depth: .pure, seed: 57_799, with: [.collection, .restore, .absence, .clone], steps: 250,
+      found: "a delete was forgotten by who came back, and an earlier edit of a third stood"),
+    KeptSeed(
+      depth: .pure, seed: 73_943, with: [.collection, .restore, .absence, .clone], steps: 250,
+      found: "an old delete that was handed on hid one that the others had forgotten"),
   ]
 }

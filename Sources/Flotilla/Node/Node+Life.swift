@@ -106,6 +106,16 @@ extension Node {
     }
   }
 
+  /// A member knows this file as this node from now on, wherever it came from.
+  func noteMet() async {
+    do {
+      try await store.run { (store) throws(StoreError) in try store.noteMet() }
+    } catch {
+      // It is noted when the next one is met.
+      log("could not note that members know this node: \(error.message)")
+    }
+  }
+
   /// A peer holds edits of this node that its session does not know of. If the file does not hold
   /// them either, they were made by another copy of it, or by this one before it was restored.
   func examine(_ have: Have, of session: PeerSession) async {
@@ -211,7 +221,7 @@ extension Node {
     let twinShown: Int64 = 600_000
     if let twin, Uptime.now - twin.at < twinShown {
       return "another copy of this node runs, as \(twin.peer) sees: stop one of them and make it a "
-        + "node of its own there: rm -r DB-flotilla; flotilla leave DB --force; then join"
+        + "node of its own there: flotilla leave DB --force; then join"
     }
     // A remark must not make `status` fail.
     guard let story = try? await store.run({ (store) throws(StoreError) in try store.lifeStory() })

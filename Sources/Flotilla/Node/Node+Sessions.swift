@@ -78,6 +78,7 @@ extension Node {
     }
     await perform(drops)
     guard !isDropped else { return }
+    await noteMet()
     log("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")")
     if let address = session.peerAddress(port: hello.port) {
       peers[hello.node]?.address = address

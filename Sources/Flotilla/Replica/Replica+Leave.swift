@@ -16,6 +16,7 @@ extension Replica {
   public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
     var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
     do {
+      guard try await !mayBeCopy() else { return try await leaveQuietly(force: force) }
       let unsent = try await unsentAfterSending()
       report.site = unsent.site
       report.node = unsent.node
@@ -36,14 +37,55 @@ extension Replica {
       guard force, Self.broken.contains(error.code), try isReplica() else { throw error }
       try await requireWriteLock()
       let lock = error.code == .damagedSetUp ? try await stop(isLeaving: true) : nil
-      if let store = try? Store(path: sidecar.database, inspects: false) {
-        report.site = store.siteName
-        report.node = store.nodeName
-      }
+      report = nameless()
       try await takeOut()
       lock?.release()
     }
     report.left = true
+    return report
+  }
+
+  /// Whether the members may know another copy of this file as the node: what is said here would be
+  /// said for that one.
+  private func mayBeCopy() async throws(FlotillaError) -> Bool {
+    try await check()
+    let (path, sidecar) = (path, sidecar)
+    return try await offPool { () throws(FlotillaError) in
+      if let machine = try sidecar.record().machine, !machine.isSame(as: .present()) {
+        return true
+      }
+      return try reporting(path) { () throws(StoreError) in
+        try Store(path: sidecar.database, inspects: false).lifeStory()?.isPerhapsOfCopy ?? false
+      }
+    }
+  }
+
+  /// Takes Flotilla out of what may be a copy; nobody is told.
+  private func leaveQuietly(force: Bool) async throws(FlotillaError) -> LeaveReport {
+    guard force else {
+      throw FlotillaError(
+        .node,
+        "\(path) came from another machine, or runs as a copy beside the original; "
+          + "nothing was done",
+        remedy: "If it is a copy: flotilla leave \(shellWord(path)) --force takes Flotilla out of "
+          + "it, and the original goes on. If it was moved here: flotilla sync \(shellWord(path)), "
+          + "then leave.")
+    }
+    try await requireWriteLock()
+    let lock = if let freed = try await stop(isLeaving: false) { freed } else { try lock() }
+    var report = nameless()
+    try await takeOut()
+    lock.release()
+    report.left = true
+    return report
+  }
+
+  /// What can be said without a node: nobody was told.
+  private func nameless() -> LeaveReport {
+    var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false, may_be_copy: true)
+    if let store = try? Store(path: sidecar.database, inspects: false) {
+      (report.site, report.node) = (store.siteName, store.nodeName)
+    }
     return report
   }
 
@@ -64,16 +106,19 @@ extension Replica {
   /// and their names.
   private func sayGoodbye() async throws(FlotillaError) -> (FileLock, [String]) {
     let bye = Bye(.leaving, "this node has left the site")
-    let sidecar = sidecar
     let told = try await withNode(mode: .brief, bye: bye) { node async throws(FlotillaError) in
       await node.untilConnected(within: .seconds(2))
       return await node.connectedMembers
     }
+    return (try lock(), told)
+  }
+
+  private func lock() throws(FlotillaError) -> FileLock {
     guard let lock = try sidecar.lock() else {
       throw FlotillaError(
         .node, "another Flotilla process works on \(path)", remedy: "Try again when it has ended.")
     }
-    return (lock, told)
+    return lock
   }
 
   /// Throws unless the file can be written now: the others must not be told that this node has

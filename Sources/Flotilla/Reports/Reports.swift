@@ -173,6 +173,8 @@ public struct LeaveReport: Codable, Sendable, Equatable {
   /// The members that were told, and those that still count this node as one.
   public var told: [String] = []
   public var untold: [String] = []
+  /// Nobody was told, for the members may know another copy of this file as the node.
+  public var may_be_copy = false
 }
 
 /// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}],size}`.

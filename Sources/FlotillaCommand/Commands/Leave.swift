@@ -35,7 +35,15 @@ enum Leave {
     if report.unsent_rows > 0 {
       call.output.warnings(["\(unsent) changed here reached no other node"])
     }
-    if report.told.isEmpty, let other = report.untold.first {
+    if report.may_be_copy {
+      let node = printable(report.node)
+      call.output.warnings([
+        """
+        nobody was told, for another copy of this file may be \(node) still; if there is none, say \
+        so on a member: flotilla revoke DB \(printable(shellWord(report.node)))
+        """
+      ])
+    } else if report.told.isEmpty, let other = report.untold.first {
       call.output.warnings([
         """
         nobody could be told: \(printable(other))\(report.untold.count > 1 ? " and others" : "") \

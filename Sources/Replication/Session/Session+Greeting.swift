@@ -36,6 +36,7 @@ extension Session {
     }
     state = .open
     peerStanding = hello.standing
+    knowsFloors = hello.standing == CutStanding()
     directives.append(.opened(hello))
     tellStability(&directives, now)
     considerRenewal(&directives)

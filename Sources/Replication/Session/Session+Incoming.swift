@@ -50,6 +50,9 @@ extension Session {
     guard incoming.phase == .idle else {
       return fail(Bye(.badMessage, "Begin inside an exchange"), &directives)
     }
+    guard knowsFloors else {
+      return fail(Bye(.badMessage, "Begin before Stability"), &directives)
+    }
     guard licence?.allows(begin.kind) ?? true else {
       let name = peer?.name ?? "the peer"
       return fail(

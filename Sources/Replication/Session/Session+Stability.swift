@@ -20,6 +20,7 @@ extension Session {
     _ news: StabilityNews, _ directives: inout [Directive], _ now: Instant
   ) {
     peerStanding = news.standing
+    knowsFloors = true
     directives.append(.stability(news))
     considerRenewal(&directives)
     goOn(&directives, now)

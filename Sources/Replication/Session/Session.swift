@@ -58,6 +58,8 @@ package struct Session: Sendable {
   var licence: LeafLicence?
   /// How far the peer has come with the cuts of the site.
   var peerStanding = CutStanding()
+  /// Whether the peer has told what goes with its standing, if that says anything.
+  var knowsFloors = false
   var position: Position
   /// What came in this session; `position` may show it a moment later.
   var merged = Frontier()

@@ -14,6 +14,8 @@ extension Stability {
       writer.byte(2)
       writer.mark(mark)
     }
+    writer.uint(known.count)
+    for mark in known { writer.mark(mark) }
     return writer.bytes
   }
 
@@ -29,5 +31,8 @@ extension Stability {
     case 2: renewal = .sweeping(try reader.mark("stability"))
     default: break
     }
+    // Files of before do not tell.
+    guard !reader.isAtEnd else { return }
+    for _ in 0..<(try reader.count("stability", limit: Self.mostKnown)) { known.append(try reader.mark("stability")) }
   }
 }

@@ -1,9 +1,22 @@
 /// A replica that has been away while deleted versions were collected: rows that it holds and
 /// nobody else does were deleted, or written here. Only who lacks nothing can tell it which.
 extension Stability {
+  /// Whether this replica lacks what the peer has collected, and the peer lacks nothing. The peer may
+  /// have gone on with others who did not wait for this one, nor this one for them.
+  package func isBehind(_ peer: CutStanding) -> Bool {
+    if standing.isBehind(peer) { return true }
+    return !peer.isBehind && cleared < peer.cleared && !knows(peer.cleared)
+  }
+
+  /// False if everything was here at another mark of its number, or at none that is as high.
+  package func knows(_ mark: Mark) -> Bool {
+    let alike = known.filter { $0.number == mark.number }
+    return mark <= whole && (alike.isEmpty || alike.contains(mark))
+  }
+
   /// Whether everything must be fetched anew, as this peer has it.
   package func mustRenew(for peer: CutStanding) -> Bool {
-    guard standing.isBehind(peer) || renewal != nil && !peer.isBehind else { return false }
+    guard isBehind(peer) || renewal != nil && !peer.isBehind else { return false }
     return renewal.map { $0.mark < peer.cleared } ?? true
   }
 
@@ -13,7 +26,7 @@ extension Stability {
   }
 
   /// Whether rows are sent to this peer: not what may have been deleted where that is forgotten.
-  package func mayGive(_ peer: CutStanding) -> Bool { renewal == nil && !standing.isBehind(peer) }
+  package func mayGive(_ peer: CutStanding) -> Bool { renewal == nil && !isBehind(peer) }
 
   /// Whether rows of a sender that stands so can be merged.
   package func mayMerge(_ sender: CutStanding) -> Bool {
@@ -70,9 +83,11 @@ extension Stability {
     if isOwn, version.stamp == Stamp.zero.successor { return .stays }
     var version = version
     if fresh == nil, known.covers(version.created) {
-      guard !version.isDeleted else { return .isGone(isLost: false) }
-      guard !isJudged, let floor, floor.stamp < version.stamp else { return .isGone(isLost: true) }
-      version = version.madeAnew
+      guard !isJudged, let floor, floor.stamp < version.stamp else {
+        return .isGone(isLost: !version.isDeleted)
+      }
+      // A later delete counts: somebody who is away may have edited the row before it.
+      if !version.isDeleted { version = version.madeAnew }
     }
     if fresh == nil { version = version.raised(above: floor) }
     return isOwn ? .stands(version) : .isAdopted(version)
@@ -81,7 +96,7 @@ extension Stability {
   /// What was deleted is gone.
   package mutating func endRenewal() {
     guard let mark = renewal?.mark else { return }
-    whole = max(whole, mark)
+    learn(mark)
     cleared = max(cleared, mark)
     renewal = nil
   }

@@ -24,6 +24,9 @@ package struct Stability: Sendable, Equatable {
 
   package internal(set) var whole = Mark.none
   package internal(set) var cleared = Mark.none
+  /// The last cuts that it has acknowledged: parts of a site that do not wait for each other number
+  /// theirs alike.
+  package internal(set) var known: [Mark] = []
   package internal(set) var cut: Cut?
   /// The cut before, which everybody holds; nil if this replica did not see it.
   package internal(set) var stable: Frontier?
@@ -65,9 +68,17 @@ package struct Stability: Sendable, Equatable {
     guard !standing.isBehind, let cut, cut.mark >= whole, cut.acknowledged[node] == nil,
       frontier.covers(cut.frontier)
     else { return }
-    whole = cut.mark
+    learn(cut.mark)
     self.cut?.join([node: own])
   }
+
+  /// Everything at this mark is here.
+  mutating func learn(_ mark: Mark) {
+    whole = max(whole, mark)
+    known = known.filter { $0 != mark }.suffix(Self.mostKnown - 1) + [mark]
+  }
+
+  static let mostKnown = 256
 
   /// Makes the next cut, if all `members` hold the present one and this replica has what they had
   /// written by then.

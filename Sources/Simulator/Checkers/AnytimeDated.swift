@@ -13,7 +13,8 @@ enum AnytimeDated {
     // What is issued again in a new life keeps its stamp, and dots prove nothing where forks are.
     if history.hasForks { return }
     let now = site.map(Stamp.init(millisecondsSince1970:)) ?? .zero
-    let highest = max(history.highest[row] ?? .zero, now)
+    // Above a floor, which is that of many rows.
+    let highest = max(history.collects ? history.highestOfAll : history.highest[row] ?? .zero, now)
     if version.stamp.rawValue > highest.rawValue + most {
       let time = site.map { "at \($0)" } ?? "without the time of the site"
       history.blame("\(node) stamps row \(row) \(version.stamp.millisecondsSince1970) \(time)")

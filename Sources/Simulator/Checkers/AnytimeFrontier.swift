@@ -9,21 +9,22 @@ enum AnytimeFrontier {
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
     mayRead: (RowNumber) -> Bool = { _ in true }
   ) {
-    if history.hasForks || after.isRenewing { return }
+    if history.hasForks || history.hasParted || after.isRenewing { return }
     guard before.frontier != after.frontier else { return }
     for (origin, seq) in after.frontier.entries {
       let from = before.frontier[origin]
       guard seq > from, let made = history.made[origin] else { continue }
       for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {
         guard let made = made[index], mayRead(made.row),
+          !history.givenUp.contains(made.version.dot),
           !history.uncovered.contains(made.row)
         else { continue }
         // What had replaced it went with its table.
         if let lost = history.lost[made.row], lost.rank > made.version.rank { continue }
         let held = after.known(made.row)
-        // What was deleted may be forgotten.
-        if held == nil, history.collects { continue }
-        if held.map({ $0.rank < made.version.rank }) ?? true, !history.isReplaced(made) {
+        if held.map({ $0.rank < made.version.rank }) ?? true, !history.isReplaced(made),
+          !history.mayStand(held, for: made.row, after.frontier)
+        {
           history.blame(
             "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "
               + "\(held.map { "\($0.dot)" } ?? "nothing"), not \(made.version.dot)")

@@ -6,14 +6,17 @@ import Replication
 /// table that an application has dropped.
 enum FinallyNewest {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
-    if history.hasForks { return }
+    if history.hasForks || history.hasParted { return }
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
     let gone = history.gone(all.map(\.shown))
     let newest = history.newest(known).filter { !gone.contains($0.key) }
     for (name, shown) in all {
       for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
         let held = shown.versions[row]
-        if held == nil, made.version.isDeleted, history.collects { continue }
+        // What a copy had deleted, and let go of, it may have numbered anew: nobody shows that dot.
+        if history.collects, held?.isDeleted ?? true, made.version.isDeleted || history.hasCopies {
+          continue
+        }
         if held.map({ $0.rank < made.version.rank }) ?? true {
           // What replaced it was told to nobody else before its author was lost.
           if history.isReplaced(made) { continue }

@@ -24,6 +24,7 @@ struct History {
   var isDated = false
   /// The highest stamp of each row, and what each origin made of a row last.
   private(set) var highest: [RowNumber: Stamp] = [:]
+  private(set) var highestOfAll = Stamp.zero
   private var latest: [Origin: [RowNumber: Version]] = [:]
 
   func last(_ origin: Origin, _ row: RowNumber) -> Version? { latest[origin]?[row] }
@@ -31,6 +32,7 @@ struct History {
   mutating func add(_ new: Made) {
     if isDated {
       highest[new.row] = max(highest[new.row] ?? .zero, new.version.stamp)
+      highestOfAll = max(highestOfAll, new.version.stamp)
       latest[new.version.dot.origin, default: [:]][new.row] = new.version
     }
     let dot = new.version.dot
@@ -63,6 +65,10 @@ struct History {
 
   /// Deleted versions are let go of.
   var collects = false
+
+  /// Two parts of a site that did not wait for each other have both let go of deleted versions: what
+  /// only one of them had deleted may be back.
+  var hasParted = false
 
   /// Edits that their author has in its log, for their rows were deleted.
   private(set) var givenUp: Set<Dot> = []
@@ -114,6 +120,13 @@ struct History {
       && self.made.values.joined().contains {
         $0?.row == made.row && ($0?.version.rank ?? made.version.rank) > made.version.rank
       }
+  }
+
+  /// Whether a replica that holds this may have let go of a later delete: either stands for both.
+  func mayStand(_ held: Version?, for row: RowNumber, _ known: Frontier) -> Bool {
+    guard collects else { return false }
+    guard let held else { return true }
+    return held.isDeleted && newest(known)[row]?.version.isDeleted == true
   }
 
   /// The newest version of each row of those that a frontier covers.

@@ -18,16 +18,16 @@ extension MemoryReplica {
     let due = file.versions.filter { $0.value.isDeleted && $0.value.stamp < limit }
     let stable = file.stability.releasable(members: members)
     let going = due.filter { stable?.covers($0.value.dot) ?? false }
-    if going.count < due.count {
-      file.stability.propose(id: id, frontier: file.frontier, members: members)
-      file.stability.acknowledge(as: self.id, own: own, frontier: file.frontier)
-    }
     var tending = Tending()
     for (row, version) in going where mayGo(version, row) {
       file.stability.clear()
       file.versions[row] = nil
       file.stability.floors.raise(table: Self.table, key: Self.encoded[row], over: version)
       tending.collected += 1
+    }
+    if going.count < due.count {
+      file.stability.propose(id: id, frontier: file.frontier, members: members)
+      file.stability.acknowledge(as: self.id, own: own, frontier: file.frontier)
     }
     commit(isDurable: true)
     return tending

@@ -8,6 +8,8 @@ struct Collecting {
   let retention: Int64
   /// The lives of nodes that the site was told not to wait for.
   var forgotten: [Int: UInt64] = [:]
+  /// An end of a link whose frames stay on their way for now.
+  var stalled: (link: Int, side: Int)?
 
   init(_ random: Seeded) {
     var random = random
@@ -48,12 +50,26 @@ extension World {
 
   /// Those who are there meet, and let go of what was deleted.
   private mutating func season() {
+    if collecting.random.chance(400) { stall() }
+    defer { collecting.stalled = nil }
     for _ in 0..<4 {
       for link in links.indices { connect(link) }
       work(rounds: 20)
       for node in nodes.indices where nodes[node].isUp { tend(node) }
       pass(Int64(collecting.random.below(200)))
     }
+  }
+
+  /// What one end has sent waits somewhere between the two, while everybody else goes on.
+  private mutating func stall() {
+    let link = collecting.random.below(links.count)
+    let side = collecting.random.below(2)
+    for node in links[link].nodes where nodes[node].isUp {
+      write(node)
+      fold(node)
+    }
+    work(rounds: 1 + collecting.random.below(6))
+    collecting.stalled = (link, side)
   }
 
   /// A person says that a node will not return.
@@ -90,10 +106,21 @@ extension World {
         }
         if done.collected > 0 {
           world.tell("\(Words.node(node)) lets go of \(done.collected) deleted versions")
+          world.noteParting()
         }
         guard done.hasMore else { break }
       }
       world.feed(node: node, .advanced(world.nodes[node].replica.position))
+    }
+  }
+
+  /// Whether two have cleared marks of which neither knows the other's.
+  private mutating func noteParting() {
+    let cleared = nodes.map { $0.replica.position.stability }.filter { $0.cleared != .none }
+    for one in cleared {
+      for other in cleared where !one.knows(other.cleared) && !other.knows(one.cleared) {
+        history.hasParted = true
+      }
     }
   }
 

@@ -43,6 +43,7 @@ extension World {
     guard !links[link].sides[side].queue.isEmpty || links[link].sides[side].hasHungUp,
       links[link].sides[1 - side].merge == nil
     else { return false }
+    if let stalled = collecting.stalled, stalled == (link, side) { return false }
     return isCalm
       || !links[link].sides[side].isBlocked && !random.chance(links[link].sides[side].slowness)
   }

@@ -13,6 +13,26 @@ package struct LifeStory: Sendable, Equatable {
   package var at: Int64
   /// Edits that were given new dots.
   package var reissued: Int
+  /// A member has met this node since.
+  package var isMet = false
+
+  /// Whether the members may know another copy of the file as this node.
+  package var isPerhapsOfCopy: Bool { doubt == .twin || doubt == .moved && !isMet }
+
+  init(doubt: Doubt, at: Int64, reissued: Int) {
+    (self.doubt, self.at, self.reissued) = (doubt, at, reissued)
+  }
+
+  init?(text: String) {
+    let parts = text.split(separator: " ")
+    guard parts.count >= 3, let doubt = Doubt(rawValue: String(parts[0])),
+      let at = Int64(parts[1]), let reissued = Int(parts[2])
+    else { return nil }
+    self.init(doubt: doubt, at: at, reissued: reissued)
+    isMet = parts.count > 3 && parts[3] == "met"
+  }
+
+  var text: String { "\(doubt.rawValue) \(at) \(reissued)\(isMet ? " met" : "")" }
 }
 
 /// The lives of a replica: each writes under an origin of its own.
@@ -108,12 +128,16 @@ extension Store {
   /// Why the present origin was taken; nil in the first life.
   package func lifeStory() throws(StoreError) -> LifeStory? {
     try reporting { () throws(SQLiteError) in
-      guard let parts = try meta.text(.lifeStory)?.split(separator: " "), parts.count == 3,
-        let doubt = Doubt(rawValue: String(parts[0])), let at = Int64(parts[1]),
-        let reissued = Int(parts[2])
-      else { return nil }
-      return LifeStory(doubt: doubt, at: at, reissued: reissued)
+      try meta.text(.lifeStory).flatMap(LifeStory.init(text:))
     }
+  }
+
+  /// A member has met this node: if the file came from another machine, it is this node there, too.
+  package func noteMet() throws(StoreError) {
+    guard var story = try lifeStory(), story.doubt == .moved, !story.isMet else { return }
+    story.isMet = true
+    let text = story.text
+    try transaction { try meta.set(.lifeStory, .string(text)) }
   }
 
   /// Goes on under a new origin. Everything in the file stays; what applications wrote and nobody
@@ -155,7 +179,8 @@ extension Store {
         }
         // What was fetched so far does not tell which of the last life's edits others hold.
         if let mark = mark ?? stability.renewal?.mark { try beginRenewal(to: mark) }
-        try meta.set(.lifeStory, .string("\(doubt.rawValue) \(now.moment) \(reissued)"))
+        let story = LifeStory(doubt: doubt, at: now.moment, reissued: reissued)
+        try meta.set(.lifeStory, .string(story.text))
         try conclude(&edits, at: now)
         recent.requireScan()
       }

@@ -136,6 +136,32 @@ import Testing
     #expect(!away.mayMerge(CutStanding()))
   }
 
+  @Test func `parts of a site that did not wait for each other are behind each other's deletes`() {
+    var all = [Stability(), Stability(), Stability()]
+    round(&all, id: 7, at: frontier)
+    // The first two go on without the third, and it without them: the numbers are alike.
+    var (here, there) = ([all[0], all[1]], [all[2]])
+    for step in 1...2 as ClosedRange<UInt64> {
+      here[0].propose(id: 20 + step, frontier: frontier, members: nodes[..<2])
+      meet(&here)
+      for node in here.indices { here[node] = acknowledged(here[node], node) }
+      meet(&here)
+      there[0].propose(id: 10 + step, frontier: frontier, members: nodes[2...])
+      there[0] = acknowledged(there[0], 2)
+    }
+    #expect(!here[0].isBehind(there[0].standing))
+    there[0].clear()
+    #expect(here.allSatisfy { $0.mustRenew(for: there[0].standing) })
+    #expect(!there[0].isBehind(here[0].standing))
+    here[0].beginRenewal(at: there[0].cleared)
+    here[0].endRenewal()
+    #expect(!here[0].isBehind(there[0].standing))
+    // If both have, one of the two gives way: the later mark counts.
+    here[1].clear()
+    #expect(!here[1].isBehind(there[0].standing))
+    #expect(there[0].mustRenew(for: here[1].standing))
+  }
+
   @Test func `what comes from somebody passes on that things were cleared`() {
     var stability = Stability()
     stability.received(from: CutStanding(whole: .none, cleared: Mark(number: 2, id: 2)))
@@ -166,6 +192,10 @@ import Testing
     for stability in all + [Stability()] {
       #expect(try Stability(stability.bytes) == stability)
     }
+    // Files of before end without the marks that are known.
+    var before = all[2]
+    before.known = []
+    #expect(try Stability(before.bytes.dropLast()) == before)
   }
 }
 
@@ -216,8 +246,10 @@ import Testing
     let later = version(dot, created: created, stamp: 200)
     #expect(fate(later) == .isAdopted(later.madeAnew))
     #expect(fate(later, isJudged: true) == .isGone(isLost: true))
-    #expect(
-      fate(version(dot, created: created, stamp: 200, isDeleted: true)) == .isGone(isLost: false))
+    // So is a delete: somebody who is away may have edited the row in between.
+    let deleted = version(dot, created: created, stamp: 200, isDeleted: true)
+    #expect(fate(deleted) == .isAdopted(deleted))
+    #expect(fate(version(dot, created: created, isDeleted: true)) == .isGone(isLost: false))
   }
 
   @Test func `of this life stands above the floor`() {
