@@ -215,7 +215,7 @@ extension NodeTests {
         try a.write("INSERT INTO item VALUES ('1', 'x')")
         let alone = try await a.library.verify()
         #expect(alone.identical && alone.peers.isEmpty && alone.rows == 1)
-        for (name, words) in [("nobody", "no member that this node knows"), ("a", "itself")] {
+        for (name, words) in [("nobody", "there is no member nobody"), ("a", "itself")] {
           let error = await #expect(throws: FlotillaError.self) {
             try await a.library.verify(with: name)
           }

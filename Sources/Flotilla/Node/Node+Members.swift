@@ -195,9 +195,9 @@ extension Node {
   }
 
   /// Another node that is a member still, by its name; `otherwise` ends the sentence that it is
-  /// none any more.
+  /// none any more, and `itself` is the remedy if it is this node.
   func otherMember(
-    named name: String, otherwise: String
+    named name: String, otherwise: String, itself: String? = nil
   ) throws(FlotillaError) -> Roll.Entry {
     let entry = try member(named: name)
     guard entry.isMember else {
@@ -206,7 +206,7 @@ extension Node {
     guard entry.node != identity.node else {
       throw FlotillaError(
         .usage, "\(name) is this node itself",
-        remedy: "To take it out of the site: flotilla leave \(shellWord(path))")
+        remedy: itself ?? "To take it out of the site: flotilla leave \(shellWord(path))")
     }
     return entry
   }

@@ -67,8 +67,8 @@ extension Node {
       error: part.error ?? (isDone(node, in: round) ? nil : "no answer in time"))
   }
 
-  /// Those of the peers that were not shut out.
-  private var others: [PeerRecord] {
+  /// The other nodes that count: neither shut out, nor forgotten and away.
+  var others: [PeerRecord] {
     peers.values.filter { !$0.isRevoked && ($0.session != nil || !isForgotten($0.node)) }
   }
 
@@ -110,13 +110,8 @@ extension Node {
     switch target {
     case .anchor: wanted = try anchorForWaiting().map { [$0] } ?? []
     case .node(let name):
-      wanted = others.filter { $0.name == name }.map(\.node)
-      if wanted.isEmpty {
-        let known = others.map(\.name).sorted().joined(separator: ", ")
-        throw FlotillaError(
-          .peer, "\(name) is no member that this node knows",
-          remedy: known.isEmpty ? "Nobody has joined this site yet." : "Known: \(known)")
-      }
+      let itself = "What was written here is here."
+      wanted = [try otherMember(named: name, otherwise: "", itself: itself).node]
     case .all: wanted = others.map(\.node)
     }
     _ = await until(deadline) {

@@ -40,26 +40,11 @@ extension Node {
 
   /// The members to compare with: all that are none but this one, or the one named.
   private func verified(_ name: String?) throws(FlotillaError) -> [Identity] {
-    let others = peers.values.filter {
-      !$0.isRevoked && (name != nil || $0.session != nil || !isForgotten($0.node))
-    }
     guard let name else { return others.map(\.node) }
-    if let peer = others.first(where: { $0.name == name }) { return [peer.node] }
-    if name == identity.name {
-      throw FlotillaError(
-        .peer, "\(name) is this node itself",
-        remedy: "To verify it alone, and with all others: flotilla verify \(shellWord(path))")
-    }
-    if let entry = roster.roll.everybody.first(where: { $0.name == name }), !entry.isMember {
-      throw FlotillaError(
-        .peer, "\(name) is no member any more: it was revoked, or has left",
-        remedy: "See: flotilla members \(shellWord(path))")
-    }
-    let known = others.map(\.name).sorted().joined(separator: ", ")
-    throw FlotillaError(
-      .peer, "\(name) is no member that this node knows",
-      remedy: known.isEmpty
-        ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))" : "Known: \(known)")
+    let member = try otherMember(
+      named: name, otherwise: ": it was revoked, or has left",
+      itself: "To verify it alone, and with all others: flotilla verify \(shellWord(path))")
+    return [member.node]
   }
 
   /// What was written here must be folded first, and for that it needs the time of the site.

@@ -33,6 +33,8 @@ extension Stability {
     }
     // Files of before do not tell.
     guard !reader.isAtEnd else { return }
-    for _ in 0..<(try reader.count("stability", limit: Self.mostKnown)) { known.append(try reader.mark("stability")) }
+    for _ in 0..<(try reader.count("stability", limit: Self.mostKnown)) {
+      known.append(try reader.mark("stability"))
+    }
   }
 }

@@ -1,8 +1,8 @@
 /// A replica that has been away while deleted versions were collected: rows that it holds and
 /// nobody else does were deleted, or written here. Only who lacks nothing can tell it which.
 extension Stability {
-  /// Whether this replica lacks what the peer has collected, and the peer lacks nothing. The peer may
-  /// have gone on with others who did not wait for this one, nor this one for them.
+  /// Whether this replica lacks what the peer has collected, and the peer lacks nothing. The peer
+  /// may have gone on with others who did not wait for this one, nor this one for them.
   package func isBehind(_ peer: CutStanding) -> Bool {
     if standing.isBehind(peer) { return true }
     return !peer.isBehind && cleared < peer.cleared && !knows(peer.cleared)

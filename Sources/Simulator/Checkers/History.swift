@@ -66,8 +66,8 @@ struct History {
   /// Deleted versions are let go of.
   var collects = false
 
-  /// Two parts of a site that did not wait for each other have both let go of deleted versions: what
-  /// only one of them had deleted may be back.
+  /// Two parts of a site that did not wait for each other have both let go of deleted versions:
+  /// what only one of them had deleted may be back.
   var hasParted = false
 
   /// Edits that their author has in its log, for their rows were deleted.

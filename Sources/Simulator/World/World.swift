@@ -153,7 +153,12 @@ struct World<Replica: SimulatedReplica> {
   mutating func feed(_ link: Int, _ side: Int, _ input: Session.Input) {
     let now = now(links[link].nodes[side])
     guard let directives = links[link].sides[side].session?.receive(input, at: now) else { return }
-    for directive in directives { carryOut(directive, link, side) }
+    let id = links[link].id
+    for directive in directives {
+      // What came before may have cost the node its life, and the session with it.
+      guard links[link].id == id, links[link].sides[side].session != nil else { return }
+      carryOut(directive, link, side)
+    }
   }
 
   private mutating func carryOut(_ directive: Session.Directive, _ link: Int, _ side: Int) {
