@@ -111,7 +111,7 @@ extension World {
     lastMessage = time
     let start = time
     let said = messages
-    while time - lastMessage < 10_000 || nodes.indices.contains(where: isWaitingForTime) {
+    while time - lastMessage < 10_000 || nodes.indices.contains(where: { isWaitingForTime($0) }) {
       guard time - start < 900_000, messages - said < 20_000 else { return false }
       work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))

@@ -4,8 +4,9 @@ import Store
 /// Nodes with replicas, and real sessions between them over queues of frames.
 ///
 /// One thread, one seed: everything that happens is drawn from it. The world does what the shell
-/// does, feeds the machines and carries out their directives; it decides nothing of theirs.
-struct World<Replica: SimulatedReplica> {
+/// does, feeds the machines and carries out their directives; it decides nothing of theirs. There
+/// is one of it: a copy, which each call of a function that changes nothing may be given, is slow.
+struct World<Replica: SimulatedReplica>: ~Copyable {
   struct Node {
     var replica: Replica
     var clock: SimulatedClock
