@@ -77,10 +77,8 @@ extension Session {
     case .greeting: return min(silence, timers.start + Timers.greeting)
     case .pairing: return min(silence, timers.start + Timers.pairing)
     case .open:
-      return [
-        silence, timers.pingDue, timers.haveDue ?? .max, timers.relayDue ?? .max,
-        timers.repairDue ?? .max,
-      ].min() ?? silence
+      let exchange = min(timers.haveDue ?? .max, timers.relayDue ?? .max)
+      return min(min(silence, timers.pingDue), min(exchange, timers.repairDue ?? .max))
     }
   }
 

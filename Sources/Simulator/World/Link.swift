@@ -6,6 +6,8 @@ struct Link {
   struct Side {
     /// Nil if this end has no connection.
     var session: Session?
+    /// When the session wants its next tick; it is asked much more often than it changes.
+    private(set) var deadline = Int64.max
     /// Frames on their way from here to the other end.
     var queue: [[UInt8]] = []
     /// So much waits that the session was told.
@@ -24,6 +26,19 @@ struct Link {
     /// What this end goes by, for itself and for the peer.
     var ownRights = Rights.all
     var peerRights = Rights.all
+
+    init() {}
+
+    init(session: Session) {
+      self.session = session
+      deadline = session.deadline
+    }
+
+    mutating func receive(_ input: Session.Input, at now: Instant) -> [Session.Directive]? {
+      guard let directives = session?.receive(input, at: now) else { return nil }
+      deadline = session?.deadline ?? .max
+      return directives
+    }
   }
 
   /// What a session has asked its store for.

@@ -196,8 +196,8 @@ extension World {
     var next = nextLook
     for link in links.indices {
       for side in 0...1 {
-        guard let deadline = links[link].sides[side].session?.deadline else { continue }
-        let left = deadline - now(links[link].nodes[side]).uptime
+        guard links[link].sides[side].session != nil else { continue }
+        let left = links[link].sides[side].deadline - now(links[link].nodes[side]).uptime
         next = min(next ?? left, left)
       }
     }

@@ -107,8 +107,9 @@ extension World {
   /// In how many ms the next clock wants to look.
   var nextLook: Int64? {
     guard hasSiteTime else { return nil }
-    return nodes.filter(\.isUp).compactMap { node in
-      node.time.deadline.map { $0 - node.clock.reading(time).uptime }
+    return nodes.indices.compactMap { node in
+      guard nodes[node].isUp, let deadline = nodes[node].time.deadline else { return nil }
+      return deadline - nodes[node].clock.reading(time).uptime
     }.min()
   }
 

@@ -153,7 +153,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
 
   mutating func feed(_ link: Int, _ side: Int, _ input: Session.Input) {
     let now = now(links[link].nodes[side])
-    guard let directives = links[link].sides[side].session?.receive(input, at: now) else { return }
+    guard let directives = links[link].sides[side].receive(input, at: now) else { return }
     let id = links[link].id
     for directive in directives {
       // What came before may have cost the node its life, and the session with it.
