@@ -14,12 +14,16 @@ struct KeyColumnText {
   var isLast: Bool { index == schema.key.count - 1 }
 
   /// The storage classes that the canonical keys of this column can have.
-  private enum Class { case integer, fraction, text, blob }
+  private enum Class {
+    case integer, fraction, text, blob
+    /// A text or a blob, of which the column makes a text.
+    case bytes
+  }
 
   private var classes: [Class] {
     if schema.hasIntegerKey { return [.integer] }
     switch column.affinity {
-    case .text: return schema.isStrict ? [.text] : [.text, .blob]
+    case .text: return schema.isStrict ? [.text] : [.bytes]
     // Of a column of numbers: what is none has no place in a CAST.
     case .integer: return schema.isStrict ? [.integer] : [.integer, .fraction]
     case .real: return [.integer, .fraction]
@@ -59,9 +63,10 @@ struct KeyColumnText {
     let branches = classes.map { kind -> String in
       switch kind {
       case .integer: "WHEN \(Self.isInteger) THEN \(Self.integer)"
-      case .fraction: "WHEN \(Self.tag) = x'21' THEN \(Self.fraction)"
-      case .text: "WHEN \(Self.tag) = x'30' THEN \(content(as: "TEXT"))"
-      case .blob: "WHEN \(Self.tag) = x'40' THEN \(content(as: "BLOB"))"
+      case .fraction: "WHEN \(Self.isFraction) THEN \(Self.fraction)"
+      case .text: "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(content(as: "TEXT"))"
+      case .blob: "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(content(as: "BLOB"))"
+      case .bytes: "WHEN \(Self.isTagged(0x30, through: 0x40)) THEN \(content(as: "TEXT"))"
       }
     }
     let value = "CASE \(branches.joined(separator: " ")) END"
@@ -71,11 +76,19 @@ struct KeyColumnText {
   /// The rest of the key behind this column.
   var rest: String {
     "substr(r, CASE WHEN \(Self.isInteger) THEN 2 + abs(instr(bytes, \(Self.tag)) - 20) "
-      + "WHEN \(Self.tag) = x'21' THEN 10 ELSE 1 + \(Self.end) END)"
+      + "WHEN \(Self.isFraction) THEN 10 ELSE 1 + \(Self.end) END)"
   }
 
   private static let tag = "substr(r, 1, 1)"
-  private static let isInteger = "\(tag) BETWEEN x'0C' AND x'1C'"
+
+  /// Whether the tag is one of these: blobs are compared byte by byte, and something follows each
+  /// tag but that of zero.
+  private static func isTagged(_ first: UInt8, through last: UInt8) -> String {
+    "r BETWEEN \(literal(first)) AND \(literal(last + 1))"
+  }
+
+  private static let isInteger = isTagged(0x0C, through: 0x1C)
+  private static let isFraction = isTagged(0x21, through: 0x21)
 
   /// The first `count` bytes behind the tag as a number. A shift binds no tighter than "|".
   private static func word(_ count: Int) -> String {
@@ -88,19 +101,22 @@ struct KeyColumnText {
   /// A negative number is stored as the complement of its magnitude, which is the number less one
   /// with the upper bytes left out. One more than the highest would be a REAL, so the lowest number
   /// stands apart.
+  ///
+  /// Most programs read the text of the view whenever they open the file, so it is short: no more
+  /// than three lengths of words are written out, and what stands behind the number is shifted out.
   private static let integer: String = {
-    let positive = (1...8).map { count in
-      "WHEN \(literal(20 + count)) THEN \(word(count))"
+    let isNegative = "(r < x'14')"
+    func shifted(_ count: Int) -> String {
+      let unused = "\(8 * count) - 8 * abs(instr(bytes, \(tag)) - 20)"
+      return "((\(word(count)) | (-\(isNegative) << \(8 * count))) >> (\(unused))) + \(isNegative)"
     }
-    let negative = (1...7).map { count in
-      "WHEN \(literal(20 - count)) THEN 1 + (\(-1 << (8 * count)) | \(word(count)))"
-    }
-    return "CASE \(tag) WHEN x'14' THEN 0 \((positive + negative).joined(separator: " ")) "
-      + "ELSE CASE substr(r, 2, 8) WHEN x'7FFFFFFFFFFFFFFF' THEN 1 << 63 "
-      + "ELSE 1 + (\(word(8))) END END"
+    return "CASE WHEN \(isTagged(0x11, through: 0x17)) THEN \(shifted(3)) "
+      + "WHEN \(isTagged(0x0D, through: 0x1B)) THEN \(shifted(7)) "
+      + "WHEN r BETWEEN x'0C7FFFFFFFFFFFFFFF' AND x'0C80' THEN 1 << 63 "
+      + "ELSE (\(word(8))) + \(isNegative) END"
   }()
 
-  private static func literal(_ byte: Int) -> String {
+  private static func literal(_ byte: UInt8) -> String {
     "x'\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))'"
   }
 

@@ -32,11 +32,11 @@ struct RowsViewText {
   }
 
   /// The bytes from 1 to 255 in order: where one stands in them is what it is, and 0 is nowhere.
-  private static var bytes: String {
+  private static let bytes: String = {
     let digits = (1...255).map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
     return "_flotilla_b(bytes) AS (SELECT x'\(digits.joined())' FROM _flotilla_meta"
       + " WHERE name BETWEEN 'origin' AND 'origin')"
-  }
+  }()
 
   /// The parts are named as no table of an application is: ALTER TABLE would take such a table for
   /// the part when it reads the view again ("no such column …", seen with 3.40.1).
