@@ -115,6 +115,15 @@ package final class Connection {
     try row(sql, values)?.first ?? .null
   }
 
+  /// The name of the collation with which a column of a table of the main schema was declared.
+  package func collation(of column: String, in table: String) throws(SQLiteError) -> String {
+    var name: UnsafePointer<CChar>?
+    let code = sqlite3_table_column_metadata(
+      handle, "main", table, column, nil, &name, nil, nil, nil)
+    guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
+    return name.map { String(cString: $0) } ?? "BINARY"
+  }
+
   /// Forgets the prepared statements; before closing and after a change of the schema.
   package func clearStatements() {
     statements = statements.filter { $0.value.isInUse }

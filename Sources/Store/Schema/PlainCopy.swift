@@ -56,26 +56,23 @@ struct PlainCopy {
       cause: cause)
   }
 
-  /// PRAGMA table_xinfo does not tell a column's collation, but an index on the column has it.
+  /// PRAGMA table_xinfo does not tell a column's collation.
   private static func collations(
     of table: String, on connection: Connection
   ) throws(SQLiteError) -> [String] {
-    let names = try connection.rows(
-      "SELECT name FROM pragma_table_xinfo(?) ORDER BY cid", [.string(table)]
-    ).compactMap { $0[0].string }
-    let list = names.map(quoted).joined(separator: ", ")
-    try connection.execute("CREATE INDEX _flotilla_probe ON \(quoted(table))(\(list))")
-    return try connection.rows(
-      "SELECT coll FROM pragma_index_xinfo('_flotilla_probe') WHERE key = 1 ORDER BY seqno"
-    ).map { ($0[0].string ?? "BINARY").uppercased() }
+    var collations: [String] = []
+    for row in try connection.rows("PRAGMA table_xinfo(\(quoted(table)))") {
+      let name = row[1].string ?? ""
+      collations.append(try connection.collation(of: name, in: table).uppercased())
+    }
+    return collations
   }
 
   /// Whether the table is WITHOUT ROWID, and STRICT. In the file itself `table_list` would first
   /// compile every view.
   func options(of table: String) throws(SQLiteError) -> (isWithoutRowID: Bool, isStrict: Bool) {
-    let row = try connection.row(
-      "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(table)])
-    return (row?[0].integer == 1, row?[1].integer == 1)
+    let row = try connection.row("PRAGMA main.table_list(\(quoted(table)))")
+    return (row?[4].integer == 1, row?[5].integer == 1)
   }
 
   /// What a literal default becomes in a column of that affinity; nil if it is no literal.
