@@ -134,4 +134,13 @@ package final class Connection {
   package var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
   /// False while a transaction is open.
   package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+  /// True if no transaction is open and no statement stands on a row.
+  package var isIdle: Bool {
+    var statement = sqlite3_next_stmt(handle, nil)
+    while let one = statement, sqlite3_stmt_busy(one) == 0 {
+      statement = sqlite3_next_stmt(handle, one)
+    }
+    return isAutocommit && statement == nil
+  }
 }

@@ -42,6 +42,8 @@ package final class Store {
   var touched: [RecentVersions.Entry] = []
   var exports: [Int64: Export] = [:]
   var nextExport: Int64 = 1
+  /// A connection for the next export, with no snapshot on it.
+  var spareReader: Connection?
   /// What is looked at, told to peers, and compared with what they tell, by the first snapshot.
   var audits: [Int64: Audit] = [:]
   var walks: [Int64: AccountWalk] = [:]

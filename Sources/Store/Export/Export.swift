@@ -76,6 +76,13 @@ final class Export {
     self.buckets = buckets
   }
 
+  /// Lets the snapshot go; gives the connection if nothing on it holds one any more.
+  func end() -> Connection? {
+    (source, long) = (.list([], next: 0), nil)
+    connection.rollBack()
+    return connection.isIdle ? connection : nil
+  }
+
   /// Whether a row of this table goes out.
   func passes(_ item: Item, of table: String) -> Bool {
     if !wrong.isEmpty, wrong.contains(RowID(table: item.table, key: item.key)) { return false }

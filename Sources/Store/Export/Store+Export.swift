@@ -37,6 +37,7 @@ extension Store {
     }
     // What was folded just now is visible only after the commit: try once more.
     if folded.versions > 0 || isRenewed || folded.hasMore {
+      spareReader = reader
       var opened = try openExport(scope, filter: filter, at: now)
       if opened.fold.versions == 0 { opened.fold = folded }
       return opened
@@ -58,25 +59,29 @@ extension Store {
 
   /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
   package func closeExport(_ id: Int64) throws(StoreError) {
-    guard let export = exports.removeValue(forKey: id), !export.suspects.isEmpty else { return }
+    guard let export = exports.removeValue(forKey: id) else { return }
+    spareReader = export.end()
+    guard !export.suspects.isEmpty else { return }
     try transaction {
       for table in export.suspects { try compare(table) }
     }
   }
 
+  /// The connection of an export that has ended, or a new one, which first reads the whole schema.
   private func openReader() throws(StoreError) -> Connection {
-    try reporting { () throws(SQLiteError) in
+    if let reader = spareReader.take() { return reader }
+    return try reporting { () throws(SQLiteError) in
       let reader = try Connection(path: path, mode: .readWrite, vfs: vfs)
       reader.setBusyTimeout(milliseconds: Self.busyTimeout)
       try reader.execute("PRAGMA temp_store = FILE")
+      try reader.execute("CREATE TEMP TABLE peer(origin INTEGER PRIMARY KEY, seq INTEGER NOT NULL)")
       return reader
     }
   }
 
   /// "BEGIN" alone opens no snapshot; the first read does (sqlite.org/isolation.html).
   private func openSnapshot(_ reader: Connection) throws(SQLiteError) {
-    try reader.execute(
-      "CREATE TEMP TABLE peer(origin INTEGER PRIMARY KEY, seq INTEGER NOT NULL); BEGIN")
+    try reader.execute("BEGIN")
     _ = try reader.scalar("SELECT count(*) FROM main._flotilla_origin")
   }
 
