@@ -4,7 +4,12 @@ package struct ByteWriter: Sendable {
 
   package init() {}
 
+  package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
   package mutating func byte(_ value: UInt8) { bytes.append(value) }
+
+  /// Puts in what was not known when its place was left.
+  mutating func set(_ index: Int, to value: UInt8) { bytes[index] = value }
 
   /// Eight bytes, big endian.
   package mutating func word(_ value: UInt64) {

@@ -29,14 +29,13 @@ extension Message {
 
   /// The whole frame: length, type, body.
   package var frame: [UInt8] {
-    var body = ByteWriter()
-    let type = write(to: &body)
-    var frame = ByteWriter()
-    let length = UInt32(body.bytes.count + 1)
+    var frame = ByteWriter(capacity: 64)
+    frame.raw([0, 0, 0, 0, 0])
+    let type = write(to: &frame)
+    let length = UInt32(frame.bytes.count - 4)
     precondition(length <= Limits.frame, "a frame of \(length) bytes")
-    withUnsafeBytes(of: length.bigEndian) { frame.raw(Array($0)) }
-    frame.byte(type.rawValue)
-    frame.raw(body.bytes)
+    for index in 0..<4 { frame.set(index, to: UInt8(length >> (24 - 8 * index) & 0xFF)) }
+    frame.set(4, to: type.rawValue)
     return frame.bytes
   }
 
