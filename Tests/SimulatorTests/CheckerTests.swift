@@ -55,9 +55,9 @@ import Testing
   @Test func `other content under a dot`() {
     var history = history
     let wrong = shown([0: version(1, stamp: 10)], [0: 99], seq: 1)
-    AnytimeContent.check(Observation(), wrong, &history, at: "n", [0])
+    AnytimeContent.check(wrong.news(since: Observation()), wrong, &history, at: "n", [0])
     #expect(history.faults == [])
-    AnytimeContent.check(Observation(), wrong, &history, at: "n", [])
+    AnytimeContent.check(wrong.news(since: Observation()), wrong, &history, at: "n", [])
     #expect(history.faults.count == 1)
   }
 

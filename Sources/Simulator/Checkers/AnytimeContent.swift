@@ -5,11 +5,11 @@ enum AnytimeContent {
   /// Looks at the rows whose version is new here; `waiting` are those that the application
   /// has changed since.
   static func check(
-    _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
-    _ waiting: Set<RowNumber>
+    _ news: [(row: RowNumber, version: Version)], _ after: Observation, _ history: inout History,
+    at node: String, _ waiting: Set<RowNumber>
   ) {
     if history.hasForks { return }
-    for (row, version) in after.versions where before.versions[row] != version {
+    for (row, version) in news {
       guard let made = history[version.dot], !waiting.contains(row) else { continue }
       if made.row != row || made.version.rank != version.rank {
         history.blame("\(version.dot) is row \(row) at \(node), and row \(made.row) elsewhere")

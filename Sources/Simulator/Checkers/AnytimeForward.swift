@@ -7,6 +7,8 @@ enum AnytimeForward {
   ) {
     // Who fetches all anew has forgotten on purpose, and has told nobody what it had.
     if history.hasForks || before.isRenewing || after.isRenewing { return }
+    if !after.frontier.covers(before.frontier) { history.blame("\(node)'s frontier went back") }
+    if before.lost.isEmpty, before.versions == after.versions { return }
     let old =
       before.lost.isEmpty
       ? before.versions : before.versions.merging(before.lost) { held, _ in held }
@@ -20,6 +22,5 @@ enum AnytimeForward {
         history.blame("row \(row) at \(node) went back from \(old.dot) to \(new.dot)")
       }
     }
-    if !after.frontier.covers(before.frontier) { history.blame("\(node)'s frontier went back") }
   }
 }

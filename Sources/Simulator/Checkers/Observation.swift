@@ -33,6 +33,17 @@ struct Observation {
   /// What there is because of the anchor; nil in a schedule without one.
   var office: OfficeView?
 
+  /// The rows whose version is another one than before.
+  func news(since before: Observation) -> [(row: RowNumber, version: Version)] {
+    // Mostly nothing has changed, and one dictionary is then the other.
+    if versions == before.versions { return [] }
+    var news: [(row: RowNumber, version: Version)] = []
+    for (row, version) in versions where before.versions[row] != version {
+      news.append((row, version))
+    }
+    return news
+  }
+
   /// The version that the replica knows of a row, even if it has its content no more.
   func known(_ row: RowNumber) -> Version? {
     guard let pending = office?.pending[row] else { return versions[row] ?? lost[row] }

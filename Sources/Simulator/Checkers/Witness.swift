@@ -92,10 +92,9 @@ struct Witness {
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
     history.giveUp(now.givenUp.keys)
     AnytimeForward.check(seen, now, &history, at: node)
-    for (row, version) in now.versions
-    where version.dot.origin == own && seen.versions[row] != version
-      && (history[version.dot] == nil || seen.isRenewing)
-    {
+    let news = now.news(since: seen)
+    for (row, version) in news
+    where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
       history.add(
         History.Made(
@@ -103,7 +102,7 @@ struct Witness {
           // A table that is away under another name shows nothing.
           isSeen: !waiting.contains(row) && (version.isDeleted || now.rows[row] != nil)))
     }
-    AnytimeContent.check(seen, now, &history, at: node, waiting)
+    AnytimeContent.check(news, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node) { right($0) != .none }
     if now.office != nil {
       AnytimeJudged.check(seen, now, own: own, &history, at: node)
