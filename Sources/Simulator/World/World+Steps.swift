@@ -137,10 +137,13 @@ extension World {
     }
   }
 
-  /// Folds until nothing waits.
+  /// Folds until nothing waits, or for long enough.
   mutating func fold(_ node: Int) {
     attempt(node, nil, 0) { world in
-      while true {
+      // An application may write faster than small slices are folded: the rest waits.
+      var slices = 0
+      while world.isCalm || slices < 100 {
+        slices += 1
         let fold = try world.use(node) { try $0.fold(at: $1) }
         if fold.versions > 0 { world.tell("\(Words.node(node)) folds \(fold.versions) versions") }
         world.folded(node, fold)
