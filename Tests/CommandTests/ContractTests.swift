@@ -15,7 +15,8 @@ import Testing
     "rule.rules": ["table", "rule", "acting_rule"],
     "invite": ["code", "expires", "role", "served", "port"],
     "join": [
-      "site", "node", "from", "address", "words", "rows", "bytes", "seconds", "warnings",
+      "site", "node", "from", "address", "words", "rows", "bytes", "seconds", "replaced",
+      "warnings",
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
@@ -53,7 +54,7 @@ import Testing
     "sql.rows": ["id", "amount", "data", "void"],
     "doctor": ["findings", "size"],
     "doctor.findings": ["check", "level", "text", "remedy"],
-    "leave": ["site", "node", "unsent_rows", "left", "told", "untold"],
+    "leave": ["site", "node", "unsent_rows", "left", "told", "untold", "may_be_copy"],
   ]
 
   private static let peer: Set<String> = [

@@ -140,7 +140,7 @@ private let clinic = """
     let joined: JoinReport = try report(
       """
       {"site":"s","node":"n","from":"f","address":"a","rows":48112,"bytes":31000000,
-      "seconds":1.4,"warnings":[]}
+      "seconds":1.4,"replaced":0,"warnings":[]}
       """)
     #expect(Join.text(joined) == "copied 48,112 rows, 31 MB in 1.4 s")
     #expect(

@@ -7,6 +7,8 @@ extension Node {
   struct Copied: Sendable {
     var rows: Int
     var bytes: Int
+    /// Rows of the file that gave way to the site's.
+    var replaced: Int
   }
 
   /// Whether all has come that the copy must have: what its inviter was last known to hold, whoever
@@ -65,10 +67,12 @@ extension Node {
           .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
       }
       if firstCopy == nil {
-        let count = try await reporting(path) { () async throws(StoreError) in
-          try await store.run { (store) throws(StoreError) in try store.applicationRowCount() }
+        let (rows, replaced) = try await reporting(path) { () async throws(StoreError) in
+          try await store.run { (store) throws(StoreError) in
+            (try store.applicationRowCount(), try store.figures().conflicts)
+          }
         }
-        return Copied(rows: count, bytes: receivedBytes)
+        return Copied(rows: rows, bytes: receivedBytes, replaced: replaced)
       }
       if let failure = mergeFailure {
         throw FlotillaError(

@@ -56,7 +56,7 @@ extension Replica {
     return JoinReport(
       site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,
       address: paired.address, words: paired.words, rows: copied.rows, bytes: copied.bytes,
-      seconds: Double(Uptime.now - start) / 1_000, warnings: warnings)
+      seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced, warnings: warnings)
   }
 
   private static func parse(_ code: String) throws(FlotillaError) -> InviteCode {

@@ -44,7 +44,8 @@ extension Replica {
       let copied = try await node.finish(copy, progress: progress)
       return JoinReport(
         site: who.siteName, node: who.name, from: copy.name, address: source, rows: copied.rows,
-        bytes: copied.bytes, seconds: Double(Uptime.now - start) / 1_000, warnings: [])
+        bytes: copied.bytes, seconds: Double(Uptime.now - start) / 1_000,
+        replaced: copied.replaced, warnings: [])
     }
   }
 }

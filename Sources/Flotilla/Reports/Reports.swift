@@ -96,7 +96,8 @@ public struct ForgetReport: Codable, Sendable, Equatable {
   public var last_seen: String?
 }
 
-/// What `join` copied. JSON: `{site, node, from, address, words, rows, bytes, seconds, warnings}`.
+/// What `join` copied. JSON: `{site, node, from, address, words, rows, bytes, seconds,
+/// replaced, warnings}`.
 public struct JoinReport: Codable, Sendable, Equatable {
   public var site: String
   public var node: String
@@ -107,6 +108,8 @@ public struct JoinReport: Codable, Sendable, Equatable {
   public var rows: Int
   public var bytes: Int
   public var seconds: Double
+  /// Rows of the file that gave way to the site's; they are in the conflict log.
+  public var replaced: Int
   public var warnings: [String]
 }
 
