@@ -36,6 +36,8 @@ let package = Package(
     .executable(name: "flotilla", targets: ["FlotillaCommand"]),
     // Preloaded into programs that the crash test kills; never installed.
     .library(name: "CrashShim", type: .dynamic, targets: ["CrashShim"]),
+    // Preloaded into programs whose clock a test sets; never installed.
+    .library(name: "ClockShim", type: .dynamic, targets: ["ClockShim"]),
   ],
   targets: [
     .systemLibrary(name: "CSQLite"),
@@ -80,7 +82,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
-    .testTarget(name: "BadInputTests", dependencies: ["FlotillaCommand"], swiftSettings: strict),
+    .target(name: "ClockShim", path: "Tests/ClockShim"),
+    .testTarget(
+      name: "BadInputTests", dependencies: ["FlotillaCommand", "ClockShim"],
+      swiftSettings: strict),
     .target(name: "CrashShim", path: "Tests/CrashShim"),
     .executableTarget(
       name: "CrashRunner", dependencies: ["CrashShim", "Store", "SQLite", "Replication"],

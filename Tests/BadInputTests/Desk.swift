@@ -81,11 +81,11 @@ final class Desk: Sendable {
 
   /// Starts a node in the background, with a limit of open files if one is given.
   func start(
-    _ database: String, _ options: String..., files: Int? = nil
+    _ database: String, _ options: String..., files: Int? = nil, clock: SetClock? = nil
   ) async throws -> RunningNode {
     let words = ["run", database, "--background", "--no-discovery"] + options
     let limit = files.map { ["prlimit", "--nofile=\($0)"] } ?? []
-    let outcome = try await run(limit + ["flotilla"] + words)
+    let outcome = try await run((clock?.words ?? []) + limit + ["flotilla"] + words)
     guard outcome.status == 0, let match = outcome.error.firstMatch(of: /process (\d+)/),
       let process = pid_t(match.1)
     else { throw ProgramFailure(words: words, outcome: outcome) }
