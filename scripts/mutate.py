@@ -4,7 +4,8 @@
 usage: mutate.py [--budget PURE,FULL] [NAME…]
 
 Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
-where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
+where to look and what to change (`depth: pure returns` looks where files are copied and put back and
+deleted rows are let go of), and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. In a copy of the tree each is applied alone, the simulator is built and runs until it
 finds a fault or has spent the schedules that `make test` runs. Prints a table; the status is 0 only
 if all were found.
@@ -17,7 +18,8 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-BUDGET = {"pure": 50_000, "full": 3_000}
+BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 5_000}
+RETURNS = ["--with", "collection,restore,absence,clone", "--steps", "250"]
 
 
 class Mutation:
@@ -28,7 +30,7 @@ class Mutation:
         head, *parts = re.split(r"^file: (.*)$", text, flags=re.M)
         self.name = path.stem
         self.rule = head.split("\n\n")[0].replace("\n", " ").strip()
-        self.depth = re.search(r"^depth: (\w+)$", head, flags=re.M).group(1)
+        self.depth = re.search(r"^depth: ([\w ]+)$", head, flags=re.M).group(1)
         self.edits = []
         for file, body in zip(parts[::2], parts[1::2]):
             for edit in re.finditer(r"^<<<<\n(.*?)^====\n(.*?)^>>>>$", body, re.S | re.M):
@@ -66,7 +68,8 @@ def build(tree):
 
 def seeds_needed(program, depth, budget):
     """How many schedules it took, or None."""
-    arguments = [program, depth, "--seeds", str(budget), "--stop"]
+    kind, *returns = depth.split()
+    arguments = [program, kind, "--seeds", str(budget), "--stop"] + (RETURNS if returns else [])
     result = subprocess.run(arguments, capture_output=True, text=True)
     if result.returncode == 0:
         return None

@@ -14,6 +14,15 @@ struct `The simulator` {
     try Program.run("full", "--seeds", "3000", "--jobs", "2")
   }
 
+  @Test(arguments: [("pure", "5000"), ("full", "150")])
+  func `finds no fault where files are copied and put back and deleted rows are let go of`(
+    depth: String, count: String
+  ) throws {
+    try Program.run(
+      depth, "--seeds", count, "--jobs", "2", "--with", "collection,restore,absence,clone",
+      "--steps", "250")
+  }
+
   @Test func `finds the laws of merging kept in all orders and a million random cases`() throws {
     try Program.run("laws", "--seeds", "50", "--jobs", "2")
   }

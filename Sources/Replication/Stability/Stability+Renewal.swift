@@ -61,9 +61,8 @@ extension Stability {
   package enum Fate: Sendable, Equatable {
     /// It is what others have, or was written since.
     case stays
-    /// It stands, changed like this: nobody else has seen it yet.
-    case stands(Version)
-    /// Nobody else has it: this replica hands it on as an edit of its own.
+    /// Nobody else has it: this replica hands it on as an edit of its own, under a new dot. A copy
+    /// of the file may have the version as it was.
     case isAdopted(Version)
     /// Others have deleted the row; `isLost` if it is an edit that they did not know.
     case isGone(isLost: Bool)
@@ -81,6 +80,7 @@ extension Stability {
     if known.covers(version.dot) { return fresh == nil ? .isGone(isLost: false) : .stays }
     // What was here before its table became the site's stays below everything.
     if isOwn, version.stamp == Stamp.zero.successor { return .stays }
+    let before = version
     var version = version
     if fresh == nil, known.covers(version.created) {
       guard !isJudged, let floor, floor.stamp < version.stamp else {
@@ -90,7 +90,7 @@ extension Stability {
       if !version.isDeleted { version = version.madeAnew }
     }
     if fresh == nil { version = version.raised(above: floor) }
-    return isOwn ? .stands(version) : .isAdopted(version)
+    return isOwn && version == before ? .stays : .isAdopted(version)
   }
 
   /// What was deleted is gone.

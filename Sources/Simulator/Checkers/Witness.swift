@@ -124,7 +124,13 @@ struct Witness {
       seen = now
     } else {
       for row in pending.keys {
-        if let edit = pending[row], edit.moment > wall { pending[row]?.moment = wall }
+        guard let edit = pending[row] else { continue }
+        if edit.moment > wall { pending[row]?.moment = wall }
+        // What others have deleted meanwhile, and its application made and deleted again, is as it
+        // was.
+        if edit.content == nil, let version = now.versions[row], version.isDeleted {
+          pending[row]?.moment = min(edit.moment, wall, version.stamp.millisecondsSince1970)
+        }
       }
       // Rows that the application has changed are compared with what they were.
       let rows = seen.rows

@@ -70,7 +70,6 @@ extension MemoryReplica {
         floor: floor, isJudged: file.office.office.isHeld)
       switch fate {
       case .stays: break
-      case .stands(let changed): keep(changed, row)
       case .isAdopted(let changed):
         let adopted = changed.adopted(as: Dot(origin, edits.next()))
         keep(adopted, row)

@@ -139,7 +139,7 @@ extension World {
     attempt(node, link, side) { world in
       // Another peer may have said so a moment ago.
       guard world.nodes[node].replica.position.stability.mustRenew(for: standing) else { return }
-      if try world.nodes[node].replica.renewAsNew(to: standing.cleared) {
+      if try world.use(node, { replica, _ in try replica.renewAsNew(to: standing.cleared) }) {
         world.feed(node: node, .advanced(world.nodes[node].replica.position))
       } else {
         try world.beginLife(node, .behind, isLate: false, renewingTo: standing.cleared)

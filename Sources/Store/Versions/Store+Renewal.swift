@@ -107,7 +107,6 @@ extension Store {
       of: version, cameAs: fresh, known: known, own: own, floor: floor, isJudged: office.isHeld)
     {
     case .stays: break
-    case .stands(let changed): try keep(changed, table, item.key, old: version)
     case .isAdopted(let changed):
       edits.addLong()
       let dot = Dot(own, edits.next())
