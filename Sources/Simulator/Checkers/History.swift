@@ -66,6 +66,10 @@ struct History {
   /// Deleted versions are let go of.
   var collects = false
 
+  /// What nodes held that had been away, by their names, when they were to fetch everything anew:
+  /// what nobody else has of that is not to be lost.
+  var brought: [String: Frontier] = [:]
+
   /// Two parts of a site that did not wait for each other have both let go of deleted versions:
   /// what only one of them had deleted may be back.
   var hasParted = false

@@ -139,6 +139,10 @@ extension World {
     attempt(node, link, side) { world in
       // Another peer may have said so a moment ago.
       guard world.nodes[node].replica.position.stability.mustRenew(for: standing) else { return }
+      let (name, held) = (
+        world.nodes[node].replica.name, world.nodes[node].replica.position.frontier
+      )
+      world.history.brought[name, default: Frontier()].join(held)
       if try world.use(node, { replica, _ in try replica.renewAsNew(to: standing.cleared) }) {
         world.feed(node: node, .advanced(world.nodes[node].replica.position))
       } else {

@@ -19,6 +19,7 @@ extension World {
     tell("\(what) of \(Words.node(node)) is put back to an earlier state")
     do {
       guard try nodes[node].replica.putBack() else { return }
+      history.brought[nodes[node].replica.name] = nil
       if isAlone {
         nodes[node].isReplaced = random.chance(500)
         if random.chance(100) { nodes[node].record = nil }
