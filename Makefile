@@ -41,15 +41,17 @@ bench: setup ## measure, with the release build
 
 SIMULATOR = $$($(SWIFT) build -c release --show-bin-path)/FlotillaSimulator
 JOBS ?= $$(nproc)
-# Files are copied and put back, machines are away for long, and deleted rows are let go of.
-RETURNS = --with collection,restore,absence,clone --steps 250
+# Machines are away for long, and deleted rows are let go of; and files are copied and put back.
+RETURNS = --with collection,absence --steps 250
+COPIES = --with collection,absence,restore,clone --steps 250
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	$(SWIFT) build -c release --product FlotillaSimulator
 	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
-	@$(SIMULATOR) pure --seeds 5000 --jobs $(JOBS) $(RETURNS)
-	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(RETURNS)
+	@$(SIMULATOR) pure --seeds 6000 --jobs $(JOBS) $(RETURNS)
+	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
+	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	$(SWIFT) build -c release --product FlotillaSimulator
@@ -57,7 +59,8 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(RETURNS)
-	@$(SIMULATOR) full --seeds 5000 --jobs $(JOBS) $(RETURNS)
+	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(COPIES)
+	@$(SIMULATOR) full --seeds 5000 --jobs $(JOBS) $(COPIES)
 	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?

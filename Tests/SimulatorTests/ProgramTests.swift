@@ -14,7 +14,12 @@ struct `The simulator` {
     try Program.run("full", "--seeds", "3000", "--jobs", "2")
   }
 
-  @Test(arguments: [("pure", "5000"), ("full", "150")])
+  @Test func `finds no fault where machines are away and deleted rows are let go of`() throws {
+    try Program.run(
+      "pure", "--seeds", "6000", "--jobs", "2", "--with", "collection,absence", "--steps", "250")
+  }
+
+  @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String
   ) throws {
