@@ -7,12 +7,10 @@ import Replication
 enum FinallyNewest {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
     if history.hasForks || history.hasParted { return }
-    let known = all.reduce(into: Frontier()) {
-      $0.join($1.shown.frontier)
-      $0.join(history.brought[$1.name] ?? Frontier())
-    }
+    let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
+    let brought = all.reduce(into: known) { $0.join(history.brought[$1.name] ?? Frontier()) }
     let gone = history.gone(all.map(\.shown))
-    let newest = history.newest(known).filter { !gone.contains($0.key) }
+    let newest = history.newest(known, brought: brought).filter { !gone.contains($0.key) }
     for (name, shown) in all {
       for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
         let held = shown.versions[row]

@@ -133,12 +133,20 @@ struct History {
     return held.isDeleted && newest(known)[row]?.version.isDeleted == true
   }
 
+  /// The newest version of each row of those that a frontier covers, or of those that were brought
+  /// from elsewhere, unless that was given up: it stood for what its author had before.
+  func newest(_ known: Frontier, brought: Frontier) -> [RowNumber: Made] {
+    newest(known).merging(
+      newest(brought, withGivenUp: true).filter { !givenUp.contains($0.value.version.dot) }
+    ) { $0.version.rank < $1.version.rank ? $1 : $0 }
+  }
+
   /// The newest version of each row of those that a frontier covers.
-  func newest(_ known: Frontier) -> [RowNumber: Made] {
+  func newest(_ known: Frontier, withGivenUp: Bool = false) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
     for made in made.values.joined() {
       guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot),
-        !givenUp.contains(made.version.dot)
+        withGivenUp || !givenUp.contains(made.version.dot)
       else { continue }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made
