@@ -41,15 +41,16 @@ bench: setup ## measure, with the release build
 
 SIMULATOR = $$($(SWIFT) build -c release --show-bin-path)/FlotillaSimulator
 JOBS ?= $$(nproc)
-# Machines are away for long, and deleted rows are let go of; and files are copied and put back.
-RETURNS = --with collection,absence --steps 250
+# Deleted rows are let go of while machines are away and links are slow; and files are copied and put
+# back.
+RETURNS = --with collection,slowness --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	$(SWIFT) build -c release --product FlotillaSimulator
 	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
-	@$(SIMULATOR) pure --seeds 6000 --jobs $(JOBS) $(RETURNS)
+	@$(SIMULATOR) pure --seeds 8000 --jobs $(JOBS) $(RETURNS)
 	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
 

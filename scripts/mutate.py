@@ -4,7 +4,7 @@
 usage: mutate.py [--budget PURE,FULL] [NAME…]
 
 Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
-where to look and what to change (`depth: pure returns` looks where machines are away for long and
+where to look and what to change (`depth: pure returns` looks where machines come back and
 deleted rows are let go of), and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. In a copy of the tree each is applied alone, the simulator is built and runs until it
 finds a fault or has spent the schedules that `make test` runs. Prints a table; the status is 0 only
@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 6_000}
-RETURNS = ["--with", "collection,absence", "--steps", "250"]
+BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 8_000}
+RETURNS = ["--with", "collection,slowness", "--steps", "250"]
 
 
 class Mutation:

@@ -16,7 +16,8 @@ struct `The simulator` {
 
   @Test func `finds no fault where machines are away and deleted rows are let go of`() throws {
     try Program.run(
-      "pure", "--seeds", "6000", "--jobs", "2", "--with", "collection,absence", "--steps", "250")
+      "pure", "--seeds", "8000", "--jobs", "2", "--with", "collection,slowness", "--steps",
+      "250")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])

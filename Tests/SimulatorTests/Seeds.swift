@@ -137,6 +137,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .pure, seed: 29_817, with: [.collection], steps: 250,
       found: "who fetched everything anew was sent rows before it knew the floors"),
     KeptSeed(
+      depth: .pure, seed: 3_362, with: [.collection, .slowness], steps: 250,
+      found: "a row that was let go of came back with an exchange that had begun before"),
+    KeptSeed(
       depth: .pure, seed: 57_799, with: [.collection, .restore, .absence, .clone], steps: 250,
       found: "a delete was forgotten by who came back, and an earlier edit of a third stood"),
     KeptSeed(

@@ -33,6 +33,15 @@ extension Stability {
     !sender.isBehind(standing) && mayAsk(sender)
   }
 
+  /// Whether a version that is `held` and stands no more was let go of: who sends it has begun to
+  /// before the row was deleted there.
+  package func hasForgotten(
+    _ version: Version, table: UInt64, key: Key, held: Frontier
+  ) -> Bool {
+    guard renewal == nil, let floor = floors[table: table, key: key] else { return false }
+    return Floor(version) <= floor && held.covers(version.dot)
+  }
+
   package mutating func beginRenewal(at mark: Mark) { renewal = .fetching(mark) }
 
   /// Everything that this sender holds has come: the frontier moves.

@@ -37,6 +37,12 @@ extension MemoryReplica {
     !viewpoint.isUndecided(version) && file.office.pending[row] == nil
   }
 
+  func hasForgotten(_ version: Version, _ row: RowNumber) -> Bool {
+    file.versions[row] == nil
+      && file.stability.hasForgotten(
+        version, table: Self.table, key: Self.encoded[row], held: file.frontier)
+  }
+
   func renewAsNew(to mark: Mark) -> Bool {
     guard file.frontier.without(origin).isEmpty, file.delivered == 0 else { return false }
     beginRenewal(to: mark)

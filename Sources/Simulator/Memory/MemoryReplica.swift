@@ -239,6 +239,7 @@ final class MemoryReplica: SimulatedReplica {
           continue
         }
         if file.stability.renewal != nil { file.fresh[number] = row.version.dot }
+        if merge.kind != .repair, hasForgotten(row.version, number) { continue }
         note(row, number)
         let old = file.versions[number]
         switch viewpoint.meeting(row.version, old) {

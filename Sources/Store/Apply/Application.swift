@@ -19,6 +19,8 @@ struct Application {
   var repeated: [(table: Int64, key: Key, edit: Version)] = []
   /// What the sender says was judged.
   var judged: Judged?
+  /// The rows were asked for because something is amiss.
+  var isRepair = false
 }
 
 extension Store {

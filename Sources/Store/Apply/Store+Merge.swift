@@ -47,7 +47,8 @@ extension Store {
       try requireKnown(
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       try standDown(beside: rows, judged: merge.judged, at: now)
-      let application = try apply(rows, judged: merge.judged, at: now)
+      var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
+      try applyAll(rows, at: now, &application)
       for (table, key, edit) in application.repeated {
         if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
       }
@@ -134,17 +135,14 @@ extension Store {
   }
 
   /// Applies rows in the order of their keys: half the cost of a random order.
-  private func apply(
-    _ rows: [ShapedRow], judged: Judged?, at now: Instant
-  ) throws -> Application {
-    var application = Application()
-    application.judged = judged
+  private func applyAll(
+    _ rows: [ShapedRow], at now: Instant, _ application: inout Application
+  ) throws {
     // The settings first: they tell which tables there are, and thereby what is one key in them.
     try apply(rows.filter { isSettings($0) }, at: now, &application)
     if application.placed > 0 { try applySettings(isLocal: false) }
     try apply(rows.filter { !isSettings($0) }, at: now, &application)
     try settle(&application)
-    return application
   }
 
   private func isSettings(_ row: ShapedRow) -> Bool { isSameName(row.shape.name, Tables.settings) }
@@ -166,6 +164,7 @@ extension Store {
       for (key, row) in (byTable[id] ?? []).sorted(by: { $0.key < $1.key }) {
         guard let table = tables.byID[id] else { continue }
         if stability.renewal != nil { try noteFresh(table, key, row) }
+        if try !application.isRepair && hasForgotten(row.row, table, key) { continue }
         try apply(row, table, key, at: now, &application)
       }
     }

@@ -44,6 +44,15 @@ extension Store {
     throw StoreError(.behind, "one of the two has been away while deleted rows were forgotten")
   }
 
+  /// Whether a row was here, was deleted and let go of.
+  func hasForgotten(_ row: WireRow, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    guard row.content.ruling == nil,
+      stability.hasForgotten(
+        row.version, table: table.seed, key: key, held: origins.frontier)
+    else { return false }
+    return try versions.version(table: table.id, key: key) == nil
+  }
+
   /// A full exchange has come to its end.
   func noteReceived(from sender: CutStanding) throws(SQLiteError) {
     let before = stability

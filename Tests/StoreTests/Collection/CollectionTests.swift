@@ -53,6 +53,19 @@ import Testing
     #expect(try a.conflicts() == [])
   }
 
+  @Test func `do not come back with an exchange that had begun before`() throws {
+    // b has all three rows, and has not heard of the deletes.
+    let (covers, batches) = try b.export(above: Frontier())
+    try site.collect()
+    #expect(try a.deletions == 0)
+    try a.merge(batches, .full(covers: covers), from: b)
+    #expect(try a.text("x") == nil && a.text("y") == nil)
+    #expect(try site.site.isEqual)
+    // What was asked for because something is amiss is another thing: perhaps it was lost here.
+    try a.merge(batches, .repair, from: b)
+    #expect(try a.text("x") == "x")
+  }
+
   @Test func `of settings stay`() throws {
     try a.store.untrack(["note"], at: a.now)
     try site.site.meet()
