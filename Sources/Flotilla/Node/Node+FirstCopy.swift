@@ -69,7 +69,7 @@ extension Node {
       if firstCopy == nil {
         let (rows, replaced) = try await reporting(path) { () async throws(StoreError) in
           try await store.run { (store) throws(StoreError) in
-            (try store.applicationRowCount(), try store.figures().conflicts)
+            (try store.applicationRowCount(), try store.openConflictCount())
           }
         }
         return Copied(rows: rows, bytes: receivedBytes, replaced: replaced)

@@ -166,7 +166,8 @@ public struct TouchedRow: Codable, Sendable, Equatable {
   public var values: [SQLValue]?
 }
 
-/// What `leave` removed. JSON: `{site, node, unsent_rows, left, told:[…], untold:[…]}`.
+/// What `leave` removed. JSON: `{site, node, unsent_rows, left, told:[…],
+/// untold:[…], may_be_copy}`.
 public struct LeaveReport: Codable, Sendable, Equatable {
   public var site: String
   public var node: String

@@ -35,10 +35,9 @@ enum Join {
     bar.clear()
     call.output.warnings(report.warnings)
     if report.replaced > 0 {
-      let rows = report.replaced == 1 ? "1 row" : "\(thousands(report.replaced)) rows"
       call.output.warnings([
-        "\(rows) of this file gave way to what the site has; see: flotilla conflicts "
-          + call.shellPath
+        "\(counted(report.replaced, "row")) of this file gave way to what the site has; see: "
+          + "flotilla conflicts \(call.shellPath)"
       ])
     }
     call.print(report, as: text(report))

@@ -9,6 +9,9 @@ enum Leave {
       Removes triggers, tables and keys, restores the journal mode and tells the
       other nodes. Changes that no other node has are sent first; if none is in reach
       it stops short and says how many they are. --force leaves even so.
+
+      A file that came from another machine and has met no member there, or runs as a
+      copy beside the original, leaves with --force alone, and nobody is told.
       """,
     parameters: [.database],
     options: [

@@ -44,7 +44,7 @@ extension Store {
       }
       return Figures(
         tables: tables,
-        conflicts: try number("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"),
+        conflicts: try number(Self.openConflicts),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
         unjudged: office.isHeld ? withoutVerdict : 0, withoutVerdict: withoutVerdict,
@@ -77,6 +77,13 @@ extension Store {
         "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl <> \(settings)")
     }
   }
+
+  /// Entries of the conflict log that nobody has settled.
+  package func openConflictCount() throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in try number(Self.openConflicts) }
+  }
+
+  private static let openConflicts = "SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"
 
   private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
     try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
