@@ -76,6 +76,30 @@ import Testing
     #expect(try leaf.store.wantedRows().isEmpty)
   }
 
+  @Test func `a refused edit is in the log once, however often its row is looked at`() throws {
+    try allow(Rights(general: .read))
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'; DELETE FROM note WHERE id = 'b'")
+    try leaf.foldAll()
+    #expect(try logged().count == 2)
+    try leaf.write("UPDATE note SET text = text")
+    try leaf.write("INSERT INTO note VALUES ('b', 'z'); DELETE FROM note WHERE id = 'b'")
+    try leaf.foldAll()
+    try leaf.reopen()
+    try leaf.foldAll()
+    #expect(try logged().count == 2)
+    // Another content is another edit, and so is the same one after another.
+    for text in ["worse", "hack"] {
+      try leaf.write("UPDATE note SET text = '\(text)' WHERE id = 'a'")
+      try leaf.foldAll()
+    }
+    #expect(try logged().count == 4)
+    // Once the row was put back, an edit like an earlier one is a new one.
+    try askBack()
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    #expect(try logged().count == 5)
+  }
+
   @Test func `a row that was changed back by itself waits for nothing`() throws {
     try allow(Rights(general: .read))
     try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")

@@ -90,6 +90,14 @@ struct ConflictLog {
     }
   }
 
+  /// The last one of a row that was noted for a reason.
+  func latest(_ table: String, _ key: Key, _ reason: Reason) throws(SQLiteError) -> Conflict? {
+    try list(
+      "WHERE name = ? AND key = ? AND reason = ? ORDER BY id DESC LIMIT 1",
+      [.string(table), .blob(key.bytes), .string(reason.name)]
+    ).first
+  }
+
   func set(_ state: Conflict.State, of id: Int64) throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_conflict SET state = ? WHERE id = ?",

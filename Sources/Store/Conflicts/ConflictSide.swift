@@ -33,6 +33,11 @@ package struct ConflictSide: Sendable {
     self.keyCount = entry.keyCount
   }
 
+  /// Whether both are the same row, whoever made it and when.
+  func showsTheSame(as other: ConflictSide) -> Bool {
+    isDeleted == other.isDeleted && Shelf.encode(entry) == Shelf.encode(other.entry)
+  }
+
   var entry: Shelf.Entry { Shelf.Entry(why: .constraint, values: values, keyCount: keyCount) }
 
   /// As the log keeps it.

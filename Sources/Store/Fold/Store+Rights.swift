@@ -215,18 +215,23 @@ extension Store {
       [.integer(table.id), .blob(key.bytes)])
   }
 
-  /// Keeps the row as it stands; none if it was deleted.
+  /// Keeps the row as it stands; none if it was deleted. A row that still waits to be put back may
+  /// be looked at again: what the log holds of it is not noted twice.
   private func logRefused(
     _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
     let row = try tableContent(table, key)
     let held = try versions.version(table: table.id, key: key)
     let keyAlone = try content(of: nil, table, key)
+    let loser = (row ?? keyAlone).map {
+      ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
+    }
+    if hasPutBacks, let loser, try isWaiting(table, key),
+      let noted = try conflicts.latest(table.name, key, .notAllowed)?.loser,
+      noted.showsTheSame(as: loser)
+    { return }
     try conflicts.put(
-      table.name, key, at: moment, .notAllowed,
-      loser: (row ?? keyAlone).map {
-        ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
-      },
+      table.name, key, at: moment, .notAllowed, loser: loser,
       // What stood is known by name; its content was written over.
       winner: held.flatMap { held in
         isOwn(held.edit.origin) ? nil : keyAlone.map { ConflictSide(held, $0) }
