@@ -106,10 +106,12 @@ extension Node {
     }
   }
 
-  /// A member knows this file as this node from now on, wherever it came from.
-  func noteMet() async {
+  /// A member knows this file as this node from now on, wherever it came from; or it knows another
+  /// copy.
+  func noteMet(_ isMet: Bool = true) async {
+    guard !isMet || recentTwin == nil else { return }
     do {
-      try await store.run { (store) throws(StoreError) in try store.noteMet() }
+      try await store.run { (store) throws(StoreError) in try store.noteMet(isMet) }
     } catch {
       // It is noted when the next one is met.
       log("could not note that members know this node: \(error.message)")
@@ -204,7 +206,7 @@ extension Node {
   func meetTwin(by peer: String) async {
     let isFirst = twin == nil
     twin = (Uptime.now, peer)
-    if isFirst { await beginLife(.twin) }
+    if isFirst { await beginLife(.twin) } else { await noteMet(false) }
   }
 
   /// That nobody judges, because the file of the anchor was restored.
@@ -216,10 +218,14 @@ extension Node {
       + "appoint another"
   }
 
+  /// Another copy of this node that was seen in the last ten minutes.
+  private var recentTwin: (at: Int64, peer: String)? {
+    twin.flatMap { Uptime.now - $0.at < 600_000 ? $0 : nil }
+  }
+
   /// What a person should know about the life of this replica.
   func lifeRemark() async -> String? {
-    let twinShown: Int64 = 600_000
-    if let twin, Uptime.now - twin.at < twinShown {
+    if let twin = recentTwin {
       return "another copy of this node runs, as \(twin.peer) sees: stop one of them and make it a "
         + "node of its own there: flotilla leave DB --force; then join"
     }

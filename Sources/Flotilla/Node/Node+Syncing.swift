@@ -39,6 +39,7 @@ extension Node {
       await peers[node]?.session?.feed(.ask)
     }
     _ = await until(deadline) { wanted.allSatisfy { isDone($0, in: round) } }
+    if wanted.contains(where: { peers[$0]?.session != nil }) { await noteMet() }
     return SyncReport(
       peers: wanted.compactMap { report($0, in: round, since: start) }
         .sorted { $0.node < $1.node })

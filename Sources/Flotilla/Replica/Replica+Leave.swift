@@ -65,11 +65,12 @@ extension Replica {
     guard force else {
       throw FlotillaError(
         .node,
-        "\(path) came from another machine, or runs as a copy beside the original; "
+        "\(path) came from another machine, or another copy of it was running; "
           + "nothing was done",
-        remedy: "If it is a copy: flotilla leave \(shellWord(path)) --force takes Flotilla out of "
-          + "it, and the original goes on. If it was moved here: flotilla sync \(shellWord(path)), "
-          + "then leave.")
+        remedy: "If this is the copy: flotilla leave \(shellWord(path)) --force takes Flotilla out "
+          + "of it, and the original goes on. If no other copy runs any more: flotilla sync "
+          + "\(shellWord(path)), then leave (as long as status tells of another copy that is not "
+          + "enough).")
     }
     try await requireWriteLock()
     let lock = if let freed = try await stop(isLeaving: false) { freed } else { try lock() }

@@ -13,11 +13,13 @@ package struct LifeStory: Sendable, Equatable {
   package var at: Int64
   /// Edits that were given new dots.
   package var reissued: Int
-  /// A member has met this node since.
+  /// A member has met this node since, and no other copy of it.
   package var isMet = false
 
   /// Whether the members may know another copy of the file as this node.
-  package var isPerhapsOfCopy: Bool { doubt == .twin || doubt == .moved && !isMet }
+  package var isPerhapsOfCopy: Bool { tellsOfCopies && !isMet }
+
+  var tellsOfCopies: Bool { doubt == .twin || doubt == .moved }
 
   init(doubt: Doubt, at: Int64, reissued: Int) {
     (self.doubt, self.at, self.reissued) = (doubt, at, reissued)
@@ -132,10 +134,11 @@ extension Store {
     }
   }
 
-  /// A member has met this node: if the file came from another machine, it is this node there, too.
-  package func noteMet() throws(StoreError) {
-    guard var story = try lifeStory(), story.doubt == .moved, !story.isMet else { return }
-    story.isMet = true
+  /// A member has met this node, and no other copy of it: if the file came from another machine, or
+  /// a copy was seen, this is the node by now. Or it has met a copy again.
+  package func noteMet(_ isMet: Bool = true) throws(StoreError) {
+    guard var story = try lifeStory(), story.tellsOfCopies, story.isMet != isMet else { return }
+    story.isMet = isMet
     let text = story.text
     try transaction { try meta.set(.lifeStory, .string(text)) }
   }
