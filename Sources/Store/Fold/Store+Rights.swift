@@ -229,7 +229,9 @@ extension Store {
     if hasPutBacks, let loser, try isWaiting(table, key),
       let noted = try conflicts.latest(table.name, key, .notAllowed)?.loser,
       noted.showsTheSame(as: loser)
-    { return }
+    {
+      return
+    }
     try conflicts.put(
       table.name, key, at: moment, .notAllowed, loser: loser,
       // What stood is known by name; its content was written over.
