@@ -58,7 +58,8 @@ extension BadInputTests {
           CREATE TABLE other(x TEXT PRIMARY KEY); INSERT INTO other VALUES('o');
           """)
         let code = try await desk.succeed("invite", "a.db")
-        let joined = try await desk.flotilla("join", "c.db", code, "--at", node.address)
+        let joined = try await desk.flotilla(
+          "join", "c.db", code, "--at", node.address, "--name", "late")
         #expect(joined.status == 0)
         #expect(joined.error.contains("2 rows of this file gave way"), "\(joined)")
         _ = try await desk.start("c.db", "--peer", node.address)
@@ -75,6 +76,9 @@ extension BadInputTests {
         #expect(try await desk.sql("c.db", "SELECT count(*) FROM _flotilla_conflict") == "2")
         let kept = try await desk.sql("c.db", "SELECT hex(loser) FROM _flotilla_conflict")
         #expect(kept.matches(of: /6D696E65/).count == 2)
+        // It tells whose row lost, and whose stands.
+        let shown = try await desk.succeed("conflicts", "c.db", "show", "1")
+        #expect(shown.contains("lost: late\nwon:  first at "), "\(shown)")
       }
     }
 

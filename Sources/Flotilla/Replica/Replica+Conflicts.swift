@@ -219,13 +219,19 @@ struct AuthorNames {
       winner: try side(conflict.winner, store), loser: try side(conflict.loser, store))
   }
 
+  /// A row that was there before its table was the site's has no time.
+  private static func time(_ stamp: Stamp) -> String? {
+    let moment = stamp.millisecondsSince1970
+    return moment == 0 ? nil : Node.text(moment)
+  }
+
   private func side(
     _ side: ConflictSide?, _ store: Store
   ) throws(StoreError) -> ConflictReport.Side? {
     guard let side else { return nil }
     return ConflictReport.Side(
       node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
-      stamp: side.stamp.map { Node.text($0.millisecondsSince1970) }, undated: side.isUndated,
+      stamp: side.stamp.flatMap(Self.time), undated: side.isUndated,
       deleted: side.isDeleted, row: side.isDeleted ? nil : Replica.row(side.values),
       columns: side.values.map(\.name))
   }

@@ -128,8 +128,9 @@ extension Store {
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(
       why: .constraint, values: named, keyCount: statements.shape.keyCount)
+    let standing = try versions.version(table: table.id, key: key)
     try conflicts.put(
-      table.name, key, at: moment, .unseen, loser: ConflictSide(nil, entry),
-      winner: winner.map { ConflictSide(nil, $0) })
+      table.name, key, at: moment, .unseen, loser: ConflictSide(foundBy: own, entry),
+      winner: winner.map { ConflictSide(standing, $0) })
   }
 }

@@ -3,7 +3,7 @@ import SQLite
 
 /// One of the two versions of a conflict, with its content.
 package struct ConflictSide: Sendable {
-  /// Who wrote it, and the edit; nil for a row that nobody had made a version of.
+  /// Who wrote it, or in whose file it stood without a version, and the edit.
   package var author: Origin?
   package var edit: Dot?
   package var stamp: Stamp?
@@ -29,6 +29,14 @@ package struct ConflictSide: Sendable {
     self.author = author
     self.stamp = Stamp(millisecondsSince1970: moment)
     self.isDeleted = isDeleted
+    self.values = entry.values
+    self.keyCount = entry.keyCount
+  }
+
+  /// A row that stood in a file before anybody had made a version of it.
+  init(foundBy author: Origin, _ entry: Shelf.Entry) {
+    self.author = author
+    self.isDeleted = false
     self.values = entry.values
     self.keyCount = entry.keyCount
   }
@@ -62,7 +70,7 @@ package struct ConflictSide: Sendable {
     self.isUndated = flag & 2 != 0
     self.author = origin == 0 ? nil : Origin(rawValue: origin)
     self.edit = seq == 0 ? nil : Dot(Origin(rawValue: origin), seq)
-    self.stamp = origin == 0 ? nil : stamp
+    self.stamp = origin == 0 || stamp == .zero ? nil : stamp
     self.values = entry.values
     self.keyCount = entry.keyCount
   }
