@@ -222,6 +222,11 @@ extension BadInputTests {
         let waiting = try await desk.flotilla(
           "sql", "b.db", "UPDATE t SET v = 'waits' WHERE id = 'k2'", "--online", "--timeout", "2s")
         #expect(waiting.status == 3)
+        let remark = "was the anchor and does not judge any more, for its file was restored; "
+        #expect(waiting.error.contains(remark + "appoint it again, or another, on an admin ("))
+        let stoodDown = try await desk.flotilla("status", "a.db")
+        #expect(stoodDown.output.contains("(was the anchor)"), "\(stoodDown)")
+        #expect(stoodDown.error.contains(remark), "\(stoodDown)")
         try await desk.succeed("anchor", "a.db", "--here")
         try await desk.succeed("wait", "b.db", "--for", "anchor")
         let judged = try await eventually(within: .seconds(20)) {

@@ -20,7 +20,7 @@ import Testing
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
-      "in_sync", "first_copy", "running", "trouble", "clock", "remarks",
+      "in_sync", "first_copy", "running", "trouble", "clock", "remarks", "anchor_state",
     ],
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
@@ -48,7 +48,7 @@ import Testing
       "forgotten", "uncaptured", "repaired", "error",
     ],
     "verify.peers.differing": ["table", "key", "why", "here", "there"],
-    "wait": ["reached", "missing"],
+    "wait": ["reached", "missing", "remark"],
     "sql": ["columns", "rows", "changes", "touched"],
     "sql.touched": ["table", "key", "row"],
     "sql.rows": ["id", "amount", "data", "void"],

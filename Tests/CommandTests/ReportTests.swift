@@ -43,6 +43,28 @@ private let clinic = """
     #expect(Status.text(status, at: moment, colour: true).contains("\u{1b}[32min sync\u{1b}[0m"))
   }
 
+  @Test func `of the status does not call who has stood down the anchor`() throws {
+    var status: StatusReport = try report(clinic)
+    status.anchor_state = "stood-down"
+    let moment = try #require(morning())
+    #expect(
+      Status.text(status, at: moment, colour: false)
+        .hasPrefix("North clinic · this node: ward-1 (was the anchor) · 2 tables"))
+    status.anchor = "ward-2"
+    status.role = "writer"
+    #expect(
+      Status.text(status, at: moment, colour: false)
+        .hasPrefix("North clinic · this node: ward-1 · anchor: ward-2 (does not judge) · 2 t"))
+  }
+
+  @Test func `of a wait for the anchor on itself says that it is that`() throws {
+    let alone: WaitReport = try report(#"{"reached":[],"missing":[]}"#)
+    #expect(Wait.text(alone) == "there is no other node")
+    let itself: WaitReport = try report(
+      #"{"reached":[],"missing":[],"remark":"this node is the anchor"}"#)
+    #expect(Wait.text(itself) == "this node is the anchor")
+  }
+
   @Test func `of the status is aligned whatever the nodes are called`() throws {
     var status: StatusReport = try report(clinic)
     status.peers[0].node = "Röntgen"

@@ -45,11 +45,10 @@ extension NodeTests {
         try c.write("INSERT INTO item VALUES ('x', '1')")
         #expect(try await eventually { try await c.library.status(all: false).unjudged == 1 })
         _ = try await a.library.revoke("b")
-        let command = "flotilla anchor \(c.path)"
         let gone =
           "b, the anchor, is no member any more: 1 edit of this node waits for a verdict "
-          + "that nobody gives. Appoint another: \(command) --here; or let newest win: "
-          + "\(command) --none"
+          + "that nobody gives. Appoint another on an admin (a): flotilla anchor DB --here; or "
+          + "let newest win, with --none"
         #expect(try await eventually { try await c.library.status(all: false).remarks == [gone] })
         #expect(try await c.library.rule(table: nil, rule: nil).remark == gone)
         _ = try await a.library.appoint(.none)
@@ -63,6 +62,62 @@ extension NodeTests {
         #expect(
           try await eventually { try await c.library.rule(table: nil, rule: nil).remark == nil })
         #expect(try await eventually { try await c.library.status(all: false).unjudged == 0 })
+      }
+    }
+
+    @Test func `counts what others wrote, too, until the anchor has judged it`() async throws {
+      try await TestSite.with { site in
+        let (a, b, c) = (
+          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
+        )
+        let first = try await site.run(a)
+        let address = try await first.address
+        let second = try await site.run(b, to: [first])
+        let third = try await site.run(c, to: [first, second])
+        _ = try await a.library.appoint(.here, rule: "client-wins")
+        try b.write("INSERT INTO item VALUES ('x', '1')")
+        #expect(try await eventually { try c.count() == 1 })
+        for node in [first, second, third] {
+          #expect(try await eventually { try await node.isInSync })
+        }
+        await first.stop()
+        try b.write("UPDATE item SET text = '2'; INSERT INTO item VALUES ('y', '1')")
+        #expect(try await eventually { try c.count() == 2 })
+        for node in [second, third] {
+          #expect(try await eventually { try await node.status(all: false).unjudged == 2 })
+          #expect(try await !node.status(all: false).in_sync)
+        }
+        _ = try await site.run(a, listen: address)
+        for node in [second, third] {
+          #expect(try await eventually { try await node.isInSync })
+          #expect(try await node.status(all: false).unjudged == 0)
+        }
+      }
+    }
+
+    @Test func `of an anchor that gets its office back tells of no file that was restored`()
+      async throws
+    {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        _ = try await a.library.appoint(.here)
+        for _ in 0..<3 {
+          for (choice, name) in [(AnchorChoice.node("b"), "b"), (.here, "a")] {
+            let state = try await a.library.appoint(choice).state
+            #expect(state != "stood-down", "\(name)")
+            for node in [first, second] {
+              let status = try await node.status(all: false)
+              #expect(status.anchor == name || node === second)
+              #expect(status.anchor_state != "stood-down")
+              #expect(status.remarks.isEmpty, "\(status.remarks)")
+            }
+            let judge = name == "a" ? first : second
+            #expect(try await eventually { try await judge.office().state == "judging" })
+          }
+        }
       }
     }
 

@@ -59,6 +59,29 @@ extension NodeTests {
       }
     }
 
+    @Test func `is not kept from those in reach by one that is away`() async throws {
+      try await TestSite.with { site in
+        let (a, b, c) = (
+          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
+        )
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        let third = try await site.run(c, to: [first, second])
+        for node in [first, second, third] {
+          #expect(try await eventually { try await node.status(all: true).peers.count == 2 })
+          #expect(try await eventually { try await node.isInSync })
+        }
+        await second.stop()
+        await third.stop()
+        try c.write("INSERT INTO item VALUES ('c', '1')")
+        let report = try await c.library.sync(with: nil, timeout: .seconds(2))
+        #expect(report.peers.map(\.node) == ["a", "b"])
+        #expect(report.peers.map(\.error) == [nil, "not in reach"])
+        #expect(report.peers[0].sent_rows == 1 && report.peers[0].seconds < 1.5)
+        #expect(try a.count() == 1)
+      }
+    }
+
     @Test func `with an address where nobody answers is a report, not a failure`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")
@@ -180,6 +203,45 @@ extension NodeTests {
         let report = try await b.library.wait(for: .all, timeout: .seconds(10))
         #expect(report == WaitReport(reached: ["a"], missing: []))
         #expect(try a.count() == 1)
+      }
+    }
+
+    @Test func `for the anchor ends with its verdict, whoever has brought that`() async throws {
+      try await TestSite.with { site in
+        let (a, b, c) = (
+          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
+        )
+        let first = try await site.run(a)
+        let address = try await first.address
+        let second = try await site.run(b, to: [first])
+        let third = try await site.run(c, to: [second])
+        _ = try await a.library.appoint(.here, rule: "client-wins")
+        for node in [first, second, third] {
+          #expect(try await eventually { try await node.status(all: true).peers.count == 2 })
+          #expect(try await eventually { try await node.isInSync })
+        }
+        let itself = try await a.library.wait(for: .anchor, timeout: .seconds(5))
+        #expect(itself.remark?.contains("is the anchor itself") == true)
+        #expect(itself.reached.isEmpty && itself.missing.isEmpty)
+
+        // The edit goes to b alone, and the verdict comes from b alone.
+        await first.stop()
+        try c.write("INSERT INTO item VALUES ('c', '1')")
+        #expect(try await eventually { try b.count() == 1 })
+        let early = try await c.library.wait(for: .anchor, timeout: .milliseconds(300))
+        #expect(early == WaitReport(reached: [], missing: ["a"]))
+        await third.stop()
+        let again = try await site.run(a, listen: address)
+        for node in [again, second] {
+          #expect(try await eventually { try a.count() == 1 })
+          #expect(try await eventually { try await node.status(all: false).in_sync })
+        }
+        await again.stop()
+        _ = try await site.run(c, to: [second])
+        for target in [WaitTarget.anchor, .all] {
+          let report = try await c.library.wait(for: target, timeout: .seconds(10))
+          #expect(report.missing == [] && report.reached.contains("a"), "\(report)")
+        }
       }
     }
 

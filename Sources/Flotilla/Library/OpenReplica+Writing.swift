@@ -108,7 +108,7 @@ public struct Receipt: Sendable {
       try await owner.ask(
         .verdicts(after: after, through: through, milliseconds: Int(rest.milliseconds)),
         as: Mark.self)
-    }
+    }.verdicts
   }
 
   /// The rows as they stand here now: after the verdict what the anchor has made of them.
@@ -120,4 +120,6 @@ public struct Receipt: Sendable {
 /// The last own edit that was folded.
 struct Mark: Codable, Sendable {
   var seq: UInt64
+  /// Why what is not judged may never be, beyond that the anchor is away; nil if nothing is known.
+  var obstacle: String?
 }

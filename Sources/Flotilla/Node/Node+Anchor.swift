@@ -69,10 +69,29 @@ extension Node {
 
   /// Whether the anchor does not judge any more: its file was restored.
   func hasStoodDown() async throws(FlotillaError) -> Bool {
-    guard let node = anchor?.node else { return false }
+    let appointments = roster.roll.appointments
+    guard let node = anchor?.node, let term = appointments.last?.term else { return false }
+    let wasAppointed = appointments.dropLast().contains { $0.node == node }
     return try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.hasStoodDown(node) }
+      try await store.run { (store) throws(StoreError) in
+        try store.hasResigned(node, in: term, wasAppointed: wasAppointed)
+      }
     }
+  }
+
+  /// Whether this node may say who is the anchor.
+  var mayAppoint: Bool { keys.site != nil || ownEntry?.role == .admin }
+
+  /// How somebody is appointed: here, or on a node that may.
+  func appointing(_ what: String, _ argument: String) -> String {
+    if mayAppoint { return "\(what): flotilla anchor \(shellWord(path)) \(argument)" }
+    return "\(what) on \(anAdmin): flotilla anchor DB \(argument)"
+  }
+
+  /// The admins of the site, by name.
+  private var anAdmin: String {
+    let names = roster.roll.members.filter { $0.role == .admin }.map(\.name).sorted()
+    return names.isEmpty ? "an admin" : "an admin (\(names.joined(separator: ", ")))"
   }
 
   private func state(of office: Office) -> String {
@@ -93,17 +112,17 @@ extension Node {
   /// nobody ever did.
   func undecidedRemark(withoutVerdict count: Int) -> String? {
     guard anchor == nil, let last = roster.roll.appointments.last else { return nil }
-    let command = "flotilla anchor \(shellWord(path))"
     let edits = count == 1 ? "1 edit of this node" : "\(count) edits of this node"
     guard let node = last.node else {
       guard count > 0 else { return nil }
       return "\(edits) \(count == 1 ? "has" : "have") no verdict, for the site has no anchor any "
-        + "more: newest wins. An anchor would judge what stands of them: \(command) --here"
+        + "more: newest wins. An anchor would judge what stands of them. "
+        + appointing("Appoint one", "--here")
     }
     let name = roster.roll.entries[node]?.name ?? "the anchor"
     let wait = count == 1 ? "\(edits) waits" : count > 1 ? "\(edits) wait" : "what is written waits"
     return "\(name), the anchor, is no member any more: \(wait) for a verdict that nobody gives. "
-      + "Appoint another: \(command) --here; or let newest win: \(command) --none"
+      + appointing("Appoint another", "--here") + "; or let newest win, with --none"
   }
 
   /// Makes a member the anchor, or ends that there is one; for admins.
@@ -119,6 +138,7 @@ extension Node {
     }
     try checkFitness(of: wanted)
     let isFirst = !roster.roll.appointments.contains { $0.node != nil }
+    try checkUse(of: rule, isFirst: isFirst && wanted != nil)
     let hasStoodDown = try await hasStoodDown()
     if let wanted, wanted.node == anchor?.node, !isForced, !hasStoodDown {
       throw FlotillaError(
@@ -146,8 +166,18 @@ extension Node {
     return report
   }
 
+  /// A rule comes with the first appointment alone: later ones find rules that count already.
+  private func checkUse(of rule: String?, isFirst: Bool) throws(FlotillaError) {
+    guard let rule, !isFirst else { return }
+    throw FlotillaError(
+      .usage,
+      "--rule is for the first appointment of a site, and this is another; nothing was changed",
+      remedy: "Leave it out, and set the rule of a table with: flotilla rule \(shellWord(path)) "
+        + "TABLE \(rule)")
+  }
+
   private func checkMayAppoint() throws(FlotillaError) {
-    guard keys.site == nil, ownEntry?.role != .admin else { return }
+    guard !mayAppoint else { return }
     throw FlotillaError(
       .notAllowed, "\(identity.name) may not appoint the anchor: it is no admin of this site",
       remedy: "Do it on an admin: flotilla members \(shellWord(path)) shows them.")

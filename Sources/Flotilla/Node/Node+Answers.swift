@@ -171,10 +171,15 @@ extension Node {
       .map(\.name).sorted()
   }
 
-  func foldNow() async throws(FlotillaError) {
+  /// So long the lock of another program is waited for, however short the time, in ms.
+  private static let foldPatience: Int64 = 1_000
+
+  func foldNow(until deadline: Int64 = .max) async throws(FlotillaError) {
     do {
-      try await foldAll()
+      try await foldAll(until: deadline)
     } catch {
+      // Nothing else is tried on a locked file by a node that ends with this.
+      if mode == .brief { note(error) }
       throw FlotillaError(error, path: path)
     }
   }
@@ -185,7 +190,7 @@ extension Node {
     if clock.now.site == nil, try await waitingEdits() > 0 {
       _ = await until(deadline) { clock.now.site != nil }
     }
-    try await foldNow()
+    try await foldNow(until: max(deadline, Uptime.now + Self.foldPatience))
     if clock.now.site != nil { return true }
     return try await waitingEdits() == 0
   }

@@ -79,11 +79,11 @@ extension Node {
     return .failed
   }
 
-  /// Folds until nothing waits.
-  func foldAll() async throws(StoreError) {
+  /// Folds until nothing waits; while another program has the write lock, until `deadline`.
+  func foldAll(until deadline: Int64 = .max) async throws(StoreError) {
     while !isStopping {
       await notice(.folding)
-      let (result, position) = try await store.fold()
+      let (result, position) = try await store.fold(until: deadline)
       await folded(result, position)
       guard result.hasMore else { return }
     }

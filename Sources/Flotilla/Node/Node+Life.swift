@@ -213,9 +213,9 @@ extension Node {
   func standDownRemark() async -> String? {
     // A remark must not make `status` fail.
     guard let anchor, (try? await hasStoodDown()) == true else { return nil }
-    return "\(anchor.name) was the anchor and does not judge any more, for its file was restored: "
-      + "flotilla anchor \(shellWord(path)) \(isAnchor ? "--here" : shellWord(anchor.name)), or "
-      + "appoint another"
+    let again = isAnchor && mayAppoint ? "--here" : shellWord(anchor.name)
+    return "\(anchor.name) was the anchor and does not judge any more, for its file was restored; "
+      + appointing("appoint it again, or another,", again)
   }
 
   /// Another copy of this node that was seen in the last ten minutes.

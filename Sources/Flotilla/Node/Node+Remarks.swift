@@ -26,7 +26,7 @@ extension Node {
   }
 
   /// That this node is no member any more, or that others say so.
-  private var standing: String? {
+  var standing: String? {
     let again =
       "the data stays; to come back: flotilla leave \(shellWord(path)) --force, then join again"
     switch ownEntry?.ending {

@@ -27,7 +27,7 @@ extension Node {
       && figures.unjudged == 0
     return StatusReport(
       site: identity.siteName, node: identity.name, role: ownEntry?.role.name ?? "none",
-      anchor: anchor?.name,
+      anchor: anchor?.name, anchor_state: (try? await office())?.state,
       tables: figures.tables.map {
         StatusReport.Table(
           name: $0.name, rule: $0.rule, acting_rule: actingRule($0.rule), rows: $0.rows)

@@ -14,40 +14,76 @@ extension Node {
     // What a node that was started for this very sync has exchanged is part of it.
     let before = mode == .brief ? [:] : peers.mapValues(\.traffic)
     try await foldNow(within: deadline)
-    let wanted = try await targets(name, deadline: deadline)
-    if let name, wanted.isEmpty {
+    let named = try await targets(name, deadline: deadline)
+    if let name, named.isEmpty {
       return SyncReport(peers: [
         SyncReport.Peer(
           node: name, sent_rows: 0, received_rows: 0, seconds: Self.seconds(since: start),
           error: "no member of this site answers there")
       ])
     }
-    // One that has just been started may be shaking hands.
-    _ = await until(min(deadline, Uptime.now + Self.arrival)) {
-      wanted.allSatisfy { peers[$0]?.session != nil }
-    }
     let round = nextSync
     nextSync += 1
     syncs[round] = SyncRound(mark: position.frontier)
     defer { syncs[round] = nil }
-    for node in wanted {
-      let isOpen = peers[node]?.session != nil
-      syncs[round]?.parts[node] = SyncRound.Part(
-        before: before[node] ?? PeerRecord.Traffic(), error: isOpen ? nil : "not in reach")
-      // A peer that is asked while rows are on their way would send them again.
-      _ = await until(deadline) { isLevel(with: node) }
-      await peers[node]?.session?.feed(.ask)
+    // One that has just been started may be shaking hands; the others do not wait for it.
+    let arrival = min(deadline, Uptime.now + (mode == .brief ? Self.patience : Self.arrival))
+    while true {
+      // A node that was started for this very sync finds others by and by.
+      let wanted = name == nil ? others.map(\.node) : named
+      let isLate = Uptime.now >= arrival
+      for node in wanted where syncs[round]?.parts[node] == nil && (isOpen(node) || isLate) {
+        syncs[round]?.parts[node] = SyncRound.Part(
+          before: before[node] ?? PeerRecord.Traffic(), error: isOpen(node) ? nil : "not in reach")
+      }
+      await askWhoIsLevel(in: round)
+      noteEnds(in: round)
+      let isDone = { wanted.allSatisfy { self.isSettled($0, in: round) } }
+      if Uptime.now >= deadline || isDone() { break }
+      _ = await until(isLate ? deadline : arrival) {
+        isDone() || wanted.contains { canGoOn(with: $0, in: round) || hasEnded($0, in: round) }
+      }
     }
-    _ = await until(deadline) { wanted.allSatisfy { isDone($0, in: round) } }
-    if wanted.contains(where: { peers[$0]?.session != nil }) { await noteMet() }
+    let parts = syncs[round]?.parts ?? [:]
+    if parts.keys.contains(where: isOpen) { await noteMet() }
     return SyncReport(
-      peers: wanted.compactMap { report($0, in: round, since: start) }
+      peers: parts.keys.compactMap { report($0, in: round, since: start) }
         .sorted { $0.node < $1.node })
   }
 
-  /// Whether all that a peer has told of is here; also if it is not connected.
+  private func isOpen(_ node: Identity) -> Bool { peers[node]?.session != nil }
+
+  /// Whether a member that was not in touch is now, or one that was busy can be asked.
+  private func canGoOn(with node: Identity, in round: UInt64) -> Bool {
+    guard let part = syncs[round]?.parts[node] else { return isOpen(node) }
+    return part.error == nil && !part.isAsked && isOpen(node) && isLevel(with: node)
+  }
+
+  /// Asks each member once. One that is asked while rows are on their way would send them again.
+  private func askWhoIsLevel(in round: UInt64) async {
+    for node in (syncs[round]?.parts ?? [:]).keys where canGoOn(with: node, in: round) {
+      syncs[round]?.parts[node]?.isAsked = true
+      await peers[node]?.session?.feed(.ask)
+    }
+  }
+
+  private func hasEnded(_ node: Identity, in round: UInt64) -> Bool {
+    syncs[round]?.parts[node].map { $0.end == nil && isDone(node, in: round) } ?? false
+  }
+
+  private func noteEnds(in round: UInt64) {
+    for node in (syncs[round]?.parts ?? [:]).keys where hasEnded(node, in: round) {
+      syncs[round]?.parts[node]?.end = Uptime.now
+    }
+  }
+
+  private func isSettled(_ node: Identity, in round: UInt64) -> Bool {
+    peers[node] == nil || syncs[round]?.parts[node] != nil && isDone(node, in: round)
+  }
+
+  /// Whether all that a peer has told of is here.
   private func isLevel(with node: Identity) -> Bool {
-    guard let peer = peers[node], peer.session != nil else { return true }
+    guard let peer = peers[node] else { return true }
     return peer.hasSpoken && !peer.isReceiving && position.frontier.covers(peer.holds)
   }
 
@@ -64,7 +100,7 @@ extension Node {
     return SyncReport.Peer(
       node: peer.name, sent_rows: peer.traffic.sentRows - part.before.sentRows,
       received_rows: peer.traffic.receivedRows - part.before.receivedRows,
-      seconds: Self.seconds(since: start),
+      seconds: Double((part.end ?? Uptime.now) - start) / 1_000,
       error: part.error ?? (isDone(node, in: round) ? nil : "no answer in time"))
   }
 
@@ -84,52 +120,14 @@ extension Node {
     }
   }
 
-  /// The members to sync with; a brief node first waits for those that it knows. None if nobody
-  /// answers at the address given.
+  /// The members to sync with. None if nobody answers at the address given.
   private func targets(
     _ name: String?, deadline: Int64
   ) async throws(FlotillaError) -> [Identity] {
     if let name, others.allSatisfy({ $0.name != name }) {
       return try await dialled(name, deadline: deadline).map { [$0] } ?? []
     }
-    let wanted = others.filter { name == nil || $0.name == name }.map(\.node)
-    if mode == .brief {
-      let patience = min(deadline, Uptime.now + Self.patience)
-      _ = await until(patience) { wanted.allSatisfy { peers[$0]?.session != nil } }
-      let found = others.filter { $0.session != nil && name == nil }.map(\.node)
-      return Array(Set(wanted + found))
-    }
-    return wanted
-  }
-
-  /// Waits until what was committed here before the call is there.
-  func wait(for target: WaitTarget, timeout: Duration) async throws(FlotillaError) -> WaitReport {
-    let deadline = Uptime.now + timeout.milliseconds
-    let isPlaced = try await foldNow(within: deadline)
-    let (own, mark) = (position.own, position.frontier[position.own])
-    let wanted: [Identity]
-    switch target {
-    case .anchor: wanted = try anchorForWaiting().map { [$0] } ?? []
-    case .node(let name):
-      let itself = "What was written here is here."
-      wanted = [try otherMember(named: name, otherwise: "", itself: itself).node]
-    case .all: wanted = others.map(\.node)
-    }
-    _ = await until(deadline) {
-      wanted.allSatisfy { peers[$0].map { $0.holds[own] >= mark } ?? true }
-    }
-    var report = WaitReport(reached: [], missing: [])
-    for node in wanted {
-      guard let peer = peers[node] else { continue }
-      if isPlaced, peer.holds[own] >= mark {
-        report.reached.append(peer.name)
-      } else {
-        report.missing.append(peer.name)
-      }
-    }
-    report.reached.sort()
-    report.missing.sort()
-    return report
+    return others.filter { name == nil || $0.name == name }.map(\.node)
   }
 }
 

@@ -14,15 +14,22 @@ extension Node {
     guard let anchor else {
       throw FlotillaError(
         .noAnchor, "there is no anchor, so nobody can judge the edit; nothing was run",
-        remedy: "Leave out --online to run it here, or appoint one: flotilla anchor "
-          + "\(shellWord(path)) --here")
+        remedy: "Leave out --online to run it here, or \(appointing("appoint one", "--here"))")
     }
     if !isAnchor {
       let grace = max(Uptime.now + Self.grace.always, born + Self.grace.atStart)
       _ = await until(min(grace, Uptime.now + timeout.milliseconds)) { onlineSession != 0 }
     }
     try await foldNow(within: Uptime.now + timeout.milliseconds)
-    return PreparedEdit(anchor: anchor.name, seq: position.frontier[position.own])
+    return PreparedEdit(
+      anchor: anchor.name, isHere: isAnchor, seq: position.frontier[position.own],
+      obstacle: await verdictObstacle())
+  }
+
+  /// Why nobody judges what is written here, although there is an anchor; nil if it is only away.
+  private func verdictObstacle() async -> String? {
+    if let standing { return standing }
+    return await standDownRemark()
   }
 
   /// Waits until the anchor has judged the edits that were made here since, or the time is over;
@@ -33,10 +40,10 @@ extension Node {
     guard anchor != nil else {
       throw FlotillaError(
         .noAnchor, "there is no anchor, so nobody judges the edit; it stands",
-        remedy: "Appoint one: flotilla anchor \(shellWord(path)) --here")
+        remedy: appointing("Appoint one", "--here"))
     }
     let deadline = Uptime.now + timeout.milliseconds
-    try await foldNow()
+    try await foldNow(within: deadline)
     let last = last ?? position.frontier[position.own]
     while true {
       let age = position.age
@@ -46,7 +53,7 @@ extension Node {
         }
       }
       guard isAwaiting, await until(deadline, { position.age != age }) else {
-        return Mark(seq: last)
+        return Mark(seq: last, obstacle: await verdictObstacle())
       }
     }
   }

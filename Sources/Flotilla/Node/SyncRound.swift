@@ -7,6 +7,10 @@ struct SyncRound: Sendable {
     /// What had gone each way when the round began.
     var before: PeerRecord.Traffic
     var error: String?
+    /// Whether it was asked for what it has.
+    var isAsked = false
+    /// When it was done, by uptime.
+    var end: Int64?
   }
 
   /// What was held here when the round began: a member is done when it says that it holds it, too.

@@ -42,33 +42,28 @@ extension Replica {
   ) async throws(FlotillaError) -> OnlineReport {
     try await check()
     let end = Uptime.now + timeout.milliseconds
-    let rest = { Duration.milliseconds(max(0, end - Uptime.now)) }
     let prepare = ControlRequest.prepareEdit(milliseconds: Int(timeout.milliseconds))
     switch try await reach(prepare, as: PreparedEdit.self) {
     case .answer(let prepared):
-      return try await run(statement, tell) { rows async throws(FlotillaError) in
-        try await verdicts(on: rows, after: prepared.seq, within: rest()) {
-          (rest) async throws(FlotillaError) in
-          let request = ControlRequest.verdicts(
-            after: prepared.seq, through: nil, milliseconds: Int(rest.milliseconds))
-          return try await askNode(request, as: Mark.self)
-        }
-      } refresh: { () async throws(FlotillaError) in
+      let judge = Judge(prepared: prepared, end: end) { (rest) async throws(FlotillaError) in
+        let request = ControlRequest.verdicts(
+          after: prepared.seq, through: nil, milliseconds: Int(rest.milliseconds))
+        return try await askNode(request, as: Mark.self)
+      } refresh: { (rest) async throws(FlotillaError) in
         let request = ControlRequest.sync(
-          peer: prepared.anchor, milliseconds: Int(rest().milliseconds))
+          peer: prepared.anchor, milliseconds: Int(rest.milliseconds))
         return try await askNode(request, as: SyncReport.self)
       }
+      return try await run(statement, judge, tell)
     case .lock(let lock):
       return try await withNode(mode: .brief, lock: lock) { node async throws(FlotillaError) in
         let prepared = try await node.prepareEdit(timeout: timeout)
-        return try await run(statement, tell) { rows async throws(FlotillaError) in
-          try await verdicts(on: rows, after: prepared.seq, within: rest()) {
-            (rest) async throws(FlotillaError) in
-            try await node.awaitVerdicts(after: prepared.seq, timeout: rest)
-          }
-        } refresh: { () async throws(FlotillaError) in
-          try await node.sync(with: prepared.anchor, timeout: rest())
+        let judge = Judge(prepared: prepared, end: end) { (rest) async throws(FlotillaError) in
+          try await node.awaitVerdicts(after: prepared.seq, timeout: rest)
+        } refresh: { (rest) async throws(FlotillaError) in
+          try await node.sync(with: prepared.anchor, timeout: rest)
         }
+        return try await run(statement, judge, tell)
       }
     }
   }
@@ -83,37 +78,65 @@ extension Replica {
   }
 
   private func run(
-    _ statement: String, _ tell: (SQLReport) -> Void,
-    judge: ([TouchedRow]) async throws(FlotillaError) -> [RowVerdict],
-    refresh: () async throws(FlotillaError) -> SyncReport
+    _ statement: String, _ judge: Judge, _ tell: (SQLReport) -> Void
   ) async throws(FlotillaError) -> OnlineReport {
-    let local = try await write(statement)
+    let local = try await write(statement, patience: judge.rest)
     tell(local)
-    guard !local.touched.isEmpty else { return try await runQuery(statement, local, refresh) }
-    let verdicts = try await judge(local.touched)
-    let server = try await standing(local.touched)
-    let rows = zip(local.touched, zip(verdicts, server)).map { row, after in
-      OnlineReport.Row(local: row, verdict: after.0, server: after.1)
+    guard !local.touched.isEmpty else { return try await runQuery(statement, local, judge) }
+    let (verdicts, obstacle) = try await self.verdicts(
+      on: local.touched, after: judge.prepared.seq, within: judge.rest, wait: judge.wait)
+    let standing = try await standing(local.touched)
+    let rows = zip(local.touched, zip(verdicts, standing)).map { row, after in
+      OnlineReport.Row(
+        local: row, verdict: after.0, server: after.0 == .pending ? nil : after.1)
     }
-    let worst = ["rejected", "pending", "unknown", "superseded"].first { name in
-      verdicts.contains { $0.verdict == name }
-    }
-    return OnlineReport(verdict: worst ?? "accepted", rows: rows, local: local, server: nil)
+    let worst =
+      ["rejected", "pending", "unknown", "superseded"].first { name in
+        verdicts.contains { $0.verdict == name }
+      } ?? "accepted"
+    let isAsLeft = worst == "accepted" && local.returnedRows && standing == local.touched
+    return OnlineReport(
+      verdict: worst, rows: rows, local: local, server: isAsLeft ? local : nil,
+      obstacle: worst == "pending" ? obstacle : nil)
   }
 
   /// A statement that touched nothing: what it gives after an exchange with the anchor.
   private func runQuery(
-    _ statement: String, _ local: SQLReport,
-    _ refresh: () async throws(FlotillaError) -> SyncReport
+    _ statement: String, _ local: SQLReport, _ judge: Judge
   ) async throws(FlotillaError) -> OnlineReport {
     guard local.returnedRows, !StatementKind(statement).isEdit else {
-      return OnlineReport(verdict: "accepted", rows: [], local: local, server: nil)
+      return OnlineReport(verdict: nil, rows: [], local: local, server: nil)
     }
+    let prepared = judge.prepared
     // The anchor itself has nobody to ask.
-    let isHere = try await anchor().isOfThisNode
-    let isReached = isHere ? true : try await refresh().peers.allSatisfy { $0.error == nil }
+    let isReached =
+      prepared.isHere
+      ? prepared.obstacle == nil
+      : try await judge.refresh(judge.rest).peers.allSatisfy { $0.error == nil }
     return OnlineReport(
       verdict: isReached ? "accepted" : "pending", rows: [], local: local,
-      server: isReached ? try await write(statement) : nil)
+      server: isReached ? try await write(statement) : nil,
+      obstacle: isReached ? nil : prepared.obstacle)
   }
+}
+
+/// How a statement that is run online gets its verdict, from a running node or one for the moment.
+private struct Judge {
+  let prepared: PreparedEdit
+  /// When the time is over, by uptime.
+  let end: Int64
+  /// Waits for verdicts.
+  let wait: (Duration) async throws(FlotillaError) -> Mark
+  /// One exchange with the anchor.
+  let refresh: (Duration) async throws(FlotillaError) -> SyncReport
+
+  init(
+    prepared: PreparedEdit, end: Int64,
+    wait: @escaping (Duration) async throws(FlotillaError) -> Mark,
+    refresh: @escaping (Duration) async throws(FlotillaError) -> SyncReport
+  ) {
+    (self.prepared, self.end, self.wait, self.refresh) = (prepared, end, wait, refresh)
+  }
+
+  var rest: Duration { .milliseconds(max(0, end - Uptime.now)) }
 }

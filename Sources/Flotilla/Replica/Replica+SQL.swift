@@ -12,23 +12,29 @@ extension Replica {
     try await write(statement, shownRows: Self.shownRows)
   }
 
+  /// So long a statement waits for another program's lock, unless less was asked for.
+  static let lockPatience: Duration = .seconds(10)
+
   /// Runs one statement with values for its question marks, and gives all rows that it touched.
   func write(
-    _ statement: String, _ values: [SQLValue] = [], shownRows: Int = .max
+    _ statement: String, _ values: [SQLValue] = [], shownRows: Int = .max,
+    patience: Duration = Self.lockPatience
   ) async throws(FlotillaError) -> SQLReport {
     let replica = self
     return try await offPool { () throws(FlotillaError) in
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
-      return try replica.run(statement, values.map(\.stored), shownRows: shownRows)
+      return try replica.run(
+        statement, values.map(\.stored), shownRows: shownRows, patience: patience)
     }
   }
 
   private func run(
-    _ statement: String, _ values: [SQLite.Value], shownRows: Int
+    _ statement: String, _ values: [SQLite.Value], shownRows: Int, patience: Duration
   ) throws(FlotillaError) -> SQLReport {
     do {
       let connection = try Connection(path: sidecar.database)
-      connection.setBusyTimeout(milliseconds: 10_000)
+      connection.setBusyTimeout(
+        milliseconds: Int(min(patience, Self.lockPatience).milliseconds))
       try connection.execute("PRAGMA foreign_keys = ON")
       let prepared = try connection.prepare(statement)
       try checkAlone(prepared)
@@ -48,8 +54,11 @@ extension Replica {
           WHERE id = (SELECT value FROM _flotilla_meta WHERE name = 'origin')
           """
         ).integer
+        let changesBefore = connection.totalChanges
         var report = try run(prepared, on: connection)
         report.before = UInt64(before ?? 0)
+        let changes = connection.totalChanges - changesBefore
+        guard try hasChanged(changes, after: last, report, on: connection) else { return report }
         report.touched = try touched(after: last, limit: shownRows, on: connection)
         return report
       }
@@ -96,6 +105,18 @@ extension Replica {
     statement.reset()
     return SQLReport(
       columns: columns, rows: rows, changes: changes, returnedRows: !columns.isEmpty)
+  }
+
+  /// Whether a statement changed anything but the journal: the triggers note a row before it is
+  /// known whether `OR IGNORE` lets it be. Of an edit of a view `changes` knows nothing.
+  private func hasChanged(
+    _ changes: Int, after last: Int64, _ report: SQLReport, on connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    guard report.changes == 0 else { return true }
+    let noted = try connection.scalar(
+      "SELECT count(*) FROM _flotilla_journal WHERE id > ?", [.integer(last)]
+    ).integer
+    return changes > Int(noted ?? 0)
   }
 
   /// The rows that the triggers noted since, as they are now, each once.

@@ -7,24 +7,26 @@ extension Replica {
   private static let pause: Int64 = 100
 
   /// The verdict on the last edit of each row in a range of own edits, once all are there or the
-  /// time is over. `wait` lets the node wait for what is not judged; it gives the end of the range.
+  /// time is over, and what is in the way of those that are not. `wait` lets the node wait for what
+  /// is not judged; it gives the end of the range.
   func verdicts(
     on rows: [TouchedRow], after seq: UInt64, within timeout: Duration,
     wait: (Duration) async throws(FlotillaError) -> Mark
-  ) async throws(FlotillaError) -> [RowVerdict] {
+  ) async throws(FlotillaError) -> (verdicts: [RowVerdict], obstacle: String?) {
     let deadline = Uptime.now + timeout.milliseconds
     var verdicts = rows.map { _ in RowVerdict.pending }
     while true {
       let rest = Duration.milliseconds(max(0, deadline - Uptime.now))
-      let last = try await wait(rest).seq
+      let mark = try await wait(rest)
       let open = verdicts.indices.filter { verdicts[$0] == .pending }
       let news = try await withFile { store throws(StoreError) in
-        try VerdictReading(store, after: seq, through: last).verdicts(on: open.map { rows[$0] })
+        try VerdictReading(store, after: seq, through: mark.seq).verdicts(on: open.map { rows[$0] })
       }
       for (index, verdict) in zip(open, news) { verdicts[index] = verdict }
-      guard verdicts.contains(.pending), Uptime.now < deadline else { return verdicts }
+      let result = (verdicts: verdicts, obstacle: mark.obstacle)
+      guard verdicts.contains(.pending), Uptime.now < deadline else { return result }
       let pause = Duration.milliseconds(min(Self.pause, deadline - Uptime.now))
-      guard (try? await Task.sleep(for: pause)) != nil else { return verdicts }
+      guard (try? await Task.sleep(for: pause)) != nil else { return result }
     }
   }
 }

@@ -136,10 +136,12 @@ public struct SyncReport: Codable, Sendable, Equatable {
   public var peers: [Peer]
 }
 
-/// Which nodes hold what was committed here. JSON: `{reached:[…], missing:[…]}`.
+/// Which nodes hold what was committed here. JSON: `{reached:[…], missing:[…], remark}`.
 public struct WaitReport: Codable, Sendable, Equatable {
   public var reached: [String]
   public var missing: [String]
+  /// Why nobody is named, if it was asked for the anchor and that is this node; else null.
+  public var remark: String?
 }
 
 /// The rows that a statement gave or touched.

@@ -22,10 +22,13 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var role: String
   /// The name of the anchor, or null.
   public var anchor: String?
+  /// How that stands, as `anchor` tells; null if this was not asked.
+  public var anchor_state: String?
   public var tables: [Table]
   public var peers: [PeerReport]
   public var conflicts: Int
   public var parked: Int
+  /// Edits that the anchor has not judged yet, also those of others, as far as this node knows.
   public var unjudged: Int
   public var in_sync: Bool
   /// Null once this replica is whole; until then it is not in sync.

@@ -6,16 +6,21 @@ public struct OnlineReport: Sendable, Equatable {
     /// The row as the statement left it here, at once (the local response).
     public var local: TouchedRow
     public var verdict: RowVerdict
-    /// The row as it stands after the verdict (the server response).
-    public var server: TouchedRow
+    /// The row as it stands after the verdict (the server response); nil while that is pending.
+    public var server: TouchedRow?
   }
 
   /// The worst of the rows' verdicts: `rejected`, `pending`, `unknown`, `superseded` or `accepted`.
-  public var verdict: String
+  /// Nil if there was nothing to judge: no row of a replicated table was changed.
+  public var verdict: String?
   public var rows: [Row]
-  /// Of a query: the rows here at once, and those after an exchange with the anchor.
+  /// What the statement gave here at once.
   public var local: SQLReport
+  /// Of a query: the rows after an exchange with the anchor. Of an edit that returned rows: the
+  /// same rows, if it was accepted and they stand as it left them.
   public var server: SQLReport?
+  /// Why a verdict that is pending may never come; nil if the anchor is only away.
+  public var obstacle: String?
 }
 
 /// What the anchor says of the edit of one row.
@@ -37,6 +42,10 @@ public struct RowVerdict: Codable, Sendable, Equatable {
 /// How a node stands before an edit whose verdict is awaited.
 struct PreparedEdit: Codable, Sendable {
   var anchor: String
+  /// Whether this node is the anchor, which has nobody to ask.
+  var isHere: Bool
   /// The last edit that was made before.
   var seq: UInt64
+  /// Why nobody may judge it, if that is known.
+  var obstacle: String?
 }

@@ -40,9 +40,9 @@ actor StoreActor {
   /// Runs `body`, which changes the file; while another program has the write lock, others may
   /// look at the file in between.
   func patiently<Result: Sendable>(
-    _ body: @Sendable (Store) throws(StoreError) -> Result
+    until deadline: Int64 = .max, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
-    let end = Uptime.now + Int64(Store.busyTimeout)
+    let end = min(deadline, Uptime.now + Int64(Store.busyTimeout))
     while true {
       let store = try opened()
       do {
@@ -78,9 +78,12 @@ actor StoreActor {
   }
 
   /// Folds one slice of what applications wrote; a backlog leaves them their share, too.
-  func fold() async throws(StoreError) -> (FoldResult, Position) {
+  func fold(
+    until deadline: Int64 = .max
+  ) async throws(StoreError) -> (FoldResult, Position) {
     await wait(until: courtesy.nextHold)
-    let (result, position, start) = try await patiently { (store) throws(StoreError) in
+    let (result, position, start) = try await patiently(until: deadline) {
+      (store) throws(StoreError) in
       let start = Uptime.now
       return (try store.fold(at: clock.now), store.position, start)
     }

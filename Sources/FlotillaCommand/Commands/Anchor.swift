@@ -10,7 +10,7 @@ enum Anchor {
       everybody goes on working, and what was written is judged when it is back.
       With --here, or with the name of a node, that node is appointed; with --none
       newest wins again. At the first appointment tables whose rule nobody has set
-      get server-wins; --rule names another.
+      get server-wins; --rule names another, and is refused later on.
       """,
     parameters: [
       .database,
@@ -62,7 +62,7 @@ enum Anchor {
     case "judging", "connected": return "\(name) is the anchor"
     case "taking-office": return "\(name) is the anchor, and certifies what it holds"
     case "stood-down":
-      return "\(anchor) was the anchor and does not judge any more, for its file was restored; "
+      return "\(name) was the anchor and does not judge any more, for its file was restored; "
         + "appoint it again, or another"
     case "waiting":
       return "\(name) was appointed, and waits for the anchor before it to stand down"

@@ -23,15 +23,28 @@ extension SQL {
     }
   }
 
-  private static func remark(on report: OnlineReport, of statement: String) -> String? {
+  /// What the rows do not show; nil if they say all.
+  static func remark(on report: OnlineReport, of statement: String) -> String? {
     switch report.verdict {
-    case "pending":
-      report.rows.isEmpty
-        ? "the anchor is not in reach: these are the rows here"
-        : "the anchor has not judged it yet; the edit stays, and is judged when it gets there"
+    case "pending": pending(report)
     case "unknown": "what the anchor has said of it is not known here any more"
+    case nil where report.local.changes > 0:
+      (outcome(of: statement, report.local).map { $0 + "; " } ?? "")
+        + "no replicated table was touched, so the anchor has nothing to judge"
     default: report.rows.isEmpty ? outcome(of: statement, report.local) : nil
     }
+  }
+
+  private static func pending(_ report: OnlineReport) -> String {
+    if let obstacle = report.obstacle.map(printable) {
+      return
+        (report.rows.isEmpty
+        ? "these are the rows here, for " : "nobody judges the edit at present; it stays here: ")
+        + obstacle
+    }
+    return report.rows.isEmpty
+      ? "the anchor is not in reach: these are the rows here"
+      : "the anchor has not judged it yet; the edit stays, and is judged when it gets there"
   }
 
   /// The local response.
@@ -47,30 +60,33 @@ extension SQL {
     if let server = report.server {
       lines += ["after contact with the anchor:", text(server, colour: colour)]
     }
-    guard !report.rows.isEmpty else { return lines }
-    lines.append("the anchor:")
-    for row in report.rows {
-      let key = row.local.key.sorted { $0.key < $1.key }.map(\.value.words)
-        .joined(separator: ", ")
-      let why = [row.verdict.reason, row.verdict.rule].compactMap { $0 }.joined(separator: ", ")
-      lines.append(
-        "\(printable(row.local.table)) \(printable(key)): \(row.verdict.verdict)"
-          + (row.verdict.reason == nil ? "" : " (\(why))"))
-    }
+    let waiting = report.rows.filter { $0.server == nil }
+    if !waiting.isEmpty { lines += ["no verdict yet:"] + waiting.map(verdict) }
+    let judged = report.rows.filter { $0.server != nil }
+    guard !judged.isEmpty else { return lines }
+    lines += ["the anchor:"] + judged.map(verdict)
     var server = report.local
-    server.touched = report.rows.map(\.server)
+    server.touched = judged.compactMap(\.server)
     return lines + touched(server, colour: colour)
   }
 
-  /// JSON: `{verdict, rows:[{table, key, local, verdict, reason, rule, server}]}`; of a query
-  /// `{verdict, local:[…], server:[…] or null}`.
+  /// What became of one row.
+  private static func verdict(_ row: OnlineReport.Row) -> String {
+    let key = row.local.key.sorted { $0.key < $1.key }.map(\.value.words).joined(separator: ", ")
+    let why = [row.verdict.reason, row.verdict.rule].compactMap { $0 }.joined(separator: ", ")
+    return "\(printable(row.local.table)) \(printable(key)): \(row.verdict.verdict)"
+      + (row.verdict.reason == nil ? "" : " (\(why))")
+  }
+
+  /// JSON: `{verdict, rows:[{table, key, local, verdict, reason, rule, server}]}`; of what returned
+  /// rows `{verdict, local:[…], server:[…] or null}`, too.
   static func json(_ report: OnlineReport) -> JSON {
-    var object: [String: JSON] = ["verdict": .text(report.verdict)]
+    var object: [String: JSON] = ["verdict": report.verdict.map { .text($0) } ?? .null]
     object["rows"] = .array(
       report.rows.map { row in
         .object([
           "table": .text(row.local.table), "key": .object(row.local.key.mapValues { JSON($0) }),
-          "local": values(row.local), "server": values(row.server),
+          "local": values(row.local), "server": row.server.map(values) ?? .null,
           "verdict": .text(row.verdict.verdict),
           "reason": row.verdict.reason.map { .text($0) } ?? .null,
           "rule": row.verdict.rule.map { .text($0) } ?? .null,

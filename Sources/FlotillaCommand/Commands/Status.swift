@@ -7,11 +7,11 @@ enum Status {
     summary: "shows whether this node and the others are in sync",
     discussion: """
       In sync means: the connected nodes hold what this one holds, and the other way
-      round. Exit status 3 if that is not so, or if the first copy of a node that has
-      joined is not complete. Rows that are parked are held, so they do not count
-      against it; but they are not in their tables, and programs do not see them:
-      there is none or another of that name here, or a constraint forbids them.
-      `flotilla doctor` says which.
+      round, and no edit waits for the anchor's verdict. Exit status 3 if that is not
+      so, or if the first copy of a node that has joined is not complete. Rows that
+      are parked are held, so they do not count against it; but they are not in their
+      tables, and programs do not see them: there is none or another of that name
+      here, or a constraint forbids them. `flotilla doctor` says which.
       """,
     parameters: [.database],
     options: [
@@ -77,10 +77,17 @@ enum Status {
 
   private static func header(_ report: StatusReport) -> String {
     let isAnchor = report.anchor == report.node
-    let name = isAnchor ? "anchor" : report.role
+    let hasStoodDown = report.anchor_state == "stood-down"
+    let office = hasStoodDown ? "was the anchor" : "anchor"
+    let name = isAnchor ? office : report.role
     let role = name == "writer" ? "" : " (\(printable(name)))"
     let rows = report.tables.reduce(0) { $0 + $1.rows }
-    let anchor = isAnchor ? nil : report.anchor.map { "anchor: \(printable($0))" }
+    let anchor =
+      isAnchor
+      ? nil
+      : report.anchor.map {
+        "anchor: \(printable($0))" + (hasStoodDown ? " (does not judge)" : "")
+      }
     return [
       printable(report.site), "this node: \(printable(report.node))\(role)", anchor,
       counted(report.tables.count, "table"), counted(rows, "row"),

@@ -6,8 +6,9 @@ enum Wait {
     name: "wait",
     summary: "waits until what was committed here has arrived",
     discussion: """
-      Waits for what was committed here before the call. Exit status 3 if the time is
-      over first.
+      Waits for what was committed here before the call. The anchor has got it, too,
+      if it has judged it, though it was never met. Exit status 3 if the time is over
+      first.
       """,
     parameters: [.database],
     options: [
@@ -37,7 +38,9 @@ enum Wait {
 
   /// Which nodes hold it and which do not.
   static func text(_ report: WaitReport) -> String {
-    if report.reached.isEmpty, report.missing.isEmpty { return "there is no other node" }
+    if report.reached.isEmpty, report.missing.isEmpty {
+      return report.remark.map(printable) ?? "there is no other node"
+    }
     let lines = [("arrived at", report.reached), ("not yet at", report.missing)]
     return lines.filter { !$0.1.isEmpty }
       .map { "\($0.0) \($0.1.map(printable).joined(separator: ", "))" }.joined(separator: "\n")

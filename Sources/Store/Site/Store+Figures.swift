@@ -19,7 +19,7 @@ extension Store {
     package var parked: Int
     /// Journal entries that are not folded yet.
     package var unfolded: Int
-    /// Own edits that no anchor has judged yet.
+    /// Edits that no anchor has judged yet, also those of others.
     package var unjudged: Int
     /// Own edits without a verdict, also where nobody judges.
     package var withoutVerdict: Int
@@ -47,7 +47,8 @@ extension Store {
         conflicts: try number(Self.openConflicts),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
-        unjudged: office.isHeld ? withoutVerdict : 0, withoutVerdict: withoutVerdict,
+        unjudged: try office.isHeld ? withoutVerdict + unjudgedOfOthers() : 0,
+        withoutVerdict: withoutVerdict,
         derivedTrouble: derivation.trouble)
     }
   }

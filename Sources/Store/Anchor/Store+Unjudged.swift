@@ -1,0 +1,32 @@
+import Replication
+import SQLite
+
+/// Edits that no anchor has judged yet, whoever made them.
+extension Store {
+  /// Edits of others that are here and that the anchor has not judged, as far as is known; 0 where
+  /// nobody judges, or has ever judged.
+  ///
+  /// An edit above the judged frontier that no certificate has replaced, or that waits behind what
+  /// outranks it. There are few of them, and their numbers are in an index.
+  func unjudgedOfOthers() throws(SQLiteError) -> Int {
+    guard office.isHeld, judged.term != .none else { return 0 }
+    var count: Int64 = 0
+    for (origin, seq) in origins.frontier.beyond(judged.frontier).sorted where !isOwn(origin) {
+      guard let number = origins.knownNumber(of: origin), seq > 0 else { continue }
+      let bounds: [SQLite.Value] = [.integer(number), .integer(Int64(judged.frontier[origin]))]
+      // A certificate tells when it was made.
+      for table in ["_flotilla_version", "_flotilla_pending"] {
+        count +=
+          try connection.scalar(
+            "SELECT count(*) FROM \(table) WHERE origin = ? AND seq > ? AND at IS NULL", bounds
+          ).integer ?? 0
+      }
+    }
+    return Int(count)
+  }
+
+  /// Whether the anchor of the present term has judged an edit, and so has got it.
+  package func isJudged(_ edit: Dot) -> Bool {
+    office.isHeld && judged.covers(edit, in: office.term)
+  }
+}
