@@ -38,6 +38,47 @@ import Testing
         == #"{"deleted":false,"node":"b","row":{"id":1},"stamp":"2026-01-31T09:29:00Z"}"#)
   }
 
+  @Test func `tells times that look equal to the thousandth, and why it lost`() throws {
+    var conflict = try conflict(
+      table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])
+    conflict.loser?.moment = 1_769_851_740_007
+    conflict.winner = conflict.loser
+    conflict.winner?.moment = 1_769_851_740_250
+    let lines = Conflicts.sides(conflict, colour: false).split(separator: "\n")
+    #expect(lines[1] == "lost: b at 2026-01-31T09:29:00.007Z")
+    #expect(lines[2] == "won:  b at 2026-01-31T09:29:00.250Z")
+    conflict.winner?.stamp = "2026-01-31T09:29:01Z"
+    #expect(Conflicts.sides(conflict, colour: false).contains("lost: b at 2026-01-31T09:29:00Z\n"))
+    #expect(Conflicts.why(conflict) == "it lost because what stands was written later")
+  }
+
+  @Test func `about a constraint names it, and nobody who has deleted anything`() throws {
+    var conflict = try conflict(
+      table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])
+    conflict.reason = "parked"
+    conflict.because = "UNIQUE bed: taken by row q"
+    conflict.winner = conflict.loser
+    conflict.winner?.deleted = true
+    #expect(Conflicts.why(conflict).hasSuffix("what stands (UNIQUE bed: taken by row q)"))
+    #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (no row)"))
+    let list = Conflicts.text([conflict], at: .current, colour: false)
+    #expect(list.contains("b (no row)") && !list.contains("(delete)"))
+    conflict.reason = "older"
+    #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (delete)"))
+  }
+
+  @Test func `that is restored tells what was written over`() throws {
+    var change: ConflictChange = try report(
+      #"{"id":3,"state":"restored","was_gone":false,"awaits_verdict":false}"#)
+    let text = "what lost in conflict 3 was written again"
+    #expect(Conflicts.restored(change) == text)
+    change.awaits_verdict = true
+    change.replaced = ["id": .integer(1), "v": .text("x")]
+    #expect(
+      Conflicts.restored(change) == text
+        + ", over what had been written since then: id = 1, v = x; the anchor has yet to judge it")
+  }
+
   @Test func `of the settings is called after its table`() throws {
     let conflict = try conflict(
       table: "_flotilla_table", key: #"{"name":"ward"}"#,

@@ -6,7 +6,7 @@ import Store
 extension Replica {
   /// Conflicts, the latest first, and parked rows; `all` shows settled ones, too.
   public func conflicts(all: Bool = false) async throws(FlotillaError) -> ConflictReport {
-    try await withFile { store throws(StoreError) in
+    var report = try await withFile { store throws(StoreError) in
       let names = try AuthorNames(store)
       return ConflictReport(
         conflicts: try store.conflictList(all: all).map { conflict throws(StoreError) in
@@ -17,6 +17,36 @@ extension Replica {
             table: row.table, key: Self.key(row.key, of: row.table, in: store), why: row.why,
             row: Self.row(row.values))
         }, keeps: try Self.bounds(store), gone: try store.conflictsGone())
+    }
+    let reasons = await hindrances(
+      report.conflicts.map(\.parkedRow)
+        + report.parked.map { $0.why == "constraint" ? ($0.table, $0.key, $0.row) : nil })
+    for (index, reason) in reasons.enumerated() {
+      let parked = index - report.conflicts.count
+      if parked < 0 {
+        report.conflicts[index].because = reason
+      } else {
+        report.parked[parked].because = reason
+      }
+    }
+    return report
+  }
+
+  /// So many rows are asked about at most.
+  private static let mostAsked = 1_000
+
+  /// What is in the way of each row. A remark must not make the command fail.
+  private func hindrances(_ rows: [ParkedRow?]) async -> [String?] {
+    let file = sidecar.database
+    guard rows.contains(where: { $0 != nil }) else { return rows.map { _ in nil } }
+    return await offPool {
+      let hindrance = try? Hindrance(path: file)
+      var asked = 0
+      return rows.map { row in
+        guard let row, asked < Self.mostAsked else { return nil }
+        asked += 1
+        return try? hindrance?.words(row.table, key: row.key, row: row.row)
+      }
     }
   }
 
@@ -46,7 +76,8 @@ extension Replica {
         try names.report(conflict, store)
       }
     }
-    guard let found else { throw unknown(id) }
+    guard var found else { throw unknown(id) }
+    found.because = await hindrances([found.parkedRow]).first ?? nil
     return found
   }
 
@@ -68,13 +99,12 @@ extension Replica {
         .table, "what lost in conflict \(id) is not here, so it cannot be restored",
         remedy: "It is with the node that made it.")
     }
-    if found.isOfSettings {
+    guard !found.isOfSettings else {
       try await restoreSetting(found)
       try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .restored) }
-    } else {
-      try await restoreRow(found)
+      return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
     }
-    return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
+    return try await restoreRow(found)
   }
 
   /// Makes the choice that lost again, as its command would.
@@ -95,31 +125,33 @@ extension Replica {
   }
 
   /// Writes a row into its table, as any program would.
-  private func restoreRow(_ found: ConflictReport.Conflict) async throws(FlotillaError) {
+  private func restoreRow(
+    _ found: ConflictReport.Conflict
+  ) async throws(FlotillaError) -> ConflictChange {
     let (id, path, file) = (found.id, path, sidecar.database)
-    let (columns, isAllowed) = try await withFile { store throws(StoreError) in
-      (store.keyColumns(of: found.table), try Self.mayRestore(found, store))
+    let (columns, isAllowed, office) = try await withFile { store throws(StoreError) in
+      (store.keyColumns(of: found.table), try Self.mayRestore(found, store), store.currentOffice)
     }
-    guard !columns.isEmpty else {
-      throw FlotillaError(
-        .table, "\(found.table) is not here any more, so conflict \(id) cannot be restored",
-        remedy: "conflicts show \(id) prints what lost.")
-    }
+    guard !columns.isEmpty else { throw try await untracked(found) }
     guard isAllowed else {
       throw FlotillaError(
         .notAllowed, "this node may not write \(found.table), so conflict \(id) cannot be restored",
         remedy: "An admin can allow it (flotilla grant); conflicts show \(id) prints what lost.")
     }
-    try await offPool { () throws(FlotillaError) in
+    return try await offPool { () throws(FlotillaError) in
       do throws(SQLiteError) {
         let connection = try Connection(path: file)
         connection.setBusyTimeout(milliseconds: 10_000)
         try connection.execute("PRAGMA foreign_keys = ON")
-        try connection.transaction { () throws(SQLiteError) in
-          try Restoration(conflict: found, keyColumns: columns).write(on: connection)
+        return try connection.transaction { () throws(SQLiteError) in
+          let restoration = Restoration(conflict: found, keyColumns: columns)
+          var change = try restoration.news(on: connection)
+          try restoration.write(on: connection)
           try connection.run(
             "UPDATE _flotilla_conflict SET state = 'restored' WHERE id = ?",
             [.integer(Int64(id))])
+          change.awaits_verdict = office.isHeld && !office.certifies
+          return change
         }
       } catch {
         throw FlotillaError(
@@ -128,6 +160,30 @@ extension Replica {
             + "(\(shellWord(path))).")
       }
     }
+  }
+
+  /// Says that the table of a conflict is not replicated here, or is not here.
+  private func untracked(
+    _ conflict: ConflictReport.Conflict
+  ) async throws(FlotillaError) -> FlotillaError {
+    let (path, file, table) = (path, sidecar.database, conflict.table)
+    let isThere = try await offPool { () throws(FlotillaError) in
+      do throws(SQLiteError) {
+        return try Connection(path: file).row(
+          "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+          [.string(table)]) != nil
+      } catch {
+        throw FlotillaError(error, path: path)
+      }
+    }
+    let shows = "conflicts show \(conflict.id) prints what lost"
+    return FlotillaError(
+      .table,
+      "\(table) is not \(isThere ? "tracked" : "here") any more, so conflict \(conflict.id) cannot "
+        + "be restored",
+      remedy: isThere
+        ? "\(shows), to write it by hand; or track the table again: flotilla track "
+          + "\(shellWord(path)) \(shellWord(table))" : "\(shows).")
   }
 
   private static func mayRestore(
@@ -192,6 +248,18 @@ extension Replica {
   }
 }
 
+/// A row that may not fit into its table; without values if what did not fit was a delete.
+private typealias ParkedRow = (
+  table: String, key: [String: SQLValue], row: [String: SQLValue]?
+)
+
+extension ConflictReport.Conflict {
+  /// What did not fit; nil if it lost for another reason.
+  fileprivate var parkedRow: ParkedRow? {
+    reason == Reason.parked.name ? (table, key, loser?.row) : nil
+  }
+}
+
 /// Who wrote what, by the names that members have now.
 struct AuthorNames {
   private let own: (origin: Origin, name: String)
@@ -233,49 +301,7 @@ struct AuthorNames {
       node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
       stamp: side.stamp.flatMap(Self.time), undated: side.isUndated,
       deleted: side.isDeleted, row: side.isDeleted ? nil : Replica.row(side.values),
+      moment: side.stamp?.millisecondsSince1970,
       columns: side.values.map(\.name))
-  }
-}
-
-/// What lost, written again as any program would write it.
-struct Restoration {
-  let conflict: ConflictReport.Conflict
-  let keyColumns: [String]
-
-  func write(on connection: Connection) throws(SQLiteError) {
-    let table = "main." + quoted(conflict.table)
-    guard let row = conflict.loser?.row else { return try delete(table, on: connection) }
-    let present = try connection.rows(
-      "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", [.string(conflict.table)]
-    ).compactMap { $0[0].string }
-    let missing = row.keys.filter { name in !present.contains { isSameName($0, name) } }.sorted()
-    guard missing.isEmpty else {
-      throw SQLiteError(
-        code: 1,
-        message: "\(conflict.table) has changed since and has no column "
-          + missing.joined(separator: ", "))
-    }
-    let columns = row.keys.sorted()
-    let names = columns.map(quoted).joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    let others = columns.filter { name in !keyColumns.contains { isSameName($0, name) } }
-    let update =
-      others.isEmpty
-      ? "NOTHING"
-      : "UPDATE SET "
-        + others.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
-    let key = keyColumns.map(quoted).joined(separator: ", ")
-    try connection.run(
-      """
-      INSERT INTO \(table)(\(names)) VALUES (\(marks)) ON CONFLICT(\(key)) DO \(update)
-      """, columns.map { row[$0]?.stored ?? .null })
-  }
-
-  /// What lost was a delete.
-  private func delete(_ table: String, on connection: Connection) throws(SQLiteError) {
-    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
-    try connection.run(
-      "DELETE FROM \(table) WHERE \(condition)",
-      keyColumns.map { conflict.key[$0]?.stored ?? .null })
   }
 }

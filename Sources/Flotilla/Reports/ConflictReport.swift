@@ -1,7 +1,8 @@
 import Store
 
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
-/// reason, at, state, winner, loser}], parked:[{table, key, why, row}], keeps:{count, days},
+/// reason, at, state, winner, loser, because}], parked:[{table, key, why, row, because}],
+/// keeps:{count, days},
 /// gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
@@ -22,6 +23,9 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var winner: Side?
     /// What lost; null if only its key is known, for it was a delete.
     public var loser: Side?
+    /// Of a `parked` one, which constraint is in its way now, and by which row; null if that is not
+    /// known.
+    public var because: String?
 
     /// Whether it is about which tables are tracked and by which rules, instead of a row of one.
     public var isOfSettings: Bool { table == Store.settings }
@@ -38,6 +42,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var deleted: Bool
     /// By column; null if deleted.
     public var row: [String: SQLValue]?
+    /// `stamp` in ms since 1970; not in the JSON.
+    public var moment: Int64?
     /// The columns of the row in order, those of the key first; not in the JSON.
     public var columns: [String] = []
 
@@ -59,6 +65,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// `table`, `constraint` or `too-large`.
     public var why: String
     public var row: [String: SQLValue]
+    /// Which constraint is in its way now, and by which row; null if that is not known.
+    public var because: String?
   }
 
   /// How much of the log is kept.
@@ -74,8 +82,16 @@ public struct ConflictReport: Codable, Sendable, Equatable {
   public var gone: Int
 }
 
-/// What `conflicts restore` and `dismiss` did. JSON: `{id, state}`.
+/// What `conflicts restore` and `dismiss` did. JSON: `{id, state, replaced, was_gone,
+/// awaits_verdict}`.
 public struct ConflictChange: Codable, Sendable, Equatable {
   public var id: Int
   public var state: String
+  /// What was written over, by column, if that is not what stood when the conflict was noted: it is
+  /// kept nowhere else. Null if it is.
+  public var replaced: [String: SQLValue]?
+  /// True if the row had been deleted since then.
+  public var was_gone = false
+  /// True if the anchor has yet to judge what was written.
+  public var awaits_verdict = false
 }

@@ -9,9 +9,9 @@ enum Conflicts {
       Where two nodes have changed one row without knowing of each other, one edit
       stands. The other is kept on the node where it was made and on the anchor.
       show prints both side by side; restore writes the one that lost again, as a new
-      edit; dismiss takes it off the list. 10,000 are kept for 400 days unless --keep
-      and --keep-days say otherwise; the oldest go first, settled ones before others,
-      and are counted.
+      edit, and says what it replaces if that is not what stood then; dismiss takes
+      it off the list. 10,000 are kept for 400 days unless --keep and --keep-days say
+      otherwise; the oldest go first, settled ones before others, and are counted.
       """,
     parameters: [
       .database,
@@ -40,7 +40,14 @@ enum Conflicts {
       _ = try await call.replica.keepConflicts(
         count: count.flatMap { Int($0) }, days: days.flatMap { Int($0) })
     }
-    guard action != "list" else { return try await list(call) }
+    guard action != "list" else {
+      if let id = call.arguments.text("ID") {
+        throw FlotillaError(
+          .usage, "list takes no number",
+          remedy: "One conflict: flotilla conflicts \(call.shellPath) show \(id)")
+      }
+      return try await list(call)
+    }
     guard let text = call.arguments.text("ID"), let id = Int(text), id > 0 else {
       throw FlotillaError(
         .usage, "\(action) needs the number of a conflict",
@@ -49,15 +56,70 @@ enum Conflicts {
     switch action {
     case "show":
       let conflict = try await call.replica.conflict(id)
-      call.print(conflict, as: sides(conflict, colour: call.output.colour))
+      call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
+      if !call.json, conflict.state == "open" { call.output.remark(ways(id, call)) }
     case "restore":
       let change = try await call.replica.restoreConflict(id)
-      call.print(change, as: "what lost in conflict \(id) was written again")
+      call.print(change, as: restored(change))
     default:
       let change = try await call.replica.dismissConflict(id)
-      call.print(change, as: "conflict \(id) was dismissed")
+      call.print(
+        change,
+        as: "conflict \(id) was dismissed; it can still be read: flotilla conflicts "
+          + "\(call.shellPath) show \(id)")
     }
     return .done
+  }
+
+  /// What can be done about a conflict.
+  private static func ways(_ id: Int, _ call: Call) -> String {
+    let command = "flotilla conflicts \(call.shellPath)"
+    return
+      "to write what lost again: \(command) restore \(id)\nto take it off the list:   \(command) "
+      + "dismiss \(id)"
+  }
+
+  /// What was written, and what that has replaced.
+  static func restored(_ change: ConflictChange) -> String {
+    var text = "what lost in conflict \(change.id) was written again"
+    if let replaced = change.replaced {
+      text += ", over what had been written since then: \(assignments(replaced))"
+    }
+    if change.was_gone { text += "; the row had been deleted since then" }
+    if change.awaits_verdict { text += "; the anchor has yet to judge it" }
+    return text
+  }
+
+  private static func assignments(_ row: [String: SQLValue]) -> String {
+    row.sorted { $0.key < $1.key }
+      .map { "\(printable($0.key)) = \(printable($0.value.words))" }.joined(separator: ", ")
+  }
+
+  /// The reason in a clause.
+  static func why(_ conflict: ConflictReport.Conflict) -> String {
+    let clause =
+      switch conflict.reason {
+      case "older": "what stands was written later"
+      case "offline": "it was made out of touch with the anchor"
+      case "unseen": "its author had not seen what stood"
+      case "already-deleted": "the row had been deleted, and its author had not seen that"
+      case "key-collision": "another row had the key already"
+      case "not-allowed": "its author may not write that"
+      case "parked": "it breaks a constraint beside what stands"
+      default: conflict.reason
+      }
+    return "it lost because " + clause + (conflict.because.map { " (\(printable($0)))" } ?? "")
+  }
+
+  private static func isSetting(_ call: Call) -> Bool {
+    call.arguments.text("ACTION") == nil
+      && (call.arguments.has("--keep") || call.arguments.has("--keep-days"))
+  }
+
+  /// How much is kept.
+  static func kept(_ bounds: ConflictReport.Bounds) -> String {
+    "from now on this node keeps \(counted(bounds.count, "conflict")), for "
+      + counted(bounds.days, "day")
   }
 
   private static func list(_ call: Call) async throws(FlotillaError) -> ExitStatus {
@@ -67,7 +129,9 @@ enum Conflicts {
       report,
       as: isParked
         ? parked(report.parked, colour: call.output.colour)
-        : text(report.conflicts, at: .current, colour: call.output.colour))
+        : isSetting(call)
+          ? kept(report.keeps)
+          : text(report.conflicts, at: .current, colour: call.output.colour))
     if !call.json, report.gone > 0 {
       call.output.remark(
         "\(counted(report.gone, "older conflict")) let go: \(report.keeps.count) are kept, for "
@@ -97,7 +161,7 @@ enum Conflicts {
         Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
         Table.Cell(conflict.isOfSettings ? "" : words(conflict.key)),
         Table.Cell(author(conflict.loser)),
-        Table.Cell(author(conflict.winner)), Table.Cell(conflict.reason),
+        Table.Cell(standing(conflict)), Table.Cell(conflict.reason),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
         Table.Cell(conflict.state),
       ]
@@ -115,6 +179,14 @@ enum Conflicts {
     return (side.node.map(printable) ?? "?") + (side.deleted ? " (delete)" : "")
   }
 
+  /// What does not fit has lost against what is there, and that may be no row: nobody deleted one.
+  private static func standing(_ conflict: ConflictReport.Conflict) -> String {
+    guard conflict.reason == "parked", conflict.winner?.deleted == true else {
+      return author(conflict.winner)
+    }
+    return (conflict.winner?.node.map(printable) ?? "?") + " (no row)"
+  }
+
   private static func words(_ key: [String: SQLValue]) -> String {
     key.sorted { $0.key < $1.key }.map { printable($0.value.words) }.joined(separator: ", ")
   }
@@ -126,11 +198,10 @@ enum Conflicts {
       Table.Column(heading: "ROW"),
     ])
     table.rows = rows.map { row in
-      let values = row.row.sorted { $0.key < $1.key }
-        .map { "\(printable($0.key)) = \(printable($0.value.words))" }
+      let why = row.why + (row.because.map { " (\(printable($0)))" } ?? "")
       return [
-        Table.Cell(printable(row.table)), Table.Cell(words(row.key)), Table.Cell(row.why),
-        Table.Cell(values.joined(separator: ", ")),
+        Table.Cell(printable(row.table)), Table.Cell(words(row.key)), Table.Cell(why),
+        Table.Cell(assignments(row.row)),
       ]
     }
     return table.text(colour: colour)
@@ -151,11 +222,14 @@ enum Conflicts {
         Table.Cell(winner[column].map { printable($0.words) } ?? ""),
       ]
     }
+    // To the second both may look equal.
+    let isFine = conflict.loser?.stamp == conflict.winner?.stamp
     let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
     var lines = [
       "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
         + "\(conflict.reason)\(rule), \(conflict.state)",
-      "lost: \(origin(conflict.loser))", "won:  \(origin(conflict.winner))",
+      "lost: \(origin(conflict.loser, author(conflict.loser), isFine))",
+      "won:  \(origin(conflict.winner, standing(conflict), isFine))",
     ]
     if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }
     return lines.joined(separator: "\n")
@@ -172,9 +246,15 @@ enum Conflicts {
     return columns
   }
 
-  private static func origin(_ side: ConflictReport.Side?) -> String {
+  private static func origin(
+    _ side: ConflictReport.Side?, _ who: String, _ isFine: Bool
+  ) -> String {
     guard let side else { return "not known here" }
-    let time = side.stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
-    return author(side) + (time ?? "")
+    let fraction = isFine ? side.moment.map { ".\(String($0 % 1_000 + 1_000).dropFirst())Z" } : nil
+    let stamp = side.stamp.map { stamp in
+      fraction.map { stamp.dropLast() + $0 } ?? stamp
+    }
+    let time = stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
+    return who + (time ?? "")
   }
 }

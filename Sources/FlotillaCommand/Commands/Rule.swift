@@ -21,10 +21,16 @@ enum Rule {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await call.replica.rule(
+    var report = try await call.replica.rule(
       table: call.arguments.text("TABLE"), rule: call.arguments.text("RULE"))
+    let remark = report.remark
+    // The text says it below the table.
+    let waiting = waitingRules(report.rules)
+    if call.json, remark == nil, !waiting.isEmpty {
+      report.remark = waiting.joined(separator: "\n")
+    }
     call.print(report, as: text(report, colour: call.output.colour))
-    if let remark = report.remark { call.output.remark(printable(remark)) }
+    if let remark { call.output.remark(printable(remark)) }
     return .done
   }
 

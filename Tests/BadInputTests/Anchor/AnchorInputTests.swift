@@ -34,6 +34,7 @@ extension BadInputTests {
         try await desk.succeed("rule", "x.db", "t", "client-wins")
         let rule = try await desk.succeed("rule", "x.db", "--json")
         #expect(rule.contains(#""acting_rule":"newest-wins""#) && rule.contains("client-wins"))
+        #expect(rule.contains("acts as newest-wins until an anchor is appointed"))
         let first = try await desk.succeed("anchor", "x.db", "--here", "--json")
         // Somebody has set the rule of t, so it keeps that.
         #expect(first.contains(#""changed":[]"#), "\(first)")
@@ -41,8 +42,17 @@ extension BadInputTests {
         #expect(
           try await desk.succeed("rule", "x.db", "--json")
             .contains(#""acting_rule":"client-wins""#))
+        // A rule comes with the first appointment alone.
+        for words in [["--here", "--force"], ["--none"]] {
+          try await expect(
+            2, "--rule is for the first appointment", desk,
+            ["anchor", "x.db", "--rule", "server-wins"] + words)
+        }
         try await desk.succeed("anchor", "x.db", "--none")
         try await expect(0, "there is no anchor", desk, ["anchor", "x.db"])
+        try await expect(
+          2, "--rule is for the first appointment", desk,
+          ["anchor", "x.db", "--here", "--rule", "server-wins"])
       }
     }
 
@@ -106,6 +116,7 @@ extension BadInputTests {
           "sql", "b.db", away, "--online", "--timeout", "1s", "--json")
         #expect(outcome.status == 3, "\(outcome)")
         #expect(outcome.output.contains(#""verdict":"pending""#))
+        #expect(outcome.output.contains(#""server":null"#))
         #expect(try await desk.sql("b.db", "SELECT v FROM t WHERE id = 'k2'") == "away")
         try await expect(
           3, "the anchor is not in reach", desk,
@@ -207,17 +218,26 @@ extension BadInputTests {
         try await expect(2, "", desk, ["conflicts", "b.db", "forget", word(0)])
         try await expect(0, "offline", desk, ["conflicts", "b.db", "show", word(0)])
 
-        try await expect(0, "was dismissed", desk, ["conflicts", "b.db", "dismiss", word(0)])
+        try await expect(2, "list takes no number", desk, ["conflicts", "b.db", "list", word(0)])
+
+        try await expect(
+          0, "show \(word(0))", desk, ["conflicts", "b.db", "dismiss", word(0)])
         for action in ["restore", "dismiss"] {
           try await expect(
             2, "was dismissed already", desk, ["conflicts", "b.db", action, word(0)])
         }
-        try await expect(0, "written again", desk, ["conflicts", "b.db", "restore", word(1)])
+        let restored = try await desk.succeed("conflicts", "b.db", "restore", word(1))
+        #expect(restored.hasSuffix("was written again; the anchor has yet to judge it"))
         for action in ["restore", "dismiss"] {
           try await expect(
             2, "was restored already", desk, ["conflicts", "b.db", action, word(1)])
         }
         #expect(try await desk.sql("b.db", "SELECT count(*) FROM t WHERE v = 'b'") == "1")
+        // What was written since then is kept nowhere else.
+        try await desk.sql("b.db", "UPDATE t SET v = 'newer' WHERE id = 'k5'")
+        try await expect(
+          0, "over what had been written since then: id = k5, v = newer", desk,
+          ["conflicts", "b.db", "restore", word(4)])
         // A settled conflict can still be read.
         try await expect(0, "restored", desk, ["conflicts", "b.db", "show", word(1)])
 
@@ -236,7 +256,40 @@ extension BadInputTests {
         try await expect(0, "was dismissed", desk, ["conflicts", "b.db", "dismiss", word(3)])
         #expect(
           try await desk.succeed("conflicts", "b.db", "--json")
-            .components(separatedBy: #""state":"open""#).count == 3)
+            .components(separatedBy: #""state":"open""#).count == 2)
+        try await expect(
+          0, "from now on this node keeps 0 conflicts, for 400 days", desk,
+          ["conflicts", "b.db", "--keep", "0"])
+      }
+    }
+
+    @Test func `what broke a constraint is told with it, and not restored once it is untracked`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 1)
+        try await desk.succeed("anchor", "a.db", "--here")
+        for database in ["a.db", "b.db"] {
+          try await desk.sql(
+            database, "CREATE TABLE bed(id TEXT PRIMARY KEY NOT NULL, number TEXT UNIQUE)")
+        }
+        try await desk.succeed("track", "a.db", "bed")
+        try await desk.succeed("sync", "b.db", node.address)
+        try await desk.sql("a.db", "INSERT INTO bed VALUES ('q', '7')")
+        try await desk.sql("b.db", "INSERT INTO bed VALUES ('p', '7')")
+        try await desk.succeed("sync", "b.db", node.address)
+        let isKept = try await eventually(within: .seconds(20)) {
+          try await desk.succeed("conflicts", "b.db").contains("parked")
+        }
+        #expect(isKept)
+        for words in [["conflicts", "b.db", "show", "1"], ["conflicts", "b.db", "--json"]] {
+          try await expect(0, "UNIQUE number: taken by row q", desk, words)
+        }
+        let shown = try await desk.succeed("conflicts", "b.db", "show", "1")
+        #expect(shown.contains("(no row)") && !shown.contains("(delete)"), "\(shown)")
+        try await desk.succeed("untrack", "b.db", "bed")
+        try await expect(
+          1, "bed is not tracked any more", desk, ["conflicts", "b.db", "restore", "1"])
       }
     }
 

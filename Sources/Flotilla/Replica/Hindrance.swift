@@ -1,0 +1,147 @@
+import SQLite
+import Store
+
+/// What keeps a row out of its table, as the file is now: which constraint, and by which row.
+///
+/// Of CHECK and of indexes over expressions nothing is told.
+struct Hindrance {
+  private let connection: Connection
+
+  init(path: String) throws(SQLiteError) {
+    connection = try Connection(path: path, mode: .readOnly)
+    connection.setBusyTimeout(milliseconds: 1_000)
+  }
+
+  /// Nil if nothing is found, for instance because the place is free by now.
+  func words(
+    _ table: String, key: [String: SQLValue], row: [String: SQLValue]?
+  ) throws(SQLiteError) -> String? {
+    guard let row else { return try referring(to: table, key) }
+    if let words = try missing(table, row) { return words }
+    if let words = try taken(table, key, row) { return words }
+    return try dangling(table, row)
+  }
+
+  private func missing(
+    _ table: String, _ row: [String: SQLValue]
+  ) throws(SQLiteError) -> String? {
+    let columns = try connection.rows(
+      "SELECT name FROM pragma_table_info(?) WHERE \"notnull\"", [.string(table)])
+    let name = columns.compactMap { $0[0].string }.first { row[$0] == .null }
+    return name.map { "NOT NULL \($0)" }
+  }
+
+  /// The row that has a unique value already.
+  private func taken(
+    _ table: String, _ key: [String: SQLValue], _ row: [String: SQLValue]
+  ) throws(SQLiteError) -> String? {
+    let indexes = try connection.rows(
+      """
+      SELECT name FROM pragma_index_list(?) WHERE "unique" AND origin <> 'pk' AND NOT partial
+      """, [.string(table)])
+    for index in indexes {
+      let columns = try connection.rows(
+        "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [index[0]])
+      let names = columns.compactMap { $0[0].string }
+      let values = names.compactMap { row[$0]?.stored }
+      guard names.count == columns.count, values.count == names.count, !values.contains(.null)
+      else { continue }
+      let matches = columns.map { column in
+        "\(quoted(column[0].string ?? "")) = ? COLLATE \(quoted(column[1].string ?? "BINARY"))"
+      }
+      let found = try other(table, key, matches.joined(separator: " AND "), values)
+      if let found { return "UNIQUE \(names.joined(separator: ", ")): taken by row \(found)" }
+    }
+    return nil
+  }
+
+  /// The key of a row of which a condition holds and that is not the one with this key.
+  private func other(
+    _ table: String, _ key: [String: SQLValue], _ condition: String, _ values: [SQLite.Value]
+  ) throws(SQLiteError) -> String? {
+    let names = key.keys.sorted()
+    guard !names.isEmpty else { return nil }
+    let own = names.map { "\(quoted($0)) IS ?" }.joined(separator: " AND ")
+    return try connection.row(
+      """
+      SELECT \(names.map(quoted).joined(separator: ", ")) FROM main.\(quoted(table))
+      WHERE \(condition) AND NOT (\(own)) LIMIT 1
+      """, values + names.map { key[$0]?.stored ?? .null }
+    ).map(text)
+  }
+
+  /// The reference that leads nowhere.
+  private func dangling(
+    _ table: String, _ row: [String: SQLValue]
+  ) throws(SQLiteError) -> String? {
+    for reference in try references(of: table) {
+      let values = reference.columns.compactMap { row[$0]?.stored }
+      guard values.count == reference.columns.count, !values.contains(.null) else { continue }
+      let condition = reference.parentColumns.map { "\(quoted($0)) = ?" }
+        .joined(separator: " AND ")
+      let parent = try connection.row(
+        "SELECT 1 FROM main.\(quoted(reference.parent)) WHERE \(condition) LIMIT 1", values)
+      if parent == nil {
+        return "FOREIGN KEY \(reference.columns.joined(separator: ", ")): \(reference.parent) has "
+          + "no row \(text(values))"
+      }
+    }
+    return nil
+  }
+
+  /// A row that refers to one that was to be deleted.
+  private func referring(
+    to table: String, _ key: [String: SQLValue]
+  ) throws(SQLiteError) -> String? {
+    let tables = try connection.rows(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY name")
+    for child in tables.compactMap({ $0[0].string }) {
+      for reference in try references(of: child) where isSameName(reference.parent, table) {
+        let values = reference.parentColumns.compactMap { key[$0]?.stored }
+        guard values.count == reference.columns.count else { continue }
+        let condition = reference.columns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+        let row = try connection.row(
+          "SELECT 1 FROM main.\(quoted(child)) WHERE \(condition) LIMIT 1", values)
+        if row != nil { return "FOREIGN KEY: a row of \(child) refers to it" }
+      }
+    }
+    return nil
+  }
+
+  private struct Reference {
+    var parent: String
+    var columns: [String] = []
+    var parentColumns: [String] = []
+  }
+
+  private func references(of table: String) throws(SQLiteError) -> [Reference] {
+    var found: [Int64: Reference] = [:]
+    // "to" is NULL where the primary key is meant.
+    for row in try connection.rows(
+      """
+      SELECT id, "table", "from", coalesce("to", (
+        SELECT name FROM pragma_table_info(k."table") WHERE pk = k.seq + 1))
+      FROM pragma_foreign_key_list(?) AS k ORDER BY id, seq
+      """, [.string(table)])
+    {
+      guard let id = row[0].integer, let parent = row[1].string, let column = row[2].string,
+        let to = row[3].string
+      else { continue }
+      found[id, default: Reference(parent: parent)].columns.append(column)
+      found[id]?.parentColumns.append(to)
+    }
+    return found.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  private func text(_ values: [SQLite.Value]) -> String {
+    values.map { value in
+      switch value {
+      case .null: "NULL"
+      case .integer(let number): "\(number)"
+      case .real(let number): "\(number)"
+      case .text(let bytes): String(decoding: bytes.prefix(80), as: UTF8.self)
+      case .blob(let bytes): "of \(bytes.count) bytes"
+      }
+    }.joined(separator: ", ")
+  }
+}

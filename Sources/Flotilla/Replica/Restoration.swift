@@ -1,0 +1,74 @@
+import SQLite
+import Store
+
+/// What lost, written again as any program would write it.
+struct Restoration {
+  let conflict: ConflictReport.Conflict
+  let keyColumns: [String]
+
+  /// What is written over, if that is not what stood when the conflict was noted.
+  func news(on connection: Connection) throws(SQLiteError) -> ConflictChange {
+    var change = ConflictChange(id: conflict.id, state: Conflict.State.restored.rawValue)
+    guard let present = try standing(on: connection) else {
+      change.was_gone = conflict.winner?.row != nil
+      return change
+    }
+    let isKnown = [conflict.winner?.row, conflict.loser?.row].contains { side in
+      guard let side else { return false }
+      return side.allSatisfy { column in
+        present.first { isSameName($0.key, column.key) }?.value == column.value
+      }
+    }
+    if !isKnown { change.replaced = present }
+    return change
+  }
+
+  /// The row as it stands now, by column; nil if there is none.
+  private func standing(on connection: Connection) throws(SQLiteError) -> [String: SQLValue]? {
+    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    let statement = try connection.prepare(
+      "SELECT * FROM main.\(quoted(conflict.table)) WHERE \(condition)")
+    try statement.bind(keyColumns.map { conflict.key[$0]?.stored ?? .null })
+    guard try statement.step() else { return nil }
+    let names = (0..<statement.columnCount).map(statement.columnName)
+    return Dictionary(
+      zip(names, statement.row.map(SQLValue.init)), uniquingKeysWith: { first, _ in first })
+  }
+
+  func write(on connection: Connection) throws(SQLiteError) {
+    let table = "main." + quoted(conflict.table)
+    guard let row = conflict.loser?.row else { return try delete(table, on: connection) }
+    let present = try connection.rows(
+      "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", [.string(conflict.table)]
+    ).compactMap { $0[0].string }
+    let missing = row.keys.filter { name in !present.contains { isSameName($0, name) } }.sorted()
+    guard missing.isEmpty else {
+      throw SQLiteError(
+        code: 1,
+        message: "\(conflict.table) has changed since and has no column "
+          + missing.joined(separator: ", "))
+    }
+    let columns = row.keys.sorted()
+    let names = columns.map(quoted).joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    let others = columns.filter { name in !keyColumns.contains { isSameName($0, name) } }
+    let update =
+      others.isEmpty
+      ? "NOTHING"
+      : "UPDATE SET "
+        + others.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
+    let key = keyColumns.map(quoted).joined(separator: ", ")
+    try connection.run(
+      """
+      INSERT INTO \(table)(\(names)) VALUES (\(marks)) ON CONFLICT(\(key)) DO \(update)
+      """, columns.map { row[$0]?.stored ?? .null })
+  }
+
+  /// What lost was a delete.
+  private func delete(_ table: String, on connection: Connection) throws(SQLiteError) {
+    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    try connection.run(
+      "DELETE FROM \(table) WHERE \(condition)",
+      keyColumns.map { conflict.key[$0]?.stored ?? .null })
+  }
+}
