@@ -223,7 +223,7 @@ extension BadInputTests {
           "sql", "b.db", "UPDATE t SET v = 'waits' WHERE id = 'k2'", "--online", "--timeout", "2s")
         #expect(waiting.status == 3)
         let remark = "was the anchor and does not judge any more, for its file was restored; "
-        #expect(waiting.error.contains(remark + "appoint it again, or another, on an admin ("))
+        #expect(waiting.error.contains(remark + "appoint it again or another on an admin ("))
         let stoodDown = try await desk.flotilla("status", "a.db")
         #expect(stoodDown.output.contains("(was the anchor)"), "\(stoodDown)")
         #expect(stoodDown.error.contains(remark), "\(stoodDown)")

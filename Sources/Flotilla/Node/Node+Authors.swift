@@ -98,7 +98,9 @@ extension Node {
     let delivered = deliveredSeq
     guard delivered > savedDelivery, trouble.current == nil else { return }
     do {
-      try await store.run { (store) throws(StoreError) in try store.setDelivered(delivered) }
+      try await store.patiently { (store) throws(StoreError) in
+        try store.setDelivered(delivered)
+      }
       savedDelivery = delivered
     } catch {
       // What the programs read as `synced` is behind until then.

@@ -215,7 +215,7 @@ extension Node {
     guard let anchor, (try? await hasStoodDown()) == true else { return nil }
     let again = isAnchor && mayAppoint ? "--here" : shellWord(anchor.name)
     return "\(anchor.name) was the anchor and does not judge any more, for its file was restored; "
-      + appointing("appoint it again, or another,", again)
+      + appointing("appoint it again or another", again)
   }
 
   /// Another copy of this node that was seen in the last ten minutes.

@@ -4,6 +4,9 @@ extension Node {
   /// How long a node that was started for one command waits for the members it knows.
   static let patience: Int64 = 5_000
 
+  /// What is said of a member that is connected, but was not done in time.
+  static let late = "no answer in time"
+
   /// So long a sync waits for members that are not connected, in ms.
   static let arrival: Int64 = 2_000
 
@@ -101,7 +104,7 @@ extension Node {
       node: peer.name, sent_rows: peer.traffic.sentRows - part.before.sentRows,
       received_rows: peer.traffic.receivedRows - part.before.receivedRows,
       seconds: Double((part.end ?? Uptime.now) - start) / 1_000,
-      error: part.error ?? (isDone(node, in: round) ? nil : "no answer in time"))
+      error: part.error ?? (isDone(node, in: round) ? nil : Self.late))
   }
 
   /// The other nodes that count: neither shut out, nor forgotten and away.

@@ -109,14 +109,16 @@ extension Replica {
     }
     let prepared = judge.prepared
     // The anchor itself has nobody to ask.
-    let isReached =
-      prepared.isHere
-      ? prepared.obstacle == nil
-      : try await judge.refresh(judge.rest).peers.allSatisfy { $0.error == nil }
+    let errors = prepared.isHere ? [] : try await judge.refresh(judge.rest).peers.map(\.error)
+    let isReached = prepared.isHere ? prepared.obstacle == nil : errors.allSatisfy { $0 == nil }
+    guard !isReached else {
+      return OnlineReport(
+        verdict: "accepted", rows: [], local: local, server: try await write(statement))
+    }
+    let late = "the exchange with the anchor was not done in time"
     return OnlineReport(
-      verdict: isReached ? "accepted" : "pending", rows: [], local: local,
-      server: isReached ? try await write(statement) : nil,
-      obstacle: isReached ? nil : prepared.obstacle)
+      verdict: "pending", rows: [], local: local, server: nil,
+      obstacle: prepared.obstacle ?? (errors.contains(Node.late) ? late : nil))
   }
 }
 
