@@ -8,8 +8,8 @@ struct Request {
 
   static let usage = """
     usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N] [--stop]
-           flotilla-simulator pure|full --seed N [--steps N] [--with KIND,…] [--without KIND,…]
-             [--tell] [--shrink]
+           flotilla-simulator pure|full --seed N [--steps N [--drawn]] [--with KIND,…]
+             [--without KIND,…] [--tell] [--shrink]
            flotilla-simulator laws [--seeds N] [--first N] [--jobs N]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
@@ -26,6 +26,8 @@ struct Request {
   var count: UInt64 = 1_000
   var jobs = 1
   var steps: Int?
+  /// As many steps as that, but else what the seed says.
+  var isDrawn = false
   var with: [Faults.Kind] = []
   var without: [Faults.Kind] = []
   var isTold = false
@@ -45,6 +47,7 @@ struct Request {
     }
     while let option = rest.popFirst() {
       switch option {
+      case "--drawn": isDrawn = true
       case "--tell": isTold = true
       case "--shrink": shrinks = true
       case "--stop": stops = true
@@ -93,6 +96,7 @@ struct Request {
   var options: [String] {
     var options: [String] = []
     if let steps { options += ["--steps", "\(steps)"] }
+    if isDrawn { options.append("--drawn") }
     if !with.isEmpty {
       options += ["--with", with.map { "\($0)" }.joined(separator: ",")]
     }
@@ -109,6 +113,7 @@ struct Request {
   func plan(_ depth: Run.Depth, _ seed: UInt64) -> Run.Plan {
     var plan = Run.Plan(depth, seed: seed)
     plan.steps = steps
+    plan.isDrawn = isDrawn
     plan.with = with
     plan.without = without
     return plan

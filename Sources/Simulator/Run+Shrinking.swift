@@ -3,6 +3,7 @@ extension Run.Plan {
   package var command: String {
     var words = ["flotilla-simulator", depth.rawValue, "--seed", "\(seed)"]
     if let steps { words += ["--steps", "\(steps)"] }
+    if isDrawn { words.append("--drawn") }
     if !with.isEmpty { words += ["--with", with.map { "\($0)" }.joined(separator: ",")] }
     if !without.isEmpty { words += ["--without", without.map { "\($0)" }.joined(separator: ",")] }
     return words.joined(separator: " ")
@@ -22,6 +23,7 @@ extension Run {
   package func shrunk(_ templates: Templates) -> Run {
     var best = plan
     best.steps = steps
+    best.isDrawn = plan.steps == nil || plan.isDrawn
     for kind in kinds {
       var fewer = best
       fewer.without.append(kind)

@@ -14,6 +14,9 @@ package struct Run: Sendable {
     package var seed: UInt64
     /// Steps of random life; nil for as many as the seed says.
     package var steps: Int?
+    /// Whether all nodes have the tables when life begins, and whether losses come in a row, is
+    /// drawn as well though the number of steps is given: it was not when the first seeds were kept.
+    package var isDrawn = false
     /// Kinds of faults that happen whatever the seed says.
     package var with: [Faults.Kind] = []
     /// Kinds of faults that do not happen though the seed says so.
@@ -56,6 +59,11 @@ package struct Run: Sendable {
       var coin = Seeded(plan.seed ^ 0x626F_7468)
       if plan.depth == .pure || coin.chance(450) { faults[.rights] = 0 } else { office = nil }
     }
+    let isDrawn = plan.steps == nil || plan.isDrawn
+    if office == nil, isDrawn {
+      var bursts = Seeded(plan.seed ^ 0x6275_7273_7473)
+      faults.addBursts(&bursts)
+    }
     if !plan.with.isEmpty {
       var forced = Seeded(plan.seed ^ 0x7769_7468)
       faults.insist(on: plan.with, &forced)
@@ -64,8 +72,10 @@ package struct Run: Sendable {
     if plan.without.contains(.office) { office = nil }
     for kind in plan.without { faults[kind] = 0 }
     if office != nil { for kind in OfficePlan.excluded { faults[kind] = 0 } }
-    let drawn = 40 + random.below(80)
+    let drawn = Self.steps(random.below(1_000))
     steps = plan.steps ?? drawn
+    var founding = Seeded(plan.seed ^ 0x666F_756E_6465_64)
+    let isFounded = isDrawn && founding.chance(700)
     kinds = faults.kinds
     let story = Story(isTold: isTold)
     switch plan.depth {
@@ -74,11 +84,18 @@ package struct Run: Sendable {
     case .full:
       do {
         (self.faults, self.story) = try Self.full(
-          &random, faults, office, &site, story, templates, steps: steps)
+          &random, faults, office, &site, story, templates, steps: steps, isFounded: isFounded)
       } catch {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
     }
+  }
+
+  /// Most schedules are short and some are long: per second more is found in short ones, but some
+  /// faults take long.
+  private static func steps(_ drawn: Int) -> Int {
+    let skewed = drawn * drawn / 1_000 * drawn / 1_000
+    return 15 + skewed * 135 / 1_000
   }
 
   private static func pure(
@@ -101,7 +118,7 @@ package struct Run: Sendable {
 
   private static func full(
     _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ site: inout Seeded,
-    _ story: Story, _ templates: Templates, steps: Int
+    _ story: Story, _ templates: Templates, steps: Int, isFounded: Bool
   ) throws -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
@@ -114,7 +131,8 @@ package struct Run: Sendable {
       replicas.append(
         try StoreReplica(
           number: number, of: count, tables: tables, tracking: tables.dropFirst(late).map(\.name),
-          templates: templates, names: names, faults: faults, plan: office, &random))
+          hasHeard: isFounded, templates: templates, names: names, faults: faults, plan: office,
+          &random))
     }
     var world = World(
       replicas: replicas, isLine: isLine, faults: faults, random: random, story: story)
@@ -136,7 +154,7 @@ extension World {
     let needsRepair = faults[.removal] > 0 || history.hasForks
     if !settle() || needsRepair && !repair() { history.blame("they never fall silent") }
     // Clocks are compared once a minute, and each node follows its neighbour.
-    if hasSiteTime { idle(for: 65_000 * Int64(nodes.count)) }
+    if hasSiteTime { for node in nodes.indices where node == 0 || !isTimed { idle(for: 65_000) } }
     do {
       var shown: [(name: String, shown: Observation)] = []
       for node in nodes where !node.isDead && node.replica.rights.isWhole {

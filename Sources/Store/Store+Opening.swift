@@ -59,7 +59,7 @@ extension Store {
   /// Brings the tables of an older version to the present format, in one transaction.
   static func upgrade(_ connection: Connection, _ meta: Meta) throws(SQLiteError) {
     let format = try meta.integer(.format) ?? Layout.format
-    guard format < Layout.format else { return try connection.execute(Layout.additions) }
+    guard format < Layout.format else { return try Layout.complete(connection) }
     try connection.transaction { () throws(SQLiteError) in
       try Layout.upgrade(from: format, on: connection)
     }

@@ -100,7 +100,8 @@ package final class Store {
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
   package init(
-    path: String, inspects: Bool = true, pace: Pace = Pace(), vfs: String? = nil
+    path: String, inspects: Bool = true, pace: Pace = Pace(), vfs: String? = nil,
+    schemas: SchemaCache = SchemaCache()
   ) throws(StoreError) {
     let connection = try Self.connect(path, vfs: vfs)
     let meta = Meta(connection: connection)
@@ -140,17 +141,16 @@ package final class Store {
     self.pending = try reporting { () throws(SQLiteError) in
       try PendingTable(connection, versions: versions)
     }
-    self.tables = try Tables(connection)
+    let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
+    self.tables = try Tables(connection, schemas)
     self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }
     self.own = own
     self.schemaVersion = -1
-    if let bytes = try reporting({ () throws(SQLiteError) in try meta.blob(.rights) }) {
-      self.rights = Rights(bytes: bytes)
-    }
     try reporting { () throws(SQLiteError) in
+      if let bytes = try meta.blob(.rights) { rights = Rights(bytes: bytes) }
       try reloadOffice()
       try reloadLives()
       try reloadStability()
@@ -167,7 +167,7 @@ package final class Store {
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? ensureWAL()
-    try inspectSchema()
+    try inspectSchema(read: readVersion)
   }
 
   /// What this replica holds now.

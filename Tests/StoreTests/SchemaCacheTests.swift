@@ -31,4 +31,18 @@ import Testing
     #expect(after != before)
     for _ in 0..<2 { #expect(try schemas.read("t", on: connection) == after) }
   }
+
+  @Test func `files that define one name otherwise may share what was read`() throws {
+    let schemas = SchemaCache()
+    let connections = try (0..<10).map { count in
+      let connection = try Connection(path: ":memory:", mode: .create)
+      let columns = (0..<count).map { ", c\($0)" }.joined()
+      try connection.execute("CREATE TABLE t(a TEXT PRIMARY KEY\(columns))")
+      return connection
+    }
+    for connection in connections + connections.reversed() {
+      let schema = try TableSchema.read("t", on: connection)
+      #expect(try schemas.read("t", on: connection) == schema)
+    }
+  }
 }

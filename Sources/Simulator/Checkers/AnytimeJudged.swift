@@ -1,7 +1,7 @@
 import Replication
 
-/// An anchor judges an edit once in its term, what comes together in the order of the stamps, and
-/// what its author was told stays.
+/// An anchor judges an edit once in its term, what comes together in the order of the stamps, what
+/// its author was told stays, and nobody is told that an edit was accepted that was rejected.
 enum AnytimeJudged {
   static func check(
     _ before: Observation, _ after: Observation, own: Origin, _ history: inout History,
@@ -26,6 +26,14 @@ enum AnytimeJudged {
       history.blame("\(node) has judged an edit before an earlier one")
     }
     guard before.office?.verdicts != office.verdicts else { return }
+    // Whoever waits for an edit that was made again is told what became of that.
+    for (seq, verdict) in office.verdicts where verdict == "accepted" {
+      let edit = Dot(own, seq)
+      guard before.office?.verdicts[seq] != verdict, !history.lineage.wasWrittenOver(edit),
+        history.lineage.rejected[Lineage.Word(edit: edit, term: office.judged.term)] != nil
+      else { continue }
+      history.blame("\(edit) was rejected, and \(node) takes it for accepted")
+    }
     for (seq, verdict) in before.office?.verdicts ?? [:] {
       guard let verdict, let now = office.verdicts[seq], now != verdict else { continue }
       history.blame("the verdict of \(seq) at \(node) was \(verdict), is \(now ?? "open")")

@@ -174,11 +174,16 @@ extension Application {
 
   /// Whether writes to a table are noted for Flotilla.
   func isCaptured(_ table: String) throws -> Bool {
-    try connection.row(
-      """
-      SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?
-      AND name LIKE '!_flotilla%' ESCAPE '!'
-      """, [.string(table)]) != nil
+    let version = try schemaVersion()
+    if captured?.version != version {
+      let rows = try connection.rows(
+        """
+        SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'trigger'
+        AND name LIKE '!_flotilla%' ESCAPE '!'
+        """)
+      captured = (version, Set(rows.compactMap { $0[0].string }))
+    }
+    return captured?.tables.contains(table) ?? false
   }
 
   /// Whether the triggers are those of the tables that are there: a migration may have taken them

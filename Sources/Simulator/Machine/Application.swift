@@ -17,6 +17,8 @@ final class Application {
   var renamed: Set<String> = []
   /// Its file was copied or put back: badges are not its own any more, for two of it may claim one.
   var sharesBadges = false
+  /// The tables with triggers of Flotilla's, and the version of the schema that has them.
+  var captured: (version: Int64, tables: Set<String>)?
 
   init(
     on disk: Disk, tables: [ApplicationTable], number: Int, of count: Int, names: RowNames,
@@ -92,10 +94,11 @@ final class Application {
 }
 
 /// A table with one group of rows per node, which only that node writes, all in one transaction.
+/// STRICT, as one of the tables should be; and the view of its rows is shorter then.
 enum Ledger {
   static let name = "ledger"
   static let slots = 3
-  static let columns = "(node INTEGER, slot INTEGER, value INTEGER, PRIMARY KEY(node, slot))"
+  static let columns = "(node INTEGER, slot INTEGER, value INTEGER, PRIMARY KEY(node, slot)) STRICT"
 
   static func statements(node: Int, value: Int) -> [String] {
     let rows = (0..<slots).map { "(\(node), \($0), \(value))" }.joined(separator: ", ")

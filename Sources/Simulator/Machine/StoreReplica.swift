@@ -15,6 +15,7 @@ final class StoreReplica: SimulatedReplica {
   var backup: [String: [UInt8]] = [:]
   let tables: [ApplicationTable]
   let names: RowNames
+  private let schemas: SchemaCache
   /// What the store went by when it was last looked at; tables that may not be read are not.
   private(set) var rights = Rights.all
   private var readable: [ApplicationTable]
@@ -53,7 +54,7 @@ final class StoreReplica: SimulatedReplica {
 
   init(
     number: Int, of count: Int, tables: [ApplicationTable], tracking: [String],
-    templates: Templates, names: RowNames, faults: Faults, plan: OfficePlan?,
+    hasHeard: Bool, templates: Templates, names: RowNames, faults: Faults, plan: OfficePlan?,
     _ random: inout Seeded
   ) throws {
     id = Templates.node(number)
@@ -62,6 +63,7 @@ final class StoreReplica: SimulatedReplica {
     self.number = number
     self.tables = tables
     self.names = names
+    schemas = templates.schemas
     readable = tables
     var pace = Self.pace(faults, &random)
     if let plan { (pace.judgedRows, pace.judgedAtOnce) = (plan.judgedRows, plan.judgedRows) }
@@ -76,13 +78,15 @@ final class StoreReplica: SimulatedReplica {
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
     disk.install(
-      try templates.image(tables, tracking: tracking, number: number, rules: plan), as: Self.path)
+      try templates.image(
+        tables, tracking: tracking, number: number, rules: plan, hasHeard: hasHeard),
+      as: Self.path)
     process = DiskProcess(on: disk, random: random.fork())
     application = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
-    open = try Store(path: Self.path, pace: pace, vfs: process.name)
+    open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     witness.begin(try observe())
     process.fate = { [unowned self] in self.fate(of: $0) }
   }
@@ -91,6 +95,7 @@ final class StoreReplica: SimulatedReplica {
   init(copying other: StoreReplica, as number: Int, _ random: inout Seeded) throws {
     (id, origin, self.number, name) = (other.id, other.origin, other.number, "node-\(number)")
     (tables, names, readable) = (other.tables, other.names, other.tables)
+    schemas = other.schemas
     (pace, faults, hasOffice) = (other.pace, other.faults, other.hasOffice)
     collects = other.collects
     (isWhole, losesColumns) = (other.isWhole, other.losesColumns)
@@ -157,7 +162,7 @@ final class StoreReplica: SimulatedReplica {
     process = DiskProcess(on: disk, random: random.fork())
     process.wall = now.wall
     process.fate = { [unowned self] in self.fate(of: $0) }
-    open = try Store(path: Self.path, pace: pace, vfs: process.name)
+    open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     try lookAtRights(&history)
     try inspect(at: now, &history)
   }

@@ -6,6 +6,11 @@ import Store
 /// node.
 package final class Templates {
   private var images: [String: [UInt8]] = [:]
+  /// What the first node tells the others, per set of tables and rules.
+  private var news: [String: Merge] = [:]
+  private static let now = Instant(uptime: 0, wall: SimulatedClock.start)
+  /// Schemas of tables, by their definitions: most schedules have the same few.
+  let schemas = SchemaCache()
 
   package init() {}
 
@@ -18,42 +23,80 @@ package final class Templates {
     Origin.of(node(number), life: life, SimulatedSite.notary)
   }
 
-  /// The file of a node; the first node of a site tracks these tables.
+  /// The file of a node; the first node of a site tracks these tables, and others do if they have
+  /// heard of that already.
   func image(
-    _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil
+    _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil,
+    hasHeard: Bool = false
   ) throws -> [UInt8] {
-    let key =
-      tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/\(number)"
-      + (number == 0 ? rules.map { "/\($0.rule)" } ?? "" : "")
+    let shape = tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/"
+    let settings = shape + (rules.map { "\($0.rule)" } ?? "")
+    let isNew = number > 0 && !hasHeard
+    let key = (isNew ? shape : settings) + "/\(number)"
     if let image = images[key] { return image }
-    let disk = Disk(canLosePower: false)
-    _ = disk.create(StoreReplica.path)
-    let process = DiskProcess(on: disk, random: Seeded(1))
-    process.wall = SimulatedClock.start
-    try Self.make(tables, tracking, number, rules, process)
-    guard let image = disk.file(StoreReplica.path)?.bytes,
-      disk.file(StoreReplica.path + "-wal")?.bytes.isEmpty ?? true
-    else { preconditionFailure("the last connection has left a WAL behind") }
-    images[key] = image
-    return image
+    if number > 0, hasHeard, news[settings] == nil {
+      let first = try image(tables, tracking: tracking, number: 0, rules: rules)
+      news[settings] = try withFile(first) { try everything(from: $0) }.result
+    }
+    let made = try withFile(nil) { process in
+      try make(tables, tracking, number, rules, process)
+      guard !isNew, let news = news[settings], number > 0 else { return }
+      _ = try store(process).merge(news, at: Self.now)
+    }
+    images[key] = made.file
+    return made.file
   }
 
-  private static func make(
+  /// Works on a file, or an empty one; gives what it holds in the end.
+  private func withFile<Result>(
+    _ image: [UInt8]?, _ body: (DiskProcess) throws -> Result
+  ) throws -> (file: [UInt8], result: Result) {
+    let disk = Disk(canLosePower: false)
+    disk.install(image ?? [], as: StoreReplica.path)
+    let process = DiskProcess(on: disk, random: Seeded(1))
+    process.wall = SimulatedClock.start
+    let result = try body(process)
+    guard let file = disk.file(StoreReplica.path)?.bytes,
+      disk.file(StoreReplica.path + "-wal")?.bytes.isEmpty ?? true
+    else { preconditionFailure("the last connection has left a WAL behind") }
+    return (file, result)
+  }
+
+  private func store(_ process: DiskProcess) throws -> Store {
+    try Store(path: StoreReplica.path, vfs: process.name, schemas: schemas)
+  }
+
+  private func make(
     _ tables: [ApplicationTable], _ tracking: [String], _ number: Int, _ rules: OfficePlan?,
     _ process: DiskProcess
   ) throws {
     let application = try Connection(path: StoreReplica.path, vfs: process.name)
     for table in tables { try application.execute("CREATE TABLE \(table.name)\(table.sql)") }
     let who = Store.Identities(
-      site: site, siteName: "Test", node: node(number),
-      nodeName: "node-\(number)", origin: origin(of: number))
+      site: Self.site, siteName: "Test", node: Self.node(number),
+      nodeName: "node-\(number)", origin: Self.origin(of: number))
     try Store.initialise(path: StoreReplica.path, as: who, vfs: process.name)
     guard number == 0 else { return }
-    let store = try Store(path: StoreReplica.path, vfs: process.name)
-    let now = Instant(uptime: 0, wall: SimulatedClock.start)
-    guard let rules else { return try store.track(tracking, rule: nil, at: now) }
+    let store = try store(process)
+    guard let rules else { return try store.track(tracking, rule: nil, at: Self.now) }
     for (number, table) in tracking.enumerated() {
-      try store.track([table], rule: rules.rule(of: number), at: now)
+      try store.track([table], rule: rules.rule(of: number), at: Self.now)
     }
+  }
+
+  /// All that a file has, as another node gets it.
+  private func everything(from process: DiskProcess) throws -> Merge {
+    let store = try store(process)
+    let opened = try store.openExport(.above(Frontier()), at: Self.now)
+    var batches: [ExportBatch] = []
+    while case .batch(let batch) = try store.readExport(opened.id, at: Self.now) {
+      batches.append(batch)
+    }
+    try store.closeExport(opened.id)
+    let end = End(
+      rows: batches.reduce(0) { $0 + $1.rows }, check: batches.reduce(0) { $0 &+ $1.check })
+    return Merge(
+      sender: store.node, kind: .full(covers: opened.covers), batches: batches.map(\.bytes),
+      rowsBefore: 0, checkBefore: 0, end: end, movesFrontier: true)
   }
 }

@@ -56,6 +56,8 @@ package struct Faults: Sendable, Equatable {
     /// Stamps are given by the time of the site, which nodes hand on and lose: clocks are set, stop
     /// at 1970, and now and then everybody loses power.
     case siteTime
+    /// What is lost is lost in a row: whole exchanges, now and then.
+    case burst
   }
 
   private var chances: [Int]
@@ -67,7 +69,7 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     // Whether there is an anchor, rights and so on is drawn apart from these.
-    let apart: Set<Kind> = [.office, .rights, .restore, .collection, .clone, .siteTime]
+    let apart: Set<Kind> = [.office, .rights, .restore, .collection, .clone, .siteTime, .burst]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
@@ -101,6 +103,13 @@ package struct Faults: Sendable, Equatable {
     guard random.chance(250) else { return }
     self[.clone] = Kind.clone.rate(&random)
     (self[.migration], self[.removal]) = (0, 0)
+  }
+
+  /// Perhaps frames that are lost in a row.
+  mutating func addBursts(_ random: inout Seeded) {
+    guard random.chance(200) else { return }
+    self[.burst] = Kind.burst.rate(&random)
+    if self[.loss] == 0 { self[.loss] = Kind.loss.rate(&random) }
   }
 
   /// Perhaps the time of the site, and what is hard for it.
@@ -153,6 +162,7 @@ extension Faults.Kind {
     case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)
     case .siteTime: 1 + random.below(30)
+    case .burst: 400 + random.below(500)
     }
   }
 }

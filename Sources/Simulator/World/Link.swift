@@ -18,6 +18,8 @@ struct Link {
     var isBlocked = false
     /// How often a frame of this end is not delivered yet, in a thousand.
     var slowness = 0
+    /// The last frame from here was lost.
+    var isLosing = false
     var merge: Merge?
     var export: Export?
     var mayPull = false

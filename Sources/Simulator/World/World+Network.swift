@@ -57,7 +57,9 @@ extension World {
     }
     // On what was said about rights rests what a peer leaves out: no rule of ours mends its loss.
     let isStatement = if case .statements = message { true } else { false }
-    if happens(.loss), !isStatement {
+    let isInBurst = links[link].sides[side].isLosing && happens(.burst)
+    links[link].sides[side].isLosing = (isInBurst || happens(.loss)) && !isStatement
+    if links[link].sides[side].isLosing {
       links[link].isSpoilt = true
       let name = Words.node(links[link].nodes[side])
       return tell("a frame from \(name) is lost")

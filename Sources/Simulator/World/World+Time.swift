@@ -18,6 +18,13 @@ extension World {
     }
   }
 
+  /// Whether all go by the same time by now.
+  var isTimed: Bool {
+    var history = History()
+    EventuallyTimed.check(times, &history)
+    return history.faults.isEmpty
+  }
+
   /// The first node founds the time of the site; the others take it over when they meet it.
   mutating func foundTime() {
     history.isDated = true

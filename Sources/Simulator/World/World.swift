@@ -57,7 +57,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     /// How often its process was started.
     var starts: UInt64 = 0
 
-    var isUp: Bool { startsAt == nil && !isDead }
+    /// Asked all the time: a call would be given a copy of the node.
+    @inline(__always) var isUp: Bool { startsAt == nil && !isDead }
 
     init(replica: Replica, clock: SimulatedClock) {
       (self.replica, self.clock) = (replica, clock)

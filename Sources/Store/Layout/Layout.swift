@@ -134,6 +134,24 @@ enum Layout {
       WHERE verdict IS NULL;
     """
 
+  /// Makes what a file of this format lacks; mostly nothing, and that takes one query.
+  static func complete(_ connection: Connection) throws(SQLiteError) {
+    let names = try connection.rows(
+      "SELECT name FROM main.sqlite_schema WHERE name GLOB '_flotilla_*'")
+    guard !added.isSubset(of: names.compactMap { $0[0].string }) else { return }
+    try connection.execute(additions)
+  }
+
+  /// The names of the tables and indexes that `additions` makes.
+  private static let added: Set<String> = {
+    var words = additions.split { " (\n".contains($0) }[...]
+    var names: Set<String> = []
+    while let word = words.popFirst() {
+      if word == "EXISTS", let name = words.first { names.insert(String(name)) }
+    }
+    return names
+  }()
+
   /// Whether a table is there; a file of the same format may lack one that came later.
   static func hasTable(_ name: String, on connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row(

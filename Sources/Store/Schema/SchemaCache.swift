@@ -4,14 +4,19 @@ import SQLite
 ///
 /// To read one takes many queries and a copy of the table in memory. It follows from the stored SQL
 /// of the table and its indexes alone, which is looked at each time: so whatever changes a
-/// definition, by whatever program, is seen.
-final class SchemaCache {
+/// definition, by whatever program, is seen, and stores of one process may share what was read.
+package final class SchemaCache {
   private struct Entry {
     var definition: [[Value]]
     var schema: TableSchema
   }
 
-  private var entries: [String: Entry] = [:]
+  /// Definitions that are remembered of one name, at most.
+  private static let limit = 8
+
+  private var entries: [String: [Entry]] = [:]
+
+  package init() {}
 
   /// What `TableSchema.read` gives for the table as it is now.
   func read(_ name: String, on connection: Connection) throws(StoreError) -> TableSchema? {
@@ -22,9 +27,12 @@ final class SchemaCache {
         WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'index') ORDER BY rowid
         """, [.string(name)])
     }
-    if let entry = entries[name], entry.definition == definition { return entry.schema }
-    let schema = try TableSchema.read(name, on: connection)
-    entries[name] = schema.map { Entry(definition: definition, schema: $0) }
+    if let entry = entries[name]?.first(where: { $0.definition == definition }) {
+      return entry.schema
+    }
+    guard let schema = try TableSchema.read(name, on: connection) else { return nil }
+    let others = (entries[name] ?? []).suffix(Self.limit - 1)
+    entries[name] = others + [Entry(definition: definition, schema: schema)]
     return schema
   }
 }

@@ -224,12 +224,15 @@ extension Store {
 
   /// Notices a changed schema: renews triggers, reads the columns again, unpacks the shelf.
   ///
-  /// When a replica is opened there is mostly nothing to do, and to look needs no write lock.
-  func inspectSchema() throws(StoreError) {
+  /// When a replica is opened there is mostly nothing to do, and to look needs no write lock;
+  /// `read` is the version of the schema that `tables` has just read.
+  func inspectSchema(read: Int64? = nil) throws(StoreError) {
     let current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     guard current != schemaVersion else { return }
-    connection.clearStatements()
-    try tables.reload()
+    if current != read {
+      connection.clearStatements()
+      try tables.reload()
+    }
     // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
     guard try needsWork() else {
       do {

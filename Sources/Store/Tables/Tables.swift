@@ -12,10 +12,10 @@ final class Tables {
   private(set) var byID: [Int64: ReplicaTable] = [:]
   private var idByName: [String: Int64] = [:]
   private var remembered: [String: [KeyCollation]] = [:]
-  private let schemas = SchemaCache()
+  private let schemas: SchemaCache
 
-  init(_ connection: Connection) throws(StoreError) {
-    self.connection = connection
+  init(_ connection: Connection, _ schemas: SchemaCache) throws(StoreError) {
+    (self.connection, self.schemas) = (connection, schemas)
     try reload()
   }
 
