@@ -15,7 +15,7 @@ package struct Run: Sendable {
     /// Steps of random life; nil for as many as the seed says.
     package var steps: Int?
     /// Whether all nodes have the tables when life begins, and whether losses come in a row, is
-    /// drawn as well though the number of steps is given: it was not when the first seeds were kept.
+    /// drawn as well though the number of steps is given. Of the first kept seeds it was not.
     package var isDrawn = false
     /// Kinds of faults that happen whatever the seed says.
     package var with: [Faults.Kind] = []

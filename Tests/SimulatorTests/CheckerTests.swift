@@ -110,6 +110,26 @@ import Testing
     #expect(check(3, 9, at: site) == 3)
   }
 
+  @Test func `an edit that was rejected and is taken for accepted`() {
+    var history = History()
+    let (edit, term) = (Dot(origin, 1), Term(number: 1, incarnation: 1))
+    var (anchor, before) = (OfficeView(), OfficeView())
+    anchor.rulings = [
+      OfficeView.Ruled(dot: Dot(Origin(rawValue: 2), 1), kind: 1, edit: edit, term: term)
+    ]
+    history.lineage.note(
+      Observation(office: OfficeView()), Observation(office: anchor), own: Origin(rawValue: 2))
+    before.verdicts = [1: nil]
+    for (verdict, count) in [("rejected", 0), ("accepted", 1)] {
+      var after = before
+      after.judged = Judged(term: term, frontier: Frontier([origin: 1]))
+      after.verdicts = [1: verdict]
+      AnytimeJudged.check(
+        Observation(office: before), Observation(office: after), own: origin, &history, at: "n")
+      #expect(history.faults.count == count)
+    }
+  }
+
   @Test func `times of the site that differ in the end`() {
     var history = History()
     let one = Founding(source: .clock, generation: 1, id: 1)
