@@ -1,12 +1,9 @@
 import Glibc
 import Simulator
 
-// Swift seeds its hashing anew in each process; schedules must run the same in all. And a tenth of
-// the time of full ones goes by if small blocks of memory that are free are sorted and joined:
-// "glibc.malloc.tcache_count … the maximum number of chunks of each size to cache" (glibc manual).
+// Swift seeds its hashing anew in each process; schedules must run the same in all.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
   setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
-  setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=4000:glibc.malloc.tcache_max=8192", 0)
   execv("/proc/self/exe", CommandLine.unsafeArgv)
 }
 
