@@ -6,19 +6,20 @@ extension Node {
   /// Sees to it that the store knows who judges now.
   func followOffice() async {
     let roll = roster.roll
-    guard
-      let governance = Appointments.governance(of: roll.appointments, for: identity.node)?
-        .without({ roll.member($0) == nil }),
-      governance.term != heardTerm, clock.now.site != nil
+    // An earlier appointment that is heard of late leaves the term as it is, but tells whom to wait
+    // for, or that this node was meant once and has to say that it stands down.
+    guard let heard = Appointments.governance(of: roll.appointments, for: identity.node),
+      heard != heardGovernance, clock.now.site != nil
     else {
       await stopAwaiting()
       return await followSessions()
     }
+    let governance = heard.without { roll.member($0) == nil }
     do {
       let (before, result, position) = try await store.patiently { (store) throws(StoreError) in
         (store.currentOffice.term, try store.govern(governance, at: self.clock.now), store.position)
       }
-      heardTerm = governance.term
+      heardGovernance = heard
       await folded(result, position)
       if before != governance.term { log(appointmentText(governance)) }
       if result.hasMore, !isStopping { try await foldAll() }

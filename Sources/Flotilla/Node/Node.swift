@@ -111,7 +111,7 @@ actor Node {
   var wantsStop = false
   var stopRequest: Bye?
   /// The last appointment that the store knows of.
-  var heardTerm = Term.none
+  var heardGovernance: Governance?
   /// The session with the anchor in which edits count as online; 0 if there is none.
   var onlineSession: UInt64 = 0 { didSet { changed() } }
   /// At the anchor: the sessions with authors.

@@ -26,6 +26,11 @@ package struct Governance: Sendable, Equatable {
     return governance
   }
 
+  /// Whether this node waits to take the office that this is about.
+  package func isWaiting(in office: Office) -> Bool {
+    term == office.term && isOwn && !isForced && office.part == .waiting
+  }
+
   /// Somebody who was appointed before.
   package struct Predecessor: Sendable, Equatable {
     package var node: Identity

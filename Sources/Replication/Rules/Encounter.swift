@@ -82,13 +82,14 @@ package struct Viewpoint: Sendable {
   }
 
   /// Whether what comes is the anchor's word on something that this node's edit was made on, and
-  /// the edit itself is yet to be judged.
+  /// the edit itself is yet to be judged, or never will be, as nobody is the anchor any more.
   ///
   /// The certificate outranks the edit, which inherited the epoch before it. But its author has
   /// seen what is certified: the edit is made again on top, lest a program find its own committed
   /// row as it was before.
   package func isBase(_ incoming: Version, of standing: Version) -> Bool {
-    standing.dot.origin == own && standing.isTentative && isUndecided(standing)
+    standing.dot.origin == own && standing.isTentative
+      && (isUndecided(standing) || !office.isHeld)
       && !incoming.isTentative && incoming.edit != standing.edit
       && incoming.hash != standing.hash && standing.hasSeen(incoming.edit)
   }

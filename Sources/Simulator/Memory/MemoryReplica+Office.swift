@@ -15,7 +15,11 @@ extension MemoryReplica {
         $0.ruling.kind == .stoodDown && $0.version.dot.origin == origin
           && $0.version.term == governance.term
       }
-    guard isNew || isLate else { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    let isAnew = governance.isWaiting(in: file.office.office)
+    if isAnew { file.office.awaited = governance.awaited }
+    guard isNew || isLate || isAnew else {
+      return FoldResult(versions: 0, push: nil, hasMore: false)
+    }
     while fold(at: now).hasMore {}
     var edits = beginEdits()
     foldRest(&edits, at: now)
@@ -26,7 +30,7 @@ extension MemoryReplica {
       file.office.awaited = governance.isForced ? [] : governance.awaited
       file.office.cursor = 0
     }
-    if governance.wasAppointed { rule(.stoodDown, &edits, at: now) }
+    if governance.wasAppointed, isNew || isLate { rule(.stoodDown, &edits, at: now) }
     if isNew, file.office.office.part == .judging { rule(.tookOffice, &edits, at: now) }
     if !file.office.office.certifies { unveil() }
     if !governance.isHeld { release { _ in true } }

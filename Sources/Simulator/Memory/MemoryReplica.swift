@@ -168,7 +168,9 @@ final class MemoryReplica: SimulatedReplica {
           at: Stamp(millisecondsSince1970: madeAt))
       } else if hasOffice {
         version.session = viewpoint.session(online, over: old)
-        if file.office.office.isHeld {
+        let isAwaited =
+          repeating.flatMap { file.office.view.verdicts[$0.dot.seq] }.map { $0 == nil } ?? false
+        if file.office.office.isHeld || isAwaited {
           file.office.view.verdicts.updateValue(nil, forKey: dot.seq)
         }
         file.office.written[row, default: []].append(dot.seq)

@@ -16,6 +16,7 @@ extension Store {
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
     guard governance.term > office.term else {
+      if governance.isWaiting(in: office) { return try waitAnew(governance, at: now) }
       return try standDownLate(governance, at: now)
     }
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
@@ -68,6 +69,20 @@ extension Store {
     return try afterFolding(at: now) { _ in
       officeRecord.awaited.removeAll { gone.contains($0.node) }
       officeRecord.certifiesAll = true
+    }
+  }
+
+  /// An earlier appointment that is heard of late may change for whom this replica waits: one by
+  /// force does not wait for those before it, so nor does who comes after.
+  private func waitAnew(
+    _ governance: Governance, at now: Instant
+  ) throws(StoreError) -> FoldResult {
+    guard officeRecord.awaited != governance.awaited else {
+      return FoldResult(versions: 0, push: nil, hasMore: false)
+    }
+    return try afterFolding(at: now) { _ in
+      officeRecord.awaited = governance.awaited
+      officeRecord.certifiesAll = officeRecord.certifiesAll || governance.certifiesAll
     }
   }
 

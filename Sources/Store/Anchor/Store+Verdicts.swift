@@ -27,12 +27,21 @@ package struct EditVerdict: Sendable, Equatable {
 /// The verdicts about this replica's own edits: each is settled once, in the commit that brings
 /// the judged frontier over it.
 extension Store {
-  /// An edit was folded, and there is an anchor to judge it.
+  /// An edit was folded, and there is an anchor to judge it, or it is one again that waits for one.
   func awaitVerdict(_ seq: UInt64, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    guard office.isHeld else { return try supersedeVerdict(seq, table, key) }
+    let isAwaited = try office.isHeld ? true : isRepeatingAwaited()
+    guard isAwaited else { return try supersedeVerdict(seq, table, key) }
     try connection.run(
       "INSERT OR REPLACE INTO _flotilla_verdict(seq, name, key) VALUES (?, ?, ?)",
       [.integer(Int64(seq)), .string(table.name), .blob(key.bytes)])
+  }
+
+  /// Whether somebody waits for the verdict of the edit that is being made again.
+  private func isRepeatingAwaited() throws(SQLiteError) -> Bool {
+    guard let repeating else { return false }
+    return try connection.row(
+      "SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq = ?",
+      [.integer(Int64(repeating.dot.seq))]) != nil
   }
 
   /// While nobody is the anchor no verdict is awaited, but one that is awaited still may be given

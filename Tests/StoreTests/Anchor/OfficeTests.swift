@@ -113,6 +113,29 @@ import Testing
     #expect(try site.isEqual)
   }
 
+  @Test func `waits for nobody whom an appointment by force did not wait for, if heard of late`()
+    throws
+  {
+    let site = try AnchorSite("client-wins")
+    let forced = Appointment(
+      term: Term(number: 2, incarnation: 3), node: site.a.store.node, isForced: true)
+    let last = Appointment(
+      term: Term(number: 2, incarnation: 9), node: site.b.store.node, isForced: false)
+    func hear(_ replica: TestReplica, _ late: [Appointment]) throws {
+      let governance = try #require(
+        Appointments.governance(of: site.appointments + late, for: replica.store.node))
+      _ = try replica.store.govern(governance, at: replica.now)
+      try replica.foldAll()
+    }
+    // The first anchor is never heard of again.
+    try hear(site.b, [last])
+    try hear(site.a, [forced, last])
+    try site.meet([site.a, site.b])
+    #expect(office(site.b) == .waiting)
+    try hear(site.b, [forced, last])
+    #expect(office(site.b) == .judging)
+  }
+
   @Test func `comes back to one who had it before`() throws {
     let site = try AnchorSite("client-wins")
     try site.appoint(site.a)
@@ -199,6 +222,26 @@ import Testing
     #expect(try site.isEqual && site.anchor.text() == "a")
     #expect(try site.b.conflicts().last == "b lost to a: older (newest-wins)")
     #expect(try site.anchor.conflicts().isEmpty)
+  }
+
+  @Test func `ends with none, and no edit gives way to one that its author had made before it`()
+    throws
+  {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("INSERT INTO note VALUES ('n', 'early'), ('m', 'early')", at: 10)
+    try site.anchor.pull(from: site.a)
+    try site.a.write("UPDATE note SET text = 'late' WHERE id = 'n'", at: 20)
+    try site.a.write("DELETE FROM note WHERE id = 'm'", at: 20)
+    // Its certificates of the early edits come when nobody will judge the late ones.
+    try site.appoint(nil)
+    try site.meet()
+    #expect(try site.isEqual && site.anchor.text("n") == "late" && site.anchor.text("m") == nil)
+    #expect(try site.a.verdicts().suffix(2) == ["pending", "pending"])
+    // The next anchor certifies them.
+    try site.appoint(site.b)
+    try site.meet()
+    #expect(try Set(site.a.verdicts().suffix(2)) == ["accepted client-wins"])
+    #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
   }
 
   @Test func `given again after there was none certifies what was written meanwhile`() throws {
