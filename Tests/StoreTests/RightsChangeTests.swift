@@ -29,9 +29,10 @@ import Testing
     try leaf.store.allow(Rights(tables: ["note": right]), delivered: delivered, at: leaf.now)
   }
 
-  private func askBack() throws {
+  /// The site is known to hold `held`.
+  private func askBack(from held: Frontier = Frontier()) throws {
     let (_, batches) = try site.export(.rows(try leaf.store.wantedRows()))
-    try leaf.merge(batches, .repair, from: site)
+    try leaf.merge(batches, .repair, from: site, held: held)
   }
 
   private var edits: UInt64 { leaf.store.position.frontier[leaf.origin] }
@@ -193,6 +194,52 @@ import Testing
     // Among those that may do everything the digests tell what is missing.
     try leaf.store.allow(.all, delivered: 1, at: leaf.now)
     #expect(try covers(0) == 3)
+  }
+
+  @Test func `a row is put back as a whole member has it that covers what was taken back`() throws {
+    let author = try TestReplica(3, schema: Self.schema)
+    try author.exchange(with: site)
+    try author.write("UPDATE note SET text = 'unheard' WHERE id = 'a'")
+    try author.foldAll()
+    try leaf.pull(from: author)
+    // The author loses the right before any whole member has its edit.
+    try author.store.allow(
+      Rights(general: .read), delivered: 0, at: author.now)
+    try allow(.read)
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    try allow(.write)
+    // Who does not know that edit may be about to get it.
+    try askBack()
+    #expect(try leaf.store.wantedRows().count == 1)
+    let known = author.store.position.frontier.joined(site.store.position.frontier)
+    try askBack(from: known)
+    #expect(try leaf.store.wantedRows().isEmpty)
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(leaf.store.position.digest == site.store.position.digest)
+  }
+
+  @Test func `a table is tracked no more if the setting is taken back`() throws {
+    for replica in [site, leaf] {
+      try replica.application.execute("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, text TEXT)")
+    }
+    try leaf.store.track(["task"], rule: nil, at: leaf.now)
+    try leaf.write("INSERT INTO task VALUES ('1', 'mine')")
+    try leaf.foldAll()
+    try allow(.read)
+    #expect(try leaf.store.trackedTables().map(\.name) == ["note"])
+    try allow(.write)
+    try site.exchange(with: leaf)
+    #expect(try site.store.trackedTables().map(\.name) == ["note"])
+    #expect(leaf.store.position.digest == site.store.position.digest)
+    // What is in it becomes the site's when somebody tracks it who may.
+    try site.store.track(["task"], rule: nil, at: site.now)
+    try site.foldAll()
+    try leaf.exchange(with: site)
+    try leaf.foldAll()
+    try site.exchange(with: leaf)
+    #expect(try site.content("task") == leaf.content("task"))
+    #expect(try site.value("SELECT text FROM task") == .string("mine"))
   }
 
   @Test func `a parked row stands once what was in its way is taken out`() throws {

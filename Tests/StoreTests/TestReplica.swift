@@ -109,12 +109,13 @@ final class TestReplica {
   /// Merges whole batches in one step, to their End.
   @discardableResult
   func merge(
-    _ batches: [ExportBatch], _ kind: Begin.Kind, from other: TestReplica, judged: Judged? = nil
+    _ batches: [ExportBatch], _ kind: Begin.Kind, from other: TestReplica, judged: Judged? = nil,
+    held: Frontier = Frontier()
   ) throws -> MergeOutcome {
     var merge = Merge(
       sender: other.store.node, kind: kind, batches: batches.map(\.bytes), rowsBefore: 0,
       checkBefore: 0, end: End(batches), movesFrontier: kind != .repair)
-    merge.judged = judged
+    (merge.judged, merge.held) = (judged, held)
     merge.standing = other.store.stability.standing
     return try store.merge(merge, at: now)
   }

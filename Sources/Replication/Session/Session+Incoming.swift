@@ -141,6 +141,7 @@ extension Session {
     // A leaf may hold less than it says, and speaks for nobody but itself.
     merge.judged = licence == nil ? begin.judged : nil
     merge.reader = configuration.ownRights
+    if begin.kind == .repair, licence == nil { merge.held = outgoing.confirmed }
     merge.standing = peerStanding
     incoming.staged = []
     incoming.stagedBytes = 0

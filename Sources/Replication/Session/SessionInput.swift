@@ -141,6 +141,9 @@ package struct Merge: Sendable, Equatable {
   /// What the receiver was allowed when the session began: the sender has left out the rest, so the
   /// exchange covers nothing for who may do something else by now.
   package var reader: Rights?
+  /// What a whole member that repairs is known to hold: if it covers a version and shows an earlier
+  /// one of that row, the version was taken back.
+  package var held = Frontier()
   /// How far the sender has come with the cuts of the site.
   package var standing = CutStanding()
 

@@ -21,6 +21,8 @@ struct Application {
   var judged: Judged?
   /// The rows were asked for because something is amiss.
   var isRepair = false
+  /// What a whole member that sends them is known to hold.
+  var held = Frontier()
 }
 
 extension Store {
@@ -39,6 +41,7 @@ extension Store {
       if try putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
     case .stays:
+      if let old, try wasTakenBack(old, by: application, table, key) { break }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
         incoming, entry(row), table, key, standingSide(table, key), at: now)

@@ -48,6 +48,7 @@ extension Store {
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       try standDown(beside: rows, judged: merge.judged, at: now)
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
+      application.held = merge.held
       try applyAll(rows, at: now, &application)
       for (table, key, edit) in application.repeated {
         if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }

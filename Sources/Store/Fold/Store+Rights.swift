@@ -70,6 +70,7 @@ extension Store {
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         isBehind = try takeBackUnsent(table, above: delivered, at: now.moment) || isBehind
       }
+      if before.isWhole, !rights.isWhole { try endUnsentTracking() }
       var edits = beginEdits()
       try settleFreed(&edits)
       try finish(&edits)
@@ -90,6 +91,28 @@ extension Store {
       try remember(regained: regained.union(opened.map(\.id)))
       for table in opened { try compare(table.id) }
     }
+  }
+
+  /// A table that this replica has begun to track, of which nobody has heard, is tracked no more:
+  /// its versions are of no table of the site. What others have written to it, if they track it, is
+  /// fetched once more when the settings come again.
+  private func endUnsentTracking() throws {
+    let names = try tables.trackedNames()
+    let ended = tables.byID.values.filter { table in
+      table.isTracked && table.name != Tables.settings
+        && !names.contains { isSameName($0, table.name) }
+    }
+    guard !ended.isEmpty else { return }
+    let numbers = ended.map { "\($0.id)" }.joined(separator: ", ")
+    let hasOthers =
+      try connection.row(
+        "SELECT 1 FROM _flotilla_version WHERE tbl IN (\(numbers)) AND origin <> ? LIMIT 1",
+        [.integer(origins.knownNumber(of: own) ?? 0)]) != nil
+    try applySettings(isLocal: false)
+    recent.requireScan()
+    guard hasOthers else { return }
+    try origins.forgetOthers(but: own)
+    try clearAllProgress()
   }
 
   /// Keeps on disk, in the open transaction, which tables are to be compared before what is in them
@@ -168,6 +191,17 @@ extension Store {
     }
     application.changed.insert(table.id)
     return true
+  }
+
+  /// Whether a version that a row waits for will not come again: its author had to take it back,
+  /// for a whole member that covers it has an earlier one. So that one is put back.
+  func wasTakenBack(
+    _ version: Version, by application: Application, _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) -> Bool {
+    guard hasPutBacks, application.held.covers(version.dot), !isOwn(version.dot.origin) else {
+      return false
+    }
+    return try isWaiting(table, key)
   }
 
   /// The rows that wait.
