@@ -130,6 +130,53 @@ import Testing
     }
   }
 
+  @Test func `one number given twice to one content, where a machine was put back`() {
+    let one = shown([0: version(1, stamp: 10)], [0: 5], seq: 1)
+    let again = shown([0: version(1, stamp: 20)], [0: 5], seq: 1)
+    let other = shown([0: version(1, stamp: 20, hash: 8)], [0: 5], seq: 1)
+    func faults(_ shown: Observation, forks: Bool) -> Int {
+      var history = History()
+      history.hasForks = forks
+      EventuallyEqual.check([("a", one), ("b", shown)], &history)
+      return history.faults.count
+    }
+    #expect(faults(again, forks: true) == 0)
+    #expect(faults(again, forks: false) == 1 && faults(other, forks: true) == 1)
+  }
+
+  @Test func `what was logged before the application wrote in the middle of the work`() {
+    var history = History()
+    var witness = Witness()
+    var aside = Lineage()
+    let (other, edit) = (Origin(rawValue: 2), version(1, stamp: 10))
+    var before = shown([0: edit], [0: 5], seq: 1)
+    before.office = OfficeView()
+    witness.begin(before)
+    var dot = edit
+    (dot.dot, dot.created) = (Dot(other, 1), Dot(other, 1))
+    var now = shown([0: dot], [0: 6], seq: 1)
+    now.office = OfficeView()
+    now.office?.log = [
+      OfficeView.Logged(row: 0, reason: "unseen", loser: edit.dot, winner: dot.dot, isWhole: true)
+    ]
+    let ruling = OfficeView.Ruled(dot: Dot(other, 2), kind: 1, edit: edit.dot, term: .none)
+    now.office?.rulings = [ruling]
+    witness.glance(now, own: origin, &aside)
+    history.lineage.join(&aside)
+    witness.check(now, own: origin, isFolded: true, at: "n", Self.now, &history)
+    #expect(history.lineage.logged[edit.dot]?.winner == dot.dot)
+    #expect(history.lineage.rejected.values.contains(ruling.dot))
+    // The application writes what another one has written as well, or something else.
+    for (content, isMeant) in [(8, true), (9, false)] as [(UInt64, Bool)] {
+      let written = Observation.Content(whole: content, common: content)
+      witness.written([0: written], before: now.rows, at: 0)
+      now.rows[0] = Observation.Content(whole: 8, common: 8)
+      witness.check(now, own: origin, isFolded: true, at: "n", Self.now, &history)
+      #expect(history.lineage.removed.isEmpty != isMeant)
+      history.lineage = Lineage()
+    }
+  }
+
   @Test func `times of the site that differ in the end`() {
     var history = History()
     let one = Founding(source: .clock, generation: 1, id: 1)

@@ -159,5 +159,32 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 73_943, with: [.collection, .restore, .absence, .clone], steps: 250,
       found: "an old delete that was handed on hid one that the others had forgotten"),
+    KeptSeed(
+      depth: .full, seed: 148, steps: 120,
+      found: "where the office ended, an edit gave way to an earlier one of its author"),
+    KeptSeed(
+      depth: .full, seed: 7_401_723,
+      found: "what was logged when an application wrote in the middle was missed by the lineage"),
+    KeptSeed(
+      depth: .full, seed: 62_519,
+      found: "a table was tracked on though its setting was taken back with the right to set it"),
+    KeptSeed(
+      depth: .full, seed: 7_400_713,
+      found: "a row waited for a version that its author had taken back, and was never put back"),
+    KeptSeed(
+      depth: .pure, seed: 9_105_141,
+      found: "a machine that was put back gave a number again, to the same content"),
+    KeptSeed(
+      depth: .pure, seed: 9_347_686,
+      found: "an appointment that was heard of late did not change for whom the anchor waited"),
+    KeptSeed(
+      depth: .full, seed: 8_102_583,
+      found: "the lineage missed a delete of who did not have all tables yet"),
+    KeptSeed(
+      depth: .full, seed: 5_254, steps: 150,
+      found: "the lineage missed an edit that was written over with what another had written"),
+    KeptSeed(
+      depth: .full, seed: 5_330, steps: 150,
+      found: "rights that were followed just before a process died were not looked at"),
   ]
 }

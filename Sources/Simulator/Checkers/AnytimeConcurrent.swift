@@ -1,9 +1,6 @@
 import Replication
 
 /// What is in a conflict log has met what it did not know: neither author had seen the other edit.
-///
-/// Where the office ended, an author's edit may be logged whose ancestor was certified: nobody is
-/// left to certify the edit itself.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
@@ -17,7 +14,7 @@ enum AnytimeConcurrent {
       guard let loser = entry.loser, let winner = entry.winner else { continue }
       if loser == winner || history.lineage.line(of: winner).contains(loser) {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which had seen it")
-      } else if after.office?.isHeld == true, entry.reason != "older" || isAnchor,
+      } else if entry.reason != "older" || isAnchor,
         history.lineage.line(of: loser).contains(winner)
       {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which it had seen")

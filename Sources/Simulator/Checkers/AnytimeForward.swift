@@ -18,6 +18,8 @@ enum AnytimeForward {
         history.blame("\(node) has forgotten row \(row), \(old.dot)")
         continue
       }
+      // What its author took back nobody can put back.
+      if before.waiting.contains(row), history.isWithdrawn(old.dot, row) { continue }
       if new.rank < old.rank {
         history.blame("row \(row) at \(node) went back from \(old.dot) to \(new.dot)")
       }

@@ -21,8 +21,8 @@ enum EventuallyEqual {
         // One of them has forgotten what was deleted.
         if history.collects, both.allSatisfy(\.isDeleted) { continue }
         // A copy may have taken along what a power cut took from the original, which gave the
-        // number again: to the same content, at another time.
-        if history.hasCopies, both.count == 2, both[0].dot == both[1].dot,
+        // number again: to the same content, at another time. So may a machine that was put back.
+        if history.hasCopies || history.hasForks, both.count == 2, both[0].dot == both[1].dot,
           both[0].hash == both[1].hash
         {
           continue

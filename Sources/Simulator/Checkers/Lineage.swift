@@ -90,6 +90,10 @@ struct Lineage {
   mutating func join(_ other: inout Lineage) {
     edits.merge(other.edits) { known, _ in known }
     certified.merge(other.certified) { known, _ in known }
+    rejected.merge(other.rejected) { known, _ in known }
+    logged.merge(other.logged) { known, _ in known }
+    overruled.formUnion(other.overruled)
+    removed += other.removed
     other = Lineage()
   }
 

@@ -11,6 +11,9 @@ extension Witness {
     var changed: Set<String>
     /// Tables that it may not read any more: what happens there is its own affair.
     var hidden: Set<String>
+    /// Tables that the site does not track any more, as far as the node knows: it had begun to, and
+    /// told nobody.
+    var ended: Set<String> = []
     /// How many of its own versions it knew to be held by others.
     var delivered: UInt64
   }
@@ -21,19 +24,21 @@ extension Witness {
     _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
     _ history: inout History, at node: String
   ) {
+    let hasEnded = seen.versions.keys.contains { change.ended.contains(table($0)) }
     for (row, old) in seen.versions where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
       history.withdraw(row, of: own, above: change.delivered)
       // What was made over another's was taken back with that: it is asked for, now or when the
       // table may be read again.
-      let isToCome = now.waiting.contains(row) || change.hidden.contains(table(row))
+      let isEnded = change.ended.contains(table(row))
+      let isToCome = now.waiting.contains(row) || change.hidden.contains(table(row)) || isEnded
       if old.dot.origin != own, !isToCome {
         history.blame("\(node) has taken back \(old.dot), which is not its own")
-      } else if !change.changed.contains(table(row)) {
+      } else if !isEnded, !change.changed.contains(table(row)) {
         history.blame("\(node) has taken back \(old.dot) without a reason")
       }
     }
-    if change.opened.isEmpty, !now.frontier.covers(seen.frontier) {
+    if change.opened.isEmpty, !hasEnded, !now.frontier.covers(seen.frontier) {
       history.blame("\(node)'s frontier went back without a reason")
     }
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })

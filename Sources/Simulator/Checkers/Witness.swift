@@ -18,6 +18,9 @@ struct Witness {
   /// What a row was committed as since all was folded last, with the earliest moment of each: part
   /// of it may have become a version in between, and what goes back to that makes none.
   private var former: [RowNumber: [Edit]] = [:]
+  /// What stood of a row when the application wrote over it since the last check, and the content
+  /// that it wrote: nil if it deleted the row.
+  private var erased: [(row: RowNumber, edit: Dot, content: Observation.Content?)] = []
   /// Rows that the application has changed since the last check.
   var touched: Set<RowNumber> = []
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
@@ -44,6 +47,7 @@ struct Witness {
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
+      if let gone = (glanced ?? seen).versions[row] { erased.append((row, gone.edit, rows[row])) }
       var edit = Edit(content: rows[row], moment: moment == 0 ? 0 : floor ?? moment)
       for earlier in former[row] ?? [] where earlier.content == edit.content {
         edit.moment = min(edit.moment, earlier.moment)
@@ -108,15 +112,14 @@ struct Witness {
       AnytimeJudged.check(seen, now, own: own, &history, at: node)
       history.lineage.note(glanced ?? seen, now, own: own)
       glanced = nil
+      // What was written over it may stand by the version of another, which has the same content.
+      for (row, edit, content) in erased where content == nil || now.rows[row] == content {
+        history.lineage.remove(row, edit)
+      }
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
-    touched = []
+    (touched, erased) = ([], [])
     if isFolded {
-      if now.office != nil {
-        for (row, edit) in pending where edit.content == nil {
-          if let gone = seen.versions[row] { history.lineage.remove(row, gone.edit) }
-        }
-      }
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
       (pending, former) = ([:], [:])
@@ -171,7 +174,7 @@ struct Witness {
   /// begins. Versions of this origin are looked at as new ones, for nobody has seen them made.
   mutating func beginAnew(_ now: Observation, own: Origin, keepsEdits: Bool) {
     let rows = seen.rows
-    seen = now
+    (seen, glanced) = (now, nil)
     for (row, version) in now.versions where version.dot.origin == own { seen.versions[row] = nil }
     (touched, away) = ([], [])
     former = [:]
@@ -186,7 +189,7 @@ struct Witness {
       history.blame("\(node) has lost versions of its frontier in a power cut")
     }
     let rows = seen.rows
-    seen = now
+    (seen, glanced) = (now, nil)
     for row in pending.keys { seen.rows[row] = rows[row] }
   }
 }

@@ -46,6 +46,7 @@ extension StoreReplica {
     _ rights: Rights, delivered: UInt64, at now: Instant, _ history: inout History
   ) throws {
     self.delivered = delivered
+    isFollowing = true
     try begin(now).allow(rights, delivered: delivered, at: now)
     try lookAtRights(&history)
   }

@@ -18,6 +18,8 @@ final class StoreReplica: SimulatedReplica {
   private let schemas: SchemaCache
   /// What the store went by when it was last looked at; tables that may not be read are not.
   private(set) var rights = Rights.all
+  /// Rights are changing, and what that did to the rows has not been looked at.
+  var isFollowing = false
   private var readable: [ApplicationTable]
   private let pace: Pace
   private let faults: Faults
@@ -269,6 +271,18 @@ final class StoreReplica: SimulatedReplica {
 
   /// The store goes by other rights than before: what it took back, and what is seen now.
   func lookAtRights(_ history: inout History) throws {
+    let before = (rights, readable)
+    do {
+      try followRights(&history)
+      isFollowing = false
+    } catch {
+      // The disk has failed: it is looked at once the process runs.
+      (rights, readable) = before
+      throw error
+    }
+  }
+
+  private func followRights(_ history: inout History) throws {
     guard let open, open.rights != rights else { return }
     let before = rights
     let old = readable
@@ -278,16 +292,20 @@ final class StoreReplica: SimulatedReplica {
     unsettled.formUnion(
       tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) })
     hasWritten = true
+    let tracked = Set(try open.trackedTables().map(\.name))
+    let ended = Set(tables.map(\.name)).subtracting(tracked)
     let change = Witness.Change(
       held: try application.versions(of: old),
       opened: Set(readable.map(\.name).filter { before.right(to: $0) == .none }),
       changed: Set(tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) }),
       hidden: Set(tables.map(\.name).filter { rights.right(to: $0) == .none }),
-      delivered: delivered)
+      ended: ended, delivered: delivered)
     try witness.follow(change, observe(), own: origin, table: names.table, &history, at: name)
   }
 
   func inspect(at now: Instant, _ history: inout History) throws {
+    // It may have died when it had just gone over to other rights: which ones it says when it runs.
+    if isFollowing, open == nil { return }
     // Nothing that anybody has committed since the last look: nothing new to see.
     let version = try application.dataVersion()
     guard hasWritten || version != lastVersion else { return }
@@ -296,6 +314,8 @@ final class StoreReplica: SimulatedReplica {
     if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
+      // Who had seen what is noted all the same: an edit may be deleted again before all are there.
+      if hasOffice { witness.glance(try observe(), own: origin, &glances) }
       return witness.wait(try rows())
     }
     history.lineage.join(&glances)
