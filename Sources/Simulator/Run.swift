@@ -71,7 +71,9 @@ package struct Run: Sendable {
     }
     if plan.without.contains(.office) { office = nil }
     for kind in plan.without { faults[kind] = 0 }
-    if office != nil { for kind in OfficePlan.excluded { faults[kind] = 0 } }
+    if office != nil {
+      for kind in OfficePlan.excluded(seed: plan.seed, but: plan.with) { faults[kind] = 0 }
+    }
     let drawn = Self.steps(random.below(1_000))
     steps = plan.steps ?? drawn
     var founding = Seeded(plan.seed ^ 0x666F_756E_6465_64)
