@@ -54,6 +54,10 @@ package struct Run: Sendable {
       var time = Seeded(plan.seed ^ 0x7469_6D65)
       faults.addCollection(&time)
     }
+    if office != nil, plan.depth == .pure {
+      var time = Seeded(plan.seed ^ 0x676F_6E65)
+      faults.addCollection(&time)
+    }
     if office != nil, faults[.rights] > 0 {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
       var coin = Seeded(plan.seed ^ 0x626F_7468)

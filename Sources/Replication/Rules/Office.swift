@@ -52,6 +52,12 @@ extension Office {
     if governance.isOwn { part = governance.isFirst ? .judging : .waiting }
   }
 
+  /// Who does not have what the site has yet takes office when it has: it could certify what was
+  /// deleted meanwhile.
+  package mutating func postpone() {
+    if certifies { part = .waiting }
+  }
+
   /// Whether who takes office certifies this version, which stands.
   ///
   /// What is only tentative could be lost elsewhere unnoticed. After a forced take-over,

@@ -93,7 +93,8 @@ extension Stability {
     var version = version
     if fresh == nil, known.covers(version.created) {
       guard !isJudged, let floor, floor.stamp < version.stamp else {
-        return .isGone(isLost: !version.isDeleted)
+        // Somebody who took office may have certified what the others know.
+        return .isGone(isLost: !version.isDeleted && !known.covers(version.edit))
       }
       // A later delete counts: somebody who is away may have edited the row before it.
       if !version.isDeleted { version = version.madeAnew }

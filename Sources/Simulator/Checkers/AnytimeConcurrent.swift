@@ -1,6 +1,10 @@
 import Replication
 
 /// What is in a conflict log has met what it did not know: neither author had seen the other edit.
+///
+/// One that an anchor has rejected may be logged when a later one has put its ancestor in the place of
+/// what it had lost to. So is what its author has written over when the anchor's word on the ancestor
+/// was here, and that on the edit itself on its way.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
@@ -14,11 +18,20 @@ enum AnytimeConcurrent {
       guard let loser = entry.loser, let winner = entry.winner else { continue }
       if loser == winner || history.lineage.line(of: winner).contains(loser) {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which had seen it")
-      } else if entry.reason != "older" || isAnchor,
+      } else if !isExplained(loser, after, entry, history), entry.reason != "older" || isAnchor,
         history.lineage.line(of: loser).contains(winner)
       {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which it had seen")
       }
     }
+  }
+
+  private static func isExplained(
+    _ edit: Dot, _ after: Observation, _ entry: OfficeView.Logged, _ history: History
+  ) -> Bool {
+    guard let standing = after.versions[entry.row] else { return false }
+    if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
+    return standing.edit == entry.winner
+      && history.lineage.rejected.keys.contains { $0.edit == edit && $0.term < standing.term }
   }
 }

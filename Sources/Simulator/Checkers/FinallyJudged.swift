@@ -5,7 +5,7 @@ import Replication
 enum FinallyJudged {
   static func check(
     _ all: [(name: String, shown: Observation)], isHeld: Bool, anchor: String?, isFirst: Bool,
-    wasAbolished: Bool, origins: [String: Origin], _ history: inout History
+    wasAbolished: Bool, lives: [String: [RunLog.Life]], _ history: inout History
   ) {
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
     for (name, shown) in all {
@@ -16,7 +16,9 @@ enum FinallyJudged {
       }
       guard isHeld else { continue }
       // The first anchor leaves what stands as it is; every later one has certified all of it.
-      for (row, version) in shown.versions where !isFirst && version.isTentative {
+      // A deleted one may be forgotten where it would have been certified.
+      for (row, version) in shown.versions
+      where !isFirst && version.isTentative && !(history.collects && version.isDeleted) {
         history.blame("row \(row) at \(name), \(version.dot), was never certified")
       }
       if name == anchor, office.part != 3 { history.blame("\(name) has not taken office") }
@@ -25,8 +27,9 @@ enum FinallyJudged {
       }
       // Where nobody was the anchor for a while, what is dropped there is in its author's log.
       for (seq, verdict) in office.verdicts.sorted(by: { $0.key < $1.key }) {
+        let life = lives[name]?.first { $0.first <= seq && seq <= $0.last }
         agree(
-          verdict, seq, shown, office, origins[name], name, wasAbolished: wasAbolished, &history)
+          verdict, seq, shown, office, life?.origin, name, wasAbolished: wasAbolished, &history)
       }
     }
     guard isHeld else { return }

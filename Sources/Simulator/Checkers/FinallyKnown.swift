@@ -17,6 +17,10 @@ enum FinallyKnown {
     for (loser, entry) in lineage.logged {
       kept[entry.row, default: []].formUnion(lineage.line(of: loser))
     }
+    for dot in history.givenUp {
+      guard let edit = lineage.edits[dot] else { continue }
+      kept[edit.row, default: []].formUnion(lineage.line(of: dot))
+    }
     // A delete leaves nothing that could be kept, and what it was made over was meant to go.
     for (dot, edit) in lineage.edits where edit.isDeleted && known.covers(dot) {
       kept[edit.row, default: []].formUnion(lineage.line(of: dot))
@@ -38,6 +42,11 @@ enum FinallyKnown {
       let ones = kept[edit.row] ?? []
       let isKept = ones.contains(dot) || ones.contains { lineage.edits[$0]?.hash == hash }
       guard !isKept, shown.versions[edit.row]?.hash != hash else { continue }
+      // What it lost to was deleted and forgotten while its author was given up: docs/limits.md.
+      let isGone = shown.versions[edit.row]?.isDeleted ?? true
+      if history.collects, isGone, history.brought.values.contains(where: { $0.covers(dot) }) {
+        continue
+      }
       let standing = shown.versions[edit.row].map { "\($0.edit)" } ?? "nothing"
       history.blame(
         words.contains(dot)

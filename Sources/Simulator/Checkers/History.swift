@@ -134,10 +134,15 @@ struct History {
   }
 
   /// The newest version of each row of those that a frontier covers, or of those that were brought
-  /// from elsewhere, unless that was given up: it stood for what its author had before.
+  /// from elsewhere, unless that was given up: it stood for what its author had before. Nor does an
+  /// anchor that had been away bring anything by certifying what the others know.
   func newest(_ known: Frontier, brought: Frontier) -> [RowNumber: Made] {
     newest(known).merging(
-      newest(brought, withGivenUp: true).filter { !givenUp.contains($0.value.version.dot) }
+      newest(brought, withGivenUp: true).filter {
+        let version = $0.value.version
+        let isCertified = version.edit != version.dot && known.covers(version.edit)
+        return !givenUp.contains(version.edit) && !isCertified
+      }
     ) { $0.version.rank < $1.version.rank ? $1 : $0 }
   }
 

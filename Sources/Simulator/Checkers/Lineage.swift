@@ -78,8 +78,16 @@ struct Lineage {
     _ own: Origin
   ) {
     guard edits[dot] == nil else { return }
-    let waiting = before.office?.pending[row]?.filter { $0.dot.origin == own } ?? []
-    let parents = ([before.versions[row]].compactMap { $0 } + waiting).map(\.edit)
+    let all = before.office?.pending[row] ?? []
+    let waiting = all.filter { $0.dot.origin == own }
+    let standing = [before.versions[row]].compactMap { $0 }
+    var parents = (standing + waiting).map(\.edit)
+    // Who fetches everything anew hands on under dots of its own what nobody else has.
+    if before.isRenewing, let version,
+      let same = (standing + all).first(where: { $0.isSame(as: version) })
+    {
+      parents = [same.edit]
+    }
     edits[dot] = Edit(
       row: row, parents: parents.filter { $0 != dot }, hash: version?.hash,
       stamp: version?.stamp, isDeleted: isDeleted,
@@ -110,5 +118,11 @@ struct Lineage {
       todo += edits[next]?.parents ?? []
     }
     return line
+  }
+}
+
+extension Version {
+  fileprivate func isSame(as other: Version) -> Bool {
+    hash == other.hash && isDeleted == other.isDeleted
   }
 }

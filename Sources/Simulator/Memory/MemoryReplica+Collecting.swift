@@ -52,6 +52,7 @@ extension MemoryReplica {
 
   func beginRenewal(to mark: Mark) {
     file.stability.beginRenewal(at: mark)
+    file.office.office.postpone()
     file.fresh = [:]
     file.frontier = file.frontier.only(origin)
     file.progress = [:]
@@ -82,14 +83,45 @@ extension MemoryReplica {
         edits.writer.add(Self.shape, adopted, Self.content(adopted, row))
       case .isGone(let isLost):
         if isLost { file.givenUp[version.edit] = row }
+        for waiting in (file.office.pending[row] ?? [:]).values where !waiting.isDeleted {
+          let isHere =
+            viewpoint.isOwn(waiting.edit.origin) || !file.frontier.covers(waiting.dot)
+          if isHere { file.givenUp[waiting.edit] = row }
+        }
         file.office.pending[row] = nil
         file.digest.replace(
           table: Self.table, key: Self.encoded[row], old: version, new: nil)
         (file.versions[row], file.rows[row]) = (nil, nil)
       }
     }
+    sweepPending(&edits)
     file.frontier.raise(origin, to: edits.seq)
     file.fresh = [:]
     file.stability.endRenewal()
+  }
+
+  private func sweepPending(_ edits: inout MemoryEdits) {
+    let known = file.frontier.without(origin)
+    let all = file.office.pending.flatMap { row, waiting in waiting.values.map { (row, $0) } }
+    for (row, version) in all.sorted(by: { $0.1.dot < $1.1.dot }) {
+      guard version.dot.origin != origin, !known.covers(version.dot) else { continue }
+      drop(version, row)
+      let standing = file.versions[row]
+      guard file.office.pending[row]?[origin] == nil else {
+        if let standing { log(version, standing, row, "older") }
+        continue
+      }
+      guard !file.office.byName.contains(version.dot) else { continue }
+      let adopted = version.adopted(as: Dot(origin, edits.next()))
+      edits.writer.add(Self.shape, adopted, Self.content(adopted, row))
+      switch viewpoint.meeting(adopted, standing) {
+      case .same, .stays: continue
+      case .waits: hold(adopted, row)
+      case .gives(let fate):
+        if let standing { leave(standing, to: fate, by: adopted, row) }
+        keep(adopted, row)
+        file.rows[row] = adopted.isDeleted ? nil : adopted.hash
+      }
+    }
   }
 }

@@ -61,6 +61,15 @@ extension MemoryReplica {
     file.frontier = file.frontier.without(old).joined(
       Frontier(common > 0 ? [old: common] : [:]).joined(Frontier([origin: max(seq, 1)])))
     if isLate { file.progress = [:] }
+    // Which of its edits wait for a verdict the store remembers over lives.
+    file.office.view.verdicts = [:]
+    (file.office.again, file.office.written) = ([:], [:])
+    if file.office.office.part != .none {
+      file.office.office.part = .none
+      var edits = beginEdits()
+      rule(.stoodDown, &edits, at: now)
+      file.frontier.raise(origin, to: edits.seq)
+    }
     if let mark = mark ?? file.stability.renewal?.mark { beginRenewal(to: mark) }
     commit(isDurable: true)
     witness.beginAnew(observation, own: origin, keepsEdits: true)

@@ -4,7 +4,9 @@ import Store
 /// The anchor of replicas in memory: what decides is the product's, this only carries it out.
 extension MemoryReplica {
   var viewpoint: Viewpoint {
-    Viewpoint(own: origin, office: file.office.office, judged: file.office.judged)
+    var viewpoint = Viewpoint(own: origin, office: file.office.office, judged: file.office.judged)
+    viewpoint.earlier = Set(file.runs.entries.map(\.origin)).subtracting([origin])
+    return viewpoint
   }
 
   func govern(_ governance: Governance, at now: Instant) -> FoldResult {
@@ -26,6 +28,7 @@ extension MemoryReplica {
     if isNew {
       if file.office.office.certifies { moveJudged() }
       file.office.office = Office(following: governance)
+      if file.stability.renewal != nil { file.office.office.postpone() }
       file.office.certifiesAll = governance.isForced
       file.office.awaited = governance.isForced ? [] : governance.awaited
       file.office.cursor = 0
@@ -101,7 +104,7 @@ extension MemoryReplica {
   }
 
   private func takeOfficeIfFree() {
-    guard file.office.office.part == .waiting else { return }
+    guard file.office.office.part == .waiting, file.stability.renewal == nil else { return }
     let isFree = file.office.awaited.allSatisfy { before in
       file.office.rulings.values.contains {
         before.isRelieved(by: $0.ruling, $0.version) && file.frontier.covers($0.version.dot)
@@ -206,7 +209,7 @@ extension MemoryReplica {
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values.sorted(by: { $0.dot < $1.dot }) where isDone(version) {
         drop(version, row)
-        guard version.edit.origin == origin, let standing = file.versions[row],
+        guard viewpoint.isOwn(version.edit.origin), let standing = file.versions[row],
           viewpoint.isLost(version, to: standing)
         else { continue }
         let reason =
@@ -228,7 +231,7 @@ extension MemoryReplica {
       OfficeView.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true))
   }
 
-  private func rule(
+  func rule(
     _ kind: Ruling.Kind, _ edits: inout MemoryEdits, at now: Instant
   ) {
     put(Ruling(kind, edit: Dot(origin, edits.seq + 1), rule: id.description), 0, &edits, at: now)

@@ -113,7 +113,11 @@ extension World {
       let fold = try world.use(node) { try $0.govern(governance, at: $1) }
       world.nodes[node].isGoverned = true
       if isNew, governance.isFirst, governance.isOwn,
-        try world.nodes[node].replica.observe().office?.part != 3
+        world.nodes[node].replica.position.stability.renewal == nil,
+        let office = try world.nodes[node].replica.observe().office, office.part != 3,
+        !office.rulings.contains(where: {
+          $0.kind == Ruling.Kind.stoodDown.rawValue && $0.term == governance.term
+        })
       {
         world.history.blame("\(Words.node(node)), the first anchor, does not judge at once")
       }
@@ -139,7 +143,7 @@ extension World {
     for link in links {
       for side in 0...1
       where link.nodes[side] == node && link.sides[side].session != nil && link.nonce != 0 {
-        sessions[link.nonce] = Templates.origin(of: link.nodes[1 - side])
+        sessions[link.nonce] = nodes[link.nodes[1 - side]].replica.position.own
       }
     }
     nodes[node].replica.setLiveSessions(sessions)
@@ -195,5 +199,18 @@ extension World {
     } else if !isHere || !isFree {
       appoint(plan.random.pick(alive), isForced: true, by: by, &plan)
     }
+  }
+
+  /// A person sees that nobody judges, for the anchor has begun a life, and appoints it again; true
+  /// if that was so.
+  mutating func appointAgain() -> Bool {
+    guard var plan, isFounded else { return false }
+    defer { self.plan = plan }
+    let last = nodes.filter { !$0.isDead }.compactMap(\.appointments.last).max { $0.term < $1.term }
+    guard let anchor = nodes.indices.first(where: { nodes[$0].replica.id == last?.node }),
+      nodes[anchor].isUp, (try? nodes[anchor].replica.observe())?.office?.part == 0
+    else { return false }
+    appoint(anchor, isForced: plan.random.chance(300), by: anchor, &plan)
+    return true
   }
 }

@@ -8,14 +8,14 @@ extension World {
     let alive = nodes.filter { !$0.isDead }
     let last = alive.compactMap(\.appointments.last).max { $0.term < $1.term }
     let anchor = alive.first { $0.replica.id == last?.node }?.replica.name
-    var origins: [String: Origin] = [:]
-    for number in nodes.indices {
-      origins[nodes[number].replica.name] = Templates.origin(of: number)
+    var lives: [String: [RunLog.Life]] = [:]
+    for node in nodes {
+      lives[node.replica.name] = node.replica.runLog.lives(now: node.replica.position.own)
     }
     FinallyJudged.check(
       shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,
       wasAbolished: alive.contains { $0.appointments.contains { $0.node == nil } },
-      origins: origins, &history)
+      lives: lives, &history)
     FinallyKnown.check(shown, &history)
   }
 

@@ -88,6 +88,7 @@ extension World {
     heal()
     guard fallsSilent() else { return false }
     if hasCollection, !collectAll() { return false }
+    if plan != nil, appointAgain(), !fallsSilent() { return false }
     guard hasRights else { return true }
     // Rows that nobody knew are asked for once more after a minute.
     for node in nodes.indices where nodes[node].isUp {
@@ -112,7 +113,7 @@ extension World {
     let start = time
     let said = messages
     while time - lastMessage < 10_000 || nodes.indices.contains(where: { isWaitingForTime($0) }) {
-      guard time - start < 900_000, messages - said < 20_000 else { return false }
+      guard time - start < 900_000, messages - said < 40_000 else { return false }
       work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
       for link in links.indices { connect(link) }

@@ -87,11 +87,11 @@ final class PendingTable {
       [.integer(item.table), .blob(item.key.bytes), .integer(number)])
   }
 
-  /// Forgets all that wait of a row.
-  func removeAll(table: Int64, key: Key) throws(SQLiteError) {
-    guard count > 0 else { return }
-    count -= try connection.run(
-      "DELETE FROM _flotilla_pending WHERE tbl = ? AND key = ?",
+  /// All that wait of a row.
+  func all(table: Int64, key: Key) throws(SQLiteError) -> [Item] {
+    guard count > 0 else { return [] }
+    return try items(
+      "FROM _flotilla_pending AS p WHERE p.tbl = ? AND p.key = ?",
       [.integer(table), .blob(key.bytes)])
   }
 

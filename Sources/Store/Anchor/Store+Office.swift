@@ -27,6 +27,7 @@ extension Store {
       officeRecord = OfficeRecord()
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
+      if stability.renewal != nil { officeRecord.office.postpone() }
       if !previous.office.isHeld { try missVerdicts(through: edits.last) }
       officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
@@ -160,7 +161,7 @@ extension Store {
 
   /// Takes office once all who had it before have stood down, and all that they certified is here.
   private func takeOfficeIfFree() throws {
-    guard office.part == .waiting else { return }
+    guard office.part == .waiting, stability.renewal == nil else { return }
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
     let isFree = officeRecord.awaited.allSatisfy { before in
       gone.contains {

@@ -29,6 +29,7 @@ extension Store {
   /// In the open transaction.
   func beginRenewal(to mark: Mark) throws {
     stability.beginRenewal(at: mark)
+    officeRecord.office.postpone()
     try saveStability()
     try connection.execute("DELETE FROM _flotilla_fresh")
     try origins.forgetOthers(but: own)
@@ -89,6 +90,7 @@ extension Store {
     try settle(&application)
     sweepCursor = next
     guard next == nil else { return }
+    try sweepPending(&edits, at: now)
     try connection.execute("DELETE FROM _flotilla_fresh")
     stability.endRenewal()
     try saveStability()
@@ -124,33 +126,58 @@ extension Store {
       }
       try keep(changed.adopted(as: dot), table, item.key, old: version)
     case .isGone(let isLost):
-      try logDeleted(isLost ? version : nil, item, table, at: now)
+      if isLost {
+        try logDeleted(version, content(of: version, table, item.key), table, item.key, at: now)
+      }
+      for waiting in try pending.all(table: item.table, key: item.key) {
+        let edit = waiting.version
+        let isHere = isOwn(edit.edit.origin) || !known.covers(edit.dot)
+        if isHere, !edit.isDeleted {
+          try logDeleted(edit, pending.entry(waiting), table, item.key, at: now)
+        }
+        try pending.remove(waiting)
+      }
       try forget(item, table, &application)
     }
   }
 
-  /// Edits of the row that nobody else has seen lose to a delete that nobody remembers.
-  private func logDeleted(
-    _ version: Version?, _ item: PendingTable.Item, _ table: ReplicaTable, at now: Instant
-  ) throws {
-    var lost: [(Version, Shelf.Entry?)] = []
-    if let version { lost.append((version, try content(of: version, table, item.key))) }
-    if let waiting = try pending.version(table: item.table, key: item.key, origin: own),
-      !waiting.isDeleted
-    {
-      let entry = try pending.entry(
-        PendingTable.Item(table: item.table, key: item.key, version: waiting))
-      lost.append((waiting, entry))
-    }
-    let rule = try actingRule(of: table).name
-    for (version, entry) in lost {
-      if isOwn(version.edit.origin) {
-        try rejectUnjudged(version.edit, table, item.key, .alreadyDeleted, at: now)
+  /// What waits for the anchor here and nobody else has is handed on like what stands.
+  private func sweepPending(_ edits: inout Edits, at now: Instant) throws {
+    let known = origins.frontier.without(own)
+    var application = Application()
+    for item in try pending.all().sorted(by: { $0.version.dot < $1.version.dot }) {
+      let (version, key) = (item.version, item.key)
+      guard version.dot.origin != own, !known.covers(version.dot),
+        let table = tables.byID[item.table]
+      else { continue }
+      let entry = try pending.entry(item)
+      try pending.remove(item)
+      // Of one row one edit waits for each origin.
+      if try pending.version(table: item.table, key: key, origin: own) != nil {
+        let standing = try standingSide(table, key)
+        if !version.isDeleted { try logLoser(version, entry, table, key, standing, at: now) }
+        continue
       }
-      try conflicts.put(
-        table.name, item.key, at: now.moment, .alreadyDeleted, rule: rule,
-        loser: entry.map { ConflictSide(version, $0) }, winner: nil)
+      guard version.isDeleted || entry != nil else { continue }
+      edits.addLong()
+      let dot = Dot(own, edits.next())
+      if isOwn(version.dot.origin) { try renumberVerdict(of: version.dot.seq, as: dot.seq) }
+      let row = shaped(version.adopted(as: dot), entry, table, key)
+      try apply(row, table, key, at: now, &application)
     }
+    try settle(&application)
+  }
+
+  /// An edit that nobody else has seen loses to a delete that nobody remembers.
+  private func logDeleted(
+    _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key, at now: Instant
+  ) throws {
+    if isOwn(version.edit.origin) {
+      try rejectUnjudged(version.edit, table, key, .alreadyDeleted, at: now)
+    }
+    try conflicts.put(
+      table.name, key, at: now.moment, .alreadyDeleted, rule: try actingRule(of: table).name,
+      loser: entry.map { ConflictSide(version, $0) }, winner: nil)
   }
 
   /// As if the row had never been here.
@@ -165,7 +192,6 @@ extension Store {
       }
       application.changed.insert(table.id)
     }
-    try pending.removeAll(table: item.table, key: item.key)
     try versions.remove(table: item.table, key: item.key)
     digests.replace(table: table.seed, key: item.key, old: item.version, new: nil)
   }

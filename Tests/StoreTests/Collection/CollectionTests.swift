@@ -217,4 +217,42 @@ import Testing
     #expect(try b.text("x") == nil)
     #expect(try b.conflicts() == ["late lost to ?: already-deleted (client-wins)"])
   }
+
+  @Test func `hands on what waits for the anchor here alone`() throws {
+    let site = try CollectionSite("client-wins", appoints: true)
+    let (a, b) = (site.site.a, site.site.b)
+    try a.write("INSERT INTO note VALUES ('x', 'x')", at: 10)
+    try site.site.meet()
+    try b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 30)
+    try a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 40)
+    try b.pull(from: a)
+    #expect(try b.pendingTexts == ["of b"])
+    try a.write("DELETE FROM note WHERE id = 'x'", at: 50)
+    site.members.remove(b.store.node)
+    try #require(try site.collect([site.site.anchor, a]) == 2)
+    try site.comeBack(b)
+    #expect(try site.site.isEqual)
+    #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+    #expect(try a.text() == "of b")
+    #expect(try b.verdicts(of: "r") == ["accepted client-wins"])
+    #expect(try b.text("x") == nil)
+  }
+
+  @Test func `takes office when it has all that the site has`() throws {
+    let mark = a.store.stability.cleared
+    try b.store.beginLife(
+      .behind, origin: Origin(rawValue: 88), life: 88, run: 88, reissuingAbove: nil,
+      renewingTo: mark, at: b.now)
+    try site.site.appoint(b, isForced: true)
+    #expect(b.store.currentOffice.part == .waiting)
+    #expect(try b.version("gone")?.isTentative == true)
+    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try b.pull(from: a)
+    try b.foldAll()
+    #expect(b.store.currentOffice.part == .judging)
+    try site.site.meet()
+    #expect(try site.site.isEqual)
+    #expect(try b.text("gone") == nil)
+    #expect(try a.version("stays")?.isTentative == false)
+  }
 }
