@@ -38,7 +38,7 @@ extension MemoryReplica {
     var judgement = Judgement(
       of: claim, under: rule, term: term,
       wasRejected: file.office.rejected[edit.edit]?[term] != nil)
-    if judgement == .accepted, isByName, !claim.hasSeenStanding { judgement = .rejected(.unseen) }
+    if judgement == .accepted, isByName, !isShown(edit, standing) { judgement = .rejected(.unseen) }
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }
@@ -54,6 +54,12 @@ extension MemoryReplica {
       }
       certify(edit, over: standing, row, &edits, at: now)
     }
+  }
+
+  /// Whether what an edit says is what stands.
+  private func isShown(_ edit: Version, _ standing: Version?) -> Bool {
+    guard let standing else { return false }
+    return standing.edit == edit.edit || !standing.isDeleted && standing.hash == edit.hash
   }
 
   /// The word that this stands from now on, above another version.

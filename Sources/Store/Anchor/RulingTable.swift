@@ -54,12 +54,17 @@ struct RulingTable {
     ).first
   }
 
-  /// Whether an edit of this row was rejected because it does not fit.
-  func hasParked(table: Int64, _ key: Key, in term: Term) throws(SQLiteError) -> Bool {
-    try read(
-      connection, "WHERE r.kind = ? AND r.tbl = ? AND r.key = ?",
-      [.integer(Int64(Reason.parked.rawValue)), .integer(table), .blob(key.bytes)]
-    ).contains { $0.version.term == term }
+  /// Why an edit of this row was rejected last in a term; nil if none was.
+  func rejection(table: Int64, _ key: Key, in term: Term) throws(SQLiteError) -> Reason? {
+    let last = try read(
+      connection, "WHERE r.tbl = ? AND r.key = ?", [.integer(table), .blob(key.bytes)]
+    ).compactMap { item -> (seq: UInt64, reason: Reason)? in
+      guard case .rejected(let reason) = item.ruling.kind, item.version.term == term else {
+        return nil
+      }
+      return (item.version.dot.seq, reason)
+    }.max { $0.seq < $1.seq }
+    return last?.reason
   }
 
   /// Those about the office.

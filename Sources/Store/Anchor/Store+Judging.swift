@@ -121,8 +121,9 @@ extension Store {
       judgement = .rejected(.notAllowed)
     }
     let isByName = judgement == .accepted && !isHere && standing?.edit != item.version.edit
-    if isByName, try rulings.hasParked(table: item.table, item.key, in: office.term) {
-      judgement = .rejected(.parked)
+    // What was made over it was rejected: nobody could show what it says.
+    if isByName, let reason = try rulings.rejection(table: item.table, item.key, in: office.term) {
+      judgement = .rejected(reason == .parked ? .parked : .unseen)
     }
     return Opinion(
       table: table, rule: rule, standing: standing, entry: entry, judgement: judgement,

@@ -57,7 +57,7 @@ extension Store {
     _ earlier: Version, under standing: Version, by version: Version, _ table: ReplicaTable,
     _ key: Key, at moment: Int64
   ) throws {
-    guard earlier.isTentative, earlier.hash != version.hash else { return }
+    guard earlier.hash != version.hash else { return }
     let item = PendingTable.Item(table: table.id, key: key, version: earlier)
     try logLoser(
       earlier, pending.entry(item), table, key,
@@ -89,9 +89,12 @@ extension Store {
   ) throws {
     let ruling = try rulings.about(version.edit)
     let rule = try actingRule(of: table)
-    // What was here before its table became the site's ranks lowest, whenever it was made; and
-    // other rules than newest-wins do not ask when that was.
-    let isOlder = rule == NewestWins.self && version.stamp != Stamp.zero.successor
+    // What was here before its table became the site's ranks lowest, whenever it was made; other
+    // rules than newest-wins do not ask when that was; and what an anchor has certified stands
+    // above what it has not seen, though nobody is the anchor any more.
+    let isOlder =
+      rule == NewestWins.self && version.stamp != Stamp.zero.successor
+      && winner?.stamp.map { version.stamp <= $0 } != false
     let reason: Reason =
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
         isOlder ? .older : .unseen

@@ -118,6 +118,50 @@ import Testing
     #expect(try site.isEqual && site.a.text() == "of another")
   }
 
+  @Test func `does not stand by name alone when what was made over it is rejected`() throws {
+    let site = try AnchorSite("server-wins")
+    try site.anchor.write("UPDATE note SET text = 'of the anchor' WHERE id = 'r'", at: 10)
+    try site.b.pull(from: site.anchor)
+    try site.appoint(site.a, isForced: true, heardBy: [site.b])
+    try site.b.write("UPDATE note SET text = 'over it' WHERE id = 'r'", at: 20)
+    try site.hear(site.a)
+    try site.meet([site.a, site.b])
+    #expect(try site.a.text() == "base" && site.b.text() == "base")
+    try site.hear(site.anchor)
+    try site.meet()
+    #expect(try site.isEqual && site.anchor.text() == "base")
+    #expect(try site.replicas.allSatisfy { try $0.store.parkedRows().isEmpty })
+    #expect(try site.anchor.conflicts() == ["of the anchor lost to base: unseen (server-wins)"])
+    #expect(try site.b.conflicts() == ["over it lost to base: offline (server-wins)"])
+  }
+
+  @Test func `is kept when its author, an anchor before, writes the row again`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.appoint(site.a, isForced: true, heardBy: [site.a, site.b])
+    try site.meet([site.a, site.b])
+    try site.anchor.write("UPDATE note SET text = 'hidden' WHERE id = 'r'", at: 10)
+    try site.hear(site.anchor)
+    try site.meet([site.anchor, site.b])
+    #expect(try site.anchor.text() == "base")
+    #expect(try site.anchor.pendingTexts == ["hidden"])
+    try site.anchor.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
+    // What stood in between was written over.
+    #expect(try site.anchor.conflicts() == ["hidden lost to NULL: unseen (client-wins)"])
+    try site.meet()
+    #expect(try site.isEqual && site.a.text() == "again")
+  }
+
+  @Test func `is not told that it was older when it lost to what was certified`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 10)
+    try site.a.write("UPDATE note SET text = 'newer' WHERE id = 'r'", at: 20)
+    try site.meet([site.anchor, site.b])
+    try site.appoint(nil)
+    try site.meet()
+    #expect(try site.isEqual && site.a.text() == "of b")
+    #expect(try site.a.conflicts() == ["newer lost to of b: unseen (newest-wins)"])
+  }
+
   @Test func `is judged though the anchor before is no member any more`() throws {
     let site = try AnchorSite("client-wins")
     try site.appoint(site.a, heardBy: [site.a, site.b])
