@@ -54,16 +54,16 @@ package struct Run: Sendable {
       var time = Seeded(plan.seed ^ 0x7469_6D65)
       faults.addCollection(&time)
     }
-    if office != nil, plan.depth == .pure {
-      var time = Seeded(plan.seed ^ 0x676F_6E65)
-      faults.addCollection(&time)
-    }
     if office != nil, faults[.rights] > 0 {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
       var coin = Seeded(plan.seed ^ 0x626F_7468)
       if plan.depth == .pure || coin.chance(450) { faults[.rights] = 0 } else { office = nil }
     }
     let isDrawn = plan.steps == nil || plan.isDrawn
+    if office != nil, plan.depth == .pure, isDrawn {
+      var time = Seeded(plan.seed ^ 0x676F_6E65)
+      faults.addCollection(&time)
+    }
     if office == nil, isDrawn {
       var bursts = Seeded(plan.seed ^ 0x6275_7273_7473)
       faults.addBursts(&bursts)
