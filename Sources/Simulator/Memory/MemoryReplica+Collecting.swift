@@ -68,7 +68,7 @@ extension MemoryReplica {
   }
 
   /// Tells what others have deleted and forgotten from what they never had, after all has come.
-  func sweep(_ edits: inout MemoryEdits) {
+  func sweep(_ edits: inout MemoryEdits, at now: Instant) {
     guard isSweeping else { return }
     for (row, version) in file.versions.sorted(by: { $0.key < $1.key }) {
       let floor = file.stability.floors[table: Self.table, key: Self.encoded[row]]
@@ -95,9 +95,19 @@ extension MemoryReplica {
       }
     }
     sweepPending(&edits)
+    standDownAgain(&edits, at: now)
     file.frontier.raise(origin, to: edits.seq)
     file.fresh = [:]
     file.stability.endRenewal()
+  }
+
+  private func standDownAgain(_ edits: inout MemoryEdits, at now: Instant) {
+    let known = file.frontier.without(origin)
+    let isUnheard = file.office.rulings.values.contains {
+      $0.ruling.kind == .stoodDown && $0.ruling.rule == id.description
+        && $0.version.dot.origin != origin && !known.covers($0.version.dot)
+    }
+    if isUnheard { rule(.stoodDown, &edits, at: now) }
   }
 
   private func sweepPending(_ edits: inout MemoryEdits) {

@@ -138,7 +138,7 @@ final class MemoryReplica: SimulatedReplica {
     var edits = beginEdits()
     foldRest(&edits, at: now)
     workInOffice(&edits, at: now)
-    sweep(&edits)
+    sweep(&edits, at: now)
     let result = conclude(&edits, at: now)
     if result.versions > 0 || hasOffice || isSweeping { commit(isDurable: true) }
     return result
@@ -273,7 +273,7 @@ final class MemoryReplica: SimulatedReplica {
       file.progress[merge.sender] = nil
     }
     if let judged = merge.verdicts { join(judged) }
-    sweep(&edits)
+    sweep(&edits, at: now)
     let fold = conclude(&edits, at: now)
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)

@@ -113,7 +113,7 @@ extension World {
     let start = time
     let said = messages
     while time - lastMessage < 10_000 || nodes.indices.contains(where: { isWaitingForTime($0) }) {
-      guard time - start < 900_000, messages - said < 40_000 else { return false }
+      guard time - start < 900_000, messages - said < 200_000 else { return false }
       work()
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
       for link in links.indices { connect(link) }

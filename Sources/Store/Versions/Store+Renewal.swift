@@ -91,6 +91,7 @@ extension Store {
     sweepCursor = next
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
+    try standDownAgain(&edits, at: now)
     try connection.execute("DELETE FROM _flotilla_fresh")
     stability.endRenewal()
     try saveStability()
@@ -166,6 +167,16 @@ extension Store {
       try apply(row, table, key, at: now, &application)
     }
     try settle(&application)
+  }
+
+  /// That this node stood down may be known to nobody else, and a successor waits to hear it.
+  private func standDownAgain(_ edits: inout Edits, at now: Instant) throws {
+    let known = origins.frontier.without(own)
+    let isUnheard = try rulings.standDowns().contains {
+      $0.ruling.rule == node.description && $0.version.dot.origin != own
+        && !known.covers($0.version.dot)
+    }
+    if isUnheard { try rule(.stoodDown, &edits, at: now) }
   }
 
   /// An edit that nobody else has seen loses to a delete that nobody remembers.
