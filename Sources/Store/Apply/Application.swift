@@ -3,16 +3,11 @@ import SQLite
 
 /// What one merge is doing to the tables.
 struct Application {
-  /// A row that met a constraint and is tried again once the others stand.
-  struct Postponed {
-    var table: ReplicaTable
-    var key: Key
-    var placement: Placement
-  }
-
   var placed = 0
   var shelved = 0
-  var postponed: [Postponed] = []
+  /// Rows that met a constraint and are tried again once the others stand: until then they are on
+  /// the shelf, like any that are parked.
+  var postponed: Set<Export.RowID> = []
   /// Tables in which something changed, so that parked rows may fit now.
   var changed: Set<Int64> = []
   /// Own edits that are to be made again on top of what has come.
@@ -33,8 +28,12 @@ extension Store {
   ) throws {
     if let ruling = row.row.content.ruling { return try take(ruling, row, table, key) }
     let incoming = row.row.version
-    let old = try versions.version(table: table.id, key: key)
-    switch viewpoint.meeting(incoming, old) {
+    var old = try versions.version(table: table.id, key: key)
+    var meeting = viewpoint.meeting(incoming, old)
+    if case .gives = meeting, let edit = try unrepeat(table, key, over: old, &application) {
+      (old, meeting) = (edit, viewpoint.meeting(incoming, edit))
+    }
+    switch meeting {
     case .same:
       // It came with an exchange that was cut, before the frontier could cover it; now it may.
       touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
@@ -69,6 +68,18 @@ extension Store {
       guard try rulings.about(Dot(own, seq)) == nil else { return false }
     }
     return try shelf.entry(table: table.id, key: key)?.why.isWhole != true
+  }
+
+  /// What an own edit was to be made again on gives way itself to more that comes: so the edit
+  /// stands once more, and meets that.
+  private func unrepeat(
+    _ table: ReplicaTable, _ key: Key, over base: Version?, _ application: inout Application
+  ) throws -> Version? {
+    let index = application.repeated.firstIndex { $0.table == table.id && $0.key == key }
+    guard let index else { return nil }
+    let edit = application.repeated.remove(at: index).edit
+    try keep(edit, table, key, old: base)
+    return edit
   }
 
   /// Makes an own edit again on top of the certificate that has come, in the session in which it
@@ -126,8 +137,7 @@ extension Store {
         exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
         unseenAt: old == nil ? now.moment : nil)
       if try !place(placement, statements, table, key) {
-        application.postponed.append(
-          Application.Postponed(table: table, key: key, placement: placement))
+        try postpone(placement, statements, table, key, &application)
       }
       application.changed.insert(table.id)
     }
@@ -144,8 +154,7 @@ extension Store {
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
     if try !place(placement, statements, table, key) {
-      application.postponed.append(
-        Application.Postponed(table: table, key: key, placement: placement))
+      try postpone(placement, statements, table, key, &application)
     }
   }
 }

@@ -49,10 +49,7 @@ extension Store {
       try standDown(beside: rows, judged: merge.judged, at: now)
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
       application.held = merge.held
-      try applyAll(rows, at: now, &application)
-      for (table, key, edit) in application.repeated {
-        if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
-      }
+      try applyAll(rows, &edits, at: now, &application)
       if merge.kind == .repair, application.placed > 0 { repairs += 1 }
       try finish(&edits)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
@@ -135,14 +132,18 @@ extension Store {
     throw StoreError(.unknownEdits, "a peer holds edits of this replica that are not in the file")
   }
 
-  /// Applies rows in the order of their keys: half the cost of a random order.
+  /// Applies rows in the order of their keys: half the cost of a random order. Which rows stand is
+  /// settled last: by then what is in the tables has its versions.
   private func applyAll(
-    _ rows: [ShapedRow], at now: Instant, _ application: inout Application
+    _ rows: [ShapedRow], _ edits: inout Edits, at now: Instant, _ application: inout Application
   ) throws {
     // The settings first: they tell which tables there are, and thereby what is one key in them.
     try apply(rows.filter { isSettings($0) }, at: now, &application)
     if application.placed > 0 { try applySettings(isLocal: false) }
     try apply(rows.filter { !isSettings($0) }, at: now, &application)
+    for (table, key, edit) in application.repeated {
+      if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
+    }
     try settle(&application)
   }
 

@@ -30,31 +30,34 @@ extension Store {
       Shelf.Entry(why: why, values: named, keyCount: shape.keyCount), table: table.id, key: key)
   }
 
-  /// Places what met a constraint on the way: rows that exchange unique values are deleted first
-  /// and inserted after. What still does not fit is parked.
+  /// Takes a row that met a constraint out of its table, so that others find its value free, and
+  /// keeps what it is to be on the shelf: a later version of it may come before it is tried again.
+  func postpone(
+    _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
+    _ application: inout Application
+  ) throws {
+    _ = try writing { () throws(SQLiteError) in
+      try connection.run(statements.deleteByKey, placement.keyValues)
+    }
+    try put(placement.shape, placement.values, table, key, why: .constraint)
+    application.postponed.insert(Export.RowID(table: table.id, key: key))
+    application.changed.insert(table.id)
+  }
+
+  /// Places what met a constraint on the way: rows that exchange unique values were deleted first
+  /// and are inserted now. What still does not fit stays parked.
   func settle(_ application: inout Application) throws {
-    guard !application.postponed.isEmpty || !application.changed.isEmpty else { return }
-    for row in application.postponed {
-      guard let statements = row.table.statements else { continue }
-      _ = try writing { () throws(SQLiteError) in
-        try connection.run(statements.deleteByKey, row.placement.keyValues)
-      }
-    }
-    for var row in application.postponed {
-      guard let statements = row.table.statements else { continue }
-      row.placement.exists = false
-      row.placement.unseenAt = nil
-      if try place(row.placement, statements, row.table, row.key) { continue }
-      try put(
-        row.placement.shape, row.placement.values, row.table, row.key, why: .constraint)
-      application.shelved += 1
-    }
-    application.postponed = []
+    guard !application.changed.isEmpty else { return }
     freed.subtract(application.changed)
-    if try shelf.isEmpty { return }
+    if try shelf.isEmpty { return application.postponed = [] }
     for id in application.changed.sorted() {
       if let table = tables.byID[id] { _ = try unpark(table) }
     }
+    for row in application.postponed
+    where try shelf.entry(table: row.table, key: row.key)?.why == .constraint {
+      application.shelved += 1
+    }
+    application.postponed = []
   }
 
   /// Tries rows of the shelf again.

@@ -186,8 +186,7 @@ extension Store {
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
     if try !place(placement, statements, table, key) {
-      application.postponed.append(
-        Application.Postponed(table: table, key: key, placement: placement))
+      try postpone(placement, statements, table, key, &application)
     }
     application.changed.insert(table.id)
     return true
