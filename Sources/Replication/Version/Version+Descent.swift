@@ -2,19 +2,25 @@
 extension Version {
   /// The edit of a row that comes next here, over what stands and over the author's own earlier
   /// edit of the row that waits for the anchor; of a row that nobody knows, above the floor.
+  ///
+  /// What stands but is not in its table was not seen: the edit ranks above it, and knows what that
+  /// one was made on alone.
   package static func edit(
-    _ dot: Dot, over old: Version?, pending: Version? = nil, above floor: Floor? = nil,
-    stamp: Stamp, hash: UInt64, isDeleted: Bool
+    _ dot: Dot, over old: Version?, isSeen: Bool = true, pending: Version? = nil,
+    above floor: Floor? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
   ) -> Version {
-    let isNew = old?.isDeleted ?? true
+    let isNew = old.map { $0.isDeleted || !isSeen && $0.created == $0.edit } ?? true
     var version = Version(
       dot: dot, created: isNew ? dot : old?.created ?? dot,
       createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted)
     version.term = old?.term ?? .none
     version.epoch = old?.epoch ?? 0
-    for seen in [pending, old].compactMap({ $0 }) {
+    for (seen, isSeen) in [(pending, true), (old, isSeen)] {
+      guard let seen else { continue }
       for dot in seen.context.dots { version.context.add(dot) }
-      version.context.add(seen.edit)
+      // Of the author of what was not seen, all that it had made of the row before that.
+      let seq = isSeen ? seen.edit.seq : seen.edit.seq - 1
+      if seq > 0 { version.context.add(Dot(seen.edit.origin, seq)) }
     }
     version.context = version.context.without(dot.origin)
     return old == nil ? version.raised(above: floor) : version

@@ -81,7 +81,9 @@ struct Lineage {
     let all = before.office?.pending[row] ?? []
     let waiting = all.filter { $0.dot.origin == own }
     let standing = [before.versions[row]].compactMap { $0 }
-    var parents = (standing + waiting).map(\.edit)
+    // What is kept beside its table no application has seen.
+    let isHidden = before.shelved.contains(row) && before.rows[row] == nil
+    var parents = ((isHidden ? [] : standing) + waiting).map(\.edit)
     // Who fetches everything anew hands on under dots of its own what nobody else has.
     if before.isRenewing, let version,
       let same = (standing + all).first(where: { $0.isSame(as: version) })

@@ -34,10 +34,13 @@ extension Store {
   }
 
   /// An application has written over what another node wrote and no anchor has judged yet: who made
-  /// it wants to know what became of it. Its content is gone here; its author has it whole.
-  func holdOverwritten(_ old: Version, _ table: ReplicaTable, _ key: Key) throws {
+  /// it wants to know what became of it. Its content is gone here, unless it was beside its table;
+  /// its author has it whole.
+  func holdOverwritten(
+    _ old: Version, _ hidden: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
+  ) throws {
     guard old.dot.origin != own, viewpoint.isUndecided(old) else { return }
-    try hold(old, old.isDeleted ? content(of: old, table, key) : nil, table, key)
+    try hold(old, old.isDeleted ? content(of: old, table, key) : hidden, table, key)
   }
 
   /// An author that writes a row again does not want its earlier edit judged.

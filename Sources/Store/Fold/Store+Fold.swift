@@ -133,7 +133,7 @@ extension Store {
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
-      try holdOverwritten(old, table, key)
+      try holdOverwritten(old, nil, table, key)
       try keep(deleted, table, key, old: old)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
@@ -145,10 +145,14 @@ extension Store {
       if gone != nil { try keep(old, table, key, old: nil) }
       return
     }
-    if shelved?.why.isWhole == true { try shelf.remove(table: table.id, key: key) }
+    let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
     let version = try make(
-      over: old, hash: hash, isDeleted: false, madeAt: madeAt, table, key, &edits)
-    if let held { try holdOverwritten(held, table, key) }
+      over: old, isSeen: hidden == nil, hash: hash, isDeleted: false, madeAt: madeAt, table, key,
+      &edits)
+    if let held { try holdOverwritten(held, hidden?.content, table, key) }
+    if let hidden {
+      try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
+    }
     try keep(version, table, key, old: held)
     guard let values = row.values else { return edits.addLong() }
     edits.add(
@@ -160,7 +164,7 @@ extension Store {
   /// The next version of this replica, over the one that it replaces; where this replica is the
   /// anchor, it is certified at once.
   func make(
-    over old: Version?, hash: UInt64, isDeleted: Bool, madeAt: Dating.Moment,
+    over old: Version?, isSeen: Bool = true, hash: UInt64, isDeleted: Bool, madeAt: Dating.Moment,
     _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
@@ -170,7 +174,7 @@ extension Store {
       isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt.at, over: old?.stamp)
     let earlier = try pending.version(table: table.id, key: key, origin: own)
     var version = Version.edit(
-      dot, over: old, pending: repeating ?? earlier,
+      dot, over: old, isSeen: isSeen, pending: repeating ?? earlier,
       above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
       hash: hash, isDeleted: isDeleted)
     version.isUndated = !isBaseline && !madeAt.isCertain

@@ -1,0 +1,49 @@
+import Replication
+import SQLite
+
+/// Rows that a program writes where another one is parked under the same key. It could not see that
+/// one, so it has not written over it: the two edits are concurrent, and what was parked loses.
+extension Store {
+  /// A version that stands and is not in its table, and what it says if that is here.
+  struct Hidden {
+    var version: Version
+    var content: Shelf.Entry?
+  }
+
+  /// Takes a row off the shelf whose key a program has written; nil if none is parked there.
+  func hide(
+    _ held: Version, beside shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
+  ) throws -> Hidden? {
+    guard let shelved, shelved.why.isWhole else { return nil }
+    try shelf.remove(table: table.id, key: key)
+    if held.isDeleted { return nil }
+    return Hidden(version: held, content: shelved.why == .tooLarge ? nil : shelved)
+  }
+
+  /// Notes what was parked where nobody else will: other nodes take the later edit of one author
+  /// for one that has seen the earlier, no author may be left to see it lose, and an anchor has a
+  /// log of its own. What is yet to be judged is kept for that.
+  func logHidden(
+    _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,
+    _ key: Key, at moment: Int64
+  ) throws {
+    let (old, origin) = (hidden.version, hidden.version.edit.origin)
+    guard old.hash != version.hash else { return }
+    if origin != own {
+      let viewpoint = viewpoint
+      guard !viewpoint.isUndecided(old) else { return }
+      let isKeptHere =
+        viewpoint.isOwn(origin) || viewpoint.departed.contains(origin) || office.certifies
+      guard isKeptHere else { return }
+    }
+    var winner: ConflictSide?
+    if let values = row.values, let statements = table.statements {
+      let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
+      winner = ConflictSide(
+        version,
+        Shelf.Entry(why: .constraint, values: named, keyCount: statements.shape.keyCount))
+    }
+    try logLoser(
+      old, hidden.content, table, key, winner, at: Instant(uptime: 0, wall: moment))
+  }
+}
