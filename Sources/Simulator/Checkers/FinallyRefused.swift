@@ -22,6 +22,12 @@ enum FinallyRefused {
       {
         continue
       }
+      // It is as it was when it was refused: that is in the log, and the row waits.
+      if before.waiting.contains(row), before.refused[row, default: 0] > 0,
+        before.rows[row]?.common == edit.content?.common
+      {
+        continue
+      }
       // It was removed, and is nothing that the site has: what was there before is in the log by
       // then, or was never refused.
       if edit.content == nil, !isLive || before.waiting.contains(row) { continue }

@@ -259,7 +259,9 @@ extension Store {
     let loser = (row ?? keyAlone).map {
       ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
     }
-    if hasPutBacks, let loser, try isWaiting(table, key),
+    // A row that the site does not have was taken out, and written anew.
+    let isShown = held?.isDeleted == false
+    if hasPutBacks, isShown, let loser, try isWaiting(table, key),
       let noted = try conflicts.latest(table.name, key, .notAllowed)?.loser,
       noted.showsTheSame(as: loser)
     {
