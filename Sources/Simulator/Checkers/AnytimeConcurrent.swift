@@ -2,9 +2,9 @@ import Replication
 
 /// What is in a conflict log has met what it did not know: neither author had seen the other edit.
 ///
-/// One that an anchor has rejected may be logged when a later one has put its ancestor in the place of
-/// what it had lost to. So is what its author has written over when the anchor's word on the ancestor
-/// was here, and that on the edit itself on its way.
+/// One that an anchor has rejected may be logged when a later one has put its ancestor in the place
+/// of what it had lost to. So is what its author has written over when the anchor's word on the
+/// ancestor was here, and that on the edit itself on its way.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
