@@ -52,7 +52,7 @@ package struct Run: Sendable {
     }
     if office == nil, faults[.rights] == 0 {
       var time = Seeded(plan.seed ^ 0x7469_6D65)
-      faults.addCollection(&time)
+      faults.addCollection(&time, chance: 300)
     }
     if office != nil, faults[.rights] > 0 {
       // Both together are not tried yet. In memory rights do little: nothing is put back there.
@@ -62,7 +62,7 @@ package struct Run: Sendable {
     let isDrawn = plan.steps == nil || plan.isDrawn
     if office != nil, plan.depth == .pure, isDrawn {
       var time = Seeded(plan.seed ^ 0x676F_6E65)
-      faults.addCollection(&time)
+      faults.addCollection(&time, chance: 150)
     }
     if office == nil, isDrawn {
       var bursts = Seeded(plan.seed ^ 0x6275_7273_7473)

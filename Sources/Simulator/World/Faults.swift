@@ -84,8 +84,8 @@ package struct Faults: Sendable, Equatable {
 
   /// Perhaps deleted versions are let go of. Tables that go and come back have other ways to know
   /// what was deleted.
-  mutating func addCollection(_ random: inout Seeded) {
-    guard random.chance(300) else { return }
+  mutating func addCollection(_ random: inout Seeded, chance: Int) {
+    guard random.chance(chance) else { return }
     self[.collection] = Kind.collection.rate(&random)
     (self[.migration], self[.removal]) = (0, 0)
   }

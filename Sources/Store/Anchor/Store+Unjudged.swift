@@ -25,6 +25,16 @@ extension Store {
     return Int(count)
   }
 
+  /// What an anchor of an earlier term has certified, this node perhaps, and the present one is yet to
+  /// judge.
+  func unjudgedCertificates() throws(SQLiteError) -> Int {
+    guard office.isHeld, pending.count > 0 else { return 0 }
+    return Int(
+      try connection.scalar(
+        "SELECT count(*) FROM _flotilla_pending WHERE at IS NOT NULL"
+      ).integer ?? 0)
+  }
+
   /// Whether the anchor of the present term has judged an edit, and so has got it.
   package func isJudged(_ edit: Dot) -> Bool {
     office.isHeld && judged.covers(edit, in: office.term)

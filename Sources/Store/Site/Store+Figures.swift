@@ -42,12 +42,13 @@ extension Store {
               try countWithoutKey(schema)
             } ?? 0))
       }
+      let ofOthers = try unjudgedOfOthers() + unjudgedCertificates()
       return Figures(
         tables: tables,
         conflicts: try number(Self.openConflicts),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
-        unjudged: try office.isHeld ? withoutVerdict + unjudgedOfOthers() : 0,
+        unjudged: office.isHeld ? withoutVerdict + ofOthers : 0,
         withoutVerdict: withoutVerdict,
         derivedTrouble: derivation.trouble)
     }
