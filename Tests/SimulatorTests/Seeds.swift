@@ -10,12 +10,15 @@ struct KeptSeed: Sendable, CustomStringConvertible {
   /// Faults that are drawn in any case, and how many steps there are.
   var with: [Faults.Kind] = []
   var steps: Int?
+  /// Though it says how many steps there are, it draws what schedules draw today.
+  var isDrawn = false
   let found: String
 
   var plan: Run.Plan {
     var plan = Run.Plan(depth, seed: seed)
     plan.with = with
     plan.steps = steps
+    plan.isDrawn = isDrawn
     return plan
   }
 
@@ -186,5 +189,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 5_330, steps: 150,
       found: "rights that were followed just before a process died were not looked at"),
+    KeptSeed(
+      depth: .full, seed: 168, with: [.collection, .office], steps: 26, isDrawn: true,
+      found: "an edit that was made again with a slice of a catch-up was not on disk"),
   ]
 }

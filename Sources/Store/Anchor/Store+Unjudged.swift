@@ -25,8 +25,8 @@ extension Store {
     return Int(count)
   }
 
-  /// What an anchor of an earlier term has certified, this node perhaps, and the present one is yet to
-  /// judge.
+  /// What an anchor of an earlier term has certified, this node perhaps, and the present one is yet
+  /// to judge.
   func unjudgedCertificates() throws(SQLiteError) -> Int {
     guard office.isHeld, pending.count > 0 else { return 0 }
     return Int(

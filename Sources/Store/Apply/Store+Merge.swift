@@ -38,9 +38,7 @@ extension Store {
     try transaction(isDurable: isDurable) {
       var edits = beginEdits()
       try foldRest(&edits, at: now)
-      guard isDurable || edits.count == 0 else {
-        throw StoreError(.backlog, "an application has written meanwhile")
-      }
+      try requireDurable(isDurable, edits)
       try finish(&edits)
       try checkGap(merge)
       try checkStanding(of: merge)
@@ -55,10 +53,18 @@ extension Store {
       try moveFrontier(merge, last: rows.last?.row.version.dot)
       if let judged = merge.verdicts { try join(judged, at: now) }
       try conclude(&edits, at: now)
+      // One may have been made again, or judged.
+      try requireDurable(isDurable, edits)
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
         fold: try result(of: edits), shelved: application.shelved)
+    }
+  }
+
+  private func requireDurable(_ isDurable: Bool, _ edits: Edits) throws {
+    guard isDurable || edits.count == 0 else {
+      throw StoreError(.backlog, "the commit holds edits of this replica")
     }
   }
 
