@@ -41,6 +41,8 @@ extension NodeTests {
         #expect(
           try await eventually { try await c.library.anchor().state == "connected" })
         #expect(try await c.library.rule(table: nil, rule: nil).remark == nil)
+        // The rule is an edit, too.
+        #expect(try await eventually { try await a.library.status(all: false).in_sync })
         await second.stop()
         try c.write("INSERT INTO item VALUES ('x', '1')")
         #expect(try await eventually { try await c.library.status(all: false).unjudged == 1 })
