@@ -46,7 +46,7 @@ extension Store {
 
   /// While nobody is the anchor no verdict is awaited, but one that is awaited still may be given
   /// up.
-  private func supersedeVerdict(
+  func supersedeVerdict(
     _ seq: UInt64, _ table: ReplicaTable, _ key: Key
   ) throws(SQLiteError) {
     guard office.term != .none else { return }

@@ -153,8 +153,9 @@ extension Store {
       else { continue }
       let entry = try pending.entry(item)
       try pending.remove(item)
-      // Of one row one edit waits for each origin.
-      if try pending.version(table: item.table, key: key, origin: own) != nil {
+      // Of one row one edit waits for each origin, and no anchor will see this one.
+      if let later = try pending.version(table: item.table, key: key, origin: own) {
+        if isOwn(version.edit.origin) { try supersedeVerdict(later.dot.seq, table, key) }
         let standing = try standingSide(table, key)
         if !version.isDeleted { try logLoser(version, entry, table, key, standing, at: now) }
         continue

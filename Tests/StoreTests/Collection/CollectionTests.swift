@@ -238,6 +238,33 @@ import Testing
     #expect(try b.text("x") == nil)
   }
 
+  @Test func `has no verdict to wait for of an edit that it has written over since`() throws {
+    let site = try CollectionSite("newest-wins", appoints: true)
+    let (a, b) = (site.site.a, site.site.b)
+    try a.write("INSERT INTO note VALUES ('x', 'x')", at: 10)
+    try site.site.meet()
+    try b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 30)
+    try a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 40)
+    try b.pull(from: a)
+    try a.write(
+      "UPDATE note SET text = 'newer' WHERE id = 'r'; DELETE FROM note WHERE id = 'x'", at: 90)
+    site.members.remove(b.store.node)
+    try #require(try site.collect([site.site.anchor, a]) == 2)
+    let mark = a.store.stability.cleared
+    try b.store.beginLife(
+      .behind, origin: Origin(rawValue: 88), life: 88, run: 88, reissuingAbove: nil,
+      renewingTo: mark, at: b.now)
+    try b.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 60)
+    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try b.pull(from: a)
+    try b.foldAll()
+    try site.site.meet()
+    #expect(try site.site.isEqual && b.text() == "newer")
+    #expect(try b.store.editsWithoutVerdict() == 0)
+    #expect(
+      try b.verdicts(of: "r") == ["superseded", "rejected older newest-wins"])
+  }
+
   @Test func `takes office when it has all that the site has`() throws {
     let mark = a.store.stability.cleared
     try b.store.beginLife(
