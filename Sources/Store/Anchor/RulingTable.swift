@@ -73,15 +73,15 @@ struct RulingTable {
       connection, "WHERE r.kind = ?", [.integer(Int64(Ruling.Kind.stoodDown.rawValue))])
   }
 
-  /// What a node has said last about the office in a term; its edits are counted on from life to
-  /// life.
-  func lastWord(of node: Identity, in term: Term) throws(SQLiteError) -> Ruling.Kind? {
+  /// What a node has said about the office in a term, in order; its edits are counted on from life
+  /// to life.
+  func words(of node: Identity, in term: Term) throws(SQLiteError) -> [Ruling.Kind] {
     let kinds = [Ruling.Kind.stoodDown, .tookOffice].map { Int64($0.rawValue) }
     return try read(
       connection, "WHERE r.kind IN (?, ?) AND r.rule = ?",
       kinds.map { .integer($0) } + [.string(node.description)]
-    ).filter { $0.version.term == term }.max { $0.version.dot.seq < $1.version.dot.seq }?
-    .ruling.kind
+    ).filter { $0.version.term == term }.sorted { $0.version.dot.seq < $1.version.dot.seq }
+      .map(\.ruling.kind)
   }
 
   func read(

@@ -57,7 +57,7 @@ extension Store {
   /// own file was restored.
   package func hasStoodDown(_ node: Identity) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
-      try rulings.lastWord(of: node, in: office.term) == .stoodDown
+      try rulings.words(of: node, in: office.term).last == .stoodDown
     }
   }
 

@@ -19,15 +19,3 @@ extension Store {
     return words.contains(.tookOffice) || words.count > (wasAppointed ? 1 : 0)
   }
 }
-
-extension RulingTable {
-  /// What a node has said about the office in a term, in order.
-  fileprivate func words(of node: Identity, in term: Term) throws(SQLiteError) -> [Ruling.Kind] {
-    let kinds = [Ruling.Kind.stoodDown, .tookOffice].map { Int64($0.rawValue) }
-    return try read(
-      connection, "WHERE r.kind IN (?, ?) AND r.rule = ?",
-      kinds.map { .integer($0) } + [.string(node.description)]
-    ).filter { $0.version.term == term }.sorted { $0.version.dot.seq < $1.version.dot.seq }
-      .map(\.ruling.kind)
-  }
-}
