@@ -64,7 +64,7 @@ import Testing
       INSERT INTO _flotilla_conflict(id, name, key, at, reason, state)
       SELECT i, 'note', x'00', \(a.clock), 'older', iif(i > 10050, 'dismissed', 'open') FROM n
       """)
-    try a.store.trimConflicts(at: a.now)
+    try a.store.setConflictBounds(count: 10_000, days: nil, at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(10_000))
     #expect(
       try a.value("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'")
@@ -74,6 +74,38 @@ import Testing
     try a.store.trimConflicts(at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
     #expect(try a.store.conflictsGone() == 10_100)
+  }
+
+  @Test func `of conflicts is a quarter of the file, and some thousands at least`() throws {
+    let a = try replica(rows: 20_000)
+    func count() throws -> SQLite.Value { try a.value("SELECT count(*) FROM _flotilla_conflict") }
+    try a.application.execute(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+      INSERT INTO _flotilla_conflict(id, name, key, at, reason, loser, winner)
+      SELECT i, 'note', x'00', \(a.clock), 'older', zeroblob(60), zeroblob(60) FROM n
+      """)
+    try a.store.trimConflicts(at: a.now)
+    let size = try a.store.size()
+    let share =
+      Double(size.part("conflict").bytes)
+      / Double(size.fileBytes - size.freeBytes - size.part("conflict").bytes)
+    #expect(0.15...0.3 ~= share, "\(share)")
+    let kept = try #require(try count().integer)
+    #expect(kept > 2_000)
+    #expect(try a.store.conflictsGone() == 9_000 - Int(kept))
+    #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(9_001 - kept))
+
+    // However large they are, some thousands stay; and a count that was chosen holds.
+    try a.application.execute("UPDATE _flotilla_conflict SET loser = zeroblob(20000)")
+    try a.store.trimConflicts(at: a.now)
+    #expect(try count() == .integer(2_000))
+    try a.application.execute(
+      "INSERT INTO _flotilla_conflict(name, key, at, reason, loser, winner) "
+        + "SELECT name, key, at, reason, loser, winner FROM _flotilla_conflict")
+    try a.store.setConflictBounds(count: 3_000, days: nil, at: a.now)
+    #expect(try count() == .integer(3_000))
+    #expect(try a.store.conflictBounds().bytes == nil)
   }
 
   @Test func `of runs is the last thousand`() throws {

@@ -52,7 +52,9 @@ extension Replica {
 
   private static func bounds(_ store: Store) throws(StoreError) -> ConflictReport.Bounds {
     let bounds = try store.conflictBounds()
-    return ConflictReport.Bounds(count: bounds.count, days: bounds.days)
+    return ConflictReport.Bounds(
+      count: bounds.count, days: bounds.days,
+      bytes: bounds.bytes.map { Swift.max($0, 0) })
   }
 
   /// Sets how many conflicts are kept on this node, and for how many days.
@@ -60,10 +62,7 @@ extension Replica {
     -> ConflictReport.Bounds
   {
     try await withFile { store throws(StoreError) in
-      var bounds = try store.conflictBounds()
-      bounds.count = count ?? bounds.count
-      bounds.days = days ?? bounds.days
-      try store.setConflictBounds(bounds, at: NodeClock(store, .here).now)
+      try store.setConflictBounds(count: count, days: days, at: NodeClock(store, .here).now)
       return try Self.bounds(store)
     }
   }

@@ -2,8 +2,7 @@ import Store
 
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
 /// reason, at, state, winner, loser, because}], parked:[{table, key, why, row, because}],
-/// keeps:{count, days},
-/// gone}`.
+/// keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
   public struct Conflict: Codable, Sendable, Equatable {
@@ -73,6 +72,9 @@ public struct ConflictReport: Codable, Sendable, Equatable {
   public struct Bounds: Codable, Sendable, Equatable {
     public var count: Int
     public var days: Int
+    /// What all of them may take together once there are more than 2,000: a quarter of the rest of
+    /// the file. Null if `--keep` has set the count.
+    public var bytes: Int?
   }
 
   public var conflicts: [Conflict]

@@ -10,8 +10,9 @@ enum Conflicts {
       stands. The other is kept on the node where it was made and on the anchor.
       show prints both side by side; restore writes the one that lost again, as a new
       edit, and says what it replaces if that is not what stood then; dismiss takes
-      it off the list. 10,000 are kept for 400 days unless --keep and --keep-days say
-      otherwise; the oldest go first, settled ones before others, and are counted.
+      it off the list. 10,000 are kept, for 400 days; of more than 2,000 only those
+      that fit in a quarter of the rest of the file. --keep and --keep-days say
+      otherwise. The oldest go first, settled ones before others, and are counted.
       """,
     parameters: [
       .database,
@@ -118,8 +119,13 @@ enum Conflicts {
 
   /// How much is kept.
   static func kept(_ bounds: ConflictReport.Bounds) -> String {
-    "from now on this node keeps \(counted(bounds.count, "conflict")), for "
-      + counted(bounds.days, "day")
+    "from now on this node keeps \(amount(bounds))"
+  }
+
+  private static func amount(_ bounds: ConflictReport.Bounds) -> String {
+    let count = counted(bounds.count, "conflict")
+    let room = bounds.bytes.map { ", of more than 2,000 those that fit in \(bytes($0))" } ?? ""
+    return "\(count) for \(counted(bounds.days, "day"))\(room)"
   }
 
   private static func list(_ call: Call) async throws(FlotillaError) -> ExitStatus {
@@ -134,8 +140,7 @@ enum Conflicts {
           : text(report.conflicts, at: .current, colour: call.output.colour))
     if !call.json, report.gone > 0 {
       call.output.remark(
-        "\(counted(report.gone, "older conflict")) let go: \(report.keeps.count) are kept, for "
-          + counted(report.keeps.days, "day"))
+        "\(counted(report.gone, "older conflict")) let go: this node keeps \(amount(report.keeps))")
     }
     if !isParked, !call.json, !report.parked.isEmpty {
       call.output.remark(

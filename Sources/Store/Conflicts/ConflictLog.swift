@@ -23,17 +23,6 @@ package struct Conflict: Sendable {
   package var winner: ConflictSide?
 }
 
-/// How much of the conflict log is kept.
-package struct ConflictBounds: Sendable, Equatable {
-  package var count = 10_000
-  package var days = 400
-
-  package init(count: Int = 10_000, days: Int = 400) {
-    self.count = count
-    self.days = days
-  }
-}
-
 /// The conflicts of this node: losers whole, each once.
 struct ConflictLog {
   let connection: Connection
@@ -57,22 +46,39 @@ struct ConflictLog {
       ])
   }
 
-  /// How many are kept, and for how many days; what goes was the oldest, and is counted.
+  /// What goes was the oldest; settled ones go first: nobody misses what was restored or dismissed.
   ///
-  /// Settled ones go first: nobody misses what was restored or dismissed.
+  /// - Returns: How many went.
   func trim(to bounds: ConflictBounds, at now: Int64) throws(SQLiteError) -> Int {
     let oldest = now - Int64(clamping: bounds.days) * 86_400_000
-    var gone = try connection.run(
+    let aged = try connection.run(
       "DELETE FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)])
-    let count = try connection.scalar("SELECT count(*) FROM _flotilla_conflict").integer ?? 0
-    guard count > Int64(bounds.count) else { return gone }
-    gone += try connection.run(
-      """
-      DELETE FROM _flotilla_conflict WHERE id IN (
-        SELECT id FROM _flotilla_conflict ORDER BY state = 'open', id LIMIT ?)
-      """, [.integer(count - Int64(bounds.count))])
-    return gone
+    return try aged
+      + connection.run(
+        """
+        DELETE FROM _flotilla_conflict WHERE id IN (
+          SELECT id FROM (
+            SELECT id, row_number() OVER newest AS place, sum(\(Self.size)) OVER newest AS bytes
+            FROM _flotilla_conflict
+            WINDOW newest AS (ORDER BY state <> 'open', id DESC ROWS UNBOUNDED PRECEDING))
+          WHERE place > ?1 OR (place > ?2 AND bytes > ?3))
+        """,
+        [
+          .integer(Int64(bounds.count)), .integer(Int64(ConflictBounds.least)),
+          .integer(bounds.bytes.map(Int64.init) ?? .max),
+        ])
   }
+
+  /// What all take, about: values, and what SQLite needs for a row and its place in the index.
+  func bytes() throws(SQLiteError) -> Int {
+    let sum = try connection.scalar("SELECT sum(\(Self.size)) FROM _flotilla_conflict")
+    return Int(sum.integer ?? 0)
+  }
+
+  private static let size = """
+    length(name) + length(key) + length(rule) + ifnull(length(loser), 0) + ifnull(length(winner), 0)
+    + 70
+    """
 
   func list(_ condition: String, _ arguments: [SQLite.Value]) throws(SQLiteError) -> [Conflict] {
     try connection.rows(

@@ -41,19 +41,32 @@ extension Store {
 
   private func readConflictBounds() throws(SQLiteError) -> ConflictBounds {
     var bounds = ConflictBounds()
-    if let count = try meta.integer(.conflictCount) { bounds.count = Int(count) }
     if let days = try meta.integer(.conflictDays) { bounds.days = Int(days) }
+    if let count = try meta.integer(.conflictCount) {
+      bounds.count = Int(count)
+    } else {
+      bounds.bytes = ConflictBounds.bytes(besides: try usedBytes() - conflicts.bytes())
+    }
     return bounds
   }
 
-  /// Sets how much is kept, and lets go of what is beyond.
+  /// Pages of the file that hold something.
+  private func usedBytes() throws(SQLiteError) -> Int {
+    let pages =
+      try connection.prepareScalar("PRAGMA page_count")
+      - connection.prepareScalar("PRAGMA freelist_count")
+    return Int(try pages * connection.prepareScalar("PRAGMA page_size"))
+  }
+
+  /// Sets how much is kept, where it is given, and lets go of what is beyond. A count that was
+  /// chosen holds however much the log takes.
   package func setConflictBounds(
-    _ bounds: ConflictBounds, at now: Instant
+    count: Int?, days: Int?, at now: Instant
   ) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
-        try meta.set(.conflictCount, .integer(Int64(bounds.count)))
-        try meta.set(.conflictDays, .integer(Int64(bounds.days)))
+        if let count { try meta.set(.conflictCount, .integer(Int64(count))) }
+        if let days { try meta.set(.conflictDays, .integer(Int64(days))) }
       }
     }
     try trimConflicts(at: now)

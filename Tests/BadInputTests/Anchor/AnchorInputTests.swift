@@ -258,7 +258,7 @@ extension BadInputTests {
           try await desk.succeed("conflicts", "b.db", "--json")
             .components(separatedBy: #""state":"open""#).count == 2)
         try await expect(
-          0, "from now on this node keeps 0 conflicts, for 400 days", desk,
+          0, "from now on this node keeps 0 conflicts for 400 days", desk,
           ["conflicts", "b.db", "--keep", "0"])
       }
     }
