@@ -91,6 +91,9 @@ extension Store {
   private struct Opinion {
     var table: ReplicaTable
     var rule: any MergeRule.Type
+    /// The version that the verdict will outrank.
+    var held: Version?
+    /// What the edit is weighed against: that version, unless it is parked and waits itself.
     var standing: Version?
     var entry: Shelf.Entry?
     var judgement: Judgement
@@ -98,7 +101,7 @@ extension Store {
     var isByName = false
 
     func hasSeenStanding(_ edit: Version) -> Bool {
-      standing.map { edit.hasSeen($0.edit) } ?? true
+      held.map { edit.hasSeen($0.edit) } ?? true
     }
   }
 
@@ -108,7 +111,9 @@ extension Store {
       return nil
     }
     let rule = try actingRule(of: table)
-    let standing = try versions.version(table: item.table, key: item.key)
+    let held = try versions.version(table: item.table, key: item.key)
+    let isParked = try held.map { try isParkedUnjudged($0, table, item.key) } ?? false
+    let standing = isParked ? nil : held
     let entry = try pending.entry(item)
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
@@ -126,8 +131,8 @@ extension Store {
       judgement = .rejected(reason == .parked ? .parked : .unseen)
     }
     return Opinion(
-      table: table, rule: rule, standing: standing, entry: entry, judgement: judgement,
-      isByName: isByName)
+      table: table, rule: rule, held: held, standing: standing, entry: entry,
+      judgement: judgement, isByName: isByName)
   }
 
   private func judge(
@@ -186,11 +191,11 @@ extension Store {
         winner: opinion.entry.map { ConflictSide(item.version, $0) })
     }
     let certificate = sane(item.version, at: now).certified(
-      Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, item.version),
-      at: now.stamp)
+      Dot(own, edits.next()), term: office.term,
+      epoch: nextEpoch(over: opinion.held, item.version), at: now.stamp)
     let row = shaped(certificate, opinion.entry, table, item.key)
     try stand(
-      row, table, item.key, over: standing, isPlaced: isPlaced, at: now, &application)
+      row, table, item.key, over: opinion.held, isPlaced: isPlaced, at: now, &application)
     edits.add(row.shape, certificate, row.row.content)
   }
 
@@ -201,7 +206,8 @@ extension Store {
     let (table, entry, rule) = (opinion.table, opinion.entry, opinion.rule)
     let ruling = Ruling(.rejected(reason), edit: item.version.edit, rule: rule.name)
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
-    let standing = try opinion.standing ?? nothing(instead: item, table, &edits, at: now)
+    let standing =
+      try opinion.standing ?? nothing(instead: item, opinion, &edits, at: now)
     let content = try content(of: standing, table, item.key)
     if standing.hash != item.version.hash, let entry {
       try conflicts.put(
@@ -213,14 +219,16 @@ extension Store {
     try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
   }
 
-  /// The word that nothing stands under a key that was free.
+  /// The word that nothing stands under a key that was free, or where a row was parked.
   private func nothing(
-    instead item: PendingTable.Item, _ table: ReplicaTable, _ edits: inout Edits, at now: Instant
+    instead item: PendingTable.Item, _ opinion: Opinion, _ edits: inout Edits, at now: Instant
   ) throws -> Version {
+    let (table, held) = (opinion.table, opinion.held)
     let dot = Dot(own, edits.next())
     let certificate = sane(Version.nothing(dot, instead: item.version), at: now).certified(
-      dot, term: office.term, epoch: nextEpoch(over: item.version), at: now.stamp)
-    try keep(certificate, table, item.key, old: nil)
+      dot, term: office.term, epoch: nextEpoch(over: held, item.version), at: now.stamp)
+    try keep(certificate, table, item.key, old: held)
+    if held != nil { try shelf.remove(table: table.id, key: item.key) }
     let row = shaped(certificate, nil, table, item.key)
     edits.add(row.shape, certificate, row.row.content)
     return certificate

@@ -159,36 +159,6 @@ extension Store {
     }
   }
 
-  /// Takes office once all who had it before have stood down, and all that they certified is here.
-  private func takeOfficeIfFree() throws {
-    guard office.part == .waiting, stability.renewal == nil else { return }
-    let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
-    let isFree = officeRecord.awaited.allSatisfy { before in
-      gone.contains {
-        before.isRelieved(by: $0.ruling, $0.version) && origins.frontier.covers($0.version.dot)
-      }
-    }
-    guard isFree else { return }
-    officeRecord.office.part = .taking
-  }
-
-  /// Certifies rows whose winner is tentative, or of a lower term after a forced take-over.
-  private func certifySlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let (items, next) = try versions.slice(after: officeRecord.cursor, limit: pace.judgedRows)
-    for item in items {
-      guard let table = tables.byID[item.table],
-        office.mustCertify(item.version, isForced: officeRecord.certifiesAll)
-      else { continue }
-      let certificate = sane(item.version, at: now).certified(
-        Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: item.version),
-        at: now.stamp)
-      try keep(certificate, table, item.key, old: item.version)
-      edits.addLong()
-    }
-    officeRecord.cursor = next
-    return next != nil
-  }
-
   /// Epochs never go back, whoever gave those that this replica has seen.
   func nextEpoch(over versions: Version?...) -> UInt64 {
     officeRecord.epoch = Epoch.next(after: officeRecord.epoch, over: versions)
