@@ -192,5 +192,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 168, with: [.collection, .office], steps: 26, isDrawn: true,
       found: "an edit that was made again with a slice of a catch-up was not on disk"),
+    KeptSeed(
+      depth: .full, seed: 50_045, with: [.office, .migration], steps: 500,
+      found: "a row that was deleted while its table was renamed came back with it"),
+    KeptSeed(
+      depth: .full, seed: 50_346, with: [.office, .migration], steps: 500,
+      found: "the same, with a column that was added meanwhile"),
   ]
 }

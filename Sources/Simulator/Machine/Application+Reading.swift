@@ -43,7 +43,7 @@ extension Application {
     var versions: [RowNumber: Version] = [:]
     try read(
       "(SELECT k.id AS tbl, x.* FROM _flotilla_lost AS x JOIN _flotilla_local AS k USING (name) "
-        + "WHERE x.why <> 1)", of: tables
+        + "WHERE x.why IN (0, 2))", of: tables
     ) { versions[$0] = $1 }
     return versions
   }

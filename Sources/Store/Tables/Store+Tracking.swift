@@ -124,6 +124,7 @@ extension Store {
       }
       try tables.remember(table.name, schema.collations)
       if try lost.isAway(table) {
+        try removeReplaced(table)
         try lost.giveBack(table) { key, version in
           digests.replace(table: table.seed, key: key, old: nil, new: version)
         }
@@ -148,6 +149,28 @@ extension Store {
     schemaVersion = try connection.schemaVersion()
   }
 
+  /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
+  /// One that a program has written since is an edit.
+  private func removeReplaced(_ table: ReplicaTable) throws {
+    guard let statements = table.statements else { return }
+    for (key, old) in try lost.replaced(table) {
+      let values = (key.values ?? []).map(\.sqlite)
+      let shelved = try shelf.entry(table: table.id, key: key)
+      let beside = shelved?.why == .columns ? shelved : nil
+      let row = try connection.with(statements.selectByKey, values) {
+        (statement) throws(SQLiteError) in
+        try statement.step() ? StandingRow(statement, statements) : nil
+      }
+      let hash = row?.hash(
+        extras: statements.unknown(in: beside), rest: statements.rest(in: beside))
+      guard hash == old.hash else { continue }
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, values)
+      }
+    }
+    try lost.forget(table.name, .replaced)
+  }
+
   /// A table has its name no more: renamed, with our triggers still on it, or dropped.
   private func miss(_ table: ReplicaTable) throws {
     try RowsView.remove(of: table.name, on: connection)
@@ -168,6 +191,7 @@ extension Store {
     try RowsView.remove(of: table.name, on: connection)
     try lost.forget(table.name, .dropped)
     try lost.forget(table.name, .renamed)
+    try lost.forget(table.name, .replaced)
     try lose(table, .ended)
     try forgetVersions(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])

@@ -17,6 +17,8 @@ final class LostVersions {
     case ended = 1
     /// The table has another name: what is missing when it has its own again was deleted.
     case renamed = 2
+    /// That too, and others have replaced or deleted the row since: this version counts no more.
+    case replaced = 3
   }
 
   private let connection: Connection
@@ -24,6 +26,8 @@ final class LostVersions {
   private let versions: VersionTable
   /// How many versions were lost with their tables.
   private(set) var count = 0
+  /// How many of these were replaced since.
+  private var replacedCount = 0
 
   init(
     _ connection: Connection, origins: Origins, versions: VersionTable
@@ -36,8 +40,11 @@ final class LostVersions {
 
   func reload() throws(SQLiteError) {
     guard try Layout.hasTable("_flotilla_lost", on: connection) else { return count = 0 }
-    count = Int(
-      try connection.scalar("SELECT count(*) FROM _flotilla_lost WHERE why <> 1").integer ?? 0)
+    let counts = try connection.row(
+      "SELECT count(*) FILTER (WHERE why IN (0, 2)), count(*) FILTER (WHERE why = 3) "
+        + "FROM _flotilla_lost")
+    count = Int(counts?[0].integer ?? 0)
+    replacedCount = Int(counts?[1].integer ?? 0)
   }
 
   /// True if live versions of the table have neither a table nor a place on the shelf.
@@ -80,26 +87,48 @@ final class LostVersions {
     return try connection.with(
       """
       SELECT \(VersionTable.columns) FROM _flotilla_lost
-      WHERE name = ? AND key = ? AND why <> 1
+      WHERE name = ? AND key = ? AND why IN (0, 2)
       """, [.string(table.name), .blob(key.bytes)]
     ) { (statement) throws(SQLiteError) in
       try statement.step() ? versions.version(from: statement, at: 0) : nil
     }
   }
 
-  /// The row is here again, or a newer version of it.
+  /// The row is here again, or a newer version of it. What a table that has another name holds of
+  /// it is remembered: there the row still stands.
   func remove(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
     guard count > 0 else { return }
+    let row: [SQLite.Value] = [.string(table.name), .blob(key.bytes)]
+    let replaced = try connection.run(
+      "UPDATE _flotilla_lost SET why = 3 WHERE name = ? AND key = ? AND why = 2", row)
+    replacedCount += replaced
+    count -= replaced
     count -= try connection.run(
-      "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why <> 1",
-      [.string(table.name), .blob(key.bytes)])
+      "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why = 0", row)
+  }
+
+  /// What stood in a table when it got another name, and was replaced since.
+  func replaced(_ table: ReplicaTable) throws(SQLiteError) -> [(key: Key, version: Version)] {
+    try connection.with(
+      """
+      SELECT \(VersionTable.columns), key FROM _flotilla_lost WHERE name = ? AND why = 3
+      """, [.string(table.name)]
+    ) { (statement) throws(SQLiteError) in
+      var found: [(key: Key, version: Version)] = []
+      while try statement.step() {
+        guard let version = versions.version(from: statement, at: 0) else { continue }
+        found.append((Key(bytes: statement.bytes(VersionTable.columnCount)), version))
+      }
+      return found
+    }
   }
 
   /// True if the table had another name when it was last looked for.
   func isAway(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
-    guard count > 0 else { return false }
+    guard count + replacedCount > 0 else { return false }
     return try connection.row(
-      "SELECT 1 FROM _flotilla_lost WHERE name = ? AND why = 2 LIMIT 1", [.string(table.name)])
+      "SELECT 1 FROM _flotilla_lost WHERE name = ? AND why IN (2, 3) LIMIT 1", [.string(table.name)]
+    )
       != nil
   }
 
@@ -130,6 +159,7 @@ final class LostVersions {
 
   /// The table that had another name is gone altogether.
   func drop(_ table: ReplicaTable) throws(SQLiteError) {
+    if replacedCount > 0 { try forget(table.name, .replaced) }
     guard count > 0 else { return }
     try connection.run(
       "UPDATE _flotilla_lost SET why = 0 WHERE name = ? AND why = 2", [.string(table.name)])
@@ -140,7 +170,8 @@ final class LostVersions {
     guard count > 0 else { return 0 }
     return Int(
       try connection.scalar(
-        "SELECT count(*) FROM _flotilla_lost WHERE name = ? AND why <> 1", [.string(table.name)]
+        "SELECT count(*) FROM _flotilla_lost WHERE name = ? AND why IN (0, 2)",
+        [.string(table.name)]
       ).integer ?? 0)
   }
 
@@ -175,11 +206,12 @@ final class LostVersions {
   func covers(_ frontier: Frontier, for peer: Frontier) throws(SQLiteError) -> Frontier {
     guard count > 0 else { return frontier }
     var entries = frontier.entries
-    let numbers = try connection.rows("SELECT DISTINCT origin FROM _flotilla_lost WHERE why <> 1")
+    let numbers = try connection.rows(
+      "SELECT DISTINCT origin FROM _flotilla_lost WHERE why IN (0, 2)")
     for number in numbers.compactMap({ $0[0].integer }) {
       guard let origin = origins.origin(of: number) else { continue }
       let first = try connection.scalar(
-        "SELECT min(seq) FROM _flotilla_lost WHERE why <> 1 AND origin = ? AND seq > ?",
+        "SELECT min(seq) FROM _flotilla_lost WHERE why IN (0, 2) AND origin = ? AND seq > ?",
         [.integer(number), .integer(Int64(peer[origin]))]
       ).integer
       if let first { entries[origin] = min(frontier[origin], UInt64(first) - 1) }

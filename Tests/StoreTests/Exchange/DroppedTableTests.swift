@@ -112,6 +112,40 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  @Test func `rows that others replace while a table is renamed go when it comes back`() throws {
+    let r = try line()
+    try r[1].write("ALTER TABLE word RENAME TO old")
+    try r[1].foldAll()
+    try r[0].write("DELETE FROM word WHERE w = 'Alpha'")
+    try r[0].write("UPDATE word SET meaning = 'of others' WHERE w IN ('beta', 'gamma')")
+    try r[1].pull(from: r[0])
+    #expect(r[1].store.position.lost == 0)
+    try r[1].reopen()
+    let before = r[1].store.position.frontier
+    try r[1].write("ALTER TABLE old RENAME TO word")
+    try r[1].foldAll()
+    #expect(r[1].store.position.frontier == before)
+    #expect(try r[1].content("word").count == 2)
+    #expect(try r[1].store.conflictList(all: true).isEmpty)
+    try r[2].pull(from: r[1])
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `a row that was written in a renamed table is an edit, whatever others did`() throws {
+    let r = try line()
+    try r[1].write("ALTER TABLE word RENAME TO old")
+    try r[1].foldAll()
+    try r[0].write("DELETE FROM word")
+    try r[1].pull(from: r[0])
+    try r[1].write("UPDATE old SET meaning = 'written' WHERE w = 'beta'")
+    try r[1].write("ALTER TABLE old RENAME TO word")
+    try r[1].foldAll()
+    #expect(try r[1].value("SELECT group_concat(w) FROM word") == .string("beta"))
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    try r[2].pull(from: r[0])
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
   @Test func `tables and rows that wait are listed with the reason`() throws {
     let r = try line()
     #expect(try r[1].store.waitingTables() == [])
