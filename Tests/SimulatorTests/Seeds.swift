@@ -193,6 +193,24 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 168, with: [.collection, .office], steps: 26, isDrawn: true,
       found: "an edit that was made again with a slice of a catch-up was not on disk"),
     KeptSeed(
+      depth: .full, seed: 61, with: [.collection, .office], steps: 69, isDrawn: true,
+      found: "an edit was logged as unseen that was rejected before it was made again"),
+    KeptSeed(
+      depth: .full, seed: 996, with: [.collection, .office], steps: 60, isDrawn: true,
+      found: "the same, after two take-overs"),
+    KeptSeed(
+      depth: .full, seed: 148, with: [.collection, .office], steps: 28, isDrawn: true,
+      found: "an edit of an earlier life was not made again on the anchor's word on its base"),
+    KeptSeed(
+      depth: .full, seed: 528, with: [.collection, .office], steps: 75, isDrawn: true,
+      found: "a former anchor's edit was lost to what it was made on when nobody judged any more"),
+    KeptSeed(
+      depth: .full, seed: 752, with: [.collection, .office], steps: 12, isDrawn: true,
+      found: "a checker missed that an author's later edit had given way, too"),
+    KeptSeed(
+      depth: .full, seed: 966, with: [.collection, .office], steps: 33, isDrawn: true,
+      found: "a checker missed that an equal edit was certified and replaced since"),
+    KeptSeed(
       depth: .full, seed: 50_045, with: [.office, .migration], steps: 500,
       found: "a row that was deleted while its table was renamed came back with it"),
     KeptSeed(

@@ -87,9 +87,11 @@ package struct Viewpoint: Sendable {
   /// The certificate outranks the edit, which inherited the epoch before it. But its author has
   /// seen what is certified: the edit is made again on top, lest a program find its own committed
   /// row as it was before.
+  ///
+  /// So is what an anchor has certified in an earlier term, if nobody is left to judge it.
   package func isBase(_ incoming: Version, of standing: Version) -> Bool {
-    standing.dot.origin == own && standing.isTentative
-      && (isUndecided(standing) || !office.isHeld)
+    isOwn(standing.edit.origin)
+      && (standing.isTentative && isUndecided(standing) || !office.isHeld)
       && !incoming.isTentative && incoming.edit != standing.edit
       && incoming.hash != standing.hash && standing.hasSeen(incoming.edit)
   }

@@ -26,6 +26,17 @@ extension Version {
     return old == nil ? version.raised(above: floor) : version
   }
 
+  /// The same version as one that stands for another of equal content, too: what was made before
+  /// either is history of it.
+  package func joined(with other: Version?) -> Version {
+    guard let other, other.hash == hash, other.isDeleted == isDeleted else { return self }
+    var version = self
+    for dot in other.context.dots + [other.edit] where dot.origin != edit.origin {
+      version.context.add(dot)
+    }
+    return version
+  }
+
   /// The anchor's word that nothing stands under a key: a delete of its own, which an edit that it
   /// does not accept has not seen.
   package static func nothing(_ dot: Dot, instead edit: Version) -> Version {

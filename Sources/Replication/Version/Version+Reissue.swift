@@ -13,6 +13,13 @@ extension Version {
     return version
   }
 
+  /// The edit that is certified here, as its author made it.
+  package var asEdit: Version {
+    var version = self
+    (version.dot, version.certificate) = (edit, nil)
+    return version
+  }
+
   /// The same edit as one that makes the row: what stood before is forgotten.
   package var madeAnew: Version {
     var version = self

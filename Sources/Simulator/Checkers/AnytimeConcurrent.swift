@@ -30,6 +30,11 @@ enum AnytimeConcurrent {
     _ edit: Dot, _ after: Observation, _ entry: OfficeView.Logged, _ history: History
   ) -> Bool {
     guard let standing = after.versions[entry.row] else { return false }
+    // The later edit may have given way to another one already.
+    let isWrittenOver = history.lineage.edits.contains {
+      $0.key.origin == edit.origin && $0.key > edit && $0.value.parents.contains(edit)
+    }
+    if isWrittenOver { return true }
     if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
     return standing.edit == entry.winner
       && history.lineage.rejected.keys.contains { $0.edit == edit && $0.term < standing.term }

@@ -62,8 +62,12 @@ enum FinallyJudged {
       let standing = shown.versions[row],
       let made = lineage.edits[edit], !made.isDeleted
     else { return }
+    // Of equal content one is certified, and nothing is said about the other.
+    let isEqual =
+      made.hash == standing.hash
+      || words.contains { lineage.edits[$0]?.row == row && lineage.edits[$0]?.hash == made.hash }
     let isKnown =
-      lineage.rejected.keys.contains { $0.edit == edit } || made.hash == standing.hash
+      lineage.rejected.keys.contains { $0.edit == edit } || isEqual
       || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
     if !isKnown {
       history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")

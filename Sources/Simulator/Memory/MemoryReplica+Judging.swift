@@ -52,7 +52,7 @@ extension MemoryReplica {
       if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {
         log(standing, edit, row, "unseen")
       }
-      certify(edit, over: standing, row, &edits, at: now)
+      certify(edit.joined(with: standing), over: standing, row, &edits, at: now)
     }
   }
 

@@ -190,10 +190,11 @@ final class MemoryReplica: SimulatedReplica {
   }
 
   /// Whether an anchor has rejected an own edit, or one that was made again as this one.
-  private func wasRejected(_ seq: UInt64) -> Bool {
-    let same = file.office.again.filter { $0.value == seq }.keys
-    return file.office.rejected[Dot(origin, seq)] != nil
-      || same.contains { file.office.rejected[Dot(origin, $0)] != nil }
+  private func wasRejected(_ edit: Dot) -> Bool {
+    let same = file.office.again.filter { $0.value == edit.seq }.keys
+    return file.office.rejected.keys.contains {
+      $0 == edit || viewpoint.isOwn($0.origin) && same.contains($0.seq)
+    }
   }
 
   /// An own edit that is yet to be judged is made again on top of the anchor's word on what it was
@@ -202,16 +203,16 @@ final class MemoryReplica: SimulatedReplica {
     _ edit: Version, _ row: RowNumber, _ edits: inout MemoryEdits, at now: Instant
   ) {
     let session = online
-    (online, repeating) = (edit.session, edit)
+    (online, repeating) = (edit.session, edit.asEdit)
     file.journal[row] = edit.stamp.millisecondsSince1970
     let before = edits.seq
     foldRest(&edits, at: now)
     (online, repeating) = (session, nil)
     guard edits.seq > before else { return }
-    for (old, new) in file.office.again where new == edit.dot.seq {
+    for (old, new) in file.office.again where new == edit.edit.seq {
       file.office.again[old] = edits.seq
     }
-    file.office.again[edit.dot.seq] = edits.seq
+    file.office.again[edit.edit.seq] = edits.seq
   }
 
   func merge(
@@ -248,7 +249,7 @@ final class MemoryReplica: SimulatedReplica {
         case .same, .stays: continue
         case .waits: hold(row.version, number)
         case .gives(let fate):
-          if let old, viewpoint.isBase(row.version, of: old), !wasRejected(old.dot.seq),
+          if let old, viewpoint.isBase(row.version, of: old), !wasRejected(old.edit),
             merge.judged?.covers(old.dot, in: file.office.office.term) != true
           {
             keep(row.version, number)

@@ -190,7 +190,7 @@ extension Store {
         loser: overruled.map { ConflictSide(standing, $0) },
         winner: opinion.entry.map { ConflictSide(item.version, $0) })
     }
-    let certificate = sane(item.version, at: now).certified(
+    let certificate = sane(item.version.joined(with: standing), at: now).certified(
       Dot(own, edits.next()), term: office.term,
       epoch: nextEpoch(over: opinion.held, item.version), at: now.stamp)
     let row = shaped(certificate, opinion.entry, table, item.key)
@@ -289,9 +289,15 @@ extension Store {
     return try pending.covered(by: judged.frontier, limit: limit)
   }
 
-  /// Without an anchor nobody judges any more: what waits has lost to what stands.
-  func dissolvePending(at now: Instant) throws {
-    for item in try pending.all() { try release(item, at: now) }
+  /// Without an anchor nobody judges any more: what waits has lost to what stands, unless it was
+  /// made on that.
+  func dissolvePending(_ edits: inout Edits, at now: Instant) throws {
+    var application = Application()
+    for item in try pending.all().sorted(by: { $0.version.rank > $1.version.rank })
+    where try !editAgain(waiting: item, &edits, at: now, &application) {
+      try release(item, at: now)
+    }
+    try settle(&application)
   }
 
   private func release(_ item: PendingTable.Item, at now: Instant) throws {

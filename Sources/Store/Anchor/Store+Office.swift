@@ -34,7 +34,7 @@ extension Store {
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
       if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
       if !office.certifies { try unveilPending(at: now) }
-      if !governance.isHeld { try dissolvePending(at: now) }
+      if !governance.isHeld { try dissolvePending(&edits, at: now) }
     }
   }
 

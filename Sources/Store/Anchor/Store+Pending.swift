@@ -90,7 +90,7 @@ extension Store {
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
     _ winner: ConflictSide?, at now: Instant
   ) throws {
-    let ruling = try rulings.about(version.edit)
+    let ruling = try ruling(on: version.edit)
     let rule = try actingRule(of: table)
     // What was here before its table became the site's ranks lowest, whenever it was made; other
     // rules than newest-wins do not ask when that was; and what an anchor has certified stands
@@ -102,10 +102,22 @@ extension Store {
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
         isOlder ? .older : .unseen
       }
-    try rejectUnjudged(version.edit, table, key, reason, at: now)
+    try rejectUnjudged(
+      version.edit, table, key, reason, rule: ruling?.ruling.rule ?? NewestWins.name, at: now)
     try conflicts.put(
       table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
+  }
+
+  /// The latest word on an edit, or on one of this replica that was made again as that one: the
+  /// anchor may have heard of the first alone.
+  func ruling(on edit: Dot) throws(SQLiteError) -> RulingTable.Item? {
+    if let ruling = try rulings.about(edit) { return ruling }
+    guard wasMadeHere(edit) else { return nil }
+    for seq in try repeated(as: edit.seq).reversed() {
+      if let ruling = try rulings.about(ownEdit(seq)) { return ruling }
+    }
+    return nil
   }
 
   /// What stands of a row, for the log.

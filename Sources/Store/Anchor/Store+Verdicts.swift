@@ -109,14 +109,11 @@ extension Store {
   /// An own edit is in the conflict log, and nobody judges it any more, nor what it was written
   /// over.
   func rejectUnjudged(
-    _ edit: Dot, _ table: ReplicaTable, _ key: Key, _ reason: Reason, at now: Instant
+    _ edit: Dot, _ table: ReplicaTable, _ key: Key, _ reason: Reason,
+    rule: String = NewestWins.name, at now: Instant
   ) throws(SQLiteError) {
-    guard !office.isHeld,
-      lives.contains(where: {
-        $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last
-      })
-    else { return }
-    try settle(Int64(edit.seq), .rejected, reason.name, rule: NewestWins.name, at: now)
+    guard !office.isHeld, wasMadeHere(edit) else { return }
+    try settle(Int64(edit.seq), .rejected, reason.name, rule: rule, at: now)
     try supersedeVerdict(edit.seq, table, key)
   }
 
@@ -134,6 +131,17 @@ extension Store {
 
   /// The own edits of each life: the range of their numbers, and the origin.
   private var lives: [RunLog.Life] { runs.lives(now: own) }
+
+  /// Whether an edit was made by this replica: of an earlier life others may go on to use the
+  /// origin, where the file was copied.
+  func wasMadeHere(_ edit: Dot) -> Bool {
+    lives.contains { $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last }
+  }
+
+  /// The edit of this replica that has a number.
+  func ownEdit(_ seq: UInt64) -> Dot {
+    Dot(lives.last { $0.first <= seq && seq <= $0.last }?.origin ?? own, seq)
+  }
 
   private func judgedRange(of life: RunLog.Life) -> [SQLite.Value] {
     let last = min(judged.frontier[life.origin], life.last)

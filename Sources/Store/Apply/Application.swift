@@ -62,11 +62,10 @@ extension Store {
     _ incoming: Version, of old: Version, _ table: ReplicaTable, _ key: Key,
     _ application: Application
   ) throws -> Bool {
-    guard viewpoint.isBase(incoming, of: old), table.schema != nil else { return false }
+    guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.schema != nil
+    else { return false }
     if application.judged?.covers(old.dot, in: office.term) == true { return false }
-    for seq in try repeated(as: old.dot.seq) + [old.dot.seq] {
-      guard try rulings.about(Dot(own, seq)) == nil else { return false }
-    }
+    guard try ruling(on: old.edit) == nil else { return false }
     return try shelf.entry(table: table.id, key: key)?.why.isWhole != true
   }
 
@@ -88,13 +87,42 @@ extension Store {
     _ edit: Version, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws {
     let session = onlineSession
-    (onlineSession, repeating) = (edit.session, edit)
+    (onlineSession, repeating) = (edit.session, edit.asEdit)
     defer { (onlineSession, repeating) = (session, nil) }
     let before = edits.last
     try fold(
       table, key, keyValues: (key.values ?? []).map(\.sqlite),
       madeAt: Dating.Moment(edit.stamp.millisecondsSince1970, isCertain: !edit.isUndated), &edits)
-    if edits.last > before { try passVerdict(of: edit.dot.seq, to: edits.last) }
+    if edits.last > before { try passVerdict(of: edit.edit.seq, to: edits.last) }
+  }
+
+  /// The same for one that waited to be judged, and whose content is not in the table; false if it
+  /// was not made on what stands, or is not here.
+  func editAgain(
+    waiting item: PendingTable.Item, _ edits: inout Edits, at now: Instant,
+    _ application: inout Application
+  ) throws -> Bool {
+    let edit = item.version.asEdit
+    guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.schema != nil,
+      mayWrite(table), try ruling(on: edit.dot) == nil,
+      let standing = try versions.version(table: item.table, key: item.key),
+      !standing.isTentative, standing.edit != edit.dot, standing.hash != edit.hash,
+      edit.hasSeen(standing.edit)
+    else { return false }
+    let entry = try pending.entry(item)
+    guard edit.isDeleted || entry != nil else { return false }
+    try pending.remove(item)
+    repeating = edit
+    defer { repeating = nil }
+    let moment = Dating.Moment(edit.stamp.millisecondsSince1970, isCertain: !edit.isUndated)
+    let version = try make(
+      over: standing, hash: edit.hash, isDeleted: edit.isDeleted, madeAt: moment, table, item.key,
+      &edits)
+    let row = shaped(version, entry, table, item.key)
+    try stand(row, table, item.key, over: standing, at: now, &application)
+    edits.add(row.shape, version, row.row.content)
+    try passVerdict(of: edit.dot.seq, to: version.dot.seq)
+    return true
   }
 
   /// Makes a version the one that stands, and puts its content into the table.

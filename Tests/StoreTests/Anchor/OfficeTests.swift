@@ -96,6 +96,26 @@ import Testing
     #expect(try site.b.conflicts().count == 1)
   }
 
+  @Test func `of two deletes keeps what the author of either had seen`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.b.write("INSERT INTO note VALUES ('k', 'of b')", at: 3)
+    try site.b.write("DELETE FROM note WHERE id = 'k'", at: 5)
+    try site.anchor.write("INSERT INTO note VALUES ('k', 'of the anchor')", at: 10)
+    try site.a.pull(from: site.anchor)
+    try site.appoint(site.b, heardBy: [site.b])
+    try site.b.pull(from: site.anchor)
+    try site.a.write("DELETE FROM note WHERE id = 'k'", at: 20)
+    // The row and the first delete wait, and the second one stands.
+    try site.b.pull(from: site.a)
+    #expect(try site.b.pendingTexts == ["(deleted)", "of the anchor"])
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(office(site.b) == .judging)
+    #expect(try site.isEqual && site.b.text("k") == nil)
+    #expect(try site.a.verdicts(of: "k") == ["accepted client-wins"])
+    #expect(try site.a.conflicts().isEmpty)
+  }
+
   @Test func `waits for every one who was appointed since, not for the last alone`() throws {
     let site = try AnchorSite("client-wins")
     // The second never hears that it was appointed before the third is.

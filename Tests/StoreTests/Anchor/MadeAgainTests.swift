@@ -1,0 +1,75 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// The anchor's word on what an edit was made on would outrank the edit: its author makes it again.
+@Suite struct `An edit that is made again` {
+  @Test func `is logged with the reason for which the first one was rejected`() throws {
+    let site = try AnchorSite("server-wins")
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    try a.write("INSERT INTO note VALUES ('n', 'first')", at: 10)
+    try anchor.pull(from: a)
+    try a.write("UPDATE note SET text = 'second' WHERE id = 'n'", at: 20)
+    try b.pull(from: a)
+    try a.pull(from: anchor)
+    #expect(try a.text("n") == "second" && a.version("n")?.epoch == anchor.version("n")?.epoch)
+    // The anchor hears of the edit from another node, as it was made first.
+    try anchor.pull(from: b)
+    #expect(try anchor.text("n") == "first")
+    try site.appoint(nil, heardBy: [a])
+    try a.pull(from: anchor)
+    #expect(try a.text("n") == "first")
+    #expect(try a.conflicts() == ["second lost to first: offline (server-wins)"])
+    let verdicts = try a.verdicts(of: "n").dropFirst()
+    #expect(!verdicts.isEmpty)
+    #expect(verdicts.allSatisfy { $0 == "rejected offline server-wins" }, "\(verdicts)")
+  }
+
+  @Test func `may be one of an earlier life`() throws {
+    let site = try AnchorSite("client-wins")
+    let (anchor, a) = (site.anchor, site.a)
+    try a.store.beginRun(1)
+    try a.write("INSERT INTO note VALUES ('n', 'first')", at: 10)
+    try anchor.pull(from: a)
+    try a.write("UPDATE note SET text = 'second' WHERE id = 'n'", at: 20)
+    try a.store.beginLife(
+      .behind, origin: Origin(rawValue: 77), life: 77, run: 2, reissuingAbove: nil, at: a.now)
+    try a.pull(from: anchor)
+    #expect(try a.text("n") == "second" && a.version("n")?.dot.origin == Origin(rawValue: 77))
+    try site.meet()
+    #expect(try site.isEqual && anchor.text("n") == "second")
+    for replica in site.replicas {
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+    #expect(try a.verdicts(of: "n").last == "accepted client-wins")
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func `may be one that a former anchor certified, when nobody judges any more`(
+    isHeardFirst: Bool, isDeleted: Bool
+  ) throws {
+    let site = try AnchorSite("client-wins")
+    let (anchor, a) = (site.anchor, site.a)
+    try anchor.write("UPDATE note SET text = 'first' WHERE id = 'r'", at: 10)
+    try site.meet()
+    // Nobody else hears of this before another one takes over, and certifies what it was made on.
+    try anchor.write(
+      isDeleted
+        ? "DELETE FROM note WHERE id = 'r'" : "UPDATE note SET text = 'second' WHERE id = 'r'",
+      at: 20)
+    try site.appoint(a, isForced: true)
+    try site.appoint(nil, heardBy: isHeardFirst ? [anchor] : [])
+    try anchor.pull(from: a)
+    let expected = isDeleted ? nil : "second"
+    if isHeardFirst { #expect(try anchor.text() == expected) }
+    for replica in site.replicas { try site.hear(replica) }
+    #expect(try anchor.text() == expected)
+    try site.meet()
+    #expect(try site.isEqual && a.text() == expected)
+    for replica in site.replicas {
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+  }
+}
