@@ -39,11 +39,12 @@ extension Node {
           "The data stays; to come back: flotilla leave \(shellWord(path)) --force, then join.")
     }
     let signed: SignedStatement
+    let now = clock.now.moment
     let isOwn = ownEntry?.role == .admin && !roster.membership.isFull(identity.node)
     if let site = keys.site, asRoot(kind) || !isOwn {
-      signed = roster.sign(kind, by: roster.membership.site, with: site)
+      signed = roster.sign(kind, by: roster.membership.site, with: site, at: now)
     } else {
-      signed = roster.sign(kind, by: identity.node, with: keys.node)
+      signed = roster.sign(kind, by: identity.node, with: keys.node, at: now)
     }
     guard roster.membership.knows(signed) else {
       if roster.membership.isFull(signed.statement.issuer) { throw saysTooMuch }

@@ -29,11 +29,12 @@ extension Notary {
 }
 
 extension Membership {
-  /// Signs a statement and takes it in.
+  /// Signs a statement and takes it in; `time` is the time of the site where that is known.
   package mutating func sign(
-    _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey
+    _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey,
+    at time: Int64 = Uptime.wall
   ) -> SignedStatement {
-    let statement = draft(kind, by: issuer, at: Uptime.wall)
+    let statement = draft(kind, by: issuer, at: time)
     let signed = SignedStatement(statement, signature: key.sign(statement.bytes))
     _ = unite([signed])
     return signed

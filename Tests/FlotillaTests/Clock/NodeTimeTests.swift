@@ -1,4 +1,5 @@
 import Foundation
+import Network
 import Replication
 import Testing
 
@@ -137,6 +138,19 @@ extension NodeTests {
         await #expect(throws: FlotillaError.self) {
           try await first.clock(set: 5, isGood: nil, repairs: false, isForced: false)
         }
+      }
+    }
+
+    @Test func `what is signed bears the time of the site, not that of the machine`() async throws {
+      try await TestSite.with { site in
+        let node = try await site.run(try await site.replica("a"))
+        #expect(try await eventually { node.clock.now.site != nil })
+        let ahead = 10 * 86_400_000 as Int64
+        _ = try await node.clock(
+          set: Uptime.wall + ahead, isGood: nil, repairs: false, isForced: false)
+        let keys = NodeKeys()
+        let signed = try await node.say(.admit(key: keys.node.publicKey, role: .writer))
+        #expect(abs(signed.statement.time - Uptime.wall - ahead) < 60_000)
       }
     }
   }
