@@ -9,6 +9,8 @@ struct KeyColumnText {
   let schema: TableSchema
   /// Which column of the key.
   let index: Int
+  /// Whether the texts of the file are UTF-16.
+  let isWide: Bool
 
   private var column: Column { schema.columns[schema.key[index]] }
   var isLast: Bool { index == schema.key.count - 1 }
@@ -64,9 +66,13 @@ struct KeyColumnText {
       switch kind {
       case .integer: "WHEN \(Self.isInteger) THEN \(Self.integer)"
       case .fraction: "WHEN \(Self.isFraction) THEN \(Self.fraction)"
-      case .text: "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(content(as: "TEXT"))"
+      case .text: "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(text)"
       case .blob: "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(content(as: "BLOB"))"
-      case .bytes: "WHEN \(Self.isTagged(0x30, through: 0x40)) THEN \(content(as: "TEXT"))"
+      case .bytes:
+        isWide
+          ? "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(text) "
+            + "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(content(as: "TEXT"))"
+          : "WHEN \(Self.isTagged(0x30, through: 0x40)) THEN \(text)"
       }
     }
     let value = "CASE \(branches.joined(separator: " ")) END"
@@ -147,10 +153,18 @@ struct KeyColumnText {
     + "WHERE substr(r, i + 1, 1) = x'FF') "
     + "SELECT max(i) FROM _flotilla_z) END"
 
+  private var text: String {
+    isWide ? WideText.decoded(content(as: "BLOB")) : content(as: "TEXT")
+  }
+
   /// The content with each 00 FF made 00 again; most have none, and are not walked through.
   private func content(as type: String) -> String {
     let length = isLast ? "length(r) - 2" : "(\(Self.end)) - 2"
     let escaped = "substr(r, 2, \(length))"
+    guard !isWide else {
+      let blob = WideText.unescaped(escaped, withEnd: "substr(r, 2, 1 + \(length))")
+      return type == "BLOB" ? blob : "CAST(\(blob) AS \(type))"
+    }
     return "CASE WHEN instr(\(escaped), x'00') = 0 THEN CAST(\(escaped) AS \(type)) "
       + "ELSE (WITH RECURSIVE _flotilla_u(s, b) AS (SELECT x'', \(escaped) UNION ALL "
       + "SELECT s || substr(b, 1, instr(b, x'00')), substr(b, instr(b, x'00') + 2) "

@@ -9,9 +9,6 @@ import SQLite
 /// the usual migration (copy, drop, rename).
 enum RowsView {
   static let prefix = "_flotilla_rows_"
-  /// Keys of more columns have no view: beyond this a LEFT JOIN with it is slow in SQLite 3.40.
-  static let maximumWidth = 8
-
   static func name(of table: String) -> String { prefix + table }
 
   /// Makes the view of a table, or makes it anew; false if it was as it should be.
@@ -21,12 +18,12 @@ enum RowsView {
   ) throws(SQLiteError) -> Bool {
     if try isIntact(schema, id: id, on: connection) { return false }
     try remove(of: schema.name, on: connection)
-    guard let sql = try expected(schema, id: id, on: connection) else { return true }
+    let sql = try expected(schema, id: id, on: connection)
     try connection.execute("CREATE VIEW main." + sql.dropFirst(12))
     return true
   }
 
-  /// True if the view is there as it should be, or is not there and should not.
+  /// True if the view is there as it should be.
   static func isIntact(
     _ schema: TableSchema, id: Int64, on connection: Connection
   ) throws(SQLiteError) -> Bool {
@@ -53,13 +50,11 @@ enum RowsView {
     ).string
   }
 
-  /// The text as SQLite stores it; nil if the table gets no view.
+  /// The text as SQLite stores it.
   private static func expected(
     _ schema: TableSchema, id: Int64, on connection: Connection
-  ) throws(SQLiteError) -> String? {
-    guard schema.key.count <= maximumWidth else { return nil }
-    // Elsewhere CAST would read the UTF-8 of a key as UTF-16.
-    guard try connection.scalar("PRAGMA main.encoding").string == "UTF-8" else { return nil }
-    return RowsViewText(schema: schema, id: id).sql
+  ) throws(SQLiteError) -> String {
+    let isWide = try connection.scalar("PRAGMA main.encoding").string != "UTF-8"
+    return RowsViewText(schema: schema, id: id, isWide: isWide).sql
   }
 }

@@ -71,10 +71,20 @@ import Testing
       keys: ["a", "b"]),
   ]
 
-  @Test(arguments: shapes, ["", "WITHOUT ROWID"])
+  /// A byte that is no UTF-8, and no character of UTF-16 either.
+  private static let half = "CAST(x'FF' AS TEXT)"
+
+  @Test(arguments: shapes, ["", "WITHOUT ROWID", "UTF-16le", "UTF-16be"])
   func `as they are in the table`(_ shape: Shape, _ options: String) throws {
+    let isWide = options.hasPrefix("UTF")
+    var shape = shape
+    if isWide { shape.values.removeAll { $0.contains(Self.half) } }
     let replica = try TestReplica(
-      1, schema: "CREATE TABLE t(\(shape.definition)) \(options)", tracking: ["t"])
+      1,
+      schema: isWide
+        ? "PRAGMA encoding = '\(options)'; CREATE TABLE t(\(shape.definition))"
+        : "CREATE TABLE t(\(shape.definition)) \(options)", tracking: ["t"])
+    #expect(try replica.value("PRAGMA encoding") == .string(isWide ? options : "UTF-8"))
     let columns = shape.keys.joined(separator: ", ")
     try replica.write("BEGIN")
     for value in shape.values { try replica.write("INSERT INTO t(\(columns)) VALUES (\(value))") }
