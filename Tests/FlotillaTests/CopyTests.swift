@@ -6,10 +6,7 @@ extension NodeTests {
   @Suite struct `A node that has met a copy of itself` {
     @Test func `leaves like any other once it was met alone`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let (_, (b, second)) = try await site.two()
         await second.meetTwin(by: "a")
         #expect(try await eventually { try await second.isInSync })
         // As long as the copy may be about, what is said here could be meant for that one.

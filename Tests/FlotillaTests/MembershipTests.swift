@@ -133,14 +133,7 @@ extension NodeTests {
 
     @Test func `is forgotten by its peers`() async throws {
       try await TestSite.with { site in
-        let (a, b, c) = (
-          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
-        )
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        let third = try await site.run(c, to: [first, second])
-        #expect(try await eventually { try await third.status(all: true).peers.count == 2 })
-        #expect(try await eventually { try await third.isInSync })
+        let ((a, first), (_, second), (_, third)) = try await site.three()
         await third.stop(Bye(.leaving, "c has left the site"))
         #expect(
           try await eventually { try await first.status(all: true).peers.map(\.node) == ["b"] })
@@ -157,10 +150,7 @@ extension NodeTests {
 
     @Test func `without a running node tells its peers all the same`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((_, first), (b, second)) = try await site.two()
         await second.stop()
         let report = try await b.library.leave(force: false)
         #expect(report.left)
@@ -192,10 +182,7 @@ extension NodeTests {
 
     @Test func `with edits that nobody has must be forced`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((_, first), (b, second)) = try await site.two()
         await second.stop()
         await first.stop()
         try b.write("INSERT INTO item VALUES ('x', '1')")

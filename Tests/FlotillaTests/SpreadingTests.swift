@@ -109,10 +109,7 @@ extension NodeTests {
 
     @Test func `are noticed by the watch, however long ago the last one was`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, first), (b, _)) = try await site.two()
         for (number, pause) in [300, 450, 950].enumerated() {
           try await Task.sleep(for: .milliseconds(pause))
           let signs = await first.notice.signs

@@ -29,14 +29,7 @@ extension NodeTests {
 
     @Test func `says what waits for an anchor that is gone, and what ends that`() async throws {
       try await TestSite.with { site in
-        let (a, b, c) = (
-          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
-        )
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        let third = try await site.run(c, to: [first, second])
-        #expect(try await eventually { try await first.isInSync })
-        #expect(try await eventually { try await third.isInSync })
+        let ((a, _), (_, second), (c, _)) = try await site.three()
         _ = try await a.library.appoint(.node("b"), rule: "client-wins")
         #expect(
           try await eventually { try await c.library.anchor().state == "connected" })
@@ -101,10 +94,7 @@ extension NodeTests {
       async throws
     {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, first), (_, second)) = try await site.two()
         _ = try await a.library.appoint(.here)
         for _ in 0..<3 {
           for (choice, name) in [(AnchorChoice.node("b"), "b"), (.here, "a")] {
@@ -125,10 +115,7 @@ extension NodeTests {
 
     @Test func `is not in sync while every other member is away`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await first.isInSync })
+        let ((a, first), (_, second)) = try await site.two()
         await second.stop()
         #expect(try await eventually { await first.connectedCount == 0 })
         let status = try await a.library.status(all: false)
@@ -143,14 +130,7 @@ extension NodeTests {
 
     @Test func `counts members that are away only with all`() async throws {
       try await TestSite.with { site in
-        let (a, b, c) = (
-          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
-        )
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        let third = try await site.run(c, to: [first, second])
-        #expect(try await eventually { try await first.status(all: true).peers.count == 2 })
-        #expect(try await eventually { try await first.isInSync })
+        let ((a, first), _, (_, third)) = try await site.three()
         await third.stop()
         #expect(try await eventually { await first.connectedCount == 1 })
         #expect(try await a.library.status(all: false).in_sync)
@@ -160,10 +140,7 @@ extension NodeTests {
 
     @Test func `does not take a peer for equal before it has spoken`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await first.isInSync })
+        let ((_, first), (b, second)) = try await site.two()
         await second.stop()
         #expect(try await eventually { await first.connectedCount == 0 })
         // Somebody who says Hello as b, and nothing else.

@@ -10,10 +10,7 @@ extension NodeTests {
   @Suite struct `A sync` {
     @Test func `of two files whose nodes both run goes both ways`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, _), (b, _)) = try await site.two()
         try a.write("INSERT INTO item VALUES ('a', '1'), ('b', '2')")
         let report = try await a.library.sync(with: nil, timeout: .seconds(10))
         #expect(report.peers.map(\.node) == ["b"])
@@ -29,10 +26,7 @@ extension NodeTests {
 
     @Test func `counts the rows that it sends and receives`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, first), (b, second)) = try await site.two()
         await second.stop()
         #expect(try await eventually { await first.connectedCount == 0 })
         try a.write("INSERT INTO item VALUES ('a', '1'), ('b', '2')")
@@ -48,10 +42,7 @@ extension NodeTests {
 
     @Test func `with a node that is away says so`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, first), (_, second)) = try await site.two()
         await second.stop()
         #expect(try await eventually { await first.connectedCount == 0 })
         let report = try await a.library.sync(with: nil, timeout: .seconds(5))
@@ -61,16 +52,7 @@ extension NodeTests {
 
     @Test func `is not kept from those in reach by one that is away`() async throws {
       try await TestSite.with { site in
-        let (a, b, c) = (
-          try await site.replica("a"), try await site.replica("b"), try await site.replica("c")
-        )
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        let third = try await site.run(c, to: [first, second])
-        for node in [first, second, third] {
-          #expect(try await eventually { try await node.status(all: true).peers.count == 2 })
-          #expect(try await eventually { try await node.isInSync })
-        }
+        let ((a, _), (_, second), (c, third)) = try await site.three()
         await second.stop()
         await third.stop()
         try c.write("INSERT INTO item VALUES ('c', '1')")
@@ -141,10 +123,7 @@ extension NodeTests {
 
     @Test func `beside another one ends for both`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, _), _) = try await site.two()
         try await withThrowingTaskGroup(of: SyncReport.self) { group in
           for _ in 0..<4 {
             group.addTask { try await a.library.sync(with: nil, timeout: .seconds(10)) }
@@ -161,10 +140,7 @@ extension NodeTests {
   @Suite struct `A wait` {
     @Test func `ends when the named node holds what was committed before`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, _), (b, _)) = try await site.two()
         for number in 0..<20 {
           try a.write("INSERT INTO item VALUES ('\(number)', 'x')")
           let report = try await a.library.wait(for: .node("b"), timeout: .seconds(10))
@@ -194,10 +170,7 @@ extension NodeTests {
 
     @Test func `without a running node reaches the peers by itself`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, _), (b, second)) = try await site.two()
         await second.stop()
         try b.write("INSERT INTO item VALUES ('x', '1')")
         let report = try await b.library.wait(for: .all, timeout: .seconds(10))

@@ -35,10 +35,7 @@ extension NodeTests {
 
     @Test func `gets no table that it may not see, and all of it when it may`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, _), (b, second)) = try await site.two()
         let report = try await a.library.grant("b", table: "LINE", right: "none")
         #expect(report == GrantReport(node: "b", table: "line", right: "none", is_leaf: true))
         #expect(try await eventually { await !second.rights.isWhole })
@@ -188,10 +185,7 @@ extension NodeTests {
 
     @Test func `that was revoked is cut off, says so and is let in no more`() async throws {
       try await TestSite.with { site in
-        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first])
-        #expect(try await eventually { try await second.isInSync })
+        let ((a, first), (b, second)) = try await site.two()
         let report = try await a.library.revoke("b")
         #expect(report.node == "b")
         #expect(try await eventually { await first.connectedCount == 0 })
