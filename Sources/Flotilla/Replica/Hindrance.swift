@@ -3,7 +3,7 @@ import Store
 
 /// What keeps a row out of its table, as the file is now: which constraint, and by which row.
 ///
-/// Of CHECK and of indexes over expressions nothing is told.
+/// Of indexes over expressions, and of those of a part of the table, nothing is told.
 struct Hindrance {
   private let connection: Connection
 
@@ -19,7 +19,15 @@ struct Hindrance {
     guard let row else { return try referring(to: table, key) }
     if let words = try missing(table, row) { return words }
     if let words = try taken(table, key, row) { return words }
-    return try dangling(table, row)
+    if let words = try dangling(table, row) { return words }
+    return refusal(table, row)
+  }
+
+  /// A CHECK, or a type that a STRICT table does not take.
+  private func refusal(_ table: String, _ row: [String: SQLValue]) -> String? {
+    let values = row.sorted { $0.key < $1.key }.map { (column: $0.key, value: $0.value.stored) }
+    let words = PlainCopy.refusal(of: values, by: table, on: connection)
+    return words?.replacing("CHECK constraint failed: ", with: "CHECK ")
   }
 
   private func missing(

@@ -4,7 +4,7 @@ import SQLite
 ///
 /// What it cannot hold, a peer cannot hold either; and it answers what no PRAGMA tells: the
 /// collation of a column without an index and the value that a DEFAULT stores.
-struct PlainCopy {
+package struct PlainCopy {
   /// Per column: BINARY, NOCASE or RTRIM.
   let collations: [String]
   private let connection: Connection
@@ -73,6 +73,22 @@ struct PlainCopy {
   func options(of table: String) throws(SQLiteError) -> (isWithoutRowID: Bool, isStrict: Bool) {
     let row = try connection.row("PRAGMA main.table_list(\(quoted(table)))")
     return (row?[4].integer == 1, row?[5].integer == 1)
+  }
+
+  /// What the table itself says against a row, beside no other; nil if it takes it.
+  package static func refusal(
+    of row: [(column: String, value: SQLite.Value)], by table: String, on connection: Connection
+  ) -> String? {
+    guard let copy = try? PlainCopy(of: table, on: connection) else { return nil }
+    let columns = row.map { quoted($0.column) }.joined(separator: ", ")
+    let marks = row.map { _ in "?" }.joined(separator: ", ")
+    do {
+      try copy.connection.run(
+        "INSERT INTO main.\(quoted(table))(\(columns)) VALUES (\(marks))", row.map(\.value))
+      return nil
+    } catch {
+      return error.refusesRow ? error.message : nil
+    }
   }
 
   /// What a literal default becomes in a column of that affinity; nil if it is no literal.

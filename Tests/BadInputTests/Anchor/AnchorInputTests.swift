@@ -269,9 +269,10 @@ extension BadInputTests {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db", rows: 1)
         try await desk.succeed("anchor", "a.db", "--here")
-        for database in ["a.db", "b.db"] {
+        for (database, more) in [("a.db", " CHECK (length(number) < 3)"), ("b.db", "")] {
           try await desk.sql(
-            database, "CREATE TABLE bed(id TEXT PRIMARY KEY NOT NULL, number TEXT UNIQUE)")
+            database,
+            "CREATE TABLE bed(id TEXT PRIMARY KEY NOT NULL, number TEXT UNIQUE\(more))")
         }
         try await desk.succeed("track", "a.db", "bed")
         try await desk.succeed("sync", "b.db", node.address)
@@ -287,6 +288,15 @@ extension BadInputTests {
         }
         let shown = try await desk.succeed("conflicts", "b.db", "show", "1")
         #expect(shown.contains("(no row)") && !shown.contains("(delete)"), "\(shown)")
+        // What only the anchor's table forbids.
+        let before = try await desk.succeed("conflicts", "a.db")
+        try await desk.sql("b.db", "INSERT INTO bed VALUES ('r', '1234')")
+        try await desk.succeed("sync", "b.db", node.address)
+        let isJudged = try await eventually(within: .seconds(20)) {
+          try await desk.succeed("conflicts", "a.db") != before
+        }
+        #expect(isJudged)
+        try await expect(0, "CHECK length(number) < 3", desk, ["conflicts", "a.db", "--json"])
         try await desk.succeed("untrack", "b.db", "bed")
         try await expect(
           1, "bed is not tracked any more", desk, ["conflicts", "b.db", "restore", "1"])
