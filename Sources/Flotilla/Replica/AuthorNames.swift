@@ -1,0 +1,48 @@
+import Replication
+import Store
+
+/// Who wrote what, by the names that members have now.
+struct AuthorNames {
+  private let own: (origin: Origin, name: String)
+  private let names: [Identity: String]
+
+  init(_ store: Store) throws(StoreError) {
+    own = (store.own, store.nodeName)
+    var membership = Membership(rootKey: try store.rootKey(), notary: .openSSL)
+    _ = membership.unite(try store.statements())
+    names = membership.roll.entries.mapValues(\.name)
+  }
+
+  func name(_ origin: Origin, _ store: Store) throws(StoreError) -> String? {
+    if origin == own.origin { return own.name }
+    return try store.author(of: origin).flatMap { names[$0] }
+  }
+
+  func report(
+    _ conflict: Conflict, _ store: Store
+  ) throws(StoreError) -> ConflictReport.Conflict {
+    ConflictReport.Conflict(
+      id: Int(conflict.id), table: conflict.table,
+      key: Replica.key(conflict.key, of: conflict.table, in: store), rule: conflict.rule,
+      reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
+      winner: try side(conflict.winner, store), loser: try side(conflict.loser, store))
+  }
+
+  /// A row that was there before its table was the site's has no time.
+  private static func time(_ stamp: Stamp) -> String? {
+    let moment = stamp.millisecondsSince1970
+    return moment == 0 ? nil : Node.text(moment)
+  }
+
+  private func side(
+    _ side: ConflictSide?, _ store: Store
+  ) throws(StoreError) -> ConflictReport.Side? {
+    guard let side else { return nil }
+    return ConflictReport.Side(
+      node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
+      stamp: side.stamp.flatMap(Self.time), undated: side.isUndated,
+      deleted: side.isDeleted, row: side.isDeleted ? nil : Replica.row(side.values),
+      moment: side.stamp?.millisecondsSince1970,
+      columns: side.values.map(\.name))
+  }
+}

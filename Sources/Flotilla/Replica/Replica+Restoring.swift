@@ -1,0 +1,112 @@
+import Replication
+import SQLite
+import Store
+
+/// Bringing back what lost.
+extension Replica {
+  /// Writes what lost again, as a new edit of this node that knows what stands.
+  public func restoreConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
+    let found = try await conflict(id)
+    guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
+    // A delete that was not allowed is kept without its row, too.
+    guard found.loser != nil || found.reason == Reason.notAllowed.name else {
+      throw FlotillaError(
+        .table, "what lost in conflict \(id) is not here, so it cannot be restored",
+        remedy: "It is with the node that made it.")
+    }
+    guard !found.isOfSettings else {
+      try await restoreSetting(found)
+      try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .restored) }
+      return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
+    }
+    return try await restoreRow(found)
+  }
+
+  /// Makes the choice that lost again, as its command would.
+  private func restoreSetting(_ conflict: ConflictReport.Conflict) async throws(FlotillaError) {
+    guard case .text(let table)? = conflict.key["name"] else { throw unknown(conflict.id) }
+    guard let row = conflict.loser?.row else {
+      _ = try await untrack([table])
+      return
+    }
+    let isTracked = try await rule(table: nil, rule: nil).rules.contains {
+      isSameName($0.table, table)
+    }
+    var rule: String?
+    if case .text(let name)? = row["rule"], !name.isEmpty { rule = name }
+    // The rule that nobody had set is the standard one.
+    if isTracked, rule == nil { rule = MergeRules.standard.name }
+    _ = try await track(.named([table]), rule: rule)
+  }
+
+  /// Writes a row into its table, as any program would.
+  private func restoreRow(
+    _ found: ConflictReport.Conflict
+  ) async throws(FlotillaError) -> ConflictChange {
+    let (id, path, file) = (found.id, path, sidecar.database)
+    let (columns, isAllowed, office) = try await withFile { store throws(StoreError) in
+      (store.keyColumns(of: found.table), try Self.mayRestore(found, store), store.currentOffice)
+    }
+    guard !columns.isEmpty else { throw try await untracked(found) }
+    guard isAllowed else {
+      throw FlotillaError(
+        .notAllowed, "this node may not write \(found.table), so conflict \(id) cannot be restored",
+        remedy: "An admin can allow it (flotilla grant); conflicts show \(id) prints what lost.")
+    }
+    return try await offPool { () throws(FlotillaError) in
+      do throws(SQLiteError) {
+        let connection = try Connection(path: file)
+        connection.setBusyTimeout(milliseconds: 10_000)
+        try connection.execute("PRAGMA foreign_keys = ON")
+        return try connection.transaction { () throws(SQLiteError) in
+          let restoration = Restoration(conflict: found, keyColumns: columns)
+          var change = try restoration.news(on: connection)
+          try restoration.write(on: connection)
+          try connection.run(
+            "UPDATE _flotilla_conflict SET state = 'restored' WHERE id = ?",
+            [.integer(Int64(id))])
+          change.awaits_verdict = office.isHeld && !office.certifies
+          return change
+        }
+      } catch {
+        throw FlotillaError(
+          .sql, "conflict \(id) cannot be restored: \(error.message)",
+          remedy: "Nothing was changed; conflicts show \(id) prints what lost, to write it by hand "
+            + "(\(shellWord(path))).")
+      }
+    }
+  }
+
+  /// Says that the table of a conflict is not replicated here, or is not here.
+  private func untracked(
+    _ conflict: ConflictReport.Conflict
+  ) async throws(FlotillaError) -> FlotillaError {
+    let (path, file, table) = (path, sidecar.database, conflict.table)
+    let isThere = try await offPool { () throws(FlotillaError) in
+      do throws(SQLiteError) {
+        return try Connection(path: file).row(
+          "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+          [.string(table)]) != nil
+      } catch {
+        throw FlotillaError(error, path: path)
+      }
+    }
+    let shows = "conflicts show \(conflict.id) prints what lost"
+    return FlotillaError(
+      .table,
+      "\(table) is not \(isThere ? "tracked" : "here") any more, so conflict \(conflict.id) cannot "
+        + "be restored",
+      remedy: isThere
+        ? "\(shows), to write it by hand; or track the table again: flotilla track "
+          + "\(shellWord(path)) \(shellWord(table))" : "\(shows).")
+  }
+
+  private static func mayRestore(
+    _ conflict: ConflictReport.Conflict, _ store: Store
+  ) throws(StoreError) -> Bool {
+    guard let key = try store.key(of: conflict.table, conflict.key.mapValues(\.travelling)),
+      case .refused = try store.permission(toWrite: key, of: conflict.table)
+    else { return true }
+    return false
+  }
+}

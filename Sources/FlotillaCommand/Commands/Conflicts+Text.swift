@@ -1,0 +1,148 @@
+import Flotilla
+
+/// Conflicts and parked rows as text.
+extension Conflicts {
+  /// What was written, and what that has replaced.
+  static func restored(_ change: ConflictChange) -> String {
+    var text = "what lost in conflict \(change.id) was written again"
+    if let replaced = change.replaced {
+      text += ", over what had been written since then: \(assignments(replaced))"
+    }
+    if change.was_gone { text += "; the row had been deleted since then" }
+    if change.awaits_verdict { text += "; the anchor has yet to judge it" }
+    return text
+  }
+
+  private static func assignments(_ row: [String: SQLValue]) -> String {
+    row.sorted { $0.key < $1.key }
+      .map { "\(printable($0.key)) = \(printable($0.value.words))" }.joined(separator: ", ")
+  }
+
+  /// The reason in a clause.
+  static func why(_ conflict: ConflictReport.Conflict) -> String {
+    let clause =
+      switch conflict.reason {
+      case "older": "what stands was written later"
+      case "offline": "it was made out of touch with the anchor"
+      case "unseen": "its author had not seen what stood"
+      case "already-deleted": "the row had been deleted, and its author had not seen that"
+      case "key-collision": "another row had the key already"
+      case "not-allowed": "its author may not write that"
+      case "parked": "it breaks a constraint beside what stands"
+      default: conflict.reason
+      }
+    return "it lost because " + clause + (conflict.because.map { " (\(printable($0)))" } ?? "")
+  }
+
+  static func text(
+    _ conflicts: [ConflictReport.Conflict], at moment: Moment, colour: Bool
+  ) -> String {
+    if conflicts.isEmpty { return "no conflicts" }
+    var table = Table(columns: [
+      Table.Column(heading: "ID", toTheRight: true), Table.Column(heading: "TABLE"),
+      Table.Column(heading: "KEY"), Table.Column(heading: "LOST"), Table.Column(heading: "WON"),
+      Table.Column(heading: "REASON"), Table.Column(heading: "NOTICED"),
+      Table.Column(heading: "STATE"),
+    ])
+    table.rows = conflicts.map { conflict in
+      [
+        Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
+        Table.Cell(conflict.isOfSettings ? "" : words(conflict.key)),
+        Table.Cell(author(conflict.loser)),
+        Table.Cell(standing(conflict)), Table.Cell(conflict.reason),
+        Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
+        Table.Cell(conflict.state),
+      ]
+    }
+    return table.text(colour: colour)
+  }
+
+  /// The table, or of which table the rule is meant.
+  private static func subject(_ conflict: ConflictReport.Conflict) -> String {
+    conflict.isOfSettings ? "rule of \(words(conflict.key))" : printable(conflict.table)
+  }
+
+  private static func author(_ side: ConflictReport.Side?) -> String {
+    guard let side else { return "?" }
+    return (side.node.map(printable) ?? "?") + (side.deleted ? " (delete)" : "")
+  }
+
+  /// What does not fit has lost against what is there, and that may be no row: nobody deleted one.
+  private static func standing(_ conflict: ConflictReport.Conflict) -> String {
+    guard conflict.reason == "parked", conflict.winner?.deleted == true else {
+      return author(conflict.winner)
+    }
+    return (conflict.winner?.node.map(printable) ?? "?") + " (no row)"
+  }
+
+  private static func words(_ key: [String: SQLValue]) -> String {
+    key.sorted { $0.key < $1.key }.map { printable($0.value.words) }.joined(separator: ", ")
+  }
+
+  static func parked(_ rows: [ConflictReport.Parked], colour: Bool) -> String {
+    if rows.isEmpty { return "no row is parked" }
+    var table = Table(columns: [
+      Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"), Table.Column(heading: "WHY"),
+      Table.Column(heading: "ROW"),
+    ])
+    table.rows = rows.map { row in
+      let why = row.why + (row.because.map { " (\(printable($0)))" } ?? "")
+      return [
+        Table.Cell(printable(row.table)), Table.Cell(words(row.key)), Table.Cell(why),
+        Table.Cell(assignments(row.row)),
+      ]
+    }
+    return table.text(colour: colour)
+  }
+
+  /// Both versions side by side; columns that differ are marked.
+  static func sides(_ conflict: ConflictReport.Conflict, colour: Bool) -> String {
+    let (loser, winner) = (conflict.loser?.row ?? [:], conflict.winner?.row ?? [:])
+    var table = Table(columns: [
+      Table.Column(heading: ""), Table.Column(heading: "COLUMN"), Table.Column(heading: "LOST"),
+      Table.Column(heading: "WON"),
+    ])
+    table.rows = columns(of: conflict).map { column in
+      let differs = loser[column] != winner[column]
+      return [
+        Table.Cell(differs ? "*" : ""), Table.Cell(printable(column)),
+        Table.Cell(loser[column].map { printable($0.words) } ?? "", differs ? .red : nil),
+        Table.Cell(winner[column].map { printable($0.words) } ?? ""),
+      ]
+    }
+    // To the second both may look equal.
+    let isFine = conflict.loser?.stamp == conflict.winner?.stamp
+    let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
+    var lines = [
+      "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
+        + "\(conflict.reason)\(rule), \(conflict.state)",
+      "lost: \(origin(conflict.loser, author(conflict.loser), isFine))",
+      "won:  \(origin(conflict.winner, standing(conflict), isFine))",
+    ]
+    if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }
+    return lines.joined(separator: "\n")
+  }
+
+  /// The key columns, then the others in the order of the table.
+  private static func columns(of conflict: ConflictReport.Conflict) -> [String] {
+    var columns: [String] = []
+    for side in [conflict.loser, conflict.winner] {
+      let row = side?.row ?? [:]
+      let all = (side?.columns ?? []).filter { row[$0] != nil } + row.keys.sorted()
+      for column in all where !columns.contains(column) { columns.append(column) }
+    }
+    return columns
+  }
+
+  private static func origin(
+    _ side: ConflictReport.Side?, _ who: String, _ isFine: Bool
+  ) -> String {
+    guard let side else { return "not known here" }
+    let fraction = isFine ? side.moment.map { ".\(String($0 % 1_000 + 1_000).dropFirst())Z" } : nil
+    let stamp = side.stamp.map { stamp in
+      fraction.map { stamp.dropLast() + $0 } ?? stamp
+    }
+    let time = stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
+    return who + (time ?? "")
+  }
+}
