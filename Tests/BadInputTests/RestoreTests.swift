@@ -41,6 +41,42 @@ extension BadInputTests {
       #expect(isEqual, "\(seen)")
     }
 
+    @Test func `a file without Flotilla in the place of a replica takes no keys away`() async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("x.db")
+        try await desk.make("plain.db")
+        try await desk.succeed("init", "x.db", "--all")
+        let node = try await desk.start("x.db", "--listen", "127.0.0.1:0")
+        try await desk.succeed("stop", "x.db")
+        #expect(try await node.ends())
+        let keys = ["x.db-flotilla/keys/node.key", "x.db-flotilla/keys/site.key"]
+        let before = try keys.map { try desk.bytes($0) }
+        try await copy(desk, "plain.db", "x.db")
+        for command in [["status"], ["doctor"], ["run"], ["init", "--all"]] {
+          let words = [command[0], "x.db"] + command.dropFirst()
+          let outcome = try await desk.run(["flotilla"] + words)
+          #expect(outcome.status != 0, "\(words)")
+          let text = outcome.output + outcome.error
+          #expect(text.contains("x.db-flotilla is the folder of a node"), "\(text)")
+          #expect(text.contains("x.db has no Flotilla in it"), "\(text)")
+        }
+        for suffix in ["", "-wal", "-shm"] {
+          try? FileManager.default.removeItem(atPath: desk.path("x.db" + suffix))
+        }
+        for command in ["status", "init"] {
+          let outcome = try await desk.flotilla(command, "x.db")
+          #expect(outcome.status != 0 && outcome.error.contains("there is no file"), "\(outcome)")
+          #expect(outcome.error.contains("the folder of a node"), "\(outcome)")
+        }
+        let after = try keys.map { try desk.bytes($0) }
+        #expect(before == after)
+        try FileManager.default.moveItem(
+          atPath: desk.path("x.db-flotilla"), toPath: desk.path("x.db-flotilla.old"))
+        try await desk.succeed("init", "x.db")
+      }
+    }
+
     @Test func `yesterday's file loses nothing that others have, nor what was written since`()
       async throws
     {

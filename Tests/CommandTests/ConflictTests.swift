@@ -12,7 +12,8 @@ import Testing
     let text = """
       {"id":3,"table":"\(table)","key":\(key),"rule":"newest-wins","reason":"older",
       "at":"2026-01-31T09:30:00Z","state":"open","winner":null,
-      "loser":{"node":"b","stamp":"2026-01-31T09:29:00Z","deleted":false,"row":\(lost)}}
+      "loser":{"node":"b","stamp":"2026-01-31T09:29:00Z","undated":false,"deleted":false,
+      "row":\(lost)}}
       """
     var conflict = try JSONDecoder().decode(ConflictReport.Conflict.self, from: Data(text.utf8))
     conflict.loser?.columns = columns
@@ -33,9 +34,9 @@ import Testing
   @Test func `has no order of columns in its JSON`() throws {
     let conflict = try conflict(
       table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])
+    let known = #""node":"b","row":{"id":1},"stamp":"2026-01-31T09:29:00Z","undated":false"#
     #expect(
-      JSON(reflecting: try #require(conflict.loser)).description
-        == #"{"deleted":false,"node":"b","row":{"id":1},"stamp":"2026-01-31T09:29:00Z"}"#)
+      JSON(reflecting: try #require(conflict.loser)).description == "{\"deleted\":false,\(known)}")
   }
 
   @Test func `tells times that look equal to the thousandth, and why it lost`() throws {
@@ -50,6 +51,11 @@ import Testing
     conflict.winner?.stamp = "2026-01-31T09:29:01Z"
     #expect(Conflicts.sides(conflict, colour: false).contains("lost: b at 2026-01-31T09:29:00Z\n"))
     #expect(Conflicts.why(conflict) == "it lost because what stands was written later")
+    // Of what cannot be dated nobody can say that it was written earlier.
+    conflict.loser?.undated = true
+    #expect(Conflicts.why(conflict).contains("nobody can tell when it was written"))
+    let list = Conflicts.text([conflict], at: .current, colour: false)
+    #expect(list.contains("older, undated"))
   }
 
   @Test func `about a constraint names it, and nobody who has deleted anything`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Network
 import Replication
 import Store
 import Testing
@@ -145,6 +146,32 @@ extension NodeTests {
         // Neither a restart nor hearsay brings it back.
         await first.stop()
         #expect(try await a.library.status(all: true).peers.map(\.node) == ["b"])
+      }
+    }
+
+    @Test func `may leave its address to another one, who is left in peace there`() async throws {
+      try await TestSite.with { site in
+        let lines = Locked(0)
+        let log: @Sendable (String) -> Void = { line in
+          if line.hasPrefix("connected with") { lines.withLock { $0 += 1 } }
+        }
+        let first = try await site.run(try await site.replica("a"), log: log)
+        let second = try await site.run(try await site.replica("b"), to: [first])
+        let both = [try await first.address, try await second.address]
+        let third = try await site.run(try await site.replica("c"), to: both, log: log)
+        for node in [first, second, third] {
+          #expect(try await eventually { await node.connectedCount == 2 })
+        }
+        await second.stop()
+        let fourth = try await site.run(
+          try await site.replica("d"), to: [both[0], try await third.address], listen: both[1])
+        for node in [first, third, fourth] {
+          #expect(try await eventually { await node.connectedCount == 2 })
+        }
+        try await Task.sleep(for: .seconds(1))
+        let before = lines.withLock { $0 }
+        try await Task.sleep(for: .seconds(3))
+        #expect(lines.withLock { $0 } == before)
       }
     }
 

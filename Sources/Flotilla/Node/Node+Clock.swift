@@ -8,8 +8,11 @@ extension Node {
 
   /// Feeds the clock, and does what it says.
   func time(_ input: SiteClock.Input) async {
-    let wasKnown = clock.now.site != nil
-    for directive in clock.receive(input) {
+    let before = clock.now
+    let wasKnown = before.site != nil
+    let directives = clock.receive(input)
+    logStep(from: before, input)
+    for directive in directives {
       switch directive {
       case .ask(let peer): await peers[peer]?.session?.feed(.compareClocks)
       case .changed: await timeHasChanged(wasKnown: wasKnown)
@@ -21,6 +24,22 @@ extension Node {
         await tellOfTime()
       }
     }
+  }
+
+  /// A step of the time of the site that somebody else has made.
+  private func logStep(from before: Instant, _ input: SiteClock.Input) {
+    let now = clock.now
+    let peer: Identity
+    switch input {
+    case .measured(let node, _, _, _), .heard(let node, _): peer = node
+    default: return
+    }
+    guard let old = before.site, let new = now.site else { return }
+    let step = (new - old - (now.uptime - before.uptime)) / 1_000
+    guard abs(step) >= 10 else { return }
+    log(
+      "the time of the site was set \(step > 0 ? "ahead" : "back") by \(abs(step)) s, as "
+        + "\(peers[peer]?.name ?? "a member") says: it is \(Self.text(now.moment))")
   }
 
   /// Whether this node is alone in its site, so that its time is the site's.

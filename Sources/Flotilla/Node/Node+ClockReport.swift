@@ -56,6 +56,7 @@ extension Node {
           .usage, "the clock of this machine is before 2020, so it cannot be the good one",
           remedy: "Set it first, or give the time: flotilla clock \(shellWord(path)) --set TIME")
       }
+      if isGood { try check(clock.now.wall, isForced: isForced) }
       await self.time(.marked(isGood: isGood))
     }
     let repaired = repairs ? try await repairFuture() : 0

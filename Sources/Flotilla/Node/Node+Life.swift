@@ -220,7 +220,24 @@ extension Node {
 
   /// Another copy of this node that was seen in the last ten minutes.
   private var recentTwin: (at: Int64, peer: String)? {
-    twin.flatMap { Uptime.now - $0.at < 600_000 ? $0 : nil }
+    twin.flatMap { isOfLate($0.at) ? $0 : nil }
+  }
+
+  private func isOfLate(_ moment: Int64) -> Bool { Uptime.now - moment < 600_000 }
+
+  /// Whether this node and a member have parted in the last ten minutes because there are two of
+  /// one of them.
+  func isTwinOfLate(_ node: Identity) -> Bool {
+    peers[node]?.twinAt.map(isOfLate) ?? false
+  }
+
+  /// That two copies of a member run, for everybody who has met both.
+  var twinsRemark: String? {
+    guard recentTwin == nil else { return nil }
+    let names = peers.values.filter { isTwinOfLate($0.node) }.map(\.name).sorted()
+    guard !names.isEmpty else { return nil }
+    return "two copies of \(names.joined(separator: ", and of ")) run, and take turns here: stop "
+      + "one of them and make it a node of its own there: flotilla leave DB --force; then join"
   }
 
   /// What a person should know about the life of this replica.

@@ -221,7 +221,7 @@ extension Node {
       name.count >= 8 && $0.node.description.hasPrefix(name.lowercased())
     }
     guard let entry = byID.first, byID.count == 1 else {
-      let names = everybody.filter(\.isMember).map(\.name).joined(separator: ", ")
+      let names = everybody.filter(\.isMember).map(\.name).sorted().joined(separator: ", ")
       throw FlotillaError(
         .usage, "there is no member \(name) in this site", remedy: "Members are: \(names)")
     }

@@ -14,11 +14,19 @@ extension Node {
       case .dial(let address): dial(address)
       case .drop(let id, let bye): await sessions[id]?.feed(.close(bye))
       case .remember(let node, let name, let address):
-        peers[node]?.address = address
+        remember(address, of: node)
         peers[node]?.name = name
       }
     }
     scheduleMesh()
+  }
+
+  /// Where a member was met; who was there before is there no more, and nobody is told that it is.
+  func remember(_ address: String, of node: Identity) {
+    for (other, peer) in peers where other != node && peer.address == address {
+      peers[other]?.address = nil
+    }
+    peers[node]?.address = address
   }
 
   private func dial(_ address: String) {
@@ -123,7 +131,9 @@ extension Node {
       guard roster.roll.member(member.node) != nil else { continue }
       let addresses = member.addresses.prefix(Self.mostAddresses)
       // Where it was met itself is known better.
-      if peers[member.node]?.address == nil, let address = addresses.first {
+      if peers[member.node]?.address == nil,
+        let address = addresses.first(where: { !mesh.isHeld($0, byOtherThan: member.node) })
+      {
         peers[member.node]?.address = address
         news.insert(member.node)
       }

@@ -79,10 +79,12 @@ extension Node {
     await perform(drops)
     guard !isDropped else { return }
     await noteMet()
-    log("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")")
+    if !isTwinOfLate(hello.node) {
+      log("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")")
+    }
     if let address = session.peerAddress(port: hello.port) {
-      peers[hello.node]?.address = address
-      await perform(mesh.receive(.heard(node: hello.node, address: address), at: .now))
+      remember(address, of: hello.node)
+      await perform(mesh.receive(.met(node: hello.node, address: address), at: .now))
     }
     let isNewLife = authors[hello.node]?.contains(hello.life) != true
     await note([Member(node: hello.node, name: hello.name, addresses: [], lives: [hello.life])])
@@ -182,9 +184,11 @@ extension Node {
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
         syncs[round]?.parts[peer.node]?.error = bye.reason
       }
-      if bye.code != .duplicate {
+      // Two copies of one node take turns without end: one line tells it.
+      if bye.code != .duplicate, bye.code != .twin || !isTwinOfLate(peer.node) {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
+      if bye.code == .twin { peers[peer.node]?.twinAt = Uptime.now }
       if bye.code == .twin, byPeer { await meetTwin(by: peer.name) }
       if bye.code == .leaving && byPeer || roster.roll.hasLeft(peer.node) {
         await forget(peer.node)

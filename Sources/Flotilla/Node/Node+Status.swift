@@ -13,7 +13,8 @@ extension Node {
     let time = try await clockState(waiting: figures.unfolded)
     let trouble = await troubleReport()
     let undecided = undecidedRemark(withoutVerdict: figures.withoutVerdict)
-    let life = await [lifeRemark(), renewalRemark, standDownRemark(), undecided].compactMap { $0 }
+    let life = await [lifeRemark(), twinsRemark, renewalRemark, standDownRemark(), undecided]
+      .compactMap { $0 }
     let shown = peers.values.filter { $0.session != nil || !isForgotten($0.node) }
     let reports = shown.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }

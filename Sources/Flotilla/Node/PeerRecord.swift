@@ -17,6 +17,8 @@ struct PeerRecord: Sendable {
   var testimony: Testimony?
   /// How far it has come with the cuts of the site, as it said last.
   var standing = CutStanding()
+  /// When a connection with it ended last because two copies of it run, by uptime.
+  var twinAt: Int64?
   /// Whether it was shut out of the site.
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.

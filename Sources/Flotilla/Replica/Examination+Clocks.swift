@@ -28,11 +28,19 @@ extension Examination {
     }
   }
 
+  /// An hour or more in days and hours, less in minutes.
+  private static func span(_ milliseconds: Int) -> String {
+    let minutes = milliseconds / 60_000
+    let (days, hours) = (minutes / 1_440, minutes / 60 % 24)
+    if days > 0 { return "\(days) d \(hours) h" }
+    return hours > 0 ? "\(hours) h \(minutes % 60) m" : "\(minutes) m"
+  }
+
   private mutating func judge(_ node: String, by offset: Int, isCorrected: Bool) {
     guard abs(offset) > Self.notable else { return }
     add(
       "clocks", .warning,
-      "the clock of \(node) is \(offset > 0 ? "ahead" : "behind") by \(abs(offset) / 1_000) s"
+      "the clock of \(node) is \(offset > 0 ? "ahead" : "behind") by \(Self.span(abs(offset)))"
         + (isCorrected ? " (corrected)" : " (not corrected yet)"),
       isCorrected
         ? "Edits are stamped by the time of the site, so nothing has to be done."

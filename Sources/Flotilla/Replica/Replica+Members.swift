@@ -80,7 +80,11 @@ extension Replica {
     do {
       text = try String(contentsOfFile: file, encoding: .utf8)
     } catch {
-      throw FlotillaError(.usage, "cannot read \(file): \(error.localizedDescription)")
+      let cause =
+        access(file, R_OK) == 0 ? error.localizedDescription : String(cString: strerror(errno))
+      throw FlotillaError(
+        .usage, "cannot read \(file): \(cause)",
+        remedy: "Give the file that flotilla export-site-key has written.")
     }
     let seed = try SiteKeyText(text).key.seed
     _ = try await perform(.importSiteKey(seed: seed), mode: .brief) {

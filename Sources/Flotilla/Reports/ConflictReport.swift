@@ -46,13 +46,14 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// The columns of the row in order, those of the key first; not in the JSON.
     public var columns: [String] = []
 
-    private enum CodingKeys: CodingKey { case node, stamp, deleted, row }
+    private enum CodingKeys: CodingKey { case node, stamp, undated, deleted, row }
 
     public var customMirror: Mirror {
       Mirror(
         self,
         children: [
-          "node": node as Any, "stamp": stamp as Any, "deleted": deleted, "row": row as Any,
+          "node": node as Any, "stamp": stamp as Any, "undated": undated, "deleted": deleted,
+          "row": row as Any,
         ], displayStyle: .struct)
     }
   }

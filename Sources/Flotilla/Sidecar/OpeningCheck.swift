@@ -9,6 +9,7 @@ struct OpeningCheck {
 
   /// The real path of a replica whose folder is beside it.
   func check() throws(FlotillaError) -> String {
+    if FileIdentity(path: path) == FileIdentity(path: "") { try refuseOrphan() }
     let connection = try open()
     let meta: (node: String?, path: String?)?
     do {
@@ -17,6 +18,7 @@ struct OpeningCheck {
       throw FlotillaError(error, path: path)
     }
     guard let meta else {
+      try refuseOrphan()
       throw FlotillaError(
         .notInitialised, "\(path) is not a replica yet",
         remedy:
@@ -38,6 +40,22 @@ struct OpeningCheck {
     }
     try refuseCopy(of: meta.path, node: meta.node)
     return sidecar.database
+  }
+
+  /// Refuses to work on a file that was put in the place of a replica: in the folder beside it are
+  /// the keys of that node, and perhaps the only one of its site.
+  func refuseOrphan() throws(FlotillaError) {
+    // A set-up that was broken off has left no ledger.
+    guard access(sidecar.ledgerPath, F_OK) == 0 else { return }
+    let isThere = FileIdentity(path: path) != FileIdentity(path: "")
+    let folder = sidecar.folder
+    throw FlotillaError(
+      .movedWithoutFolder,
+      "\(folder) is the folder of a node, with its keys, but "
+        + (isThere ? "the file \(path) has no Flotilla in it" : "there is no file \(path)"),
+      remedy: "Put the database of that node back, or a copy made since it belongs to the site. If "
+        + "you give that node up: mv \(shellWord(folder)) \(shellWord(folder + ".old")), and keep "
+        + "that: its keys may have the only key of the site.")
   }
 
   /// Refuses what is no file: SQLite would only say that the disk has an error.

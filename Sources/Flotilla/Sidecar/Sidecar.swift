@@ -107,7 +107,13 @@ struct Sidecar: Sendable {
   /// Takes the lock that one process at a time holds; nil if another one has it.
   func lock() throws(FlotillaError) -> FileLock? {
     let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw FlotillaError.file("cannot open \(lockPath)") }
+    guard descriptor >= 0 else {
+      guard errno == ENOENT else { throw FlotillaError.file("cannot open \(lockPath)") }
+      throw FlotillaError(
+        .movedWithoutFolder, "the folder \(folder) is missing",
+        remedy: "Put it back beside the database, or start over with: flotilla leave "
+          + "\(shellWord(database)) --force")
+    }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
       return nil

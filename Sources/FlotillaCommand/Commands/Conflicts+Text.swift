@@ -22,6 +22,8 @@ extension Conflicts {
   static func why(_ conflict: ConflictReport.Conflict) -> String {
     let clause =
       switch conflict.reason {
+      case "older" where conflict.loser?.undated == true:
+        "nobody can tell when it was written, and of what stands one can"
       case "older": "what stands was written later"
       case "offline": "it was made out of touch with the anchor"
       case "unseen": "its author had not seen what stood"
@@ -49,12 +51,16 @@ extension Conflicts {
         Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
         Table.Cell(conflict.isOfSettings ? "" : words(conflict.key)),
         Table.Cell(author(conflict.loser)),
-        Table.Cell(standing(conflict)), Table.Cell(conflict.reason),
+        Table.Cell(standing(conflict)), Table.Cell(reason(conflict)),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
         Table.Cell(conflict.state),
       ]
     }
     return table.text(colour: colour)
+  }
+
+  private static func reason(_ conflict: ConflictReport.Conflict) -> String {
+    conflict.reason + (conflict.loser?.undated == true ? ", undated" : "")
   }
 
   /// The table, or of which table the rule is meant.

@@ -8,7 +8,8 @@ enum Grant {
     discussion: """
       Every node goes by it as soon as it hears of it: a table that a node may not
       read is not sent to it, and what it writes without the right to is refused; at
-      the node itself such an edit goes to the conflict log and the row is put back.
+      the node itself such an edit goes to the conflict log and the row is put back
+      (of a table that it may not read it has no rows: what is written there stays).
       A node that may not read and write everything passes nothing on to others.
       What a node has already got stays with it.
       """,

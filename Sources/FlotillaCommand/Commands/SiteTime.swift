@@ -34,7 +34,9 @@ enum SiteTime {
     if let text = call.arguments.text("--set") {
       guard let date = date(from: text, in: .current) else {
         throw FlotillaError(
-          .usage, "\(text) is no time", remedy: "Write it as in: --set \"2026-03-01 08:14:00\"")
+          .usage, "\(text) is no time",
+          remedy: "Write it in the zone of this machine, as in --set \"2026-03-01 08:14:00\"; or "
+            + "in UTC, with a Z behind it.")
       }
       time = Int64((date.timeIntervalSince1970 * 1_000).rounded())
     }

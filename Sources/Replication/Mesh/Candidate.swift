@@ -16,6 +16,8 @@ struct Candidate: Sendable {
   var service: String?
   /// Kept though discovery does not see it: from the operator, from a member, from earlier days.
   var isLasting = false
+  /// The uptime at which that node itself was last met there, or said so.
+  var metAt: Int64?
   var isSelf = false
   var isDialling = false
   var failures = 0

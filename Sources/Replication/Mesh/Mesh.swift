@@ -13,6 +13,8 @@ package struct Mesh: Sendable {
     case configured([String])
     /// A member's address, from another member.
     case heard(node: Identity, address: String)
+    /// A connected member's address, by its own word.
+    case met(node: Identity, address: String)
     /// A member's address, from before this node was started.
     case remembered(node: Identity, address: String)
     /// The stream or the greeting failed; every `dial` ends in this, `opened` or `isSelf`.
@@ -73,7 +75,13 @@ package struct Mesh: Sendable {
       }
     case .configured(let addresses):
       for address in addresses { update(address, now) { $0.isLasting = true } }
-    case .heard(let node, let address): hear(node, address, now)
+    case .heard(let node, let address):
+      // An old address of one node may be another's today: who is there says so itself.
+      guard !isHeld(address, byOtherThan: node) else { break }
+      hear(node, address, now)
+    case .met(let node, let address):
+      hear(node, address, now)
+      candidates[address]?.metAt = now.uptime
     case .remembered(let node, let address): hear(node, address, now, isStart: true)
     case .dialFailed(let address):
       let away = candidates.count
@@ -126,6 +134,14 @@ package struct Mesh: Sendable {
       $0.node = node
       $0.isLasting = true
     }
+  }
+
+  /// Whether another node was met at an address by the connection that it has now.
+  package func isHeld(_ address: String, byOtherThan node: Identity) -> Bool {
+    guard let known = candidates[address], let holder = known.node, holder != node,
+      let metAt = known.metAt
+    else { return false }
+    return peerings.values.contains { $0.node == holder && $0.since <= metAt }
   }
 
   private mutating func update(

@@ -1,7 +1,7 @@
 /// The SQL that reads texts and blobs of a key in a file whose texts are UTF-16.
 ///
-/// There CAST takes the UTF-8 of a key for UTF-16, and no function of SQLite takes it for anything
-/// else; `char` makes a character of its number. `bytes` holds each byte in the place of its number.
+/// There CAST takes the UTF-8 of a key for UTF-16, and no function of SQLite takes it for what it
+/// is; `char` makes a character of its number. `bytes` holds each byte in the place of its number.
 enum WideText {
   /// Makes each 00 FF 00 again; `whole` is the same blob with the 00 that ends it.
   ///
@@ -17,7 +17,8 @@ enum WideText {
       + "ELSE (WITH RECURSIVE _flotilla_u(s, n, b) AS (SELECT x'00', 0, \(whole) UNION ALL "
       + "SELECT \(joined(zero)), n + \(zero), substr(b, \(zero) + 2) "
       + "FROM _flotilla_u WHERE \(zero) < length(b)) "
-      + "SELECT substr(\(joined(end)), 1, n + \(end)) FROM _flotilla_u WHERE \(zero) = length(b)) END"
+      + "SELECT substr(\(joined(end)), 1, n + \(end)) FROM _flotilla_u "
+      + "WHERE \(zero) = length(b)) END"
   }
 
   /// The text of these bytes.

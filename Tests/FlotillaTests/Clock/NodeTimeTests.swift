@@ -115,7 +115,10 @@ extension NodeTests {
         #expect(shown.clock.source == "clock" && shown.peers.map(\.corrected) == [true])
         #expect(abs((shown.clock.clock_offset_ms ?? 0) - Int(Self.year)) < 5_000)
         // A stamp from the future, once the time is set back.
-        _ = try await second.clock(set: nil, isGood: true, repairs: false, isForced: false)
+        await #expect(throws: FlotillaError.self) {
+          try await second.clock(set: nil, isGood: true, repairs: false, isForced: false)
+        }
+        _ = try await second.clock(set: nil, isGood: true, repairs: false, isForced: true)
         #expect(
           try await eventually {
             let ahead = first.clock.now.moment - Uptime.wall

@@ -53,6 +53,26 @@ import Testing
     #expect(it.wait(1_500) == [.dial(address: "z:1")])
   }
 
+  @Test func `an address is whose who was met there now, whatever is said of earlier days`() {
+    var it = Clocked()
+    #expect(it.feed(.remembered(node: Self.high, address: "h:1")) == [.dial(address: "h:1")])
+    it.open(1, Self.low, dialled: "h:1")
+    #expect(it.feed(.heard(node: Self.high, address: "h:1")).isEmpty)
+    #expect(it.wait(60_000).isEmpty)
+    // It dials us instead, and says where it listens.
+    it.feed(.closed(1))
+    it.open(2, Self.low)
+    #expect(it.feed(.met(node: Self.low, address: "h:1")).isEmpty)
+    #expect(it.feed(.heard(node: Self.high, address: "h:1")).isEmpty)
+    #expect(it.wait(60_000).isEmpty)
+    // It has moved: nobody was met there by the connection that there is now.
+    it.feed(.closed(2))
+    it.now.uptime += 10
+    it.open(3, Self.low, dialled: "l:1")
+    it.feed(.heard(node: Self.high, address: "h:1"))
+    #expect(it.wait(1_000) == [.dial(address: "h:1")])
+  }
+
   @Test func `an address that was dismissed is dialled no more, but for a member's`() {
     var it = Clocked()
     it.feed(.configured(["a:1"]))
