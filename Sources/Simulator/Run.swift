@@ -68,6 +68,10 @@ package struct Run: Sendable {
       var bursts = Seeded(plan.seed ^ 0x6275_7273_7473)
       faults.addBursts(&bursts)
     }
+    if isDrawn, plan.with.isEmpty, plan.depth == .full {
+      var claims = Seeded(plan.seed ^ 0x756E_6971_7565)
+      faults.addClaims(&claims)
+    }
     if !plan.with.isEmpty {
       var forced = Seeded(plan.seed ^ 0x7769_7468)
       faults.insist(on: plan.with, &forced)
@@ -168,6 +172,10 @@ extension World {
       }
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
+      if faults[.unique] > 0 {
+        EventuallyStanding.check(shown, &history)
+        FinallyFound.check(shown, dead: Set(nodes.filter(\.isDead).map(\.replica.name)), &history)
+      }
       if hasSiteTime { EventuallyTimed.check(times, &history) }
       if plan != nil { checkOffice(shown) }
       if hasRights { try checkRights(shown) }

@@ -9,6 +9,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
   let seed: UInt64
   /// Faults that are drawn in any case, and how many steps there are.
   var with: [Faults.Kind] = []
+  var without: [Faults.Kind] = []
   var steps: Int?
   /// Though it says how many steps there are, it draws what schedules draw today.
   var isDrawn = false
@@ -16,7 +17,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
 
   var plan: Run.Plan {
     var plan = Run.Plan(depth, seed: seed)
-    plan.with = with
+    (plan.with, plan.without) = (with, without)
     plan.steps = steps
     plan.isDrawn = isDrawn
     return plan
@@ -216,5 +217,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 50_346, with: [.office, .migration], steps: 500,
       found: "the same, with a column that was added meanwhile"),
+    KeptSeed(
+      depth: .full, seed: 191, with: [.unique], without: [.interleaving], steps: 150,
+      isDrawn: true,
+      found: "a parked row was put over what a program had written while no node ran"),
   ]
 }

@@ -16,12 +16,14 @@ enum AnytimeJudged {
       }
     }
     // What is judged between two looks was all there at the first. What does not fit comes last,
-    // and so does what was written over: the anchor may have it by name alone.
+    // and so does what was written over: the anchor may have it by name alone. What did not fit in
+    // its turn may be rejected for another reason later, where all claim each other's values.
     let rejections = office.rulings.dropFirst(known)
       .filter { $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own }.sorted
     { $0.dot.seq < $1.dot.seq }
     let stamps = rejections.filter { !history.lineage.wasWrittenOver($0.edit) }
-      .compactMap { history.lineage.edits[$0.edit]?.stamp }
+      .compactMap { history.lineage.edits[$0.edit] }
+      .filter { !history.traces.rows.contains($0.row) }.compactMap(\.stamp)
     if !zip(stamps, stamps.dropFirst()).allSatisfy({ $0 <= $1 }) {
       history.blame("\(node) has judged an edit before an earlier one")
     }

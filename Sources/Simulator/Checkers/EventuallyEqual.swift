@@ -5,10 +5,13 @@ enum EventuallyEqual {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
     guard let first = all.first else { return }
     let gone = history.gone(all.map(\.shown))
-    for (name, shown) in all where !shown.shelved.isEmpty {
+    for (name, shown) in all where !shown.shelved.isSubset(of: shown.parked.keys) {
       history.blame("\(name) still has \(shown.shelved.sorted()) on its shelf")
     }
     for (name, shown) in all.dropFirst() {
+      if shown.parked != first.shown.parked {
+        history.blame("\(name) has parked \(shown.parked), \(first.name) \(first.shown.parked)")
+      }
       for row in Set(shown.rows.keys).union(first.shown.rows.keys).subtracting(gone)
         .sorted()
       where shown.rows[row] != first.shown.rows[row] {

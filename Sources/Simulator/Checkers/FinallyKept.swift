@@ -20,6 +20,8 @@ enum FinallyKept {
       {
         continue
       }
+      let isParked = now.parked[row] != nil && now.versions[row]?.edit.origin == own
+      if isParked, edit.content != nil { continue }
       if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)

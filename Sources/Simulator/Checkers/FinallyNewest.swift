@@ -23,7 +23,7 @@ enum FinallyNewest {
           if history.isReplaced(made) { continue }
           let dot = held.map { "\($0.dot)" } ?? "nothing"
           history.blame("\(name) ends with \(dot) of row \(row), not \(made.version.dot)")
-        } else if held?.dot == made.version.dot, made.isSeen,
+        } else if held?.dot == made.version.dot, made.isSeen, shown.parked[row] == nil,
           shown.rows[row]?.common != made.content
         {
           history.blame("\(name) shows other content of row \(row) than \(made.version.dot) had")

@@ -16,6 +16,7 @@ struct History {
   private(set) var faults: [String] = []
   /// Which edit knew of which, where there is an anchor.
   var lineage = Lineage()
+  var traces = Traces()
   /// The highest version of each row that a node has lost with the table, perhaps before it had
   /// told anybody of it.
   private(set) var lost: [RowNumber: Version] = [:]

@@ -84,6 +84,10 @@ struct Lineage {
     // What is kept beside its table no application has seen.
     let isHidden = before.shelved.contains(row) && before.rows[row] == nil
     var parents = ((isHidden ? [] : standing) + waiting).map(\.edit)
+    // What gives way to a row that did not see it is made again as it was.
+    if isHidden, let version, let same = standing.first(where: { $0.isSame(as: version) }) {
+      parents.append(same.edit)
+    }
     // Who fetches everything anew hands on under dots of its own what nobody else has.
     if before.isRenewing, let version,
       let same = (standing + all).first(where: { $0.isSame(as: version) })

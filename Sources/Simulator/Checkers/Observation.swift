@@ -22,6 +22,9 @@ struct Observation {
   var rows: [RowNumber: Content] = [:]
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
+  /// Where all claim each other's unique values: the rows that stand, and those that are parked.
+  var standing: [RowNumber: Badge] = [:]
+  var parked: [RowNumber: Badge] = [:]
   /// Rows that wait to be as the site has them.
   var waiting: Set<RowNumber> = []
   /// How often an edit of a row was logged as not allowed.

@@ -47,7 +47,10 @@ struct Witness {
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
-      if let gone = (glanced ?? seen).versions[row] { erased.append((row, gone.edit, rows[row])) }
+      let shown = glanced ?? seen
+      // What is parked no program has seen.
+      let isHidden = before[row] == nil && shown.parked[row] != nil
+      if !isHidden, let gone = shown.versions[row] { erased.append((row, gone.edit, rows[row])) }
       var edit = Edit(content: rows[row], moment: moment == 0 ? 0 : floor ?? moment)
       for earlier in former[row] ?? [] where earlier.content == edit.content {
         edit.moment = min(edit.moment, earlier.moment)

@@ -15,6 +15,9 @@ final class Application {
   /// Tables that the application has dropped, or given another name.
   var dropped: Set<String> = []
   var renamed: Set<String> = []
+  /// How often it writes into the table whose values all claim, in a thousand; 0 if each node has
+  /// values of its own.
+  var claims = 0
   /// Its file was copied or put back: badges are not its own any more, for two of it may claim one.
   var sharesBadges = false
   /// The tables with triggers of Flotilla's, and the version of the schema that has them.
@@ -39,7 +42,7 @@ final class Application {
     let next = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random)
     (next.extra, next.dropped, next.renamed) = (extra, dropped, renamed)
-    next.sharesBadges = sharesBadges
+    (next.sharesBadges, next.claims) = (sharesBadges, claims)
     return next
   }
 
@@ -64,9 +67,13 @@ final class Application {
     if random.chance(300), try isCaptured(Ledger.name) {
       statements += Ledger.statements(node: number, value: random.below(1_000))
     }
-    if random.chance(200), try !sharesBadges && isCaptured(Badges.name) {
+    if random.chance(claims > 0 ? claims : 200), try !sharesBadges && isCaptured(Badges.name) {
+      let parked = claims > 0 ? try parkedRows() : []
       for _ in 0...random.below(3) {
-        statements.append(Badges.statement(node: number, &random))
+        statements +=
+          claims > 0
+          ? Badges.claim(node: number, of: count, beside: parked, &random)
+          : [Badges.statement(node: number, &random)]
       }
     }
     return try commit(statements, &story)
@@ -103,21 +110,5 @@ enum Ledger {
   static func statements(node: Int, value: Int) -> [String] {
     let rows = (0..<slots).map { "(\(node), \($0), \(value))" }.joined(separator: ", ")
     return ["INSERT OR REPLACE INTO ledger VALUES \(rows)"]
-  }
-}
-
-/// A table whose rows displace each other through a UNIQUE column; each node writes rows and values
-/// of its own, for which row keeps a value that two nodes claim is not what is looked at here.
-enum Badges {
-  static let name = "badge"
-  static let columns = "(id INTEGER PRIMARY KEY, code INTEGER UNIQUE, note TEXT)"
-
-  static func statement(node: Int, _ random: inout Seeded) -> String {
-    let (id, code) = (node * 10 + random.below(4), node * 10 + random.below(4))
-    return switch random.below(4) {
-    case 0: "UPDATE OR REPLACE badge SET code = \(code) WHERE id = \(id)"
-    case 1: "DELETE FROM badge WHERE id = \(id)"
-    default: "INSERT OR REPLACE INTO badge VALUES (\(id), \(code), 'n\(random.below(3))')"
-    }
   }
 }

@@ -46,6 +46,8 @@ final class StoreReplica: SimulatedReplica {
   var witness = Witness()
   /// What was seen to descend from what in the middle of the work under way.
   private var glances = Lineage()
+  /// What the application has written, and nobody has looked at.
+  private var writes = Traces()
   let mischief: Mischief
   var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
@@ -86,6 +88,7 @@ final class StoreReplica: SimulatedReplica {
     process = DiskProcess(on: disk, random: random.fork())
     application = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
+    application.claims = faults[.unique]
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
@@ -173,10 +176,17 @@ final class StoreReplica: SimulatedReplica {
     application.setClock(now.wall)
     let isKnown = try application.schemaVersion() == knownSchema
     let before = try rows()
+    let claimed = try standingBadges()
     guard try application.write(&random, &story) else { return }
+    writes.add(try standingBadges(), over: claimed, at: name)
     hasWritten = true
     let after = try rows()
     witness.written(after, before: before, at: isKnown ? now.wall : 0)
+  }
+
+  /// The rows whose values all claim, where they do.
+  private func standingBadges() throws -> [RowNumber: Badge] {
+    application.claims > 0 ? try application.standingBadges() : [:]
   }
 
   func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
@@ -256,6 +266,8 @@ final class StoreReplica: SimulatedReplica {
       frontier: try application.frontier(), versions: try application.versions(of: readable),
       lost: try application.lost(of: readable), rows: try rows(),
       shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
+      standing: try standingBadges(),
+      parked: application.claims > 0 ? try application.parkedBadges() : [:],
       waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],
       refused: wasForbidden ? try application.refused() : [:],
       givenUp: collects ? try application.givenUp() : [:],
@@ -311,6 +323,10 @@ final class StoreReplica: SimulatedReplica {
     guard hasWritten || version != lastVersion else { return }
     (hasWritten, lastVersion) = (false, version)
     knownSchema = try application.schemaVersion()
+    history.traces.join(&writes)
+    if application.claims > 0 {
+      history.traces.add(logged: try application.loggedBadges(), at: name)
+    }
     if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
     guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {

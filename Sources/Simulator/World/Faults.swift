@@ -58,6 +58,8 @@ package struct Faults: Sendable, Equatable {
     case siteTime
     /// What is lost is lost in a row: whole exchanges, now and then.
     case burst
+    /// Nodes claim the unique values of others, and write their rows.
+    case unique
   }
 
   private var chances: [Int]
@@ -69,7 +71,9 @@ package struct Faults: Sendable, Equatable {
   package init(_ random: inout Seeded) {
     self.init()
     // Whether there is an anchor, rights and so on is drawn apart from these.
-    let apart: Set<Kind> = [.office, .rights, .restore, .collection, .clone, .siteTime, .burst]
+    let apart: Set<Kind> = [
+      .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique,
+    ]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
     }
@@ -94,6 +98,9 @@ package struct Faults: Sendable, Equatable {
   mutating func insist(on kinds: [Kind], _ random: inout Seeded) {
     for kind in kinds where self[kind] == 0 { self[kind] = kind.rate(&random) }
     if !kinds.contains(.rights) { self[.rights] = 0 }
+    if self[.unique] > 0 {
+      for kind in Kind.withoutClaims where !kinds.contains(kind) { self[kind] = 0 }
+    }
     let alone: [Kind] = [.restore, .collection, .clone]
     if alone.contains(where: { self[$0] > 0 }) { (self[.migration], self[.removal]) = (0, 0) }
   }
@@ -110,6 +117,12 @@ package struct Faults: Sendable, Equatable {
     guard random.chance(200) else { return }
     self[.burst] = Kind.burst.rate(&random)
     if self[.loss] == 0 { self[.loss] = Kind.loss.rate(&random) }
+  }
+
+  /// Perhaps values that several nodes claim.
+  mutating func addClaims(_ random: inout Seeded) {
+    guard Kind.withoutClaims.allSatisfy({ self[$0] == 0 }), random.chance(300) else { return }
+    self[.unique] = Kind.unique.rate(&random)
   }
 
   /// Perhaps the time of the site, and what is hard for it.
@@ -163,6 +176,11 @@ extension Faults.Kind {
     case .rights: 200 + random.below(800)
     case .siteTime: 1 + random.below(30)
     case .burst: 400 + random.below(500)
+    case .unique: 300 + random.below(650)
     }
   }
+
+  /// What is not tried where nodes claim each other's values: of a file that was put back, nobody
+  /// knows what it had claimed.
+  static let withoutClaims: [Self] = [.restore, .clone, .collection, .rights]
 }

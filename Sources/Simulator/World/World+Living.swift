@@ -42,6 +42,7 @@ extension World {
     if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
     if happens(.rights) { grant() }
     if happens(.siteTime) { blackOut() }
+    if faults[.unique] > 0, random.chance(500) { writeAlone(node) }
     guard nodes[node].isUp else { return }
     if happens(.migration) {
       let now = now(node)
@@ -73,6 +74,12 @@ extension World {
       kill(node, startsAfter: .max / 2)
       nodes[node].isDead = true
     }
+  }
+
+  /// A node is off for a while, and its application writes meanwhile.
+  private mutating func writeAlone(_ node: Int) {
+    if nodes[node].isUp { kill(node, startsAfter: Int64(1 + random.below(5_000))) }
+    for _ in 0...random.below(3) { write(node) }
   }
 
   /// Whether those who are left still reach each other without one more.

@@ -66,6 +66,8 @@ extension Store {
     freed.insert(table.id)
     for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
       guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
+      // A program has written the key of a parked row, which the next fold looks at.
+      if entry.why == .constraint, try isWritten(key, statements) { continue }
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { continue }
       if entry.why == .columns {
@@ -90,6 +92,10 @@ extension Store {
         try put(placement.shape, placement.values, table, canonical, why: .constraint)
       }
     }
+  }
+
+  private func isWritten(_ key: Key, _ statements: RowStatements) throws(SQLiteError) -> Bool {
+    try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
   }
 
   /// Puts columns in place that exist here by now; the others wait on.

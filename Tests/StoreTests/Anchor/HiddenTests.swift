@@ -59,6 +59,22 @@ import Testing
     try expectLogged(site, at: [site.a], "by the author: \(byAuthor)")
   }
 
+  @Test(arguments: [true, false])
+  func `while no node runs, is not put over it by the one that starts`(isMigrated: Bool) throws {
+    let site = try site("newest-wins", isNew: true, appoints: false)
+    // The value is free by then, so what is parked would fit.
+    try site.a.write(
+      """
+      DELETE FROM note WHERE id = 'r';
+      INSERT INTO note VALUES ('p', 'readmitted', '8');
+      """)
+    if isMigrated { try site.a.write("CREATE INDEX texts ON note(text)") }
+    if !isMigrated { try site.a.reopen() }
+    try site.a.foldAll()
+    try site.meet()
+    try expectLogged(site, at: [site.a], "the schema has changed: \(isMigrated)")
+  }
+
   @Test func `is in the log of who wrote it, where its author is gone`() throws {
     let site = try site("newest-wins", isNew: true, appoints: false)
     site.b.store.departed = [site.a.origin]
