@@ -50,15 +50,3 @@ extension Merge {
     return decoded
   }
 }
-
-extension Frontier {
-  /// How far an exchange that covers this has come with the row of this dot.
-  ///
-  /// Rows come in the order of (origin, seq): every origin before the last row's is done. A sender
-  /// that is itself catching up ships rows beyond what it covers: they prove nothing.
-  package func reached(at last: Dot) -> Frontier {
-    var reached = entries.filter { $0.key < last.origin }
-    reached[last.origin] = min(last.seq, self[last.origin])
-    return Frontier(reached)
-  }
-}

@@ -1,5 +1,5 @@
 extension Session {
-  /// What can happen to a session.
+  /// What can happen to a session; what is large is in a box, as in a message.
   package enum Input: Sendable {
     /// The stream is up.
     case connected
@@ -9,9 +9,9 @@ extension Session {
     case stoppedReading
     case received(Message)
     /// This replica now holds more, by its own edits or by those of other peers.
-    case advanced(Position)
+    indirect case advanced(Position)
     /// This replica has folded fresh edits of its own; comes before the matching `advanced`.
-    case folded(Push)
+    indirect case folded(Push)
     /// The peer should know where other members are.
     case introduce([Member])
     /// The peer should know what was signed about members.
@@ -27,11 +27,11 @@ extension Session {
     /// What was asked for is not wanted any more.
     case stopInspecting
     /// What was read of the answer to the peer.
-    case accounted(Account.Content)
+    indirect case accounted(Account.Content)
     /// A person wants these buckets repaired now.
     case repair([Int])
     /// What seemed to contradict this replica is in its file.
-    case confirmed(Have, Position)
+    indirect case confirmed(Have, Position)
     /// What this node has to say of the site's time has changed.
     case clock(ClockStanding)
     /// The peer's clock is wanted now.
@@ -49,9 +49,9 @@ extension Session {
     case merged(MergeResult)
     case mergeFailed(Bye)
     /// What the inviter tells a joiner that knows the code of an open invitation.
-    case offer(Offer, [SchemaObject])
+    indirect case offer(Offer, [SchemaObject])
     /// The inviter's answer to a `join`.
-    case admitted(Admit)
+    indirect case admitted(Admit)
     /// The peer is slower than we: a lot waits to be written.
     case crowded
     /// The stream has room again.
@@ -67,12 +67,12 @@ extension Session {
     case send(Message)
     /// The peer is who it should be; the session counts from now on. To a joiner the node answers
     /// with `offer` or `close`.
-    case opened(Hello)
+    indirect case opened(Hello)
     /// The peer holds edits of this replica that the session does not know of. The node answers
     /// with `confirmed`, or begins a new life and closes the session.
-    case contradicted(Have)
+    indirect case contradicted(Have)
     /// The peer tells what everybody holds.
-    case stability(StabilityNews)
+    indirect case stability(StabilityNews)
     /// Rows were deleted and forgotten while this replica was away, and this peer knows which. The
     /// node begins a renewal.
     case fellBehind(CutStanding)
@@ -81,13 +81,13 @@ extension Session {
     case openExport(ExportScope)
     case readExport
     case closeExport
-    case merge(Merge)
+    indirect case merge(Merge)
     /// An exchange to the peer (`sent`) or from it was completed.
     case exchanged(sent: Bool, rows: UInt64)
     /// A catch-up from the peer goes on: rows merged so far, of about how many.
     case catchingUp(rows: UInt64, of: UInt64)
     /// What the peer has told of its rows; what was asked for ends with its last part.
-    case inspected(Account.Content)
+    indirect case inspected(Account.Content)
     /// The peer asks for our sums, or for rows of these buckets; the answer is `accounted`.
     case openAccount([Int])
     case readAccount
@@ -101,7 +101,7 @@ extension Session {
     /// uptime.
     case measuredClock(ClockView, roundTrip: Int64, at: Int64)
     /// A joiner agrees to the offer; the node answers with `admitted` or `close`.
-    case judge(Join)
+    indirect case judge(Join)
     /// The session is over; `byPeer` tells who said so.
     case closed(Bye, byPeer: Bool)
   }

@@ -92,7 +92,7 @@ package struct LeafLicence: Sendable, Equatable {
   package func allows(_ kind: Begin.Kind) -> Bool {
     switch kind {
     case .full(let covers):
-      covers.isEmpty || rights.writes && covers.entries.keys.allSatisfy { $0 == origin }
+      covers.isEmpty || rights.writes && covers.list.allSatisfy { $0.origin == origin }
     case .push(let pushed, _, _): rights.writes && pushed == origin
     case .repair: false
     }

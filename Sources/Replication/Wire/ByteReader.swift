@@ -116,18 +116,17 @@ package struct ByteReader {
 
   package mutating func frontier(_ what: String) throws(WireError) -> Frontier {
     let count = try count(what, limit: Limits.frontierEntries)
-    var entries: [Origin: UInt64] = [:]
-    var last: Origin?
+    var entries: [Frontier.Entry] = []
+    entries.reserveCapacity(count)
     for _ in 0..<count {
       let origin = Origin(rawValue: try word(what))
       let seq = try uint(what)
-      guard last.map({ $0 < origin }) ?? true, 1...(1 << 62) ~= seq else {
+      guard entries.last.map({ $0.origin < origin }) ?? true, 1...(1 << 62) ~= seq else {
         throw WireError(.malformed, what)
       }
-      last = origin
-      entries[origin] = seq
+      entries.append(Frontier.Entry(origin: origin, seq: seq))
     }
-    return Frontier(entries)
+    return Frontier(ascending: entries)
   }
 
   /// A count of things that nobody will ever reach the end of: at most 2⁶².

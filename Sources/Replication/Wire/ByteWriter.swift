@@ -2,7 +2,8 @@
 package struct ByteWriter: Sendable {
   package private(set) var bytes: [UInt8] = []
 
-  package init() {}
+  /// Most of what is written is short: room for it is taken at once.
+  package init() { bytes.reserveCapacity(96) }
 
   package init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
@@ -18,6 +19,7 @@ package struct ByteWriter: Sendable {
 
   /// An unsigned integer: seven bits a byte, the lowest first (LEB128).
   package mutating func uint(_ value: UInt64) {
+    if value < 0x80 { return bytes.append(UInt8(value)) }
     var rest = value
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -42,7 +44,13 @@ package struct ByteWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
-  package mutating func text(_ value: String) { blob(Array(value.utf8)) }
+  package mutating func text(_ value: String) {
+    var value = value
+    value.withUTF8 {
+      uint($0.count)
+      bytes.append(contentsOf: $0)
+    }
+  }
 
   package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
 
@@ -83,11 +91,10 @@ package struct ByteWriter: Sendable {
   }
 
   package mutating func frontier(_ frontier: Frontier) {
-    let entries = frontier.sorted
-    uint(entries.count)
-    for (origin, seq) in entries {
-      word(origin.rawValue)
-      uint(seq)
+    uint(frontier.list.count)
+    for entry in frontier.list {
+      word(entry.origin.rawValue)
+      uint(entry.seq)
     }
   }
 

@@ -1,8 +1,10 @@
 /// One message between two nodes; `docs/protocol.md` has every field.
+///
+/// What is large is in a box: messages are moved from hand to hand, and most are small.
 package enum Message: Sendable, Equatable {
-  case hello(Hello)
-  case have(Have)
-  case begin(Begin)
+  indirect case hello(Hello)
+  indirect case have(Have)
+  indirect case begin(Begin)
   /// Asks for the rows of these names as they stand.
   case want([RowName])
   /// A batch of rows (see `RowBatch`), or the last piece of one; `number` counts the frames of
@@ -21,13 +23,13 @@ package enum Message: Sendable, Equatable {
   case statements([SignedStatement])
   case buckets(Buckets)
   /// What everybody holds, and what was collected.
-  case stability(StabilityNews)
+  indirect case stability(StabilityNews)
   /// Asks what the peer holds, to compare it row by row; `account` answers.
   case inspect(Inspect)
-  case account(Account)
-  case offer(Offer)
-  case join(Join)
-  case admit(Admit)
+  indirect case account(Account)
+  indirect case offer(Offer)
+  indirect case join(Join)
+  indirect case admit(Admit)
   case schema(SchemaObject)
   case bye(Bye)
 }

@@ -43,9 +43,7 @@ extension RowBatch {
       }
       var columns: [String] = []
       for _ in 0..<columnCount { columns.append(try reader.text("Rows: column")) }
-      // As SQLite compares names; Swift would hold two spellings of one letter for equal.
-      let folded = Set(columns.map { KeyCollation.nocase.canonical(Array($0.utf8)) })
-      guard folded.count == columns.count else {
+      guard areDifferent(columns) else {
         throw WireError(.malformed, "Rows: columns")
       }
       var collations: [KeyCollation] = []
@@ -59,6 +57,21 @@ extension RowBatch {
         TableShape(name: name, keyCount: keyCount, columns: columns, collations: collations))
     }
     return tables
+  }
+
+  /// As SQLite compares names; Swift would hold two spellings of one letter for equal.
+  private static func areDifferent(_ names: [String]) -> Bool {
+    func isSame(_ left: UInt8, _ right: UInt8) -> Bool {
+      left == right || left ^ right == 0x20 && 0x61...0x7A ~= left | 0x20
+    }
+    // The names of a few columns are compared sooner than they are hashed.
+    if names.count <= 8 {
+      return names.indices.allSatisfy { index in
+        !names[..<index].contains { $0.utf8.elementsEqual(names[index].utf8, by: isSame) }
+      }
+    }
+    let folded = Set(names.map { KeyCollation.nocase.canonical(Array($0.utf8)) })
+    return folded.count == names.count
   }
 
   private static func origins(from reader: inout ByteReader) throws(WireError) -> [Origin] {

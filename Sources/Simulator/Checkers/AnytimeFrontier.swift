@@ -11,7 +11,7 @@ enum AnytimeFrontier {
   ) {
     if history.hasForks || history.hasParted || after.isRenewing { return }
     guard before.frontier != after.frontier else { return }
-    for (origin, seq) in after.frontier.entries {
+    for (origin, seq) in after.frontier.sorted {
       let from = before.frontier[origin]
       guard seq > from, let made = history.made[origin] else { continue }
       for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {

@@ -84,7 +84,7 @@ extension Store {
       let run = try connection.scalar("SELECT run FROM _flotilla_run ORDER BY id DESC LIMIT 1")
       let isSame =
         UInt64(sum.integer ?? 0)
-        == origins.frontier.entries.values.reduce(0) { $0 + $1 % Self.modulus }
+        == origins.frontier.list.reduce(0) { $0 + $1.seq % Self.modulus }
         && run.integer == runs.entries.last.map { Int64(bitPattern: $0.run) }
       if isSame { seenVersion = version }
       return isSame
