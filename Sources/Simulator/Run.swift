@@ -167,7 +167,7 @@ extension World {
     if hasSiteTime { for node in nodes.indices where node == 0 || !isTimed { idle(for: 65_000) } }
     do {
       var shown: [(name: String, shown: Observation)] = []
-      for node in nodes where !node.isDead && node.replica.rights.isWhole {
+      for node in nodes.all where !node.isDead && node.replica.rights.isWhole {
         shown.append((node.replica.name, try node.replica.observe()))
       }
       EventuallyEqual.check(shown, &history)

@@ -140,6 +140,7 @@ final class StoreReplica: SimulatedReplica {
   var position: Position {
     open?.position ?? Position(frontier: Frontier(), digest: Digest(), own: origin)
   }
+  var own: Origin { open?.own ?? origin }
   var isGone: Bool { process.isDead }
   var hasTrouble: Bool { mischief.hasTrouble }
   func healDisk() { mischief.isCalm = true }

@@ -113,7 +113,7 @@ extension World {
       let fold = try world.use(node) { try $0.govern(governance, at: $1) }
       world.nodes[node].isGoverned = true
       if isNew, governance.isFirst, governance.isOwn,
-        world.nodes[node].replica.position.stability.renewal == nil,
+        world.nodes[node].replica.stability.renewal == nil,
         let office = try world.nodes[node].replica.observe().office, office.part != 3,
         !office.rulings.contains(where: {
           $0.kind == Ruling.Kind.stoodDown.rawValue && $0.term == governance.term
@@ -140,10 +140,11 @@ extension World {
   mutating func noteSessions(of node: Int) {
     guard let plan, plan.hasOnline, nodes[node].isUp else { return }
     var sessions: [UInt64: Origin] = [:]
-    for link in links {
+    for link in links.indices where links[link].nonce != 0 {
       for side in 0...1
-      where link.nodes[side] == node && link.sides[side].session != nil && link.nonce != 0 {
-        sessions[link.nonce] = nodes[link.nodes[1 - side]].replica.position.own
+      where links[link].nodes[side] == node && links[link].sides[side].session != nil {
+        let peer = links[link].nodes[1 - side]
+        sessions[links[link].nonce] = nodes[peer].replica.own
       }
     }
     nodes[node].replica.setLiveSessions(sessions)
@@ -206,7 +207,8 @@ extension World {
   mutating func appointAgain() -> Bool {
     guard var plan, isFounded else { return false }
     defer { self.plan = plan }
-    let last = nodes.filter { !$0.isDead }.compactMap(\.appointments.last).max { $0.term < $1.term }
+    let last = nodes.indices.filter { !nodes[$0].isDead }
+      .compactMap { nodes[$0].appointments.last }.max { $0.term < $1.term }
     guard let anchor = nodes.indices.first(where: { nodes[$0].replica.id == last?.node }),
       nodes[anchor].isUp, (try? nodes[anchor].replica.observe())?.office?.part == 0
     else { return false }

@@ -5,12 +5,12 @@ extension World {
   mutating func checkOffice(_ shown: [(name: String, shown: Observation)]) {
     guard isFounded else { return }
     if story.isTold { tellEnd(shown) }
-    let alive = nodes.filter { !$0.isDead }
-    let last = alive.compactMap(\.appointments.last).max { $0.term < $1.term }
+    let alive = nodes.all.filter { !$0.isDead }
+    let last = alive.compactMap { $0.appointments.last }.max { $0.term < $1.term }
     let anchor = alive.first { $0.replica.id == last?.node }?.replica.name
     var lives: [String: [RunLog.Life]] = [:]
-    for node in nodes {
-      lives[node.replica.name] = node.replica.runLog.lives(now: node.replica.position.own)
+    for node in nodes.all {
+      lives[node.replica.name] = node.replica.runLog.lives(now: node.replica.own)
     }
     FinallyJudged.check(
       shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,

@@ -52,7 +52,7 @@ struct Link {
 
   /// The node at each end.
   let nodes: [Int]
-  var sides = [Side(), Side()]
+  var sides: [2 of Side] = [Side(), Side()]
   /// No connection can be made.
   var isParted = false
   /// Frames were lost, doubled or swapped: such a connection proves nothing any more.

@@ -10,6 +10,11 @@ protocol SimulatedReplica {
   var name: String { get }
   var schemaHash: UInt64 { get }
   var position: Position { get }
+  /// Of the position alone what is often asked for.
+  var own: Origin { get }
+  var frontier: Frontier { get }
+  var stability: Stability { get }
+  var wanted: UInt64 { get }
 
   /// What an application does: one transaction of its own.
   mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
@@ -110,6 +115,12 @@ protocol SimulatedReplica {
   mutating func inspect(at now: Instant, _ history: inout History) throws
   /// What the replica shows now.
   func observe() throws -> Observation
+}
+
+extension SimulatedReplica {
+  var frontier: Frontier { position.frontier }
+  var stability: Stability { position.stability }
+  var wanted: UInt64 { position.wanted }
 }
 
 /// An export that was opened.

@@ -89,9 +89,9 @@ extension World {
   }
 
   private mutating func tend(_ node: Int) {
-    let before = nodes[node].replica.position.stability
+    let before = nodes[node].replica.stability
     defer {
-      let after = nodes[node].replica.position.stability
+      let after = nodes[node].replica.stability
       if after.cut?.mark != before.cut?.mark {
         tell("\(Words.node(node)) makes cut \(after.cut?.mark.number ?? 0)")
       } else if after.whole != before.whole {
@@ -116,7 +116,7 @@ extension World {
 
   /// Whether two have cleared marks of which neither knows the other's.
   private mutating func noteParting() {
-    let cleared = nodes.map { $0.replica.position.stability }.filter { $0.cleared != .none }
+    let cleared = stabilities.filter { $0.cleared != .none }
     for one in cleared {
       for other in cleared where !one.knows(other.cleared) && !other.knows(one.cleared) {
         history.hasParted = true
@@ -138,9 +138,9 @@ extension World {
     let node = links[link].nodes[side]
     attempt(node, link, side) { world in
       // Another peer may have said so a moment ago.
-      guard world.nodes[node].replica.position.stability.mustRenew(for: standing) else { return }
+      guard world.nodes[node].replica.stability.mustRenew(for: standing) else { return }
       let (name, held) = (
-        world.nodes[node].replica.name, world.nodes[node].replica.position.frontier
+        world.nodes[node].replica.name, world.nodes[node].replica.frontier
       )
       world.history.brought[name, default: Frontier()].join(held)
       if try world.use(node, { replica, _ in try replica.renewAsNew(to: standing.cleared) }) {
@@ -155,9 +155,9 @@ extension World {
   /// Nobody is left who could tell a node what was deleted while it was away.
   private mutating func giveUpRenewals() {
     let alive = nodes.indices.filter { !nodes[$0].isDead }
-    let standings = alive.map { nodes[$0].replica.position.stability.standing }
+    let standings = alive.map { nodes[$0].replica.stability.standing }
     for node in alive {
-      let stability = nodes[node].replica.position.stability
+      let stability = nodes[node].replica.stability
       guard stability.standing.isBehind, !stability.isHelped(by: standings) else { continue }
       tell("\(Words.node(node)) goes on with what it has")
       attempt(node, nil, 0) { world in
@@ -169,15 +169,19 @@ extension World {
     }
   }
 
+  private var stabilities: [Stability] {
+    nodes.indices.map { nodes[$0].replica.stability }
+  }
+
   /// Nothing fails any more: all that can go goes.
   mutating func collectAll() -> Bool {
     for _ in 0..<6 {
-      let before = nodes.map(\.replica.position.stability)
+      let before = stabilities
       giveUpRenewals()
       for node in nodes.indices where nodes[node].isUp { tend(node) }
       guard fallsSilent() else { return false }
       // What is kept for longer than a round becomes due in one of the next.
-      let isDone = nodes.map(\.replica.position.stability) == before
+      let isDone = stabilities == before
       if isDone, collecting.retention < 10_000 { break }
     }
     return true

@@ -10,7 +10,7 @@ extension World {
 
   /// Copies all that a machine has to another one, where it is started; that may look the same.
   mutating func copy(_ node: Int) {
-    guard !nodes.contains(where: { $0.original != nil }), !nodes[node].isDead else { return }
+    guard !nodes.all.contains(where: { $0.original != nil }), !nodes[node].isDead else { return }
     let number = nodes.count
     do {
       var copy = Node(
@@ -27,7 +27,7 @@ extension World {
       history.hasCopies = true
       let other = copy.isMoved ? "another machine" : "a machine that looks the same"
       tell("\(Words.node(node)) is copied to \(other), as \(Words.node(number))")
-      for link in links where link.nodes.contains(node) {
+      for link in links.all where link.nodes.contains(node) {
         links.append(Link(nodes: [link.nodes[0] == node ? link.nodes[1] : link.nodes[0], number]))
       }
       leave(number, after: Int64(random.chance(500) ? 0 : random.below(20_000)))
@@ -44,16 +44,15 @@ extension World {
     let node = links[link].nodes[side]
     let input = Mesh.Input.opened(links[link].id, hello, dialled: nil)
     for case .drop(let id, let bye) in nodes[node].mesh.receive(input, at: now(node)) {
-      guard let other = links.firstIndex(where: { $0.id == id && $0.nodes.contains(node) }) else {
-        continue
-      }
+      let other = links.indices.first { links[$0].id == id && links[$0].nodes.contains(node) }
+      guard let other else { continue }
       feed(other, links[other].nodes[0] == node ? 0 : 1, .close(bye))
     }
   }
 
   /// Both copies soon dial again whoever has ended a connection with them.
   mutating func dialCopies() {
-    guard let original = nodes.last?.original, random.chance(200) else { return }
+    guard let original = nodes[nodes.count - 1].original, random.chance(200) else { return }
     let ends = links.indices.filter { link in
       links[link].nodes.contains { identity($0) == original } && links[link].isDown
     }

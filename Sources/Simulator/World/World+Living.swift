@@ -85,7 +85,7 @@ extension World {
   /// Whether those who are left still reach each other without one more.
   private var canLose: Bool {
     let isMesh = links.count == nodes.count * (nodes.count - 1) / 2
-    return isMesh && nodes.count(where: { !$0.isDead }) > 2
+    return isMesh && nodes.indices.count(where: { !nodes[$0].isDead }) > 2
   }
 
   /// Everything heals; true once nothing but pings is said for ten seconds.
@@ -159,7 +159,8 @@ extension World {
   /// two sessions meet at one frontier.
   mutating func repair() -> Bool {
     for _ in 0..<8 {
-      let digests = nodes.filter { !$0.isDead }.map { $0.replica.position.digest }
+      let digests = nodes.indices.filter { !nodes[$0].isDead }
+        .map { nodes[$0].replica.position.digest }
       guard !digests.allSatisfy({ $0 == digests[0] }) else { return true }
       for link in links.indices {
         for side in 0...1 { drop(link, side) }
@@ -171,7 +172,8 @@ extension World {
   }
 
   mutating func heal() {
-    if let latest = nodes.filter({ !$0.isDead }).compactMap(\.startsAt).max(), latest > time {
+    let starts = nodes.all.filter { !$0.isDead }.compactMap { $0.startsAt }
+    if let latest = starts.max(), latest > time {
       tell("everybody comes back")
       time = latest
     }
@@ -192,7 +194,10 @@ extension World {
     for link in links.indices {
       links[link].isParted = false
       let isBroken =
-        links[link].isSpoilt || links[link].sides.contains { $0.isBlocked || $0.session == nil }
+        links[link].isSpoilt
+        || (0...1).contains {
+          links[link].sides[$0].isBlocked || links[link].sides[$0].session == nil
+        }
       if isBroken { for side in 0...1 { drop(link, side) } }
       connect(link)
     }

@@ -5,7 +5,7 @@ extension World {
   mutating func connect(_ link: Int) {
     let ends = links[link].nodes
     guard !links[link].isParted, ends.allSatisfy({ nodes[$0].isUp }) else { return }
-    guard links[link].sides.contains(where: { $0.session == nil }) else { return }
+    guard (0...1).contains(where: { links[link].sides[$0].session == nil }) else { return }
     for node in ends { comeBack(node) }
     for node in ends where !nodes[node].isGoverned { govern(node) }
     guard ends.allSatisfy({ nodes[$0].isUp && nodes[$0].isGoverned }) else { return }

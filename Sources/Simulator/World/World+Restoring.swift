@@ -105,7 +105,7 @@ extension World {
     links[link].sides[side].holds = frontier
     noteTestimony(link, side)
     let node = links[link].nodes[side]
-    let own = nodes[node].replica.position.own
+    let own = nodes[node].replica.own
     guard frontier[own] > 0 else { return }
     attempt(node, link, side) { try $0.nodes[node].replica.noteDelivered(frontier[own]) }
   }
@@ -113,12 +113,15 @@ extension World {
   /// What the peer has told of its own edits itself.
   mutating func noteTestimony(_ link: Int, _ side: Int) {
     let ends = links[link].nodes
-    guard let hello = links[link].sides[side].session?.peer else { return }
+    // To name an origin takes longer than to see that nothing was told of any.
+    guard !links[link].sides[side].holds.isEmpty,
+      let hello = links[link].sides[side].session?.peer
+    else { return }
     let peer = identity(ends[1 - side])
     let origin = Templates.origin(of: peer, life: hello.life)
     let seq = min(
       links[link].sides[side].holds[origin],
-      nodes[ends[side]].replica.position.frontier[origin])
+      nodes[ends[side]].replica.frontier[origin])
     guard seq > 0 else { return }
     nodes[ends[side]].testimonies[peer] = Testimony(origin: origin, seq: seq, run: hello.run)
   }

@@ -20,8 +20,10 @@ extension World {
 
   /// What a node may do, as another one has heard.
   func rights(of node: Int, at other: Int) -> Rights {
-    guard let membership = nodes[other].membership else { return .all }
-    return membership.roll.member(nodes[node].replica.id)?.rights ?? Rights(general: .none)
+    if nodes[other].membership == nil { return .all }
+    let entry = nodes[other].membership?.roll.entries[nodes[node].replica.id]
+    guard let entry, entry.isMember else { return Rights(general: .none) }
+    return entry.rights
   }
 
   /// A process knows what is on its disk, and what was founded.
@@ -77,7 +79,7 @@ extension World {
     guard hasRights else { return links[link].sides[side].mayPull = true }
     let ends = links[link].nodes
     let (node, peer) = (ends[side], ends[1 - side])
-    guard hasRightsOfToday(link, side) else {
+    guard hasRightsOfToday(link, side, rights(of: node, at: node)) else {
       return feed(link, side, .close(Bye(.other, "rights have changed meanwhile")))
     }
     nodes[node].savedHolds = nodes[node].holds
@@ -107,7 +109,7 @@ extension World {
   /// Sees to it that the store and every session go by the rights of today.
   mutating func follow(_ node: Int) {
     let own = rights(of: node, at: node)
-    if !own.isWhole { history.leaves.insert(nodes[node].replica.position.own) }
+    if !own.isWhole { history.leaves.insert(nodes[node].replica.own) }
     if own != nodes[node].rights, nodes[node].isUp {
       tell("\(Words.node(node)) may now: \(Words.rights(own))")
       let (delivered, now) = (delivered(node), now(node))
@@ -120,7 +122,7 @@ extension World {
     }
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {
-        guard links[link].sides[side].session != nil, !hasRightsOfToday(link, side) else {
+        guard links[link].sides[side].session != nil, !hasRightsOfToday(link, side, own) else {
           continue
         }
         feed(link, side, .close(Bye(.other, "the rights of a member have changed")))
@@ -130,21 +132,21 @@ extension World {
 
   /// How much of what was written here some node holds that may pass it on.
   private func delivered(_ node: Int) -> UInt64 {
-    let own = nodes[node].replica.position.own
+    let own = nodes[node].replica.own
     return nodes[node].holds.filter { rights(of: $0.key, at: node).isWhole }
       .map { $0.value[own] }.max() ?? 0
   }
 
-  private func hasRightsOfToday(_ link: Int, _ side: Int) -> Bool {
+  private func hasRightsOfToday(_ link: Int, _ side: Int, _ own: Rights) -> Bool {
     let ends = links[link].nodes
-    return rights(of: ends[side], at: ends[side]) == nodes[ends[side]].rights
+    return own == nodes[ends[side]].rights
       && links[link].sides[side].ownRights == nodes[ends[side]].rights
       && links[link].sides[side].peerRights == rights(of: ends[1 - side], at: ends[side])
   }
 
   /// Asks one that may write everything for rows that were edited without the right to.
   mutating func askForRows(_ node: Int, _ link: Int? = nil, _ side: Int? = nil) {
-    let wanted = nodes[node].replica.position.wanted
+    let wanted = nodes[node].replica.wanted
     guard wanted > 0, link != nil || wanted != nodes[node].lastWanted else { return }
     for other in links.indices where link.map({ $0 == other }) ?? true {
       for end in 0...1 where links[other].nodes[end] == node {
@@ -176,14 +178,14 @@ extension World {
     let ends = links[link].nodes
     let after = try hidden(from: link, side)
     AnytimeHidden.check(
-      before, after, own: nodes[ends[side]].replica.position.own, &history,
+      before, after, own: nodes[ends[side]].replica.own, &history,
       from: Words.node(ends[1 - side]), to: Words.node(ends[side]))
   }
 
   /// What must hold in the end at those that may not do everything.
   mutating func checkRights(_ shown: [(name: String, shown: Observation)]) throws {
     guard let whole = shown.first else { return }
-    for node in nodes where !node.isDead {
+    for node in nodes.all where !node.isDead {
       if node.membership?.hash != nodes[0].membership?.hash, !nodes[0].isDead {
         history.blame("\(node.replica.name) does not know all that was signed")
       }

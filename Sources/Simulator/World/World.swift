@@ -69,8 +69,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
 
   var random: Seeded
   let faults: Faults
-  var nodes: [Node]
-  var links: [Link]
+  var nodes: Places<Node>
+  var links: Places<Link>
   /// The world's own clock, in ms.
   var time: Int64 = 1_000_000
   /// Nothing fails any more.
@@ -103,10 +103,11 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     self.story = story
     collecting = Collecting(random)
     let count = replicas.count
-    links = (0..<count - 1).flatMap { low in
-      (low + 1..<(isLine ? low + 2 : count)).map { Link(nodes: [low, $0]) }
-    }
-    nodes = []
+    links = Places(
+      (0..<count - 1).flatMap { low in
+        (low + 1..<(isLine ? low + 2 : count)).map { Link(nodes: [low, $0]) }
+      })
+    var nodes: [Node] = []
     for replica in replicas {
       let drift = faults[.clockDrift] > 0 ? Int64(self.random.below(401)) - 200 : 0
       let isOff = self.random.chance(150)
@@ -114,6 +115,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
       nodes.append(
         Node(replica: replica, clock: SimulatedClock(offset: offset, drift: drift)))
     }
+    self.nodes = Places(nodes)
   }
 
   func now(_ node: Int) -> Instant {
