@@ -12,6 +12,11 @@ enum EventuallyEqual {
       if shown.parked != first.shown.parked {
         history.blame("\(name) has parked \(shown.parked), \(first.name) \(first.shown.parked)")
       }
+      if shown.rows == first.shown.rows, shown.versions == first.shown.versions,
+        shown.frontier == first.shown.frontier
+      {
+        continue
+      }
       for row in Set(shown.rows.keys).union(first.shown.rows.keys).subtracting(gone)
         .sorted()
       where shown.rows[row] != first.shown.rows[row] {

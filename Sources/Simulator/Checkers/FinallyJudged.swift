@@ -54,7 +54,7 @@ enum FinallyJudged {
     if stands, wasRejected {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
-    let (lineage, words) = (history.lineage, Set(history.lineage.certified.keys.map(\.edit)))
+    let lineage = history.lineage
     func isPart(of others: some Sequence<Dot>) -> Bool {
       others.contains { lineage.line(of: $0).contains(edit) }
     }
@@ -62,6 +62,7 @@ enum FinallyJudged {
       let standing = shown.versions[row],
       let made = lineage.edits[edit], !made.isDeleted
     else { return }
+    let words = Set(lineage.certified.keys.map { $0.edit })
     // Of equal content one is certified, and nothing is said about the other.
     let isEqual =
       made.hash == standing.hash

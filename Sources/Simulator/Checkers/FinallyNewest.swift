@@ -11,8 +11,9 @@ enum FinallyNewest {
     let brought = all.reduce(into: known) { $0.join(history.brought[$1.name] ?? Frontier()) }
     let gone = history.gone(all.map(\.shown))
     let newest = history.newest(known, brought: brought).filter { !gone.contains($0.key) }
+      .sorted { $0.key < $1.key }
     for (name, shown) in all {
-      for (row, made) in newest.sorted(by: { $0.key < $1.key }) {
+      for (row, made) in newest {
         let held = shown.versions[row]
         // What a copy had deleted, and let go of, it may have numbered anew: nobody shows that dot.
         if history.collects, held?.isDeleted ?? true, made.version.isDeleted || history.hasCopies {

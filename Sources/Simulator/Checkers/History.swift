@@ -105,6 +105,7 @@ struct History {
   /// Such a node's frontier stays beyond those of the others, and as digests are compared at equal
   /// frontiers only, what else it has lost does not come again either: docs/limits.md says so.
   func gone(_ shown: [Observation]) -> Set<RowNumber> {
+    if lost.isEmpty, shown.allSatisfy({ $0.lost.isEmpty }) { return [] }
     func isKept(_ row: RowNumber, _ version: Version) -> Bool {
       shown.contains { $0.versions[row].map { $0.rank >= version.rank } ?? false }
     }

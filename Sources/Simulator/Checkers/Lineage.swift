@@ -38,8 +38,15 @@ struct Lineage {
 
   /// Notes what a replica has made or logged since the last look.
   mutating func note(_ before: Observation, _ now: Observation, own: Origin) {
+    note(before, now, news: now.news(since: before), own: own)
+  }
+
+  mutating func note(
+    _ before: Observation, _ now: Observation, news: [(row: RowNumber, version: Version)],
+    own: Origin
+  ) {
     guard let office = now.office else { return }
-    for (row, version) in now.news(since: before) { note(version, row, before, own) }
+    for (row, version) in news { note(version, row, before, own) }
     for (row, versions) in office.pending {
       for version in versions { note(version, row, before, own) }
     }

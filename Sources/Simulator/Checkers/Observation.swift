@@ -11,6 +11,11 @@ struct Observation {
     var whole: UInt64
     /// Over the columns that every replica has from the start.
     var common: UInt64
+
+    init(whole: UInt64, common: UInt64) { (self.whole, self.common) = (whole, common) }
+
+    /// Where all replicas have all columns.
+    init(_ content: UInt64) { self.init(whole: content, common: content) }
   }
 
   /// What the replica claims to hold.

@@ -97,7 +97,7 @@ struct Witness {
   ) {
     let wall = floor == nil ? moment.wall : moment.site ?? .max
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
-    history.giveUp(now.givenUp.keys)
+    if !now.givenUp.isEmpty { history.giveUp(now.givenUp.keys) }
     AnytimeForward.check(seen, now, &history, at: node)
     let news = now.news(since: seen)
     for (row, version) in news
@@ -113,7 +113,11 @@ struct Witness {
     AnytimeFrontier.check(seen, now, &history, at: node) { right($0) != .none }
     if now.office != nil {
       AnytimeJudged.check(seen, now, own: own, &history, at: node)
-      history.lineage.note(glanced ?? seen, now, own: own)
+      if let glanced {
+        history.lineage.note(glanced, now, own: own)
+      } else {
+        history.lineage.note(seen, now, news: news, own: own)
+      }
       glanced = nil
       // What was written over it may stand by the version of another, which has the same content.
       for (row, edit, content) in erased where content == nil || now.rows[row] == content {

@@ -130,7 +130,7 @@ extension MemoryReplica {
       case .gives(let fate):
         if let standing { leave(standing, to: fate, by: adopted, row) }
         keep(adopted, row)
-        file.rows[row] = adopted.isDeleted ? nil : adopted.hash
+        show(adopted, row)
       }
     }
   }

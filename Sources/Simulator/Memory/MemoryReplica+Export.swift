@@ -117,7 +117,7 @@ extension MemoryReplica {
   var observation: Observation {
     Observation(
       frontier: file.frontier, versions: file.versions,
-      rows: file.rows.mapValues { Observation.Content(whole: $0, common: $0) },
+      rows: file.rows,
       givenUp: file.givenUp, isRenewing: file.stability.renewal != nil, office: officeView)
   }
 

@@ -71,7 +71,7 @@ extension MemoryReplica {
       Dot(origin, edits.next()), term: file.office.office.term,
       epoch: nextEpoch(over: version, other), at: Stamp(millisecondsSince1970: now.wall))
     keep(certificate, row)
-    file.rows[row] = certificate.isDeleted ? nil : certificate.hash
+    show(certificate, row)
     edits.writer.add(Self.shape, certificate, Self.content(certificate, row))
   }
 

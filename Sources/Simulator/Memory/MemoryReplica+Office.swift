@@ -200,7 +200,7 @@ extension MemoryReplica {
         drop(version, row)
         if let old { leave(old, to: fate, by: version, row) }
         keep(version, row)
-        file.rows[row] = version.isDeleted ? nil : version.hash
+        show(version, row)
       }
     }
   }

@@ -16,7 +16,7 @@ final class MemoryReplica: SimulatedReplica {
   struct File {
     var versions: [RowNumber: Version] = [:]
     /// What the application reads; nil if the row is deleted.
-    var rows: [RowNumber: UInt64] = [:]
+    var rows: [RowNumber: Observation.Content] = [:]
     /// Rows that the application has touched, and when last; and in which order that was.
     var journal: [RowNumber: Int64] = [:]
     var order: [RowNumber: Int64] = [:]
@@ -105,23 +105,29 @@ final class MemoryReplica: SimulatedReplica {
     return position
   }
 
+  // A position is more than most who ask want to know.
+  var own: Origin { origin }
+  var frontier: Frontier { file.frontier }
+  var stability: Stability { file.stability }
+  var wanted: UInt64 { 0 }
+
   var isFolded: Bool { file.journal.isEmpty }
 
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) {
     // To put back what was not allowed is the store's affair: here nobody tries.
     guard file.rights.right(to: Self.shape.name) == .write else { return }
-    let before = observation.rows
+    let before = file.rows
     for _ in 0...random.below(4) {
       let row = random.below(Self.keys)
       let content = random.chance(200) ? nil : random.next() | 1
-      file.rows[row] = content
+      file.rows[row] = content.map(Observation.Content.init)
       file.journal[row] = now.wall
       file.order[row] = (file.order.values.max() ?? 0) + 1
       story.tell("\(name) writes row \(row)\(content == nil ? " away" : "")")
     }
     // Applications sync what they commit.
     durable = file
-    witness.written(observation.rows, before: before, at: now.wall)
+    witness.written(file.rows, before: before, at: now.wall)
   }
 
   /// There is no schema.
@@ -152,7 +158,7 @@ final class MemoryReplica: SimulatedReplica {
   func foldRest(_ edits: inout MemoryEdits, at now: Instant) {
     for (row, moment) in moments(at: now) {
       let old = file.versions[row]
-      let content = file.rows[row]
+      let content = file.rows[row]?.whole
       let isAsBefore = old.map { $0.isDeleted ? nil : $0.hash } ?? nil
       if isAsBefore == content { continue }
       let madeAt = moment.at
@@ -258,7 +264,7 @@ final class MemoryReplica: SimulatedReplica {
           }
           if let old { leave(old, to: fate, by: row.version, number) }
           keep(row.version, number)
-          file.rows[number] = row.version.isDeleted ? nil : row.version.hash
+          show(row.version, number)
         }
       }
     }
@@ -293,6 +299,11 @@ final class MemoryReplica: SimulatedReplica {
     file.digest.replace(
       table: Self.table, key: Self.encoded[row], old: file.versions[row], new: version)
     file.versions[row] = version
+  }
+
+  /// The application reads what a version says.
+  func show(_ version: Version, _ row: RowNumber) {
+    file.rows[row] = version.isDeleted ? nil : Observation.Content(version.hash)
   }
 
   func commit(isDurable: Bool) {
