@@ -174,7 +174,8 @@ extension World {
       FinallyNewest.check(shown, &history)
       if faults[.unique] > 0 {
         EventuallyStanding.check(shown, &history)
-        FinallyFound.check(shown, dead: Set(nodes.filter(\.isDead).map(\.replica.name)), &history)
+        let dead = nodes.all.filter(\.isDead).map(\.replica.name)
+        FinallyFound.check(shown, dead: Set(dead), &history)
       }
       if hasSiteTime { EventuallyTimed.check(times, &history) }
       if plan != nil { checkOffice(shown) }
