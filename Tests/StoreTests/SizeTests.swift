@@ -106,6 +106,9 @@ import Testing
     try a.store.setConflictBounds(count: 3_000, days: nil, at: a.now)
     #expect(try count() == .integer(3_000))
     #expect(try a.store.conflictBounds().bytes == nil)
+    try a.store.setConflictBoundsByDefault(at: a.now)
+    #expect(try count() == .integer(2_000))
+    #expect(try a.store.conflictBounds().bytes != nil)
   }
 
   @Test func `of runs is the last thousand`() throws {

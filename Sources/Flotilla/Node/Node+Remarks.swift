@@ -16,7 +16,8 @@ extension Node {
       remarks.append(
         "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here")
     }
-    if figures.unfolded > 0, mode == .offline {
+    // Where they wait for the time of the site, another remark says so.
+    if figures.unfolded > 0, mode == .offline, clock.now.site != nil {
       remarks.append(
         figures.unfolded == 1
           ? "1 edit waits for the node to run"

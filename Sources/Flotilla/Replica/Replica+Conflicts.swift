@@ -67,6 +67,14 @@ extension Replica {
     }
   }
 
+  /// Keeps as many as if nobody had ever set it.
+  public func keepConflictsByDefault() async throws(FlotillaError) -> ConflictReport.Bounds {
+    try await withFile { store throws(StoreError) in
+      try store.setConflictBoundsByDefault(at: NodeClock(store, .here).now)
+      return try Self.bounds(store)
+    }
+  }
+
   /// One conflict by its number.
   public func conflict(_ id: Int) async throws(FlotillaError) -> ConflictReport.Conflict {
     let found = try await withFile { store throws(StoreError) in

@@ -40,7 +40,7 @@ extension Replica {
       examination.add(
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
       if let clock = status.clock { examination.judge(clock, connected) }
-      for remark in status.remarks { examination.add("tables", .warning, remark) }
+      for remark in status.remarks { examination.add("status", .warning, remark) }
     } catch {
       examination.add("node", .error, error.message, error.remedy)
     }

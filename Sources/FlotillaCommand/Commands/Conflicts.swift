@@ -12,7 +12,8 @@ enum Conflicts {
       edit, and says what it replaces if that is not what stood then; dismiss takes
       it off the list. 10,000 are kept, for 400 days; of more than 2,000 only those
       that fit in a quarter of the rest of the file. --keep and --keep-days say
-      otherwise. The oldest go first, settled ones before others, and are counted.
+      otherwise, --keep-default takes that back. The oldest go first, settled ones
+      before others, and are counted.
       """,
     parameters: [
       .database,
@@ -27,17 +28,24 @@ enum Conflicts {
       Option(
         name: "--keep", value: Option.Value(name: "COUNT", kind: .number(0...10_000_000)),
         help: "sets how many are kept on this node"),
+      Option(name: "--keep-default", help: "keeps as many, and for as long, as at the start"),
       Option(
         name: "--keep-days", value: Option.Value(name: "DAYS", kind: .number(0...36_500)),
         help: "sets for how many days they are kept"),
       .json,
+    ],
+    choices: [
+      Choice(names: ["--keep-default", "--keep"]),
+      Choice(names: ["--keep-default", "--keep-days"]),
     ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let action = call.arguments.text("ACTION") ?? "list"
     let (count, days) = (call.arguments.text("--keep"), call.arguments.text("--keep-days"))
-    if count != nil || days != nil {
+    if call.arguments.has("--keep-default") {
+      _ = try await call.replica.keepConflictsByDefault()
+    } else if count != nil || days != nil {
       _ = try await call.replica.keepConflicts(
         count: count.flatMap { Int($0) }, days: days.flatMap { Int($0) })
     }
@@ -82,7 +90,7 @@ enum Conflicts {
 
   private static func isSetting(_ call: Call) -> Bool {
     call.arguments.text("ACTION") == nil
-      && (call.arguments.has("--keep") || call.arguments.has("--keep-days"))
+      && ["--keep", "--keep-days", "--keep-default"].contains(where: call.arguments.has)
   }
 
   /// How much is kept.

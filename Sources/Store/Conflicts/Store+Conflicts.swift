@@ -72,6 +72,16 @@ extension Store {
     try trimConflicts(at: now)
   }
 
+  /// The bounds that hold where nobody has set any.
+  package func setConflictBoundsByDefault(at now: Instant) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        for setting in [Meta.Name.conflictCount, .conflictDays] { try meta.set(setting, .null) }
+      }
+    }
+    try trimConflicts(at: now)
+  }
+
   /// Lets go of the oldest conflicts beyond the bounds.
   package func trimConflicts(at now: Instant) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
