@@ -189,6 +189,14 @@ extension BadInputTests {
         }
         #expect(isTold, "\(copy.logText) \(original.logText)")
         #expect(copy.logText.contains("the file came from another machine"))
+        // Who has met both tells its people, too; and nobody's log fills while they take turns.
+        let seen = try await desk.flotilla("status", "a.db")
+        #expect(seen.error.contains("two copies of"), "\(seen)")
+        try await Task.sleep(for: .seconds(2))
+        for log in [copy.logText, first.logText] {
+          let lines = log.split(separator: "\n").filter { $0.contains("another copy of this node") }
+          #expect(lines.count <= 3, "\(log)")
+        }
         try await desk.succeed("leave", "elsewhere/b.db", "--force")
         // The original goes on, and what the copy wrote under its own origin is not lost.
         try await desk.sql("b.db", "INSERT INTO t VALUES ('more', '3')")

@@ -59,6 +59,10 @@ extension Node {
     let isDropped = drops.contains { directive in
       if case .drop(session.id, _) = directive { true } else { false }
     }
+    if drops.contains(where: \.isForTwin) {
+      record.twinAt = Uptime.now
+      peers[hello.node]?.twinAt = record.twinAt
+    }
     if !isDropped {
       record.name = roster.roll.member(hello.node).map(\.name) ?? hello.name
       record.session = session
@@ -188,8 +192,10 @@ extension Node {
       if bye.code != .duplicate, bye.code != .twin || !isTwinOfLate(peer.node) {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
-      if bye.code == .twin { peers[peer.node]?.twinAt = Uptime.now }
-      if bye.code == .twin, byPeer { await meetTwin(by: peer.name) }
+      if bye.code == .twin, byPeer {
+        peers[peer.node]?.twinAt = Uptime.now
+        await meetTwin(by: peer.name)
+      }
       if bye.code == .leaving && byPeer || roster.roll.hasLeft(peer.node) {
         await forget(peer.node)
       }
@@ -244,5 +250,12 @@ extension Node {
   private func noteEqual(_ session: PeerSession) {
     let frontier = position.frontier
     update(session) { if $0.holds.covers(frontier) { $0.equalAt = Uptime.now } }
+  }
+}
+
+extension Mesh.Directive {
+  /// Whether a connection gives way to that of another copy of the same node.
+  fileprivate var isForTwin: Bool {
+    if case .drop(_, let bye) = self { bye.code == .twin } else { false }
   }
 }
