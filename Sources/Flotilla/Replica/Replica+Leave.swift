@@ -156,6 +156,8 @@ extension Replica {
   private func removeSetUp() async throws(FlotillaError) {
     let (path, sidecar) = (path, sidecar)
     try await offPool { () throws(FlotillaError) in
+      // If this is cut off, what is left of the folder is of no node that anybody waits for.
+      sidecar.giveUp()
       try reporting(path) { () throws(StoreError) in
         if sidecar.exists, let store = try? Store(path: sidecar.database) {
           try store.leave()

@@ -100,6 +100,10 @@ struct Sidecar: Sendable {
     try SecretFile.write(Array(data), to: recordPath)
   }
 
+  /// The folder is that of a node no more, though it is still there: without a ledger it may be
+  /// written over.
+  func giveUp() { unlink(ledgerPath) }
+
   func remove() {
     try? FileManager.default.removeItem(atPath: folder)
   }
