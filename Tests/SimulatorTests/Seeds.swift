@@ -218,6 +218,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 50_346, with: [.office, .migration], steps: 500,
       found: "the same, with a column that was added meanwhile"),
     KeptSeed(
+      depth: .full, seed: 1_197, with: [], without: [.noClock], steps: 120, isDrawn: true,
+      found: "an anchor's own edit was lost to its word that nothing stands where one was parked"),
+    KeptSeed(
       depth: .full, seed: 191, with: [.unique], without: [.interleaving], steps: 150,
       isDrawn: true,
       found: "a parked row was put over what a program had written while no node ran"),

@@ -164,6 +164,13 @@ extension Store {
         }
       }
     }
+    if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
+      guard let first = try self.opinion(on: mine) else { return try pending.remove(mine) }
+      try judge(mine, first, fitting, &edits, &application, at: now)
+      if try ownEdit(beside: item) != nil { return deferral.putOff(item.version.dot) }
+      guard let again = try self.opinion(on: item) else { return try pending.remove(item) }
+      return try judge(item, again, fitting, &edits, &application, at: now)
+    }
     try pending.remove(item)
     deferral.judged(item.version.dot, isAccepted: judgement == .accepted)
     switch (judgement, standing) {
@@ -175,6 +182,17 @@ extension Store {
     default:
       try accept(
         item, opinion, over: overruled, isPlaced: isPlaced, &edits, &application, at: now)
+    }
+  }
+
+  /// An edit of the anchor itself that waits beside another of the same row. It comes first where
+  /// nothing stands: the word that nothing does is the anchor's own, too, and would pass for one
+  /// that was written over it.
+  private func ownEdit(beside item: PendingTable.Item) throws(SQLiteError) -> PendingTable.Item? {
+    let edit = item.version.edit
+    return try pending.all(table: item.table, key: item.key).first {
+      $0.version.edit.origin == own
+        && (edit.origin != own || $0.version.edit.seq > edit.seq)
     }
   }
 

@@ -70,6 +70,21 @@ import Testing
     }
   }
 
+  @Test func `is rejected, and what the new anchor had made of the row is not lost either`() throws
+  {
+    let site = try AnchorSite("newest-wins", schema: Self.schema)
+    try site.meet()
+    try site.b.write("UPDATE note SET code = '7' WHERE id = 'r'", at: 10)
+    try site.a.write("INSERT INTO note VALUES ('p', 'theirs', '7')", at: 11)
+    try site.a.write("INSERT INTO note VALUES ('q', 'first', '8')", at: 15)
+    try site.b.write("INSERT INTO note VALUES ('p', 'mine', '8')", at: 20)
+    try site.meet([site.a, site.b])
+    try takeOffice(site, site.b, isForced: true)
+    for replica in site.replicas { #expect(try rows(replica) == ["q first 8", "r base 7"]) }
+    let log = try site.b.conflicts()
+    for text in ["mine", "theirs"] { #expect(log.contains { $0.hasPrefix(text) }, "\(log)") }
+  }
+
   @Test func `is rejected by its own author, too`() throws {
     let site = try site("client-wins")
     try takeOffice(site, site.a, isForced: false)
