@@ -59,10 +59,8 @@ extension Node {
     let isDropped = drops.contains { directive in
       if case .drop(session.id, _) = directive { true } else { false }
     }
-    if drops.contains(where: \.isForTwin) {
-      record.twinAt = Uptime.now
-      peers[hello.node]?.twinAt = record.twinAt
-    }
+    if drops.contains(where: \.isForTwin) { record.twinAt = Uptime.now }
+    peers[hello.node]?.twinAt = record.twinAt
     if !isDropped {
       record.name = roster.roll.member(hello.node).map(\.name) ?? hello.name
       record.session = session
