@@ -52,9 +52,7 @@ extension Replica {
 
   private static func bounds(_ store: Store) throws(StoreError) -> ConflictReport.Bounds {
     let bounds = try store.conflictBounds()
-    return ConflictReport.Bounds(
-      count: bounds.count, days: bounds.days,
-      bytes: bounds.bytes.map { Swift.max($0, 0) })
+    return ConflictReport.Bounds(count: bounds.count, days: bounds.days, bytes: bounds.bytes)
   }
 
   /// Sets how many conflicts are kept on this node, and for how many days.

@@ -77,14 +77,20 @@ extension Store {
     guard !items.isEmpty else { return }
     var application = Application()
     for item in items {
-      guard let opinion = try opinion(on: item) else {
-        try pending.remove(item)
-        deferral.judged(item.version.dot, isAccepted: false)
-        continue
-      }
-      try judge(item, opinion, fitting, &edits, &application, at: now)
+      try judge(item, fitting, &edits, &application, at: now)
     }
     try settle(&application)
+  }
+
+  private func judge(
+    _ item: PendingTable.Item, _ fitting: Fitting, _ edits: inout Edits,
+    _ application: inout Application, at now: Instant
+  ) throws {
+    guard let opinion = try opinion(on: item) else {
+      try pending.remove(item)
+      return deferral.judged(item.version.dot, isAccepted: false)
+    }
+    try judge(item, opinion, fitting, &edits, &application, at: now)
   }
 
   /// What the rule says about an edit, and what it was said about.
@@ -165,11 +171,9 @@ extension Store {
       }
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
-      guard let first = try self.opinion(on: mine) else { return try pending.remove(mine) }
-      try judge(mine, first, fitting, &edits, &application, at: now)
+      try judge(mine, fitting, &edits, &application, at: now)
       if try ownEdit(beside: item) != nil { return deferral.putOff(item.version.dot) }
-      guard let again = try self.opinion(on: item) else { return try pending.remove(item) }
-      return try judge(item, again, fitting, &edits, &application, at: now)
+      return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)
     deferral.judged(item.version.dot, isAccepted: judgement == .accepted)

@@ -16,5 +16,5 @@ package struct ConflictBounds: Sendable, Equatable {
 
   /// What a log may take beside the rest of its file: what nobody looks at shall not become the
   /// larger part of it.
-  static func bytes(besides rest: Int) -> Int { rest / 4 }
+  static func bytes(besides rest: Int) -> Int { max(0, rest) / 4 }
 }

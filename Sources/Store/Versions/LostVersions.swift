@@ -109,10 +109,14 @@ final class LostVersions {
 
   /// What stood in a table when it got another name, and was replaced since.
   func replaced(_ table: ReplicaTable) throws(SQLiteError) -> [(key: Key, version: Version)] {
+    try found("name = ? AND why = 3", [.string(table.name)])
+  }
+
+  private func found(
+    _ condition: String, _ arguments: [SQLite.Value]
+  ) throws(SQLiteError) -> [(key: Key, version: Version)] {
     try connection.with(
-      """
-      SELECT \(VersionTable.columns), key FROM _flotilla_lost WHERE name = ? AND why = 3
-      """, [.string(table.name)]
+      "SELECT \(VersionTable.columns), key FROM _flotilla_lost WHERE \(condition)", arguments
     ) { (statement) throws(SQLiteError) in
       var found: [(key: Key, version: Version)] = []
       while try statement.step() {
@@ -179,19 +183,9 @@ final class LostVersions {
   func ended(
     _ table: ReplicaTable, after key: Key?, limit: Int
   ) throws(SQLiteError) -> [(key: Key, version: Version)] {
-    try connection.with(
-      """
-      SELECT \(VersionTable.columns), key FROM _flotilla_lost
-      WHERE name = ? AND why = 1 AND key > ? ORDER BY key LIMIT ?
-      """, [.string(table.name), .blob(key?.bytes ?? []), .integer(Int64(limit))]
-    ) { (statement) throws(SQLiteError) in
-      var found: [(key: Key, version: Version)] = []
-      while try statement.step() {
-        guard let version = versions.version(from: statement, at: 0) else { continue }
-        found.append((Key(bytes: statement.bytes(VersionTable.columnCount)), version))
-      }
-      return found
-    }
+    try found(
+      "name = ? AND why = 1 AND key > ? ORDER BY key LIMIT ?",
+      [.string(table.name), .blob(key?.bytes ?? []), .integer(Int64(limit))])
   }
 
   /// Forgets what is remembered of a table for one reason.
