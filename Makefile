@@ -39,7 +39,7 @@ bench: setup ## measure, with the release build
 	$(SWIFT) build $(RELEASE) --product flotilla
 	$(SWIFT) run $(RELEASE) FlotillaBench
 
-SIMULATOR = $$($(SWIFT) build -c release --show-bin-path)/FlotillaSimulator
+SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)
 # Deleted rows are let go of while machines are away and links are slow; and files are copied and put
 # back.
@@ -47,7 +47,7 @@ RETURNS = --with collection,slowness --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
-	$(SWIFT) build -c release --product FlotillaSimulator
+	@scripts/simulator.sh
 	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 8000 --jobs $(JOBS) $(RETURNS)
@@ -55,7 +55,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
-	$(SWIFT) build -c release --product FlotillaSimulator
+	@scripts/simulator.sh
 	@$(SIMULATOR) laws --seeds 500 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)

@@ -62,7 +62,9 @@ let package = Package(
       name: "Simulator", dependencies: ["CSQLite", "Store", "SQLite", "Replication"],
       swiftSettings: strict),
     .executableTarget(
-      name: "FlotillaSimulator", dependencies: ["Simulator"], swiftSettings: strict),
+      name: "FlotillaSimulator", dependencies: ["Simulator"], swiftSettings: strict,
+      // A fifth more schedules a second: SQLite asks for memory all the time.
+      linkerSettings: [.linkedLibrary("jemalloc")]),
     .testTarget(name: "ReplicationTests", dependencies: ["Replication"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(

@@ -23,8 +23,7 @@ without_starts() {
 export FLOTILLA_FUZZ_SECONDS=${FLOTILLA_FUZZ_SECONDS:-3}
 
 # Schedules by the ten thousand need the optimiser.
-swift build -c release --product FlotillaSimulator &&
-  FLOTILLA_SIMULATOR=$(swift build -c release --show-bin-path)/FlotillaSimulator &&
+FLOTILLA_SIMULATOR=$(scripts/simulator.sh) &&
   export FLOTILLA_SIMULATOR &&
   swift build --build-tests --disable-xctest
 status=$?

@@ -2,6 +2,23 @@ import Replication
 
 /// The cable between two nodes, and the connection over it while there is one.
 struct Link {
+  /// What was sent, and whether an exchange begins or ends with it.
+  struct Frame {
+    let bytes: [UInt8]
+    let opens: Bool
+    let closes: Bool
+
+    init(_ message: Message) {
+      bytes = message.frame
+      opens = if case .begin = message { true } else { false }
+      closes =
+        switch message {
+        case .pause, .end: true
+        default: false
+        }
+    }
+  }
+
   /// One end of the connection.
   struct Side {
     /// Nil if this end has no connection.
@@ -9,7 +26,7 @@ struct Link {
     /// When the session wants its next tick; it is asked much more often than it changes.
     private(set) var deadline = Int64.max
     /// Frames on their way from here to the other end.
-    var queue: [[UInt8]] = []
+    var queue: [Frame] = []
     /// So much waits that the session was told.
     var isCrowded = false
     /// This end has hung up: the other one notices when the queue is empty.

@@ -58,23 +58,37 @@ extension World {
     // On what was said about rights rests what a peer leaves out: no rule of ours mends its loss.
     let isStatement = if case .statements = message { true } else { false }
     let isInBurst = links[link].sides[side].isLosing && happens(.burst)
-    links[link].sides[side].isLosing = (isInBurst || happens(.loss)) && !isStatement
-    if links[link].sides[side].isLosing {
+    let isAfterBegin = links[link].sides[side].queue.last?.opens == true
+    let isAtSeam = faults[.burst] > 0 && isAfterBegin && (0..<4).contains { _ in happens(.loss) }
+    let isLosing = (isInBurst || isAtSeam || happens(.loss)) && !isStatement
+    links[link].sides[side].isLosing = isLosing
+    if isLosing {
       links[link].isSpoilt = true
       let name = Words.node(links[link].nodes[side])
       return tell("a frame from \(name) is lost")
     }
-    links[link].sides[side].queue.append(message.frame)
+    let frame = Link.Frame(message)
+    links[link].sides[side].queue.append(frame)
     if happens(.duplication) {
       links[link].isSpoilt = true
-      links[link].sides[side].queue.append(message.frame)
+      links[link].sides[side].queue.append(frame)
     }
-    let count = links[link].sides[side].queue.count
-    if count > 1, happens(.reordering), !hasRights || !isStatement {
+    if links[link].sides[side].queue.count > 1, happens(.reordering), !hasRights || !isStatement {
       links[link].isSpoilt = true
-      links[link].sides[side].queue.swapAt(count - 1, random.below(count - 1))
+      reorder(link, side)
     }
     minds(link, side)
+  }
+
+  /// The last frame overtakes: any other one, or, as an end, mostly what follows a beginning, for
+  /// one exchange may then be taken for another.
+  private mutating func reorder(_ link: Int, _ side: Int) {
+    let queue = links[link].sides[side].queue
+    let last = queue.count - 1
+    let seams = queue.indices.dropLast().filter { $0 > 0 && queue[$0 - 1].opens }
+    let isSeam = queue[last].closes && !seams.isEmpty && random.chance(700)
+    links[link].sides[side].queue.swapAt(
+      last, isSeam ? random.pick(seams) : random.below(last))
   }
 
   /// The shell tells a session when its peer is slow, and when there is room again.
@@ -99,7 +113,7 @@ extension World {
     defer { minds(link, side) }
     guard links[link].sides[1 - side].session != nil else { return }
     var buffer = FrameBuffer(limit: Limits.frame)
-    buffer.append(frame)
+    buffer.append(frame.bytes)
     guard let body = try? buffer.next(), let message = try? Message(frame: body) else {
       preconditionFailure("a frame that was sent cannot be read")
     }
