@@ -22,9 +22,13 @@ without_starts() {
 # So long is each reader of the wire fed by libFuzzer.
 export FLOTILLA_FUZZ_SECONDS=${FLOTILLA_FUZZ_SECONDS:-3}
 
-# Schedules by the ten thousand need the optimiser.
+# Schedules by the ten thousand need the optimiser; and whole programs are tried as they are
+# installed, for the optimiser has its own ways to use what is gone.
 FLOTILLA_SIMULATOR=$(scripts/simulator.sh) &&
   export FLOTILLA_SIMULATOR &&
+  swift build -c release --product flotilla &&
+  FLOTILLA_RELEASE=$(swift build -c release --show-bin-path) &&
+  export FLOTILLA_RELEASE &&
   swift build --build-tests --disable-xctest
 status=$?
 if ((status == 0)); then

@@ -6,6 +6,8 @@ import Synchronization
 final class Desk: Sendable {
   static let programs = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().path
+  /// Where `flotilla` is: optimised, as it is installed, if the tests are told where that lies.
+  static let release = ProcessInfo.processInfo.environment["FLOTILLA_RELEASE"] ?? programs
   static let fixtures = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Fixtures").path
 
@@ -40,7 +42,7 @@ final class Desk: Sendable {
   func run(_ words: [String], within seconds: Int = 60) async throws -> Outcome {
     let environment = [
       "XDG_RUNTIME_DIR": folder + "/run", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere",
-      "SWIFT_BACKTRACE": "enable=no", "PATH": "\(Self.programs):/usr/bin:/bin:/usr/sbin:/sbin",
+      "SWIFT_BACKTRACE": "enable=no", "PATH": "\(Self.release):/usr/bin:/bin:/usr/sbin:/sbin",
     ]
     return try await Program(
       "/usr/bin/env", ["-C", folder, "timeout", "-k", "2", "\(seconds)"] + words,

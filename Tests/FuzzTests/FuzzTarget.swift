@@ -35,6 +35,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case handshake
     /// A site key as somebody typed it.
     case siteKey
+    /// A key file.
+    case pem
   #endif
 
   func read(_ bytes: [UInt8]) {
@@ -56,6 +58,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
       case .txt: readTXT(bytes)
       case .handshake: readHandshake(bytes)
       case .siteKey: readSiteKey(bytes)
+      case .pem: readPEM(bytes)
     #endif
     }
   }

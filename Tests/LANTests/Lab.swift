@@ -12,9 +12,11 @@ struct Lab: Sendable {
     .deletingLastPathComponent().deletingLastPathComponent().path
   static let script = "\(top)/scripts/lan.sh"
 
-  /// Where this package's programs are built: beside the tests.
-  static let programs = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-    .deletingLastPathComponent().path
+  /// Where `flotilla` is: optimised, as it is installed, if the tests are told where that lies, or
+  /// else beside the tests.
+  static let programs =
+    ProcessInfo.processInfo.environment["FLOTILLA_RELEASE"]
+    ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 
   /// Why this machine can hold no lab, or nil if it can. Asked once.
   static let obstacle: String? = {

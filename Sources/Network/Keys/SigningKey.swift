@@ -31,8 +31,14 @@ package final class SigningKey: @unchecked Sendable {
 
   /// The key of a PEM text (RFC 7468) as `pem` gives it; nil for anything else.
   package init?(pem: String) {
-    let bytes = Array(pem.utf8)
-    guard let input = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { return nil }
+    let handle = Array(pem.utf8).withUnsafeBytes { Self.read($0) }
+    guard let handle else { return nil }
+    self.handle = handle
+  }
+
+  /// BIO_new_mem_buf(3) copies nothing: the bytes must outlive the reading.
+  private static func read(_ pem: UnsafeRawBufferPointer) -> OpaquePointer? {
+    guard let input = BIO_new_mem_buf(pem.baseAddress, Int32(clamping: pem.count)) else { return nil }
     defer {
       BIO_free(input)
       ERR_clear_error()
@@ -42,7 +48,7 @@ package final class SigningKey: @unchecked Sendable {
       EVP_PKEY_free(handle)
       return nil
     }
-    self.handle = handle
+    return handle
   }
 
   /// The secret as PEM text, PKCS #8 (RFC 8410): what other programs read, too.

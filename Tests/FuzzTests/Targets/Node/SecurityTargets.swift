@@ -36,6 +36,12 @@ extension FuzzTarget {
     }
     demand(again.key.seed == key.key.seed, "another site key is read than was written")
   }
+
+  /// A key that can be read is written so that it is read as the same key.
+  func readPEM(_ bytes: [UInt8]) {
+    guard let key = SigningKey(pem: String(decoding: bytes, as: UTF8.self)) else { return }
+    demand(SigningKey(pem: key.pem)?.seed == key.seed, "another key is read than was written")
+  }
 }
 
 extension Seeds {
