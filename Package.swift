@@ -26,7 +26,7 @@ let fuzzing: Target =
   default:
     .executableTarget(
       name: "FlotillaFuzz", dependencies: fuzzed, path: "Tests/FuzzTests",
-      exclude: ["CorpusTests.swift", "FuzzingTests.swift", "Seeds.swift"], swiftSettings: strict)
+      exclude: ["CorpusTests.swift", "FuzzingTests.swift"], swiftSettings: strict)
   }
 
 let package = Package(

@@ -96,6 +96,8 @@ package final class Store {
   /// programs have written since these were tried last.
   var freed: Set<Int64> = []
   var sparedFrom = UInt64.max
+  /// Of tables whose parked rows were tried since the file was opened.
+  var obstacles: [Int64: Obstacles] = [:]
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -210,6 +212,7 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
+      obstacles = [:]
       journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
@@ -235,7 +238,7 @@ package final class Store {
       try reloadLives()
       try reloadStability()
       regained = try Self.regained(meta)
-      freed = try parkedTables()
+      (freed, obstacles) = (try parkedTables(), [:])
       hasPutBacks = try Self.hasPutBacks(connection)
     }
     try tables.reload()

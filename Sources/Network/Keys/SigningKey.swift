@@ -38,7 +38,8 @@ package final class SigningKey: @unchecked Sendable {
 
   /// BIO_new_mem_buf(3) copies nothing: the bytes must outlive the reading.
   private static func read(_ pem: UnsafeRawBufferPointer) -> OpaquePointer? {
-    guard let input = BIO_new_mem_buf(pem.baseAddress, Int32(clamping: pem.count)) else { return nil }
+    let length = Int32(clamping: pem.count)
+    guard let input = BIO_new_mem_buf(pem.baseAddress, length) else { return nil }
     defer {
       BIO_free(input)
       ERR_clear_error()

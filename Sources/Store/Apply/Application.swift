@@ -181,6 +181,7 @@ extension Store {
     try shelf.remove(table: table.id, key: key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
+    changed(table, key)
     if try !place(placement, statements, table, key) {
       try postpone(placement, statements, table, key, &application)
     }

@@ -15,114 +15,111 @@ extension Store {
     var after: Stamp
   }
 
-  /// Tries the parked rows of a table again. Who would displace a row that is spared stays, and is
-  /// given back.
+  /// What came of trying a parked row again.
+  private enum Trial {
+    /// It stands, and these have changed with it.
+    case stands([Key])
+    /// One that goes before it has a value of its.
+    case behind(Key)
+    /// It would displace a row that is spared.
+    case yields(Yielding)
+    case stays
+  }
+
+  /// How parked rows are tried.
+  private struct Means {
+    let table: ReplicaTable
+    let statements: RowStatements
+    let claims: Claims
+    let rivals: Rivals
+  }
+
+  /// Tries the parked rows of a table again whose obstacles have changed. Who would displace a row
+  /// that is spared stays, and is given back.
   func unpark(
     _ table: ReplicaTable, sparing isSpared: (Version) -> Bool = { _ in false }
   ) throws -> [Yielding] {
     guard let statements = table.statements else { return [] }
-    let rivals = Rivals(connection, statements)
-    defer { try? rivals.remove() }
+    let means = Means(
+      table: table, statements: statements,
+      claims: Claims(table, statements), rivals: Rivals(connection, statements))
+    defer { try? means.rivals.remove() }
+    var all = obstacles[table.id] == nil ? try parkedKeys(table) : nil
+    if all != nil { obstacles[table.id] = Obstacles() }
     var yielding: [Yielding] = []
     var hasMoved = true
     while hasMoved {
       (hasMoved, yielding) = (false, [])
-      for (key, version) in try parked(table) {
-        guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
-        let placement = Placement(entry, version, table, key)
-        try shelf.remove(table: table.id, key: key)
-        if try place(placement, statements, table, key) {
+      let due = all ?? Array(obstacles[table.id]?.takeDue() ?? [])
+      all = nil
+      for (key, version) in try parked(table, due) {
+        switch try retry(key, version, means, sparing: isSpared) {
+        case .stands(let changed):
+          for key in changed { obstacles[table.id]?.changed(key) }
           hasMoved = true
-          continue
+        case .behind(let other): obstacles[table.id]?.found(key, behind: other)
+        case .yields(let row):
+          yielding.append(row)
+          obstacles[table.id]?.foundNone(of: key)
+        case .stays: obstacles[table.id]?.foundNone(of: key)
         }
-        let inTheWay = try self.rivals(of: placement, statements, table, rivals)
-        if let inTheWay, goes(version, key, before: inTheWay) {
-          let isSpared = inTheWay.contains { isSpared($0.version) }
-          try rivals.remove()
-          if !isSpared, try displace(inTheWay, by: placement, statements, table, key) {
-            hasMoved = true
-            continue
-          }
-          if isSpared {
-            yielding.append(
-              Yielding(key: key, after: inTheWay.map(\.version.createdAt).max() ?? .zero))
-          }
-        }
-        try shelf.put(entry, table: table.id, key: key)
       }
     }
-    try rivals.remove()
+    try means.rivals.remove()
     return yielding
   }
 
-  /// The rows of a table that a constraint keeps out, in the order in which they are tried.
-  private func parked(_ table: ReplicaTable) throws -> [(key: Key, version: Version)] {
-    try shelf.keys(table: table.id, why: [.constraint], limit: 100_000)
-      .compactMap { key in
-        try versions.version(table: table.id, key: key).map { (key, $0) }
-      }.sorted { Precedence($0.version, $0.key) < Precedence($1.version, $1.key) }
-  }
-
-  private func goes(
-    _ version: Version, _ key: Key, before others: [(key: Key, version: Version)]
-  ) -> Bool {
-    others.allSatisfy { Precedence(version, key) < Precedence($0.version, $0.key) }
-  }
-
-  /// What is in the way; nil if that is not for other rows to give up: the row itself does not
-  /// fit, or one of the others is no row of the site.
-  private func rivals(
-    of placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ rivals: Rivals
-  ) throws -> [(key: Key, version: Version)]? {
-    let known = placement.known(in: statements)
-    let insert = statements.insert(known.map(\.column))
-    var isUnique = false
-    _ = try attempt {
-      _ = try writing { () throws(SQLiteError) in
-        do throws(SQLiteError) {
-          try connection.run(insert, known.map(\.value.sqlite))
-        } catch {
-          isUnique = error.isOfUniqueValue
-          throw error
-        }
-      }
-      return false
+  private func retry(
+    _ key: Key, _ version: Version, _ means: Means, sparing isSpared: (Version) -> Bool
+  ) throws -> Trial {
+    let (table, statements) = (means.table, means.statements)
+    guard let entry = try shelf.entry(table: table.id, key: key) else { return .stays }
+    let placement = Placement(entry, version, table, key)
+    let holders = try means.claims.holders(of: placement.known(in: statements), on: connection)
+    let known = try standing(holders, table, but: key)
+    if let other = known?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
+      return .behind(other.key)
     }
-    guard isUnique else { return nil }
-    var found: [(key: Key, version: Version)] = []
-    let before = derivation
-    defer { derivation = before }
-    let keys = try rivals.find { replacing in
-      _ = try writing { () throws(SQLiteError) in
-        try connection.run(replacing(insert), known.map(\.value.sqlite))
-      }
+    try shelf.remove(table: table.id, key: key)
+    let others: [(key: Key, version: Version)]?
+    if let known, !known.isEmpty, means.claims.areAll(of: placement.known(in: statements)) {
+      others = known
+    } else if try place(placement, statements, table, key) {
+      return .stands([key])
+    } else {
+      others = try rivals(of: placement, statements, table, means.rivals)
     }
-    for values in keys {
-      guard let key = table.key(values.map(Replication.Value.init)),
-        let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        try content(of: version, table, key) != nil
-      else { return nil }
-      found.append((key, version))
+    try means.rivals.remove()
+    if let other = others?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
+      try shelf.put(entry, table: table.id, key: key)
+      return .behind(other.key)
     }
-    return found.isEmpty ? nil : found
-  }
-
-  /// Puts a row in the place of others, which are parked; false if it does not fit even so.
-  private func displace(
-    _ others: [(key: Key, version: Version)], by placement: Placement,
-    _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
-  ) throws -> Bool {
-    try attempt {
-      for (key, version) in others {
-        guard var entry = try content(of: version, table, key) else { return false }
-        entry.why = .constraint
-        _ = try writing { () throws(SQLiteError) in
-          try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
-        }
+    if let others {
+      if others.contains(where: { isSpared($0.version) }) {
         try shelf.put(entry, table: table.id, key: key)
+        let last = others.map(\.version.createdAt).max()
+        return .yields(Yielding(key: key, after: last ?? .zero))
       }
-      return try place(placement, statements, table, key)
+      if try displace(others, by: placement, statements, table, key) {
+        return .stands([key] + others.map(\.key))
+      }
     }
+    try shelf.put(entry, table: table.id, key: key)
+    return .stays
+  }
+
+  private func parkedKeys(_ table: ReplicaTable) throws(SQLiteError) -> [Key] {
+    try shelf.keys(table: table.id, why: [.constraint], limit: .max)
+  }
+
+  /// Those of some rows that a constraint keeps out, in the order in which they are tried.
+  private func parked(
+    _ table: ReplicaTable, _ keys: [Key]
+  ) throws -> [(key: Key, version: Version)] {
+    try keys.compactMap { key in
+      guard try shelf.entry(table: table.id, key: key)?.why == .constraint else { return nil }
+      return try versions.version(table: table.id, key: key).map { (key, $0) }
+    }.sorted { Precedence($0.version, $0.key) < Precedence($1.version, $1.key) }
   }
 
   /// Does something that is undone unless it gives true: then the triggers that keep something
@@ -138,6 +135,12 @@ extension Store {
   func isSettled() throws(SQLiteError) -> Bool {
     guard try Journal.isEmpty(on: connection) else { return false }
     return try comparing() == nil
+  }
+
+  /// A row has changed: what is parked in its table may fit now.
+  func changed(_ table: ReplicaTable, _ key: Key) {
+    freed.insert(table.id)
+    obstacles[table.id]?.changed(key)
   }
 
   /// Tries again what is parked in the tables that have changed. What a program has just written

@@ -40,6 +40,7 @@ extension Store {
       try connection.run(statements.deleteByKey, placement.keyValues)
     }
     try put(placement.shape, placement.values, table, key, why: .constraint)
+    changed(table, key)
     application.postponed.insert(Export.RowID(table: table.id, key: key))
     application.changed.insert(table.id)
   }
@@ -64,6 +65,7 @@ extension Store {
   func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws {
     guard let statements = table.statements else { return }
     freed.insert(table.id)
+    obstacles[table.id] = nil
     for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
       guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
       // A program has written the key of a parked row, which the next fold looks at.

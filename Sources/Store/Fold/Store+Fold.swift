@@ -198,7 +198,7 @@ extension Store {
   func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
-    freed.insert(table.id)
+    changed(table, key)
     digests.replace(table: table.seed, key: key, old: old, new: version)
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }

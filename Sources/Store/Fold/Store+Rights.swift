@@ -152,7 +152,7 @@ extension Store {
     let isGone = held?.isDeleted ?? true
     let shelved = held == nil ? nil : try shelf.entry(table: table.id, key: key)
     // Whatever was done to the row, one that is parked may have waited for its place.
-    defer { freed.insert(table.id) }
+    defer { changed(table, key) }
     guard let row else {
       guard !isGone, shelved?.why.isWhole != true else { return }
       try logRefused(table, key, at: moment)
@@ -173,7 +173,7 @@ extension Store {
     _ = try writing { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
-    freed.insert(table.id)
+    changed(table, key)
   }
 
   /// The version that stands has come again: true if the row was waiting for it.
@@ -188,6 +188,7 @@ extension Store {
     if try !place(placement, statements, table, key) {
       try postpone(placement, statements, table, key, &application)
     }
+    changed(table, key)
     application.changed.insert(table.id)
     return true
   }

@@ -202,6 +202,7 @@ extension Store {
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (item.key.values ?? []).map(\.sqlite))
       }
+      changed(table, item.key)
       application.changed.insert(table.id)
     }
     try versions.remove(table: item.table, key: item.key)

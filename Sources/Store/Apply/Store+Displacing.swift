@@ -1,0 +1,76 @@
+import Replication
+import SQLite
+
+/// Rows that are in the way of another one, and give way to it.
+extension Store {
+  /// The versions of rows that stand; nil if one of them is no row of the site, or is the one that
+  /// is to be placed.
+  func standing(
+    _ rows: [[SQLite.Value]], _ table: ReplicaTable, but own: Key? = nil
+  ) throws -> [(key: Key, version: Version)]? {
+    var found: [(key: Key, version: Version)] = []
+    for values in rows {
+      guard let key = table.key(values.map(Replication.Value.init)), key != own,
+        let version = try versions.version(table: table.id, key: key), !version.isDeleted,
+        try content(of: version, table, key) != nil
+      else { return nil }
+      if !found.contains(where: { $0.key == key }) { found.append((key, version)) }
+    }
+    return found
+  }
+
+  func goes(
+    _ version: Version, _ key: Key, before others: [(key: Key, version: Version)]
+  ) -> Bool {
+    others.allSatisfy { Precedence(version, key) < Precedence($0.version, $0.key) }
+  }
+
+  /// What is in the way; nil if that is not for other rows to give up: the row itself does not
+  /// fit, or one of the others is no row of the site.
+  func rivals(
+    of placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ rivals: Rivals
+  ) throws -> [(key: Key, version: Version)]? {
+    let known = placement.known(in: statements)
+    let insert = statements.insert(known.map(\.column))
+    var isUnique = false
+    _ = try attempt {
+      _ = try writing { () throws(SQLiteError) in
+        do throws(SQLiteError) {
+          try connection.run(insert, known.map(\.value.sqlite))
+        } catch {
+          isUnique = error.isOfUniqueValue
+          throw error
+        }
+      }
+      return false
+    }
+    guard isUnique else { return nil }
+    let before = derivation
+    defer { derivation = before }
+    let keys = try rivals.find { replacing in
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(replacing(insert), known.map(\.value.sqlite))
+      }
+    }
+    let found = try standing(keys, table)
+    return found?.isEmpty == true ? nil : found
+  }
+
+  /// Puts a row in the place of others, which are parked; false if it does not fit even so.
+  func displace(
+    _ others: [(key: Key, version: Version)], by placement: Placement,
+    _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
+  ) throws -> Bool {
+    try attempt {
+      for (key, version) in others {
+        guard var entry = try content(of: version, table, key) else { return false }
+        entry.why = .constraint
+        _ = try writing { () throws(SQLiteError) in
+          try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
+        }
+        try shelf.put(entry, table: table.id, key: key)
+      }
+      return try place(placement, statements, table, key)
+    }
+  }
+}
