@@ -224,5 +224,26 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 191, with: [.unique], without: [.interleaving], steps: 150,
       isDrawn: true,
       found: "a parked row was put over what a program had written while no node ran"),
+    KeptSeed(
+      depth: .full, seed: 1_696,
+      found: "verdicts of a life that was over were awaited for ever"),
+    KeptSeed(
+      depth: .full, seed: 500_730, with: [.collection, .office],
+      found: "an edit that was there by name alone was logged without its content"),
+    KeptSeed(
+      depth: .full, seed: 502_417, with: [.collection, .office],
+      found: "the same, of a row that others had deleted and forgotten"),
+    KeptSeed(
+      depth: .pure, seed: 30_991, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit was handed on after what its author had written over it since"),
+    KeptSeed(
+      depth: .pure, seed: 31_163, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker missed that an edit by name alone falls with what was made over it"),
+    KeptSeed(
+      depth: .pure, seed: 65_535, with: [.collection, .office, .slowness], steps: 250,
+      found: "who took office and wrote its row again took the edit before for accepted"),
+    KeptSeed(
+      depth: .pure, seed: 61_938, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit of a row that others had forgotten was logged and taken for accepted"),
   ]
 }

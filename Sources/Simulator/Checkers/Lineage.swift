@@ -123,6 +123,11 @@ struct Lineage {
     edits.values.contains { $0.parents.contains(edit) }
   }
 
+  /// Whether an edit was rejected that somebody else has made over this one.
+  func wasCovered(_ edit: Dot) -> Bool {
+    rejected.keys.contains { $0.edit.origin != edit.origin && line(of: $0.edit).contains(edit) }
+  }
+
   /// An edit and all that it descends from.
   func line(of edit: Dot) -> Set<Dot> {
     var (line, todo) = (Set<Dot>(), [edit])

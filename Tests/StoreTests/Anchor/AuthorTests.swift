@@ -43,6 +43,20 @@ import Testing
     #expect(verdicts.map(\.outcome) == [.accepted])
   }
 
+  @Test func `hears that its edit is superseded by what it wrote when it took office`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    try site.appoint(site.a, isForced: true, heardBy: [])
+    let governance = try #require(
+      Appointments.governance(of: site.appointments, for: site.a.store.node))
+    _ = try site.a.store.govern(governance, at: site.a.now)
+    try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    try site.replicas.forEach(site.hear)
+    try site.meet()
+    #expect(try site.isEqual && site.b.text() == "two")
+    #expect(try site.a.verdicts(of: "r") == ["superseded"])
+  }
+
   @Test func `does not make an edit again that was rejected`() throws {
     let site = try site("server-wins")
     try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
