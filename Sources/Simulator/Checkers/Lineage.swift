@@ -123,9 +123,9 @@ struct Lineage {
     edits.values.contains { $0.parents.contains(edit) }
   }
 
-  /// Whether an edit was rejected that somebody else has made over this one.
+  /// Whether somebody else has made an edit over this one: there it may be by name alone.
   func wasCovered(_ edit: Dot) -> Bool {
-    rejected.keys.contains { $0.edit.origin != edit.origin && line(of: $0.edit).contains(edit) }
+    edits.contains { $0.key.origin != edit.origin && $0.value.parents.contains(edit) }
   }
 
   /// An edit and all that it descends from.

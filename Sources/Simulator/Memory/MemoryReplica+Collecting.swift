@@ -63,6 +63,16 @@ extension MemoryReplica {
     return fold(at: now)
   }
 
+  /// The version in which a row came: the one that stands, if it did.
+  func noteFresh(_ version: Version, _ row: RowNumber) {
+    if let standing = file.versions[row], standing.dot == file.fresh[row],
+      standing.rank > version.rank
+    {
+      return
+    }
+    file.fresh[row] = version.dot
+  }
+
   var isSweeping: Bool {
     if case .sweeping? = file.stability.renewal { true } else { false }
   }
@@ -82,6 +92,7 @@ extension MemoryReplica {
         if let waiting = file.office.pending[row]?[origin] {
           logBeside(waiting, row)
           drop(waiting, row)
+          file.office.written[row, default: []].append(adopted.dot.seq)
         }
         keep(adopted, row)
         edits.writer.add(Self.shape, adopted, Self.content(adopted, row))

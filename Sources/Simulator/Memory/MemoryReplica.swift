@@ -243,7 +243,7 @@ final class MemoryReplica: SimulatedReplica {
           take(ruling, row.version, number)
           continue
         }
-        if file.stability.renewal != nil { file.fresh[number] = row.version.dot }
+        if file.stability.renewal != nil { noteFresh(row.version, number) }
         if merge.kind != .repair, hasForgotten(row.version, number) { continue }
         note(row, number)
         let old = file.versions[number]

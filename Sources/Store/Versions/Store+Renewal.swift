@@ -61,10 +61,15 @@ extension Store {
     if stability != before { try saveStability() }
   }
 
-  /// A row that others hold, and the version in which it came.
+  /// A row that others hold, and the version in which it came: the one that stands, if it did.
   func noteFresh(_ table: ReplicaTable, _ key: Key, _ row: ShapedRow) throws(SQLiteError) {
     guard row.row.content.ruling == nil else { return }
     let dot = row.row.version.dot
+    if let standing = try versions.version(table: table.id, key: key),
+      standing.rank > row.row.version.rank, try fresh(table.id, key) == standing.dot
+    {
+      return
+    }
     try connection.run(
       "INSERT OR REPLACE INTO _flotilla_fresh(tbl, key, origin, seq) VALUES (?, ?, ?, ?)",
       [
@@ -85,7 +90,7 @@ extension Store {
     var application = Application()
     for item in items {
       guard let table = tables.byID[item.table], table.name != Tables.settings else { continue }
-      try sweep(item, try fresh(item), table, &edits, at: now, &application)
+      try sweep(item, try fresh(item.table, item.key), table, &edits, at: now, &application)
     }
     try settle(&application)
     sweepCursor = next
@@ -99,10 +104,10 @@ extension Store {
   }
 
   /// The dot under which a row came, if it did.
-  private func fresh(_ item: PendingTable.Item) throws(SQLiteError) -> Dot? {
+  private func fresh(_ table: Int64, _ key: Key) throws(SQLiteError) -> Dot? {
     let row = try connection.row(
       "SELECT origin, seq FROM _flotilla_fresh WHERE tbl = ? AND key = ?",
-      [.integer(item.table), .blob(item.key.bytes)])
+      [.integer(table), .blob(key.bytes)])
     guard let row, let origin = row[0].integer.flatMap({ origins.origin(of: $0) }) else {
       return nil
     }

@@ -149,6 +149,23 @@ import Testing
     #expect(try site.b.conflicts() == ["over it lost to base: offline (server-wins)"])
   }
 
+  @Test func `is kept when its author writes over what a rival certified instead`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.anchor.pull(from: site.a)
+    try site.anchor.foldAll()
+    try site.a.pull(from: site.anchor)
+    // The other one takes office without having heard of it.
+    try site.appoint(site.b, isForced: true, heardBy: [site.b, site.a])
+    try site.a.pull(from: site.b)
+    #expect(try site.a.text() == "base" && site.a.pendingTexts == ["of a"])
+    try site.a.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
+    #expect(try site.a.conflicts() == ["of a lost to NULL: unseen (client-wins)"])
+    try site.hear(site.anchor)
+    try site.meet()
+    #expect(try site.isEqual && site.b.text() == "again")
+  }
+
   @Test func `is kept when its author, an anchor before, writes the row again`() throws {
     let site = try AnchorSite("client-wins")
     try site.appoint(site.a, isForced: true, heardBy: [site.a, site.b])

@@ -95,4 +95,20 @@ import Testing
     #expect(try site.replicas.map { try $0.text() } == ["again", "again", "again"])
     #expect(try b.verdicts(of: "r") == ["superseded", "accepted client-wins"])
   }
+
+  @Test func `is not handed on beside one that has come, though its exchange is not over`() throws {
+    try forget()
+    let anchor = site.site.anchor
+    try anchor.write("UPDATE note SET text = 'newest' WHERE id = 'r'", at: 70)
+    let (covers, batches) = try anchor.export(above: Frontier())
+    try b.mergeSlice(batches, covers: covers, from: anchor)
+    try a.write("UPDATE note SET text = 'waits' WHERE id = 'r'", at: 65)
+    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try b.pull(from: a)
+    try b.foldAll()
+    #expect(b.store.stability.renewal == nil)
+    #expect(try b.version()?.dot == anchor.version()?.dot)
+    try site.site.meet()
+    #expect(try site.site.isEqual && b.conflicts().isEmpty)
+  }
 }
