@@ -60,7 +60,7 @@ package struct Run: Sendable {
       if plan.depth == .pure || coin.chance(450) { faults[.rights] = 0 } else { office = nil }
     }
     let isDrawn = plan.steps == nil || plan.isDrawn
-    if office != nil, plan.depth == .pure, isDrawn {
+    if office != nil, isDrawn {
       var time = Seeded(plan.seed ^ 0x676F_6E65)
       faults.addCollection(&time, chance: 150)
     }

@@ -224,5 +224,45 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 191, with: [.unique], without: [.interleaving], steps: 150,
       isDrawn: true,
       found: "a parked row was put over what a program had written while no node ran"),
+    KeptSeed(
+      depth: .full, seed: 1_696, steps: 74, isDrawn: true,
+      found: "verdicts of a life that was over were awaited for ever"),
+    KeptSeed(
+      depth: .full, seed: 500_730, with: [.collection, .office], without: [.noClock], steps: 44,
+      isDrawn: true,
+      found: "an edit that was there by name alone was logged without its content"),
+    KeptSeed(
+      depth: .full, seed: 502_417, with: [.collection, .office], steps: 124, isDrawn: true,
+      found: "the same, of a row that others had deleted and forgotten"),
+    KeptSeed(
+      depth: .pure, seed: 30_991, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit was handed on after what its author had written over it since"),
+    KeptSeed(
+      depth: .pure, seed: 31_163, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker missed that an edit by name alone falls with what was made over it"),
+    KeptSeed(
+      depth: .pure, seed: 65_535, with: [.collection, .office, .slowness], steps: 250,
+      found: "who took office and wrote its row again took the edit before for accepted"),
+    KeptSeed(
+      depth: .pure, seed: 61_938, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit of a row that others had forgotten was logged and taken for accepted"),
+    KeptSeed(
+      depth: .pure, seed: 63_049, with: [.collection, .office, .slowness], steps: 250,
+      found: "an author wrote over what had taken the place of its own certified edit"),
+    KeptSeed(
+      depth: .pure, seed: 67_649, with: [.collection, .office, .slowness], steps: 250,
+      found: "the same"),
+    KeptSeed(
+      depth: .pure, seed: 115_174, with: [.collection, .office, .slowness], steps: 250,
+      found: "a row that had come was handed on, for its exchange was not over"),
+    KeptSeed(
+      depth: .pure, seed: 113_035, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker missed that an ancestor was accepted after the edit was rejected"),
+    KeptSeed(
+      depth: .pure, seed: 30_015, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit was missed whose author was lost before it could log it"),
+    KeptSeed(
+      depth: .pure, seed: 67_143, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit of a life that was over waits where its exchange did not end"),
   ]
 }

@@ -4,7 +4,8 @@ import Replication
 ///
 /// One that an anchor has rejected may be logged when a later one has put its ancestor in the place
 /// of what it had lost to. So is what its author has written over when the anchor's word on the
-/// ancestor was here, and that on the edit itself on its way.
+/// ancestor was here, and that on the edit itself on its way. And so is what somebody else has
+/// written over, if that gave way, too: what is there by name alone nobody could show.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
@@ -35,8 +36,16 @@ enum AnytimeConcurrent {
       $0.key.origin == edit.origin && $0.key > edit && $0.value.parents.contains(edit)
     }
     if isWrittenOver { return true }
+    if entry.reason == Reason.unseen.name, history.lineage.wasCovered(edit) { return true }
     if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
     return standing.edit == entry.winner
-      && history.lineage.rejected.keys.contains { $0.edit == edit && $0.term < standing.term }
+      && history.lineage.rejected.contains { word, ruling in
+        guard word.edit == edit, word.term == standing.term else {
+          return word.edit == edit && word.term < standing.term
+        }
+        // The anchor heard of the ancestor after it had rejected this one.
+        let first = history.lineage.certified[Lineage.Word(edit: standing.edit, term: word.term)]
+        return first.map { $0.origin == ruling.origin && $0.seq > ruling.seq } ?? false
+      }
   }
 }

@@ -2,9 +2,11 @@ import Replication
 
 /// Beside an anchor no edit is lost: it is in the history of what stands, or in a conflict log, or
 /// something with the same content is. And what was certified once was overruled, or lives on.
+///
+/// Where the office has ended, an author may be `gone` that nobody can tell any more.
 enum FinallyKnown {
   static func check(
-    _ all: [(name: String, shown: Observation)], _ history: inout History
+    _ all: [(name: String, shown: Observation)], gone: Set<Origin>, _ history: inout History
   ) {
     guard let (_, shown) = all.first else { return }
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
@@ -39,6 +41,7 @@ enum FinallyKnown {
     for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) {
       guard known.covers(dot), !edit.isDeleted, let hash = edit.hash else { continue }
       guard edit.isGoverned || words.contains(dot) else { continue }
+      if gone.contains(dot.origin), !words.contains(dot) { continue }
       let ones = kept[edit.row] ?? []
       let isKept = ones.contains(dot) || ones.contains { lineage.edits[$0]?.hash == hash }
       guard !isKept, shown.versions[edit.row]?.hash != hash else { continue }

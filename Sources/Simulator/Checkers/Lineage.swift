@@ -123,6 +123,11 @@ struct Lineage {
     edits.values.contains { $0.parents.contains(edit) }
   }
 
+  /// Whether somebody else has made an edit over this one: there it may be by name alone.
+  func wasCovered(_ edit: Dot) -> Bool {
+    edits.contains { $0.key.origin != edit.origin && $0.value.parents.contains(edit) }
+  }
+
   /// An edit and all that it descends from.
   func line(of edit: Dot) -> Set<Dot> {
     var (line, todo) = (Set<Dot>(), [edit])

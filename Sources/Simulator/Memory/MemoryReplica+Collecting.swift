@@ -63,6 +63,16 @@ extension MemoryReplica {
     return fold(at: now)
   }
 
+  /// The version in which a row came: the one that stands, if it did.
+  func noteFresh(_ version: Version, _ row: RowNumber) {
+    if let standing = file.versions[row], standing.dot == file.fresh[row],
+      standing.rank > version.rank
+    {
+      return
+    }
+    file.fresh[row] = version.dot
+  }
+
   var isSweeping: Bool {
     if case .sweeping? = file.stability.renewal { true } else { false }
   }
@@ -79,14 +89,19 @@ extension MemoryReplica {
       case .stays: break
       case .isAdopted(let changed):
         let adopted = changed.adopted(as: Dot(origin, edits.next()))
+        if let waiting = file.office.pending[row]?[origin] {
+          logBeside(waiting, row)
+          drop(waiting, row)
+          file.office.written[row, default: []].append(adopted.dot.seq)
+        }
         keep(adopted, row)
         edits.writer.add(Self.shape, adopted, Self.content(adopted, row))
       case .isGone(let isLost):
-        if isLost { file.givenUp[version.edit] = row }
+        if isLost { giveUp(version.edit, row) }
         for waiting in (file.office.pending[row] ?? [:]).values where !waiting.isDeleted {
           let isHere =
             viewpoint.isOwn(waiting.edit.origin) || !file.frontier.covers(waiting.dot)
-          if isHere { file.givenUp[waiting.edit] = row }
+          if isHere, !file.office.byName.contains(waiting.dot) { giveUp(waiting.edit, row) }
         }
         file.office.pending[row] = nil
         file.digest.replace(
@@ -101,6 +116,17 @@ extension MemoryReplica {
     file.stability.endRenewal()
   }
 
+  /// An edit lost to a delete that nobody remembers: no anchor judges it.
+  private func giveUp(_ edit: Dot, _ row: RowNumber) {
+    file.givenUp[edit] = row
+    guard edit.origin == origin else { return }
+    for (seq, verdict) in file.office.view.verdicts
+    where verdict == nil && (seq == edit.seq || file.office.again[seq] == edit.seq) {
+      file.office.view.verdicts.updateValue("rejected", forKey: seq)
+      file.office.again[seq] = nil
+    }
+  }
+
   private func standDownAgain(_ edits: inout MemoryEdits, at now: Instant) {
     let known = file.frontier.without(origin)
     let isUnheard = file.office.rulings.values.contains {
@@ -110,6 +136,14 @@ extension MemoryReplica {
     if isUnheard { rule(.stoodDown, &edits, at: now) }
   }
 
+  /// What is not handed on is lost, unless what stands has seen it.
+  private func logBeside(_ version: Version, _ row: RowNumber) {
+    guard let standing = file.versions[row], !version.isDeleted,
+      !file.office.byName.contains(version.dot), viewpoint.isLost(version, to: standing)
+    else { return }
+    log(version, standing, row, "older")
+  }
+
   private func sweepPending(_ edits: inout MemoryEdits) {
     let known = file.frontier.without(origin)
     let all = file.office.pending.flatMap { row, waiting in waiting.values.map { (row, $0) } }
@@ -117,8 +151,8 @@ extension MemoryReplica {
       guard version.dot.origin != origin, !known.covers(version.dot) else { continue }
       drop(version, row)
       let standing = file.versions[row]
-      guard file.office.pending[row]?[origin] == nil else {
-        if let standing { log(version, standing, row, "older") }
+      guard file.office.pending[row]?[origin] == nil, standing?.dot.origin != origin else {
+        logBeside(version, row)
         continue
       }
       guard !file.office.byName.contains(version.dot) else { continue }

@@ -157,6 +157,19 @@ extension MemoryReplica {
     hold(old, row)
   }
 
+  /// This node's last edit of the row has given way, and it has made another one on what came.
+  func logOverwritten(_ row: RowNumber, under standing: Version, by version: Version) {
+    let waiting = (file.office.pending[row] ?? [:]).values.sorted { $0.dot < $1.dot }
+    let last = waiting.filter { $0.edit.origin == origin }.map(\.edit.seq).max()
+    for earlier in waiting where earlier.hash != version.hash {
+      let isOwn = earlier.edit.origin == origin && earlier.edit.seq == last
+      guard earlier.dot.origin == origin || isOwn, !file.office.byName.contains(earlier.dot),
+        viewpoint.isLost(earlier, to: standing)
+      else { continue }
+      log(earlier, standing, row, "older")
+    }
+  }
+
   /// A version has come, whole or its name alone.
   func note(_ incoming: WireRow, _ row: RowNumber) {
     let dot = incoming.version.dot
@@ -210,7 +223,7 @@ extension MemoryReplica {
       for version in versions.values.sorted(by: { $0.dot < $1.dot }) where isDone(version) {
         drop(version, row)
         guard viewpoint.isOwn(version.edit.origin), let standing = file.versions[row],
-          viewpoint.isLost(version, to: standing)
+          !file.office.byName.contains(version.dot), viewpoint.isLost(version, to: standing)
         else { continue }
         let reason =
           file.office.rejected[version.edit]?.min { $0.key < $1.key }.map { Self.reason($0.value) }

@@ -179,13 +179,9 @@ final class MemoryReplica: SimulatedReplica {
         if file.office.office.isHeld || isAwaited {
           file.office.view.verdicts.updateValue(nil, forKey: dot.seq)
         }
-        file.office.written[row, default: []].append(dot.seq)
       }
-      if let earlier = file.office.pending[row]?[origin], earlier.isTentative, let old,
-        viewpoint.isLost(earlier, to: old), earlier.hash != version.hash
-      {
-        log(earlier, old, row, "older")
-      }
+      if hasOffice { file.office.written[row, default: []].append(dot.seq) }
+      if let old { logOverwritten(row, under: old, by: version) }
       supersede(by: version, row)
       if let old { holdOverwritten(old, row) }
       keep(version, row)
@@ -247,7 +243,7 @@ final class MemoryReplica: SimulatedReplica {
           take(ruling, row.version, number)
           continue
         }
-        if file.stability.renewal != nil { file.fresh[number] = row.version.dot }
+        if file.stability.renewal != nil { noteFresh(row.version, number) }
         if merge.kind != .repair, hasForgotten(row.version, number) { continue }
         note(row, number)
         let old = file.versions[number]

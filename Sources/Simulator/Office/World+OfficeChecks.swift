@@ -12,11 +12,14 @@ extension World {
     for node in nodes.all {
       lives[node.replica.name] = node.replica.runLog.lives(now: node.replica.own)
     }
+    let wasAbolished = alive.contains { $0.appointments.contains { $0.node == nil } }
+    let dead = nodes.all.filter(\.isDead).map(\.replica)
+    let gone = Set(dead.flatMap { (lives[$0.name] ?? []).map(\.origin) + [$0.own] })
+    let over = lives.values.flatMap { $0.dropLast() }.map(\.origin)
     FinallyJudged.check(
       shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,
-      wasAbolished: alive.contains { $0.appointments.contains { $0.node == nil } },
-      lives: lives, &history)
-    FinallyKnown.check(shown, &history)
+      wasAbolished: wasAbolished, lives: lives, over: gone.union(over), &history)
+    FinallyKnown.check(shown, gone: wasAbolished ? gone : [], &history)
   }
 
   /// What everybody shows in the end, for a person who looks for a fault.

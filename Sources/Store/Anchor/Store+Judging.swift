@@ -328,6 +328,11 @@ extension Store {
     guard isOwn(item.version.edit.origin), let table = tables.byID[item.table] else { return }
     let standing = try versions.version(table: item.table, key: item.key)
     guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
+    guard entry != nil || item.version.isDeleted else {
+      // Of an earlier life, and written over here since.
+      guard !office.isHeld, wasMadeHere(item.version.edit) else { return }
+      return try settle(Int64(item.version.edit.seq), .superseded, nil, rule: nil, at: now)
+    }
     try logLoser(
       item.version, entry, table, item.key, standingSide(table, item.key), at: now)
   }

@@ -55,17 +55,26 @@ extension Store {
 
   /// This node's earlier edit had given way to what another one wrote before the row was written
   /// again here: the new edit was made on that, so the earlier one is lost, and no anchor will see
-  /// it. Of what stood in between the name is known alone, its content was written over.
+  /// it. So is one that was certified in an earlier term: an anchor takes the later of two edits of
+  /// one author for one that has seen the other. Of what stood in between the name is known alone,
+  /// its content was written over.
   func logOverwritten(
-    _ earlier: Version, under standing: Version, by version: Version, _ table: ReplicaTable,
-    _ key: Key, at moment: Int64
+    _ waiting: [PendingTable.Item], under standing: Version, by version: Version,
+    _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
-    guard earlier.hash != version.hash else { return }
-    let item = PendingTable.Item(table: table.id, key: key, version: earlier)
-    try logLoser(
-      earlier, pending.entry(item), table, key,
-      content(of: nil, table, key).map { ConflictSide(standing, $0) },
-      at: Instant(uptime: 0, wall: moment))
+    let last = waiting.map(\.version.edit).filter { $0.origin == own }.map(\.seq).max()
+    for item in waiting where item.version.hash != version.hash {
+      let (edit, isMade) = (item.version.edit, item.version.dot.origin == own)
+      guard isMade || edit.origin == own && edit.seq == last,
+        viewpoint.isLost(item.version, to: standing)
+      else { continue }
+      let entry = try pending.entry(item)
+      guard entry != nil || item.version.isDeleted else { continue }
+      try logLoser(
+        item.version, entry, table, key,
+        content(of: nil, table, key).map { ConflictSide(standing, $0) },
+        at: Instant(uptime: 0, wall: moment))
+    }
   }
 
   /// What waited to be judged here stands now where it outranks what does: a former anchor shows

@@ -71,13 +71,6 @@ extension Store {
     }
   }
 
-  /// An own edit has another dot from now on, and its verdict with it.
-  func renumberVerdict(of seq: UInt64, as next: UInt64) throws(SQLiteError) {
-    try connection.run(
-      "UPDATE _flotilla_verdict SET seq = ? WHERE seq = ?",
-      [.integer(Int64(next)), .integer(Int64(seq))])
-  }
-
   /// The own edits that were made again as this one.
   func repeated(as seq: UInt64) throws(SQLiteError) -> [UInt64] {
     try connection.rows(
@@ -87,9 +80,9 @@ extension Store {
   }
 
   /// The verdict of the edit ?2 itself, and of those that were made again as that one.
-  private static let settledWith = ["at IS NOT NULL AND at = ?2", "seq = ?2"]
+  static let settledWith = ["at IS NOT NULL AND at = ?2", "seq = ?2"]
 
-  private func settle(
+  func settle(
     _ seq: Int64, _ outcome: EditVerdict.Outcome, _ reason: String?, rule: String?,
     at now: Instant
   ) throws(SQLiteError) {
@@ -112,7 +105,16 @@ extension Store {
     _ edit: Dot, _ table: ReplicaTable, _ key: Key, _ reason: Reason,
     rule: String = NewestWins.name, at now: Instant
   ) throws(SQLiteError) {
-    guard !office.isHeld, wasMadeHere(edit) else { return }
+    guard !office.isHeld else { return }
+    try reject(edit, table, key, reason, rule: rule, at: now)
+  }
+
+  /// The same for one that no anchor is to see any more, though there is one.
+  func reject(
+    _ edit: Dot, _ table: ReplicaTable, _ key: Key, _ reason: Reason, rule: String,
+    at now: Instant
+  ) throws(SQLiteError) {
+    guard wasMadeHere(edit) else { return }
     try settle(Int64(edit.seq), .rejected, reason.name, rule: rule, at: now)
     try supersedeVerdict(edit.seq, table, key)
   }
@@ -130,7 +132,7 @@ extension Store {
   }
 
   /// The own edits of each life: the range of their numbers, and the origin.
-  private var lives: [RunLog.Life] { runs.lives(now: own) }
+  var lives: [RunLog.Life] { runs.lives(now: own) }
 
   /// Whether an edit was made by this replica: of an earlier life others may go on to use the
   /// origin, where the file was copied.
@@ -181,7 +183,7 @@ extension Store {
   }
 
   /// Whether what stands of the row is this edit, or has seen it: then it was accepted.
-  private func isPart(_ edit: Dot, _ name: String, _ key: [UInt8]) throws(SQLiteError) -> Bool {
+  func isPart(_ edit: Dot, _ name: String, _ key: [UInt8]) throws(SQLiteError) -> Bool {
     guard let table = tables.table(name),
       let standing = try versions.version(table: table.id, key: Key(bytes: key))
     else { return false }
@@ -189,7 +191,7 @@ extension Store {
   }
 
   /// Whether a later own edit of the same row waits. It is settled later, too.
-  private func isOverwritten(
+  func isOverwritten(
     _ seq: Int64, _ name: String, _ key: [UInt8]
   ) throws(SQLiteError) -> Bool {
     try connection.row(

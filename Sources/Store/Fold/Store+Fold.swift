@@ -172,7 +172,8 @@ extension Store {
     let isBaseline = old == nil && table.isBaseline && edits.isComparing
     let stamp =
       isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt.at, over: old?.stamp)
-    let earlier = try pending.version(table: table.id, key: key, origin: own)
+    let waiting = try pending.all(table: table.id, key: key)
+    let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
       dot, over: old, isSeen: isSeen, pending: repeating ?? earlier,
       above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
@@ -183,12 +184,14 @@ extension Store {
       version = sane(version, at: moment).certified(
         dot, term: office.term, epoch: nextEpoch(over: old),
         at: Stamp(millisecondsSince1970: madeAt.at))
+      // Its edit of the row from before it took office is not judged any more.
+      try supersedeVerdict(dot.seq, table, key)
     } else {
       version.session = session(over: old)
       try awaitVerdict(dot.seq, table, key)
     }
-    if let earlier, let old, viewpoint.isLost(earlier, to: old) {
-      try logOverwritten(earlier, under: old, by: version, table, key, at: madeAt.at)
+    if let old {
+      try logOverwritten(waiting, under: old, by: version, table, key, at: madeAt.at)
     }
     try supersede(by: version, table, key)
     return version

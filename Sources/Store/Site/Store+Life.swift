@@ -175,7 +175,7 @@ extension Store {
         try insert(run: run)
         var edits = beginEdits()
         var reissued = 0
-        if let common { reissued = try reissue(of: old, above: common, &edits) }
+        if let common { reissued = try reissue(of: old, above: common, &edits, at: now) }
         if office.part != .none {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)
@@ -197,7 +197,9 @@ extension Store {
 
   /// Gives the edits of an origin above `common` new dots, and counts them as not held under the
   /// old ones: what others know by these comes from them.
-  private func reissue(of old: Origin, above common: UInt64, _ edits: inout Edits) throws -> Int {
+  private func reissue(
+    of old: Origin, above common: UInt64, _ edits: inout Edits, at now: Instant
+  ) throws -> Int {
     guard common < origins.frontier[old], let number = origins.knownNumber(of: old) else {
       return 0
     }
@@ -223,6 +225,7 @@ extension Store {
       "DELETE FROM _flotilla_ruling WHERE origin = ? AND seq > ?",
       [.integer(number), .integer(Int64(common))])
     try origins.lower(old, to: common)
+    try settleUnsent(beyond: origins.frontier, at: now)
     try clearAllProgress()
     // Their verdicts are under other numbers now.
     try missVerdicts(through: origins.frontier[own])
@@ -235,7 +238,8 @@ extension Store {
     let dot = Dot(own, edits.next())
     let version = item.version.reissued(as: dot, common: common)
     edits.addLong()
-    try renumberVerdict(of: item.version.dot.seq, as: dot.seq)
+    try handOnVerdict(
+      of: item.version, as: dot, known: Frontier([item.version.dot.origin: common]))
     if try versions.version(table: item.table, key: item.key) == item.version {
       return try keep(version, table, item.key, old: item.version)
     }

@@ -61,10 +61,15 @@ extension Store {
     if stability != before { try saveStability() }
   }
 
-  /// A row that others hold, and the version in which it came.
+  /// A row that others hold, and the version in which it came: the one that stands, if it did.
   func noteFresh(_ table: ReplicaTable, _ key: Key, _ row: ShapedRow) throws(SQLiteError) {
     guard row.row.content.ruling == nil else { return }
     let dot = row.row.version.dot
+    if let standing = try versions.version(table: table.id, key: key),
+      standing.rank > row.row.version.rank, try fresh(table.id, key) == standing.dot
+    {
+      return
+    }
     try connection.run(
       "INSERT OR REPLACE INTO _flotilla_fresh(tbl, key, origin, seq) VALUES (?, ?, ?, ?)",
       [
@@ -85,12 +90,13 @@ extension Store {
     var application = Application()
     for item in items {
       guard let table = tables.byID[item.table], table.name != Tables.settings else { continue }
-      try sweep(item, try fresh(item), table, &edits, at: now, &application)
+      try sweep(item, try fresh(item.table, item.key), table, &edits, at: now, &application)
     }
     try settle(&application)
     sweepCursor = next
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
+    try settleUnsent(beyond: origins.frontier.without(own), at: now)
     try standDownAgain(&edits, at: now)
     try connection.execute("DELETE FROM _flotilla_fresh")
     stability.endRenewal()
@@ -98,10 +104,10 @@ extension Store {
   }
 
   /// The dot under which a row came, if it did.
-  private func fresh(_ item: PendingTable.Item) throws(SQLiteError) -> Dot? {
+  private func fresh(_ table: Int64, _ key: Key) throws(SQLiteError) -> Dot? {
     let row = try connection.row(
       "SELECT origin, seq FROM _flotilla_fresh WHERE tbl = ? AND key = ?",
-      [.integer(item.table), .blob(item.key.bytes)])
+      [.integer(table), .blob(key.bytes)])
     guard let row, let origin = row[0].integer.flatMap({ origins.origin(of: $0) }) else {
       return nil
     }
@@ -121,25 +127,38 @@ extension Store {
     case .stays: break
     case .isAdopted(let changed):
       edits.addLong()
-      let dot = Dot(own, edits.next())
-      if isOwn(version.dot.origin) {
-        try renumberVerdict(of: version.dot.seq, as: dot.seq)
-      }
-      try keep(changed.adopted(as: dot), table, item.key, old: version)
+      let adopted = changed.adopted(as: Dot(own, edits.next()))
+      try handOnVerdict(of: version, as: adopted.dot, known: known)
+      try giveWay(to: adopted, table, item.key, at: now)
+      try keep(adopted, table, item.key, old: version)
     case .isGone(let isLost):
       if isLost {
         try logDeleted(version, content(of: version, table, item.key), table, item.key, at: now)
       }
+      try agree(on: version, table, at: now)
       for waiting in try pending.all(table: item.table, key: item.key) {
         let edit = waiting.version
         let isHere = isOwn(edit.edit.origin) || !known.covers(edit.dot)
-        if isHere, !edit.isDeleted {
-          try logDeleted(edit, pending.entry(waiting), table, item.key, at: now)
+        if isHere, !edit.isDeleted, let entry = try pending.entry(waiting) {
+          try logDeleted(edit, entry, table, item.key, at: now)
         }
+        try agree(on: edit, table, at: now)
         try pending.remove(waiting)
       }
       try forget(item, table, &application)
     }
+  }
+
+  /// An edit of this life that waits gives way to what is handed on under a later number, which no
+  /// anchor could tell from one that was made over it.
+  private func giveWay(
+    to version: Version, _ table: ReplicaTable, _ key: Key, at now: Instant
+  ) throws {
+    guard let waiting = try pending.version(table: table.id, key: key, origin: own) else { return }
+    let item = PendingTable.Item(table: table.id, key: key, version: waiting)
+    try logBeside(waiting, pending.entry(item), table, key, at: now)
+    try supersedeVerdict(version.dot.seq, table, key)
+    try pending.remove(item)
   }
 
   /// What waits for the anchor here and nobody else has is handed on like what stands.
@@ -153,21 +172,41 @@ extension Store {
       else { continue }
       let entry = try pending.entry(item)
       try pending.remove(item)
-      // Of one row one edit waits for each origin, and no anchor will see this one.
-      if let later = try pending.version(table: item.table, key: key, origin: own) {
-        if isOwn(version.edit.origin) { try supersedeVerdict(later.dot.seq, table, key) }
-        let standing = try standingSide(table, key)
-        if !version.isDeleted { try logLoser(version, entry, table, key, standing, at: now) }
+      if let later = try ownEdit(table, key) {
+        if isOwn(version.edit.origin) { try supersedeVerdict(later, table, key) }
+        try logBeside(version, entry, table, key, at: now)
         continue
       }
       guard version.isDeleted || entry != nil else { continue }
       edits.addLong()
       let dot = Dot(own, edits.next())
-      if isOwn(version.dot.origin) { try renumberVerdict(of: version.dot.seq, as: dot.seq) }
+      try handOnVerdict(of: version, as: dot, known: known)
       let row = shaped(version.adopted(as: dot), entry, table, key)
       try apply(row, table, key, at: now, &application)
     }
     try settle(&application)
+  }
+
+  /// What is not handed on is lost, unless what stands has seen it. What is here by name alone was
+  /// written over here, by an edit that has.
+  private func logBeside(
+    _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key, at now: Instant
+  ) throws {
+    guard let entry, !version.isDeleted else { return }
+    let standing = try versions.version(table: table.id, key: key)
+    guard standing.map({ viewpoint.isLost(version, to: $0) }) ?? true else { return }
+    try logLoser(version, entry, table, key, standingSide(table, key), at: now)
+  }
+
+  /// The own edit of this life that waits or stands, by its number. Of one row one edit waits for
+  /// each origin, and a later one of the same origin passes for one that has seen it: so an edit
+  /// that was not made on this one is not handed on beside it.
+  private func ownEdit(_ table: ReplicaTable, _ key: Key) throws -> UInt64? {
+    if let waiting = try pending.version(table: table.id, key: key, origin: own) {
+      return waiting.dot.seq
+    }
+    let standing = try versions.version(table: table.id, key: key)
+    return standing?.dot.origin == own ? standing?.dot.seq : nil
   }
 
   /// That this node stood down may be known to nobody else, and a successor waits to hear it.
@@ -184,11 +223,10 @@ extension Store {
   private func logDeleted(
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key, at now: Instant
   ) throws {
-    if isOwn(version.edit.origin) {
-      try rejectUnjudged(version.edit, table, key, .alreadyDeleted, at: now)
-    }
+    let rule = try actingRule(of: table).name
+    try reject(version.edit, table, key, .alreadyDeleted, rule: rule, at: now)
     try conflicts.put(
-      table.name, key, at: now.moment, .alreadyDeleted, rule: try actingRule(of: table).name,
+      table.name, key, at: now.moment, .alreadyDeleted, rule: rule,
       loser: entry.map { ConflictSide(version, $0) }, winner: nil)
   }
 

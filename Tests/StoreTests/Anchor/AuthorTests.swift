@@ -43,6 +43,20 @@ import Testing
     #expect(verdicts.map(\.outcome) == [.accepted])
   }
 
+  @Test func `hears that its edit is superseded by what it wrote when it took office`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    try site.appoint(site.a, isForced: true, heardBy: [])
+    let governance = try #require(
+      Appointments.governance(of: site.appointments, for: site.a.store.node))
+    _ = try site.a.store.govern(governance, at: site.a.now)
+    try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
+    try site.replicas.forEach(site.hear)
+    try site.meet()
+    #expect(try site.isEqual && site.b.text() == "two")
+    #expect(try site.a.verdicts(of: "r") == ["superseded"])
+  }
+
   @Test func `does not make an edit again that was rejected`() throws {
     let site = try site("server-wins")
     try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
@@ -133,6 +147,23 @@ import Testing
     #expect(try site.replicas.allSatisfy { try $0.store.parkedRows().isEmpty })
     #expect(try site.anchor.conflicts() == ["of the anchor lost to base: unseen (server-wins)"])
     #expect(try site.b.conflicts() == ["over it lost to base: offline (server-wins)"])
+  }
+
+  @Test func `is kept when its author writes over what a rival certified instead`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.anchor.pull(from: site.a)
+    try site.anchor.foldAll()
+    try site.a.pull(from: site.anchor)
+    // The other one takes office without having heard of it.
+    try site.appoint(site.b, isForced: true, heardBy: [site.b, site.a])
+    try site.a.pull(from: site.b)
+    #expect(try site.a.text() == "base" && site.a.pendingTexts == ["of a"])
+    try site.a.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
+    #expect(try site.a.conflicts() == ["of a lost to NULL: unseen (client-wins)"])
+    try site.hear(site.anchor)
+    try site.meet()
+    #expect(try site.isEqual && site.b.text() == "again")
   }
 
   @Test func `is kept when its author, an anchor before, writes the row again`() throws {
