@@ -13,10 +13,10 @@ extension Connection {
   package func transaction<Result>(
     _ kind: Transaction = .immediate, _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    try execute(kind.rawValue)
+    try run(kind.rawValue)
     do {
       let result = try body()
-      try execute("COMMIT")
+      try run("COMMIT")
       return result
     } catch {
       rollBack()

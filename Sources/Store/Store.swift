@@ -198,11 +198,11 @@ package final class Store {
         try connection.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
         commitsAreDurable = isDurable
       }
-      try connection.execute("BEGIN IMMEDIATE")
+      try connection.run("BEGIN IMMEDIATE")
       try requireSameFile()
       let result = try body()
       try digests.save()
-      try connection.execute("COMMIT")
+      try connection.run("COMMIT")
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
       recent.append(touched, before: before)
       commits += 1

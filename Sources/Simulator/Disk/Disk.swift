@@ -22,8 +22,15 @@ final class Disk {
 
     func write(_ new: UnsafeRawBufferPointer, at offset: Int, keeps: Bool) {
       let end = offset + new.count
-      if bytes.count < end { bytes.append(contentsOf: repeatElement(0, count: end - bytes.count)) }
-      bytes.withUnsafeMutableBytes { $0[offset..<end].copyBytes(from: new) }
+      if bytes.count < offset { bytes += repeatElement(0, count: offset - bytes.count) }
+      if bytes.count == offset {
+        bytes.append(contentsOf: new)
+      } else {
+        if bytes.count < end { bytes += repeatElement(0, count: end - bytes.count) }
+        bytes.withUnsafeMutableBytes {
+          UnsafeMutableRawBufferPointer(rebasing: $0[offset..<end]).copyMemory(from: new)
+        }
+      }
       if keeps { unsynced.append((offset, Array(new))) }
     }
 

@@ -82,7 +82,7 @@ final class Application {
   /// Commits statements; what a constraint forbids has no effect.
   private func commit(_ statements: [String], _ story: inout Story) throws -> Bool {
     do {
-      try connection.execute("BEGIN IMMEDIATE")
+      try connection.run("BEGIN IMMEDIATE")
     } catch {
       guard error.isBusy else { throw error }
       return false
@@ -94,7 +94,7 @@ final class Application {
         guard error.refusesRow else { throw error }
       }
     }
-    try connection.execute("COMMIT")
+    try connection.run("COMMIT")
     story.tell("node-\(number) writes: \(statements.joined(separator: "; "))")
     return true
   }

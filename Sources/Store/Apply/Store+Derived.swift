@@ -14,7 +14,10 @@ extension Store {
   /// Finds the derived triggers of the tracked tables and installs them anew.
   func renewDerived() throws {
     let rows = try connection.rows(
-      "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
+      """
+      SELECT name, tbl_name, sql FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name NOT GLOB '_flotilla_*' ORDER BY rowid
+      """)
     let tracked = tables.tracked
     let isTracked = { (name: String) in tracked.contains { isSameName($0.name, name) } }
     derivation.triggers = rows.compactMap { row in

@@ -44,7 +44,18 @@ package enum Capture {
   package static func isIntact(
     _ schema: TableSchema, id: Int64, on connection: Connection
   ) throws(SQLiteError) -> Bool {
-    let present = try present(id: id, on: connection)
+    let rows = try connection.rows(
+      """
+      SELECT name, tbl_name, sql, rowid FROM main.sqlite_schema
+      WHERE type = 'trigger' AND (name GLOB ? OR tbl_name = ? COLLATE NOCASE)
+      """, [.string("\(TriggerText.prefix(id))*"), .string(schema.name)])
+    return isIntact(schema, id: id, among: rows)
+  }
+
+  /// The same by name, table, SQL and age of the triggers of that local id and of that table.
+  static func isIntact(_ schema: TableSchema, id: Int64, among triggers: [[Value]]) -> Bool {
+    let prefix = TriggerText.prefix(id)
+    let present = triggers.filter { $0[0].string?.hasPrefix(prefix) == true }
     let expected = expectedTriggers(schema, id: id)
     guard present.count == expected.count else { return false }
     for trigger in expected {
@@ -55,12 +66,10 @@ package enum Capture {
       guard isPresent else { return false }
     }
     let oldest = present.compactMap { $0[3].integer }.min() ?? 0
-    let younger = try connection.rows(
-      """
-      SELECT sql FROM main.sqlite_schema
-      WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND rowid > ?
-      """, [.string(schema.name), .integer(oldest)])
-    return !younger.contains { SQLText($0[0].string ?? "").raisesIgnore }
+    return !triggers.contains { row in
+      (row[3].integer ?? 0) > oldest && isSameName(row[1].string ?? "", schema.name)
+        && SQLText(row[2].string ?? "").raisesIgnore
+    }
   }
 
   /// The triggers that the table should have.

@@ -136,9 +136,8 @@ enum Layout {
 
   /// Makes what a file of this format lacks; mostly nothing, and that takes one query.
   static func complete(_ connection: Connection) throws(SQLiteError) {
-    let names = try connection.rows(
-      "SELECT name FROM main.sqlite_schema WHERE name GLOB '_flotilla_*'")
-    guard !added.isSubset(of: names.compactMap { $0[0].string }) else { return }
+    let count = try connection.scalar(countAdded).integer
+    guard count != Int64(added.count) else { return }
     try connection.execute(additions)
   }
 
@@ -151,6 +150,10 @@ enum Layout {
     }
     return names
   }()
+
+  private static let countAdded =
+    "SELECT count(*) FROM main.sqlite_schema WHERE name IN ("
+    + added.sorted().map { "'\($0)'" }.joined(separator: ", ") + ")"
 
   /// Whether a table is there; a file of the same format may lack one that came later.
   static func hasTable(_ name: String, on connection: Connection) throws(SQLiteError) -> Bool {

@@ -20,6 +20,8 @@ struct KeyColumnText {
     case integer, fraction, text, blob
     /// A text or a blob, of which the column makes a text.
     case bytes
+    /// A text or a blob, and the column says nothing of it.
+    case either
   }
 
   private var classes: [Class] {
@@ -30,7 +32,7 @@ struct KeyColumnText {
     case .integer: return schema.isStrict ? [.integer] : [.integer, .fraction]
     case .real: return [.integer, .fraction]
     case .blob where schema.isStrict && isSameName(column.type, "BLOB"): return [.blob]
-    case .blob, .numeric: return [.integer, .fraction, .text, .blob]
+    case .blob, .numeric: return [.integer, .fraction] + (isWide ? [.text, .blob] : [.either])
     }
   }
 
@@ -64,25 +66,35 @@ struct KeyColumnText {
   var value: String {
     let branches = classes.map { kind -> String in
       switch kind {
-      case .integer: "WHEN \(Self.isInteger) THEN \(Self.integer)"
+      case .integer:
+        "WHEN \(Self.isLowest) THEN 1 << 63 WHEN \(Self.isInteger) THEN \(Self.integer)"
       case .fraction: "WHEN \(Self.isFraction) THEN \(Self.fraction)"
       case .text: "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(text)"
-      case .blob: "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(content(as: "BLOB"))"
+      case .blob: "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(blob(as: "BLOB"))"
       case .bytes:
         isWide
           ? "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(text) "
-            + "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(content(as: "TEXT"))"
+            + "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(blob(as: "TEXT"))"
           : "WHEN \(Self.isTagged(0x30, through: 0x40)) THEN \(text)"
+      case .either: "WHEN \(Self.isTagged(0x30, through: 0x40)) THEN \(either)"
       }
     }
     let value = "CASE \(branches.joined(separator: " ")) END"
     return (cast.map { "CAST(\(value) AS \($0))" } ?? value) + collation
   }
 
-  /// The rest of the key behind this column.
+  /// The rest of the key behind this column; where the column has no value it does not matter.
   var rest: String {
-    "substr(r, CASE WHEN \(Self.isInteger) THEN 2 + abs(instr(bytes, \(Self.tag)) - 20) "
-      + "WHEN \(Self.isFraction) THEN 10 ELSE 1 + \(Self.end) END)"
+    let (number, fraction) = ("2 + \(Self.length)", "WHEN \(Self.isFraction) THEN 10")
+    let hasContent = classes.contains { ![.integer, .fraction].contains($0) }
+    let start =
+      switch (classes.first == .integer, classes.contains(.fraction), hasContent) {
+      case (true, false, false): number
+      case (true, true, false): "CASE \(fraction) ELSE \(number) END"
+      case (false, false, _): "1 + \(Self.end)"
+      default: "CASE WHEN \(Self.isInteger) THEN \(number) \(fraction) ELSE 1 + \(Self.end) END"
+      }
+    return "substr(r, \(start))"
   }
 
   private static let tag = "substr(r, 1, 1)"
@@ -96,30 +108,33 @@ struct KeyColumnText {
   private static let isInteger = isTagged(0x0C, through: 0x1C)
   private static let isFraction = isTagged(0x21, through: 0x21)
 
-  /// The first `count` bytes behind the tag as a number. A shift binds no tighter than "|".
+  /// A number behind the tag.
+  private static func byte(_ index: Int) -> String { "instr(bytes, substr(r, \(index + 1), 1))" }
+
+  /// The first `count` bytes behind the tag as a number. A shift binds no tighter than "|", and
+  /// what stands to the left comes first: so each shift is one of all bytes before it.
   private static func word(_ count: Int) -> String {
-    (0..<count).map { index in
-      let byte = "instr(bytes, substr(r, \(index + 2), 1))"
-      return index == count - 1 ? byte : "(\(byte) << \(8 * (count - 1 - index)))"
-    }.joined(separator: " | ")
+    (1...count).map(byte).joined(separator: " << 8 | ")
   }
 
+  /// How many bytes of a number follow its tag.
+  private static let length = "abs(instr(bytes, \(tag)) - 20)"
+
+  /// One more than the highest number would be a REAL, so the lowest, of which all but the first
+  /// bit is the complement, stands apart.
+  private static let isLowest = "r BETWEEN x'0C7FFFFFFFFFFFFFFF' AND x'0C80'"
+
   /// A negative number is stored as the complement of its magnitude, which is the number less one
-  /// with the upper bytes left out. One more than the highest would be a REAL, so the lowest number
-  /// stands apart.
+  /// with the upper bytes left out.
   ///
-  /// Most programs read the text of the view whenever they open the file, so it is short: no more
-  /// than three lengths of words are written out, and what stands behind the number is shifted out.
+  /// Most programs read the text of the view whenever they open the file, so it is short: seven
+  /// bytes are read whatever the length is, what stands behind the number is shifted out, and an
+  /// eighth makes room for itself by a shift to the right by less than nothing.
   private static let integer: String = {
     let isNegative = "(r < x'14')"
-    func shifted(_ count: Int) -> String {
-      let unused = "\(8 * count) - 8 * abs(instr(bytes, \(tag)) - 20)"
-      return "((\(word(count)) | (-\(isNegative) << \(8 * count))) >> (\(unused))) + \(isNegative)"
-    }
-    return "CASE WHEN \(isTagged(0x11, through: 0x17)) THEN \(shifted(3)) "
-      + "WHEN \(isTagged(0x0D, through: 0x1B)) THEN \(shifted(7)) "
-      + "WHEN r BETWEEN x'0C7FFFFFFFFFFFFFFF' AND x'0C80' THEN 1 << 63 "
-      + "ELSE (\(word(8))) + \(isNegative) END"
+    let eighth = "CASE WHEN \(isTagged(0x0D, through: 0x1B)) THEN 0 ELSE \(byte(8)) END"
+    let seven = "-\(isNegative) << 8 | \(word(7)) >> 56 - 8 * \(length)"
+    return "(\(seven) | \(eighth)) + \(isNegative)"
   }()
 
   private static func literal(_ byte: UInt8) -> String {
@@ -129,13 +144,15 @@ struct KeyColumnText {
   /// The number whose IEEE bits these are, exactly: the 53 digits `f` times two to the power of
   /// `d` − 1074, made of powers that are exact and without a step that would round.
   private static let fraction: String = {
-    let powers = ["2.0", "4.0", "16.0", "256.0", "65536.0", "p32", "p64", "p128", "p256", "p512"]
+    let powers = ["p32", "p64", "p128", "p256", "p512"]
     let factors = powers.enumerated().map {
-      " * CASE WHEN d & \(1 << $0.offset) THEN \($0.element) ELSE 1.0 END"
+      " * CASE WHEN d & \(32 << $0.offset) THEN \($0.element) ELSE 1.0 END"
     }
+    let first = " * (1 << (d & 31))"
     let last = " * CASE WHEN d & 1024 THEN p512 ELSE 1.0 END"
     return "(SELECT CASE x WHEN 2047 THEN s * 9e999 "
-      + "ELSE s * (f / p512 / p512 / 1125899906842624.0\(factors.joined())\(last)\(last)) END "
+      + "ELSE s * (f / p512 / p512 / 1125899906842624.0"
+      + "\(first)\(factors.joined())\(last)\(last)) END "
       + "FROM (SELECT s, g >> 52 AS x, max(g >> 52, 1) - 1 AS d, "
       + "(g & 4503599627370495) + ((g >> 52 > 0) << 52) AS f, "
       + "p32, p64, p128, p128 * p128 AS p256, (p128 * p128) * (p128 * p128) AS p512 "
@@ -154,21 +171,33 @@ struct KeyColumnText {
     + "SELECT max(i) FROM _flotilla_z) END"
 
   private var text: String {
-    isWide ? WideText.decoded(content(as: "BLOB")) : content(as: "TEXT")
+    if isWide { return WideText.decoded(blob(as: "BLOB")) }
+    return cast == "TEXT" ? content : blob(as: "TEXT")
   }
 
-  /// The content with each 00 FF made 00 again; most have none, and are not walked through.
-  private func content(as type: String) -> String {
-    let length = isLast ? "length(r) - 2" : "(\(Self.end)) - 2"
-    let escaped = "substr(r, 2, \(length))"
-    guard !isWide else {
-      let blob = WideText.unescaped(escaped, withEnd: "substr(r, 2, 1 + \(length))")
-      return type == "BLOB" ? blob : "CAST(\(blob) AS \(type))"
-    }
-    return "CASE WHEN instr(\(escaped), x'00') = 0 THEN CAST(\(escaped) AS \(type)) "
-      + "ELSE (WITH RECURSIVE _flotilla_u(s, b) AS (SELECT x'', \(escaped) UNION ALL "
+  /// A text or a blob of a file in UTF-8.
+  private var either: String {
+    "(SELECT CASE WHEN r < x'31' THEN CAST(u AS TEXT) ELSE CAST(u AS BLOB) END "
+      + "FROM (SELECT \(content) AS u))"
+  }
+
+  private func blob(as type: String) -> String {
+    guard isWide else { return "CAST(\(content) AS \(type))" }
+    let blob = WideText.unescaped(escaped, withEnd: "substr(r, 2, 1 + \(contentLength))")
+    return type == "BLOB" ? blob : "CAST(\(blob) AS \(type))"
+  }
+
+  private var contentLength: String { isLast ? "length(r) - 2" : "\(Self.end) - 2" }
+  private var escaped: String { "substr(r, 2, \(contentLength))" }
+
+  /// The content with each 00 FF made 00 again, as a blob or a text of the same bytes; most have
+  /// none, and are not walked through.
+  private var content: String {
+    "(SELECT CASE WHEN instr(e, x'00') = 0 THEN e "
+      + "ELSE (WITH RECURSIVE _flotilla_u(s, b) AS (SELECT x'', e UNION ALL "
       + "SELECT s || substr(b, 1, instr(b, x'00')), substr(b, instr(b, x'00') + 2) "
       + "FROM _flotilla_u WHERE instr(b, x'00') > 0) "
-      + "SELECT CAST(s || b AS \(type)) FROM _flotilla_u WHERE instr(b, x'00') = 0) END"
+      + "SELECT s || b FROM _flotilla_u WHERE instr(b, x'00') = 0) END "
+      + "FROM (SELECT \(escaped) AS e))"
   }
 }

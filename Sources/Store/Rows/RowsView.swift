@@ -50,11 +50,14 @@ enum RowsView {
     ).string
   }
 
-  /// The text as SQLite stores it.
   private static func expected(
     _ schema: TableSchema, id: Int64, on connection: Connection
   ) throws(SQLiteError) -> String {
-    let isWide = try connection.scalar("PRAGMA main.encoding").string != "UTF-8"
-    return RowsViewText(schema: schema, id: id, isWide: isWide).sql
+    expected(schema, id: id, encoding: try connection.scalar("PRAGMA main.encoding").string)
+  }
+
+  /// The text as SQLite stores it.
+  static func expected(_ schema: TableSchema, id: Int64, encoding: String?) -> String {
+    RowsViewText(schema: schema, id: id, isWide: encoding != "UTF-8").sql
   }
 }

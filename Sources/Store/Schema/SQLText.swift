@@ -132,6 +132,11 @@ package func isSameName(_ left: String, _ right: String) -> Bool {
   left.utf8.elementsEqual(right.utf8) { folded($0) == folded($1) }
 }
 
+/// A name as SQLite compares it: in small letters, of ASCII alone.
+func folded(_ name: String) -> String {
+  String(decoding: name.utf8.map { folded($0) }, as: UTF8.self)
+}
+
 private func folded(_ byte: UInt8) -> UInt8 {
   (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
 }

@@ -5,34 +5,56 @@ import SQLite
 /// To read one takes many queries and a copy of the table in memory. It follows from the stored SQL
 /// of the table and its indexes alone, which is looked at each time: so whatever changes a
 /// definition, by whatever program, is seen, and stores of one process may share what was read.
+/// The same goes for what was found about triggers and views.
 package final class SchemaCache {
+  /// A table as it is now.
+  struct Known {
+    var schema: TableSchema
+    /// Whether the triggers and the view are there as they should be.
+    var isIntact: Bool
+  }
+
   private struct Entry {
     var definition: [[Value]]
     var schema: TableSchema
+    /// Triggers and views that were found to be as they should be.
+    var intact: [StoredObjects.Surroundings] = []
   }
 
-  /// Definitions that are remembered of one name, at most.
+  /// Definitions that are remembered of one name, and triggers and views of one definition, at
+  /// most.
   private static let limit = 8
 
   private var entries: [String: [Entry]] = [:]
 
   package init() {}
 
-  /// What `TableSchema.read` gives for the table as it is now.
-  func read(_ name: String, on connection: Connection) throws(StoreError) -> TableSchema? {
-    let definition = try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        """
-        SELECT type, name, rowid, sql FROM main.sqlite_schema
-        WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'index') ORDER BY rowid
-        """, [.string(name)])
+  /// What `TableSchema.read` gives for the table, and whether it is captured under this local id.
+  func read(
+    _ name: String, id: Int64, among objects: StoredObjects, on connection: Connection
+  ) throws(StoreError) -> Known? {
+    guard let number = try entry(name, objects.definition(of: name), on: connection) else {
+      return nil
     }
-    if let entry = entries[name]?.first(where: { $0.definition == definition }) {
-      return entry.schema
+    let (schema, intact) = (entries[name]![number].schema, entries[name]![number].intact)
+    let present = objects.surroundings(of: name, id: id)
+    if present.isEmpty { return Known(schema: schema, isIntact: false) }
+    if intact.contains(present) { return Known(schema: schema, isIntact: true) }
+    let isIntact = present.isIntact(for: schema)
+    if isIntact { entries[name]![number].intact = intact.suffix(Self.limit - 1) + [present] }
+    return Known(schema: schema, isIntact: isIntact)
+  }
+
+  /// Where a definition is among those of its name; nil if there is no such table.
+  private func entry(
+    _ name: String, _ definition: [[Value]], on connection: Connection
+  ) throws(StoreError) -> Int? {
+    if let number = entries[name]?.firstIndex(where: { $0.definition == definition }) {
+      return number
     }
     guard let schema = try TableSchema.read(name, on: connection) else { return nil }
     let others = (entries[name] ?? []).suffix(Self.limit - 1)
     entries[name] = others + [Entry(definition: definition, schema: schema)]
-    return schema
+    return others.count
   }
 }

@@ -29,12 +29,17 @@ package enum Trackability: Sendable, Equatable {
   /// The site's settings come from peers: one that names a table of Flotilla's or a part of a
   /// virtual table must not open it to them.
   static func schema(
-    of name: String, on connection: Connection, _ schemas: SchemaCache
-  ) throws(StoreError) -> TableSchema? {
-    if name != Tables.settings, try refusalByKind(name, connection) != nil { return nil }
+    of name: String, id: Int64, among objects: StoredObjects, on connection: Connection,
+    _ schemas: SchemaCache
+  ) throws(StoreError) -> SchemaCache.Known? {
+    if name != Tables.settings {
+      if TableSchema.isReserved(name) { return nil }
+      // In a plain file what is no ordinary table is not found.
+      if !objects.isPlain, try refusalByKind(name, connection) != nil { return nil }
+    }
     do {
-      guard let schema = try schemas.read(name, on: connection) else { return nil }
-      return refusalByKey(schema) == nil ? schema : nil
+      let known = try schemas.read(name, id: id, among: objects, on: connection)
+      return known.flatMap { refusalByKey($0.schema) == nil ? $0 : nil }
     } catch {
       guard error.code == .schema else { throw error }
       return nil

@@ -8,6 +8,8 @@ struct ReplicaTable {
   let name: String
   /// Nil while the table does not exist here: its rows wait on the shelf.
   let schema: TableSchema?
+  /// Whether its triggers and its view were as they should be when the schema was read.
+  let isIntact: Bool
   /// True if the site tracks it.
   let isTracked: Bool
   /// Existing rows were here before the table became the site's: they rank lowest.
@@ -19,12 +21,14 @@ struct ReplicaTable {
   let statements: RowStatements?
 
   init(
-    id: Int64, name: String, schema: TableSchema?, isTracked: Bool, isBaseline: Bool,
+    id: Int64, name: String, known: SchemaCache.Known?, isTracked: Bool, isBaseline: Bool,
     collations: [KeyCollation] = []
   ) {
+    let schema = known?.schema
     self.id = id
     self.name = name
     self.schema = schema
+    self.isIntact = known?.isIntact ?? false
     self.isTracked = isTracked
     self.isBaseline = isBaseline
     self.seed = tableSeed(name)

@@ -290,8 +290,7 @@ extension Store {
         if try lost.isAway(table) { return true }
         if !tables.isRemembered(table.name, schema.collations) { return true }
         if try !tables.hasColumnsAsRemembered(table) { return true }
-        if try !Capture.isIntact(schema, id: table.id, on: connection) { return true }
-        if try !RowsView.isIntact(schema, id: table.id, on: connection) { return true }
+        if !table.isIntact { return true }
       }
       return try !shelf.isEmpty
     }

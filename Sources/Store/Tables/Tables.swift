@@ -21,10 +21,10 @@ final class Tables {
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {
-    let (rows, tracked, collations) = try reporting { () throws(SQLiteError) in
+    let (rows, tracked, collations, objects) = try reporting { () throws(SQLiteError) in
       (
         try connection.rows("SELECT id, name, baseline FROM _flotilla_local"),
-        try trackedNames(), try rememberedCollations()
+        try trackedNames(), try rememberedCollations(), try StoredObjects(connection)
       )
     }
     remembered = collations
@@ -33,10 +33,12 @@ final class Tables {
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
       let isTracked = name == Self.settings || tracked.contains { isSameName($0, name) }
-      let schema = isTracked ? try Trackability.schema(of: name, on: connection, schemas) : nil
+      let known =
+        isTracked
+        ? try Trackability.schema(of: name, id: id, among: objects, on: connection, schemas) : nil
       add(
         ReplicaTable(
-          id: id, name: name, schema: schema, isTracked: isTracked,
+          id: id, name: name, known: known, isTracked: isTracked,
           isBaseline: row[2].integer != 0, collations: remembered[folded(name)] ?? []))
     }
   }
@@ -66,7 +68,7 @@ final class Tables {
       return connection.lastInsertRowID
     }
     let table = ReplicaTable(
-      id: id, name: name, schema: nil, isTracked: false, isBaseline: false,
+      id: id, name: name, known: nil, isTracked: false, isBaseline: false,
       collations: remembered[folded(name)] ?? [])
     add(table)
     return table
@@ -90,7 +92,7 @@ final class Tables {
     guard let table = table(name), table.schema == nil else { return }
     add(
       ReplicaTable(
-        id: table.id, name: table.name, schema: nil, isTracked: table.isTracked,
+        id: table.id, name: table.name, known: nil, isTracked: table.isTracked,
         isBaseline: table.isBaseline, collations: collations))
   }
 
@@ -162,9 +164,5 @@ final class Tables {
   private func add(_ table: ReplicaTable) {
     byID[table.id] = table
     idByName[folded(table.name)] = table.id
-  }
-
-  private func folded(_ name: String) -> String {
-    String(decoding: name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 }
