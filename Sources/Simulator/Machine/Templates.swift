@@ -5,9 +5,18 @@ import Store
 /// Finished database files, so that a schedule need not make them anew: one per set of tables and
 /// node.
 package final class Templates {
-  private var images: [String: [UInt8]] = [:]
-  /// What the first node tells the others, per set of tables and rules.
-  private var news: [String: Merge] = [:]
+  /// What a file is made from: two that differ in any of this are two files.
+  private struct Content: Hashable {
+    var tables: [String]
+    /// Tables that are the site's, as far as the node has heard: none if it is new.
+    var tracking: [String]
+    var rule: Int?
+    var number: Int
+  }
+
+  private var images: [Content: [UInt8]] = [:]
+  /// What the first node tells the others, by its file.
+  private var news: [Content: Merge] = [:]
   private static let now = Instant(uptime: 0, wall: SimulatedClock.start)
   /// Schemas of tables, by their definitions: most schedules have the same few.
   let schemas = SchemaCache()
@@ -29,18 +38,21 @@ package final class Templates {
     _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil,
     hasHeard: Bool = false
   ) throws -> [UInt8] {
-    let shape = tables.map(\.name).joined(separator: ",") + "/\(tracking.count)/"
-    let settings = shape + (rules.map { "\($0.rule)" } ?? "")
     let isNew = number > 0 && !hasHeard
-    let key = (isNew ? shape : settings) + "/\(number)"
+    let names = tables.map(\.name)
+    let site = Content(tables: names, tracking: tracking, rule: rules?.rule, number: 0)
+    let key =
+      isNew
+      ? Content(tables: names, tracking: [], rule: nil, number: number)
+      : Content(tables: names, tracking: tracking, rule: rules?.rule, number: number)
     if let image = images[key] { return image }
-    if number > 0, hasHeard, news[settings] == nil {
+    if number > 0, hasHeard, news[site] == nil {
       let first = try image(tables, tracking: tracking, number: 0, rules: rules)
-      news[settings] = try withFile(first) { try everything(from: $0) }.result
+      news[site] = try withFile(first) { try everything(from: $0) }.result
     }
     let made = try withFile(nil) { process in
       try make(tables, tracking, number, rules, process)
-      guard !isNew, let news = news[settings], number > 0 else { return }
+      guard !isNew, let news = news[site], number > 0 else { return }
       _ = try store(process).merge(news, at: Self.now)
     }
     images[key] = made.file
