@@ -34,6 +34,22 @@ import Testing
     }
   }
 
+  /// Half of them with an anchor, most with the tables from the start, as any batch.
+  @Test(arguments: [Run.Depth.pure, .full])
+  func `run alone as they do after others`(depth: Run.Depth) {
+    let templates = Templates()
+    for seed in 1...60 as ClosedRange<UInt64> {
+      var plan = Run.Plan(depth, seed: seed)
+      plan.steps = 8
+      plan.isDrawn = true
+      let (alone, after) = (
+        Run(plan, Templates(), isTold: true), Run(plan, templates, isTold: true)
+      )
+      #expect(alone.story == after.story, "\(plan.command)")
+      #expect(alone.faults == after.faults, "\(plan.command)")
+    }
+  }
+
   private func expectNothing(_ run: Run) {
     #expect(run.faults.isEmpty, "\(run.plan.command) with \(run.plan.kinds(run.kinds))")
   }

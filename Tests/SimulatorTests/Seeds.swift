@@ -264,5 +264,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 67_143, with: [.collection, .office, .slowness], steps: 250,
       found: "an edit of a life that was over waits where its exchange did not end"),
+    KeptSeed(
+      depth: .pure, seed: 63_694, with: [.collection, .office, .slowness], steps: 250,
+      found: "nodes that all catch up from each other paused for ever before anything counted"),
   ]
 }

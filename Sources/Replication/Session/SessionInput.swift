@@ -117,6 +117,14 @@ extension Session {
     case rows([RowName])
     /// The rest of a bucket, of which what lies below was sent before a pause.
     case bucket(Int, above: Frontier)
+
+    /// What is left out because it was sent or is held; nil for repairs.
+    package var start: Frontier? {
+      switch self {
+      case .above(let sent), .unsent(let sent, _): sent
+      case .buckets, .rows, .bucket: nil
+      }
+    }
   }
 }
 

@@ -5,8 +5,12 @@ import Store
 struct MemoryExport {
   let covers: Frontier
   let rows: [(row: RowNumber, version: Version, content: WireRow.Content)]
+  /// Where it begins, if it is no repair.
+  let start: Frontier?
   var next = 0
 
+  /// The next export would not begin where this one did.
+  var goesOn: Bool { start.map { !$0.covers(progress) } ?? true }
   var progress: Frontier { next == 0 ? Frontier() : covers.reached(at: rows[next - 1].version.dot) }
 }
 
@@ -47,7 +51,7 @@ extension MemoryReplica {
     }
     rows.sort { $0.version.dot < $1.version.dot }
     let id = register(
-      MemoryExport(covers: covers, rows: rows))
+      MemoryExport(covers: covers, rows: rows, start: scope.start))
     return OpenedSource(
       id: id, covers: covers, rows: UInt64(rows.count), fold: fold,
       judged: file.office.judged.term == .none ? nil : file.office.judged)
@@ -56,7 +60,7 @@ extension MemoryReplica {
   func readExport(_ id: Int64, at now: Instant) throws -> SourceStep {
     guard var export = exports[id] else { throw StoreError(.sqlite, "the export is closed") }
     guard export.next < export.rows.count else { return .done }
-    if export.next > 0, pausesNow() { return .paused(progress: export.progress) }
+    if export.next > 0, pausesNow(), export.goesOn { return .paused(progress: export.progress) }
     var writer = RowBatchWriter()
     for (_, version, content) in export.rows[export.next...].prefix(batchRows) {
       writer.add(Self.shape, version, content)

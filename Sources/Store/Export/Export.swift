@@ -45,6 +45,8 @@ final class Export {
   /// The tables as they were then: those of a later schema may not fit the snapshot.
   let tables: [Int64: ReplicaTable]
   var source: Source
+  /// Where it begins, if it is no repair: what has come further counts at a pause.
+  var start: Frontier?
   var last: Dot?
   /// A row that goes in pieces, begun and not yet ended.
   var long: LongRow?
@@ -103,6 +105,10 @@ final class Export {
   var progress: Frontier {
     last.map(frontier.reached) ?? Frontier()
   }
+
+  /// Whether the next export would not begin where this one did: rows beyond what is held here,
+  /// as a replica has them that is itself catching up, count for nothing.
+  var goesOn: Bool { start.map { !$0.covers(progress) } ?? true }
 }
 
 /// One batch of an export, encoded.

@@ -45,6 +45,7 @@ extension Store {
     let export = try reporting { () throws(SQLiteError) in
       try makeExport(scope, filter, reader, at: now)
     }
+    export.start = scope.start
     export.filter = filter
     export.wrong = try reporting { () throws(SQLiteError) in try waitingRows() }
     export.own = own

@@ -10,7 +10,8 @@ extension Store {
     // What was begun is ended: it holds all that it needs.
     if let long = export.long { return readOn(long, export) }
     if export.last != nil, !export.isExhausted,
-      now.uptime - export.openedAt > pace.snapshotTime || hasPinnedTooMuch(export)
+      now.uptime - export.openedAt > pace.snapshotTime && export.goesOn
+        || hasPinnedTooMuch(export)
     {
       return .paused(progress: export.progress)
     }

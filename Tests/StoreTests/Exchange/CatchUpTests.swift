@@ -150,6 +150,26 @@ import Testing
     try expectEqual(r)
   }
 
+  /// It would begin with the same rows again, and those who catch up from each other never end.
+  @Test func `an export does not pause before anything of it counts`() throws {
+    var pace = Self.slices
+    pace.snapshotTime = 0
+    let r = try replicas(3, rows: 9, pace: pace)
+    let opened = try r[0].store.openExport(.above(Frontier()), at: r[0].now)
+    guard case .batch(let first) = try r[0].store.readExport(opened.id, at: r[0].now),
+      case .paused(let reached) = try r[0].store.readExport(opened.id, at: r[0].now)
+    else {
+      Issue.record("what counts does not pause")
+      return
+    }
+    try r[0].store.closeExport(opened.id)
+    let (covers, rest) = try r[0].export(above: reached)
+    try r[1].mergeSlice([first] + rest, covers: covers, from: r[0])
+    #expect(r[1].store.position.frontier.isEmpty)
+    let count = first.rows + rest.reduce(0) { $0 + $1.rows }
+    #expect(try r[1].export(above: Frontier()).1.reduce(0) { $0 + $1.rows } == count)
+  }
+
   @Test(arguments: [false, true])
   func `only what the log grows by during an export pauses it`(growsMore: Bool) throws {
     var pace = Self.slices
