@@ -119,6 +119,11 @@ extension World {
     }
     feed(link, 1 - side, .heard)
     feed(link, 1 - side, .received(message))
+    let node = links[link].nodes[1 - side]
+    if hasLives, case .have(let have) = message, links[link].sides[1 - side].session != nil {
+      let replica = nodes[node].replica
+      AnytimeLife.check(have, replica.lifeMark, &history, at: replica.name)
+    }
   }
 
   /// The connection breaks, for both ends or for one that does not notice; frames under way are
