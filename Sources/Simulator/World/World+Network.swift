@@ -58,10 +58,7 @@ extension World {
     // On what was said about rights rests what a peer leaves out: no rule of ours mends its loss.
     let isStatement = if case .statements = message { true } else { false }
     let isInBurst = links[link].sides[side].isLosing && happens(.burst)
-    let isAfterBegin = links[link].sides[side].queue.last?.opens == true
-    let isAtSeam =
-      faults[.burst] > 0 && isAfterBegin && !hasLives && (0..<4).contains { _ in happens(.loss) }
-    let isLosing = (isInBurst || isAtSeam || happens(.loss)) && !isStatement
+    let isLosing = (isInBurst || happens(.loss)) && !isStatement
     links[link].sides[side].isLosing = isLosing
     if isLosing {
       links[link].isSpoilt = true
@@ -82,12 +79,14 @@ extension World {
   }
 
   /// The last frame overtakes: any other one, or, as an end, mostly what follows a beginning, for
-  /// one exchange may then be taken for another. Not where lives end.
+  /// one exchange may then be taken for another. Not where lives end or rights change.
   private mutating func reorder(_ link: Int, _ side: Int) {
     let queue = links[link].sides[side].queue
     let last = queue.count - 1
     let seams = queue.indices.dropLast().filter { $0 > 0 && queue[$0 - 1].opens }
-    let isSeam = queue[last].closes && !seams.isEmpty && !hasLives && random.chance(700)
+    let isSeam =
+      queue[last].closes && !seams.isEmpty && !hasLives && !hasRights
+      && random.chance(700)
     links[link].sides[side].queue.swapAt(
       last, isSeam ? random.pick(seams) : random.below(last))
   }
