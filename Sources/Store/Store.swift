@@ -238,7 +238,7 @@ package final class Store {
       try reloadLives()
       try reloadStability()
       regained = try Self.regained(meta)
-      (freed, obstacles) = (try parkedTables(), [:])
+      freed = try parkedTables()
       hasPutBacks = try Self.hasPutBacks(connection)
     }
     try tables.reload()

@@ -85,8 +85,7 @@ extension World {
     let last = queue.count - 1
     let seams = queue.indices.dropLast().filter { $0 > 0 && queue[$0 - 1].opens }
     let isSeam =
-      queue[last].closes && !seams.isEmpty && !hasLives && !hasRights
-      && random.chance(700)
+      queue[last].closes && !seams.isEmpty && !hasLives && !hasRights && random.chance(700)
     links[link].sides[side].queue.swapAt(
       last, isSeam ? random.pick(seams) : random.below(last))
   }
@@ -119,9 +118,8 @@ extension World {
     }
     feed(link, 1 - side, .heard)
     feed(link, 1 - side, .received(message))
-    let node = links[link].nodes[1 - side]
     if hasLives, case .have(let have) = message, links[link].sides[1 - side].session != nil {
-      let replica = nodes[node].replica
+      let replica = nodes[links[link].nodes[1 - side]].replica
       AnytimeLife.check(have, replica.lifeMark, &history, at: replica.name)
     }
   }

@@ -80,7 +80,7 @@ extension Store {
   }
 
   /// The verdict of the edit ?2 itself, and of those that were made again as that one.
-  static let settledWith = ["at IS NOT NULL AND at = ?2", "seq = ?2"]
+  private static let settledWith = ["at IS NOT NULL AND at = ?2", "seq = ?2"]
 
   func settle(
     _ seq: Int64, _ outcome: EditVerdict.Outcome, _ reason: String?, rule: String?,
