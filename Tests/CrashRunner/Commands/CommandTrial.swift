@@ -62,7 +62,7 @@ final class Bench {
     func keep(_ base: Scenario.Base) throws {
       try Folder.copy(desk.folder, to: "\(desk.top)/\(base)")
     }
-    let errand = try Errand(desk)
+    let errand = Errand(desk)
     try desk.write("a.db", Errand.schema)
     try keep(.plain)
     try desk.flotilla("init", "a.db", "--track", "t", "--name", "a")
@@ -92,7 +92,7 @@ final class Bench {
     (record.pointee.struck, record.pointee.count) = (0, 0)
     do {
       try Self.inChild { [desk, record, recordPath] in
-        let errand = try Errand(desk)
+        let errand = Errand(desk)
         let ending = try errand.cut(scenario, at: call, deed, recordPath)
         let struck = record.pointee.struck != 0
         let text = errand.victim?.text ?? ""

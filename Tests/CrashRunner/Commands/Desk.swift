@@ -13,11 +13,15 @@ final class Desk {
   /// Everything of this desk; the databases are in `folder`.
   let top: String
   let folder: String
+  /// An address of this machine that no other process's desk has, so that its ports are free.
+  let host: String
   private var number = 0
 
   init(_ top: String) throws {
     self.top = top
     folder = top + "/x"
+    let process = getpid()
+    host = "127.\(process >> 16 & 255).\(process >> 8 & 255).\(process & 255)"
     for path in [top, top + "/run", folder] where mkdir(path, 0o700) != 0 && errno != EEXIST {
       throw CrashFailure("cannot make \(path)")
     }
@@ -61,8 +65,8 @@ final class Desk {
 
   /// The words of a lasting node.
   func node(_ name: String, port: Int, peer: Int? = nil) -> [String] {
-    ["run", name, "--no-discovery", "--listen", "127.0.0.1:\(port)"]
-      + (peer.map { ["--peer", "127.0.0.1:\($0)"] } ?? [])
+    ["run", name, "--no-discovery", "--listen", "\(host):\(port)"]
+      + (peer.map { ["--peer", "\(host):\($0)"] } ?? [])
   }
 
   /// Starts a lasting node and waits until it serves.
@@ -76,23 +80,6 @@ final class Desk {
   func serves(_ program: Program) -> Bool {
     eventually(within: 20_000) { program.hasEnded() || program.text.contains("listens on port") }
       && !program.hasEnded()
-  }
-
-  /// A port that was free just now.
-  func freePort() throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let found = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(socket, pointer, length) == 0 && getsockname(socket, pointer, &length) == 0
-      }
-    }
-    guard found else { throw CrashFailure("no free port") }
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 
   /// An application's transaction.

@@ -10,15 +10,14 @@ final class Errand {
   private var deed: Deed?
   private var first: Program?
   private var second: Program?
-  private let ports: (first: Int, second: Int)
+  private static let ports = (first: 7_171, second: 7_172)
   /// The rows of t that must stand in the end.
   private var ledger: [String: Int] = [:]
   private var edits = 0
   private var migrations = 0
 
-  init(_ desk: Desk) throws {
+  init(_ desk: Desk) {
     self.desk = desk
-    ports = (try desk.freePort(), try desk.freePort())
     for index in 0..<20 { ledger["k\(index)"] = index }
   }
 
@@ -31,9 +30,9 @@ final class Errand {
     INSERT INTO u SELECT v, id, zeroblob(v) FROM t;
     """
 
-  var firstAddress: String { "127.0.0.1:\(ports.first)" }
-  var firstWords: [String] { desk.node("a.db", port: ports.first) }
-  var secondWords: [String] { desk.node("b.db", port: ports.second, peer: ports.first) }
+  var firstAddress: String { "\(desk.host):\(Self.ports.first)" }
+  var firstWords: [String] { desk.node("a.db", port: Self.ports.first) }
+  var secondWords: [String] { desk.node("b.db", port: Self.ports.second, peer: Self.ports.first) }
 
   /// Runs the victim and what happens beside it; gives how it ended.
   func cut(
@@ -63,12 +62,12 @@ final class Errand {
   // MARK: Nodes
 
   func startFirst() throws {
-    if first == nil { first = try desk.startNode("a.db", port: ports.first) }
+    if first == nil { first = try desk.startNode("a.db", port: Self.ports.first) }
   }
 
   func startSecond() throws {
     if second?.hasEnded() != false {
-      second = try desk.startNode("b.db", port: ports.second, peer: ports.first)
+      second = try desk.startNode("b.db", port: Self.ports.second, peer: Self.ports.first)
     }
   }
 
