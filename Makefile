@@ -42,9 +42,10 @@ bench: setup ## measure, with the release build
 SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)
 # Deleted rows are let go of while machines are away and links are slow; and files are copied and put
-# back.
+# back. And tables and columns come and go.
 RETURNS = --with collection,slowness --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
+SCHEMAS = --with migration,removal
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -53,6 +54,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) pure --seeds 8000 --jobs $(JOBS) $(RETURNS)
 	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
+	@$(SIMULATOR) full --seeds 500 --jobs $(JOBS) $(SCHEMAS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	@scripts/simulator.sh
@@ -62,6 +64,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(RETURNS)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 5000 --jobs $(JOBS) $(COPIES)
+	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SCHEMAS)
 	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?

@@ -5,7 +5,7 @@ usage: mutate.py [--budget PURE,FULL] [NAME…]
 
 Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
 where to look and what to change (`depth: pure returns` looks where machines come back and
-deleted rows are let go of), and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
+deleted rows are let go of, `full schemas` where tables and columns come and go), and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. In a copy of the tree each is applied alone, the simulator is built and runs until it
 finds a fault or has spent the schedules that `make test` runs. Prints a table; the status is 0 only
 if all were found.
@@ -18,8 +18,11 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 8_000}
-RETURNS = ["--with", "collection,slowness", "--steps", "250"]
+BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 8_000, "full schemas": 500}
+KINDS = {
+    "returns": ["--with", "collection,slowness", "--steps", "250"],
+    "schemas": ["--with", "migration,removal"],
+}
 
 
 class Mutation:
@@ -68,8 +71,10 @@ def build(tree):
 
 def seeds_needed(program, depth, budget):
     """How many schedules it took, or None."""
-    kind, *returns = depth.split()
-    arguments = [program, kind, "--seeds", str(budget), "--stop"] + (RETURNS if returns else [])
+    kind, *more = depth.split()
+    arguments = [program, kind, "--seeds", str(budget), "--stop"]
+    for name in more:
+        arguments += KINDS[name]
     result = subprocess.run(arguments, capture_output=True, text=True)
     if result.returncode == 0:
         return None

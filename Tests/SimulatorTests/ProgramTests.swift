@@ -20,6 +20,10 @@ struct `The simulator` {
       "250")
   }
 
+  @Test func `finds no fault where tables and columns come and go`() throws {
+    try Program.run("full", "--seeds", "500", "--jobs", "2", "--with", "migration,removal")
+  }
+
   @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String

@@ -2,10 +2,8 @@ import SQLite
 import Store
 
 /// What keeps a row out of its table, as the file is now: which constraint, and by which row.
-///
-/// Of indexes over expressions, and of those of a part of the table, nothing is told.
 struct Hindrance {
-  private let connection: Connection
+  let connection: Connection
 
   init(path: String) throws(SQLiteError) {
     connection = try Connection(path: path, mode: .readOnly)
@@ -39,32 +37,8 @@ struct Hindrance {
     return name.map { "NOT NULL \($0)" }
   }
 
-  /// The row that has a unique value already.
-  private func taken(
-    _ table: String, _ key: [String: SQLValue], _ row: [String: SQLValue]
-  ) throws(SQLiteError) -> String? {
-    let indexes = try connection.rows(
-      """
-      SELECT name FROM pragma_index_list(?) WHERE "unique" AND origin <> 'pk' AND NOT partial
-      """, [.string(table)])
-    for index in indexes {
-      let columns = try connection.rows(
-        "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [index[0]])
-      let names = columns.compactMap { $0[0].string }
-      let values = names.compactMap { row[$0]?.stored }
-      guard names.count == columns.count, values.count == names.count, !values.contains(.null)
-      else { continue }
-      let matches = columns.map { column in
-        "\(quoted(column[0].string ?? "")) = ? COLLATE \(quoted(column[1].string ?? "BINARY"))"
-      }
-      let found = try other(table, key, matches.joined(separator: " AND "), values)
-      if let found { return "UNIQUE \(names.joined(separator: ", ")): taken by row \(found)" }
-    }
-    return nil
-  }
-
   /// The key of a row of which a condition holds and that is not the one with this key.
-  private func other(
+  func other(
     _ table: String, _ key: [String: SQLValue], _ condition: String, _ values: [SQLite.Value]
   ) throws(SQLiteError) -> String? {
     let names = key.keys.sorted()

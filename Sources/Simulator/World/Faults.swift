@@ -102,6 +102,9 @@ package struct Faults: Sendable, Equatable {
       for kind in Kind.withoutClaims where !kinds.contains(kind) { self[kind] = 0 }
     }
     let alone: [Kind] = [.restore, .collection, .clone]
+    if kinds.contains(.migration) || kinds.contains(.removal) {
+      for kind in alone where !kinds.contains(kind) { self[kind] = 0 }
+    }
     if alone.contains(where: { self[$0] > 0 }) { (self[.migration], self[.removal]) = (0, 0) }
   }
 

@@ -8,11 +8,14 @@ struct Collecting {
   let retention: Int64
   /// The lives of nodes that the site was told not to wait for.
   var forgotten: [Int: UInt64] = [:]
+  /// When a node does something about what it has heard.
+  var lateness: Seeded
   /// An end of a link whose frames stay on their way for now.
   var stalled: (link: Int, side: Int)?
 
   init(_ random: Seeded) {
     var random = random
+    lateness = random
     self.random = random.fork()
     retention = self.random.pick([0, 0, 1_000, 60_000])
   }
@@ -134,8 +137,35 @@ extension World {
   }
 
   /// Others have forgotten what was deleted while this node was away.
+  ///
+  /// It begins to fetch everything a moment later: an exchange that is under way may end before.
   mutating func fallBehind(_ standing: CutStanding, _ link: Int, _ side: Int) {
     let node = links[link].nodes[side]
+    if !isCalm, collecting.lateness.chance(500) { return nodes[node].behind = standing }
+    fallBehind(node, standing, link, side)
+  }
+
+  mutating func goOnFallingBehind() {
+    guard hasCollection else { return }
+    for node in nodes.indices {
+      guard let standing = nodes[node].behind, isCalm || collecting.lateness.chance(100) else {
+        continue
+      }
+      nodes[node].behind = nil
+      fallBehind(node, standing, nil, 0)
+    }
+  }
+
+  /// Who dies before it has begun to fetch everything knows that it must from its file alone.
+  mutating func dieBehind(_ node: Int) {
+    guard nodes[node].behind != nil, collecting.lateness.chance(300) else { return }
+    tell("\(Words.node(node)) dies before it fetches everything")
+    kill(node, startsAfter: Int64(collecting.lateness.below(8_000)))
+  }
+
+  private mutating func fallBehind(
+    _ node: Int, _ standing: CutStanding, _ link: Int?, _ side: Int
+  ) {
     attempt(node, link, side) { world in
       // Another peer may have said so a moment ago.
       guard world.nodes[node].replica.stability.mustRenew(for: standing) else { return }

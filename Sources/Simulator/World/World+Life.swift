@@ -17,7 +17,7 @@ extension World {
 
   mutating func leave(_ node: Int, after pause: Int64) {
     nodes[node].startsAt = time + pause
-    (nodes[node].online, nodes[node].hasWork) = (0, false)
+    (nodes[node].online, nodes[node].hasWork, nodes[node].behind) = (0, false, nil)
     (nodes[node].mesh, nodes[node].wasTwin) = (Mesh(node: nodes[node].replica.id), false)
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {

@@ -6,6 +6,7 @@ extension World {
     for _ in 0..<count {
       liveOffice()
       goOnWorking(chance: 300)
+      goOnFallingBehind()
       liveCollecting()
       if hasCopies { dialCopies() }
       let node = random.below(nodes.count)
@@ -142,6 +143,7 @@ extension World {
         if step(link, 1 - side) { isBusy = true }
       }
       goOnWorking(chance: 1_000)
+      goOnFallingBehind()
       guard isBusy else { return }
     }
   }

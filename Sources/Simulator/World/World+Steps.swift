@@ -124,6 +124,7 @@ extension World {
         world.tell("\(Words.node(node)) loses power after a slice")
         world.cutPower(node)
       }
+      world.dieBehind(node)
     }
   }
 

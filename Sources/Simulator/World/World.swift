@@ -23,6 +23,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var online: UInt64 = 0
     /// Its replica has more to do, in a transaction of its own.
     var hasWork = false
+    /// A peer lets go of what this node lacks; it has not begun to fetch everything yet.
+    var behind: CutStanding?
     /// What it knows of the members; nil in a world without rights.
     var membership: Membership?
     /// What it goes by itself.

@@ -1,0 +1,59 @@
+import Foundation
+import SQLite
+import Testing
+
+@testable import Flotilla
+
+/// What is told about a row that does not fit into its table.
+@Suite struct HindranceTests {
+  private func words(
+    _ definition: String, _ rows: String, key: [String: SQLValue], row: [String: SQLValue]?
+  ) throws -> String? {
+    let path = FileManager.default.temporaryDirectory
+      .appending(path: "hindrance-\(UUID().uuidString).db").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let connection = try Connection(path: path, mode: .create)
+    try connection.execute("CREATE TABLE t\(definition); INSERT INTO t VALUES \(rows)")
+    return try Hindrance(path: path).words("t", key: key, row: row)
+  }
+
+  @Test(arguments: [
+    ("(id INTEGER PRIMARY KEY, v TEXT UNIQUE)", "UNIQUE v: taken by row 1"),
+    ("(id INTEGER PRIMARY KEY, v TEXT COLLATE NOCASE UNIQUE)", "UNIQUE v: taken by row 1"),
+    (
+      "(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(lower(v))",
+      "UNIQUE lower(v): taken by row 1"
+    ),
+    (
+      "(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(v) WHERE id < 9",
+      "UNIQUE v WHERE id < 9: taken by row 1"
+    ),
+    (
+      "(id INTEGER PRIMARY KEY, v ANY); CREATE UNIQUE INDEX i ON t(length(v), v || '!') WHERE 1",
+      "UNIQUE length(v), v || '!' WHERE 1: taken by row 1"
+    ),
+  ])
+  func `a unique value is held by a row`(definition: String, expected: String) throws {
+    let isCased = !definition.contains("lower") && !definition.contains("NOCASE")
+    #expect(
+      try words(
+        definition, "(1, 'a')", key: ["id": .integer(2)],
+        row: ["id": .integer(2), "v": .text(isCased ? "a" : "A")]) == expected)
+  }
+
+  @Test(arguments: [
+    // Neither is in the index, or only one of them.
+    ("(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(v) WHERE id > 9", "a"),
+    ("(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(v) WHERE id > 1", "a"),
+    ("(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(v) WHERE id < 2", "a"),
+    ("(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(v || id)", "a"),
+    ("(id INTEGER PRIMARY KEY, v TEXT); CREATE UNIQUE INDEX i ON t(nullif(v, 'a'))", "a"),
+    ("(id INTEGER PRIMARY KEY, v TEXT UNIQUE)", "b"),
+  ])
+  func `nothing is told where nothing is in the way`(definition: String, value: String) throws {
+    #expect(
+      try words(
+        definition, "(1, 'a')", key: ["id": .integer(2)],
+        row: ["id": .integer(2), "v": .text(value)]) == nil)
+  }
+}
