@@ -58,7 +58,10 @@ extension World {
     for _ in 0..<4 {
       for link in links.indices { connect(link) }
       work(rounds: 20)
-      for node in nodes.indices where nodes[node].isUp { tend(node) }
+      // Some look later than others whether anything can go.
+      for node in nodes.indices where nodes[node].isUp && !collecting.lateness.chance(200) {
+        tend(node)
+      }
       pass(Int64(collecting.random.below(200)))
     }
   }
