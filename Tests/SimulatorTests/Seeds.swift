@@ -267,5 +267,18 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 63_694, with: [.collection, .office, .slowness], steps: 250,
       found: "nodes that all catch up from each other paused for ever before anything counted"),
+    KeptSeed(
+      depth: .full, seed: 500_110, with: [.collection, .office], without: [.partition, .noClock],
+      steps: 12, isDrawn: true,
+      found: "a delete that waited under an equal word was undone by the word on what it deleted"),
+    KeptSeed(
+      depth: .full, seed: 500_369, with: [.collection, .office],
+      without: [.interruption, .ioError, .clockStep, .absence], steps: 14, isDrawn: true,
+      found: "the same, and what stood was logged as lost to an edit that had seen it"),
+    KeptSeed(
+      depth: .full, seed: 501_719, with: [.collection, .office], without: [.noClock], steps: 69,
+      isDrawn: true,
+      found: "the same, where the office ended before that word came, and a row was parked for ever"
+    ),
   ]
 }

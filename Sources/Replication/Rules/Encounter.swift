@@ -96,6 +96,14 @@ package struct Viewpoint: Sendable {
       && incoming.hash != standing.hash && standing.hasSeen(incoming.edit)
   }
 
+  /// Whether the anchor's word on something that an edit was made on says the same as the edit,
+  /// which waits: who looks sees the edit.
+  package func isShown(_ edit: Version, by standing: Version) -> Bool {
+    !standing.isTentative && standing.hash == edit.hash
+      && standing.isDeleted == edit.isDeleted && standing.edit != edit.edit
+      && edit.hasSeen(standing.edit)
+  }
+
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.
   package func isLost(_ old: Version, to new: Version) -> Bool {
     !new.hasSeen(old.edit) && new.hash != old.hash

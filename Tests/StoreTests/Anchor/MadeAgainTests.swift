@@ -72,4 +72,34 @@ import Testing
       #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
     }
   }
+
+  @Test(arguments: [true, false], [true, false])
+  func `may have given way to a word that says the same`(
+    isDeleted: Bool, isHeld: Bool
+  ) throws {
+    let site = try AnchorSite("client-wins")
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    let change =
+      isDeleted
+      ? "DELETE FROM note WHERE id = 'r'" : "UPDATE note SET text = 'first' WHERE id = 'r'"
+    try a.write(change, at: 10)
+    try anchor.pull(from: a)
+    try b.pull(from: anchor)
+    try a.write("INSERT OR REPLACE INTO note VALUES ('r', 'second')", at: 20)
+    try anchor.pull(from: a)
+    try a.write(change, at: 30)
+    let expected = isDeleted ? nil : "first"
+    // The word on the first edit, which says what the third does; then that on the second.
+    try a.pull(from: b)
+    #expect(try a.pendingTexts == [expected ?? "(deleted)"])
+    if !isHeld { try site.appoint(nil, heardBy: [a]) }
+    try a.pull(from: anchor)
+    #expect(try a.text() == expected)
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(try site.isEqual && anchor.text() == expected)
+    for replica in site.replicas {
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+  }
 }
