@@ -280,5 +280,15 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       isDrawn: true,
       found: "the same, where the office ended before that word came, and a row was parked for ever"
     ),
+    KeptSeed(
+      depth: .full, seed: 502_590, with: [.collection, .office], steps: 23, isDrawn: true,
+      found: "a checker missed that an equal edit was certified, and written over then"),
+    KeptSeed(
+      depth: .full, seed: 502_801, with: [.collection, .office], without: [.noClock], steps: 100,
+      isDrawn: true,
+      found: "a checker missed that an ancestor took the place of what an edit had lost to"),
+    KeptSeed(
+      depth: .pure, seed: 67_559, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker missed a delete that was replaced before anybody saw it"),
   ]
 }

@@ -120,7 +120,7 @@ struct Lineage {
 
   /// Whether an edit was made over this one, or over the certificate of it.
   func wasWrittenOver(_ edit: Dot) -> Bool {
-    edits.values.contains { $0.parents.contains(edit) }
+    edits.values.contains { $0.parents.contains(edit) } || removed.contains { $0.edit == edit }
   }
 
   /// Whether somebody else has made an edit over this one: there it may be by name alone.
