@@ -290,5 +290,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 67_559, with: [.collection, .office, .slowness], steps: 250,
       found: "a checker missed a delete that was replaced before anybody saw it"),
+    KeptSeed(
+      depth: .pure, seed: 65_819, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit that was issued again went behind what it had replaced, by its new origin"),
+    KeptSeed(
+      depth: .pure, seed: 211_340, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker did not know what an edit was made over that was given up at once"),
   ]
 }
