@@ -55,9 +55,9 @@ extension Store {
     try stand(row, table, key, over: old, at: now, &application)
   }
 
-  /// The own edit whose content is in the table and that is made again on top of what comes: the one
-  /// that stands, or one that had given way to the anchor's word on what it was made on, as that
-  /// says the same.
+  /// The own edit whose content is in the table and that is made again on top of what comes: the
+  /// one that stands, or one that had given way to the anchor's word on what it was made on, as
+  /// that says the same.
   private func edit(
     above incoming: Version, shownBy standing: Version, _ table: ReplicaTable, _ key: Key,
     _ application: Application
