@@ -160,7 +160,8 @@ final class MemoryReplica: SimulatedReplica {
       let old = file.versions[row]
       let content = file.rows[row]?.whole
       let isAsBefore = old.map { $0.isDeleted ? nil : $0.hash } ?? nil
-      if isAsBefore == content { continue }
+      // What is made again is made, whatever stands.
+      if isAsBefore == content, repeating == nil { continue }
       let madeAt = moment.at
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
