@@ -267,5 +267,34 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 63_694, with: [.collection, .office, .slowness], steps: 250,
       found: "nodes that all catch up from each other paused for ever before anything counted"),
+    KeptSeed(
+      depth: .full, seed: 500_110, with: [.collection, .office], without: [.partition, .noClock],
+      steps: 12, isDrawn: true,
+      found: "a delete that waited under an equal word was undone by the word on what it deleted"),
+    KeptSeed(
+      depth: .full, seed: 500_369, with: [.collection, .office],
+      without: [.interruption, .ioError, .clockStep, .absence], steps: 14, isDrawn: true,
+      found: "the same, and what stood was logged as lost to an edit that had seen it"),
+    KeptSeed(
+      depth: .full, seed: 501_719, with: [.collection, .office], without: [.noClock], steps: 69,
+      isDrawn: true,
+      found: "the same, where the office ended before that word came, and a row was parked for ever"
+    ),
+    KeptSeed(
+      depth: .full, seed: 502_590, with: [.collection, .office], steps: 23, isDrawn: true,
+      found: "a checker missed that an equal edit was certified, and written over then"),
+    KeptSeed(
+      depth: .full, seed: 502_801, with: [.collection, .office], without: [.noClock], steps: 100,
+      isDrawn: true,
+      found: "a checker missed that an ancestor took the place of what an edit had lost to"),
+    KeptSeed(
+      depth: .pure, seed: 67_559, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker missed a delete that was replaced before anybody saw it"),
+    KeptSeed(
+      depth: .pure, seed: 65_819, with: [.collection, .office, .slowness], steps: 250,
+      found: "an edit that was issued again went behind what it had replaced, by its new origin"),
+    KeptSeed(
+      depth: .pure, seed: 211_340, with: [.collection, .office, .slowness], steps: 250,
+      found: "a checker did not know what an edit was made over that was given up at once"),
   ]
 }

@@ -88,12 +88,21 @@ package struct Viewpoint: Sendable {
   /// seen what is certified: the edit is made again on top, lest a program find its own committed
   /// row as it was before.
   ///
-  /// So is what an anchor has certified in an earlier term, if nobody is left to judge it.
+  /// So is what an anchor has certified in an earlier term, if nobody is left to judge it; and then
+  /// also if both say the same, for another certificate may be on its way.
   package func isBase(_ incoming: Version, of standing: Version) -> Bool {
     isOwn(standing.edit.origin)
       && (standing.isTentative && isUndecided(standing) || !office.isHeld)
       && !incoming.isTentative && incoming.edit != standing.edit
-      && incoming.hash != standing.hash && standing.hasSeen(incoming.edit)
+      && (incoming.hash != standing.hash || !office.isHeld) && standing.hasSeen(incoming.edit)
+  }
+
+  /// Whether the anchor's word on something that an edit was made on says the same as the edit,
+  /// which waits: who looks sees the edit.
+  package func isShown(_ edit: Version, by standing: Version) -> Bool {
+    !standing.isTentative && standing.hash == edit.hash
+      && standing.isDeleted == edit.isDeleted && standing.edit != edit.edit
+      && edit.hasSeen(standing.edit)
   }
 
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.

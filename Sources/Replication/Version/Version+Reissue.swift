@@ -39,9 +39,11 @@ extension Version {
     version.dot = dot
     version.certificate = nil
     version.session = 0
+    // Two of one stamp are told apart by their origins: what this one has replaced it goes on to.
+    if version.rank < rank { version.stamp = stamp.successor }
     if created.origin == old.origin, created.seq > common {
       // What is its own creation has no other time of it: none travels.
-      (version.created, version.createdAt) = (dot, stamp)
+      (version.created, version.createdAt) = (dot, version.stamp)
     }
     if let certificate, certificate.edit.origin != old.origin {
       version.context.add(certificate.edit)

@@ -2,10 +2,11 @@ import Replication
 
 /// What is in a conflict log has met what it did not know: neither author had seen the other edit.
 ///
-/// One that an anchor has rejected may be logged when a later one has put its ancestor in the place
-/// of what it had lost to. So is what its author has written over when the anchor's word on the
-/// ancestor was here, and that on the edit itself on its way. And so is what somebody else has
-/// written over, if that gave way, too: what is there by name alone nobody could show.
+/// One that an anchor has rejected, or that had to give way there, may be logged when a later one
+/// has put its ancestor in the place of what it had lost to. So is what its author has written over
+/// when the anchor's word on the ancestor was here, and that on the edit itself on its way. And so
+/// is what somebody else has written over, if that gave way, too: what is there by name alone
+/// nobody could show.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
@@ -36,6 +37,14 @@ enum AnytimeConcurrent {
       $0.key.origin == edit.origin && $0.key > edit && $0.value.parents.contains(edit)
     }
     if isWrittenOver { return true }
+    // The anchor has logged it as lost to one that it had not seen, and its ancestor has taken the
+    // place of that since.
+    if history.lineage.overruled.contains(edit),
+      let winner = history.lineage.logged[edit]?.winner,
+      !history.lineage.line(of: edit).contains(winner)
+    {
+      return true
+    }
     if entry.reason == Reason.unseen.name, history.lineage.wasCovered(edit) { return true }
     if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
     return standing.edit == entry.winner

@@ -26,7 +26,21 @@ enum FinallyKept {
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }
-      if isOutranked != true { history.blame("an edit of row \(row) at \(node) is lost") }
+      if isOutranked == true || isHistory(edit.content, now, row, own, history) { continue }
+      history.blame("an edit of row \(row) at \(node) is lost")
+    }
+  }
+
+  /// Whether what stands at an anchor was made over an edit of somebody else that says the same: it
+  /// goes on with one of the two, and nothing is logged.
+  private static func isHistory(
+    _ content: Observation.Content?, _ now: Observation, _ row: RowNumber, _ own: Origin,
+    _ history: History
+  ) -> Bool {
+    guard let content, let standing = now.versions[row], now.office?.certifies == true
+    else { return false }
+    return history.lineage.line(of: standing.edit).contains {
+      $0.origin != own && history[$0]?.content == content.common
     }
   }
 }

@@ -62,6 +62,9 @@ struct Lineage {
       if office.certifies || before.office?.certifies == true { overruled.insert(loser) }
       if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
     }
+    for (edit, row) in now.givenUp where edit.origin == own && before.givenUp[edit] == nil {
+      add(edit, row, nil, isDeleted: false, before, own)
+    }
     for ruling in office.rulings.dropFirst(before.office?.rulings.count ?? 0)
     where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
@@ -120,7 +123,7 @@ struct Lineage {
 
   /// Whether an edit was made over this one, or over the certificate of it.
   func wasWrittenOver(_ edit: Dot) -> Bool {
-    edits.values.contains { $0.parents.contains(edit) }
+    edits.values.contains { $0.parents.contains(edit) } || removed.contains { $0.edit == edit }
   }
 
   /// Whether somebody else has made an edit over this one: there it may be by name alone.

@@ -112,6 +112,10 @@ struct Witness {
     AnytimeContent.check(news, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node) { right($0) != .none }
     if now.office != nil {
+      // What was written over it may stand by the version of another, which has the same content.
+      for (row, edit, content) in erased where content == nil || now.rows[row] == content {
+        history.lineage.remove(row, edit)
+      }
       AnytimeJudged.check(seen, now, own: own, &history, at: node)
       if let glanced {
         history.lineage.note(glanced, now, own: own)
@@ -119,10 +123,6 @@ struct Witness {
         history.lineage.note(seen, now, news: news, own: own)
       }
       glanced = nil
-      // What was written over it may stand by the version of another, which has the same content.
-      for (row, edit, content) in erased where content == nil || now.rows[row] == content {
-        history.lineage.remove(row, edit)
-      }
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
     (touched, erased) = ([], [])

@@ -160,7 +160,8 @@ final class MemoryReplica: SimulatedReplica {
       let old = file.versions[row]
       let content = file.rows[row]?.whole
       let isAsBefore = old.map { $0.isDeleted ? nil : $0.hash } ?? nil
-      if isAsBefore == content { continue }
+      // What is made again is made, whatever stands.
+      if isAsBefore == content, repeating == nil { continue }
       let madeAt = moment.at
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
@@ -217,6 +218,19 @@ final class MemoryReplica: SimulatedReplica {
     file.office.again[edit.edit.seq] = edits.seq
   }
 
+  /// The own edit that is made again on top of what comes: the one that stands, or one that had
+  /// given way to the anchor's word on what it was made on, as that says the same.
+  private func edit(
+    above incoming: Version, shownBy standing: Version, _ row: RowNumber, judged: Judged?
+  ) -> Version? {
+    let waiting = (file.office.pending[row] ?? [:]).values.sorted { $0.dot < $1.dot }
+    let shown = waiting.filter { viewpoint.isShown($0, by: standing) }
+    return ([standing] + shown).first {
+      viewpoint.isBase(incoming, of: $0) && !wasRejected($0.edit)
+        && judged?.covers($0.dot, in: file.office.office.term) != true
+    }
+  }
+
   func merge(
     _ merge: Merge, at now: Instant
   ) throws -> (MergeResult, FoldResult) {
@@ -251,11 +265,12 @@ final class MemoryReplica: SimulatedReplica {
         case .same, .stays: continue
         case .waits: hold(row.version, number)
         case .gives(let fate):
-          if let old, viewpoint.isBase(row.version, of: old), !wasRejected(old.edit),
-            merge.judged?.covers(old.dot, in: file.office.office.term) != true
+          if let old,
+            let edit = edit(above: row.version, shownBy: old, number, judged: merge.judged)
           {
+            if edit.dot != old.dot { drop(edit, number) }
             keep(row.version, number)
-            editAgain(old, number, &edits, at: now)
+            editAgain(edit, number, &edits, at: now)
             continue
           }
           if let old { leave(old, to: fate, by: row.version, number) }

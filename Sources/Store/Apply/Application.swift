@@ -46,13 +46,30 @@ extension Store {
         incoming, entry(row), table, key, standingSide(table, key), at: now)
     case .waits: return try hold(incoming, entry(row), table, key)
     case .gives(let fate):
-      if let old, try isBase(incoming, of: old, table, key, application) {
-        application.repeated.append((table.id, key, old))
+      if let old, let edit = try edit(above: incoming, shownBy: old, table, key, application) {
+        application.repeated.append((table.id, key, edit))
         return try keep(incoming, table, key, old: old)
       }
       try old.map { try leave($0, to: fate, row, table, key, at: now) }
     }
     try stand(row, table, key, over: old, at: now, &application)
+  }
+
+  /// The own edit whose content is in the table and that is made again on top of what comes: the
+  /// one that stands, or one that had given way to the anchor's word on what it was made on, as
+  /// that says the same.
+  private func edit(
+    above incoming: Version, shownBy standing: Version, _ table: ReplicaTable, _ key: Key,
+    _ application: Application
+  ) throws -> Version? {
+    if try isBase(incoming, of: standing, table, key, application) { return standing }
+    for item in try pending.all(table: table.id, key: key)
+    where viewpoint.isShown(item.version, by: standing) {
+      guard try isBase(incoming, of: item.version, table, key, application) else { continue }
+      try pending.remove(item)
+      return item.version
+    }
+    return nil
   }
 
   /// Whether an own edit, whose content is in the table, is made again on top of what comes. One
@@ -106,8 +123,7 @@ extension Store {
     guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.schema != nil,
       mayWrite(table), try ruling(on: edit.dot) == nil,
       let standing = try versions.version(table: item.table, key: item.key),
-      !standing.isTentative, standing.edit != edit.dot, standing.hash != edit.hash,
-      edit.hasSeen(standing.edit)
+      !standing.isTentative, standing.edit != edit.dot, edit.hasSeen(standing.edit)
     else { return false }
     let entry = try pending.entry(item)
     guard edit.isDeleted || entry != nil else { return false }

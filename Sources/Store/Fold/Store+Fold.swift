@@ -129,7 +129,8 @@ extension Store {
     guard let row else {
       // A row that was lost with its table is absent without having been deleted, and so is a
       // parked one.
-      guard let old = held, !old.isDeleted, shelved?.why.isWhole != true else { return }
+      guard let old = held, !old.isDeleted || repeating != nil, shelved?.why.isWhole != true
+      else { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
@@ -140,7 +141,8 @@ extension Store {
     }
     let extras = statements.unknown(in: shelved)
     let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
-    if let old, !old.isDeleted, old.hash == hash, shelved?.why.isWhole != true {
+    // What is made again is made, whatever stands.
+    if let old, !old.isDeleted, old.hash == hash, repeating == nil, shelved?.why.isWhole != true {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }
       return

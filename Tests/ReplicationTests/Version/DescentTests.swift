@@ -100,6 +100,16 @@ import Testing
     #expect(late.created == new && late.createdAt == late.stamp)
   }
 
+  @Test(arguments: [1, 4] as [UInt64])
+  func `when it is issued again stays above what the first one had replaced`(_ origin: UInt64) {
+    // Both were made at one moment, and the origins decided.
+    let (version, other) = (Self.first(Self.dot(3, 9)), Self.first(Self.dot(2, 8)))
+    #expect(version.rank > other.rank)
+    let again = version.reissued(as: Self.dot(origin, 10), common: 0)
+    #expect(again.rank > version.rank && again.rank > other.rank)
+    #expect(again.created == again.dot && again.createdAt == again.stamp)
+  }
+
   @Test func `of a context that cannot be is none`() {
     #expect(RowContext((1...8).map { Self.dot($0, 1) }) != nil)
     #expect(RowContext((1...9).map { Self.dot($0, 1) }) == nil)

@@ -72,4 +72,38 @@ import Testing
       #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
     }
   }
+
+  /// The office goes on, or ends: when the first word is here, or before any is.
+  enum Office: CaseIterable { case held, endsBetween, endsBefore }
+
+  @Test(arguments: [true, false], Office.allCases)
+  func `may have given way to a word that says the same`(
+    isDeleted: Bool, office: Office
+  ) throws {
+    let site = try AnchorSite("client-wins")
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    let change =
+      isDeleted
+      ? "DELETE FROM note WHERE id = 'r'" : "UPDATE note SET text = 'first' WHERE id = 'r'"
+    try a.write(change, at: 10)
+    try anchor.pull(from: a)
+    try b.pull(from: anchor)
+    try a.write("INSERT OR REPLACE INTO note VALUES ('r', 'second')", at: 20)
+    try anchor.pull(from: a)
+    try a.write(change, at: 30)
+    let expected = isDeleted ? nil : "first"
+    // The word on the first edit, which says what the third does; then that on the second.
+    if office == .endsBefore { try site.appoint(nil, heardBy: [a]) }
+    try a.pull(from: b)
+    #expect(try office == .endsBefore || a.pendingTexts == [expected ?? "(deleted)"])
+    if office == .endsBetween { try site.appoint(nil, heardBy: [a]) }
+    try a.pull(from: anchor)
+    #expect(try a.text() == expected)
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(try site.isEqual && anchor.text() == expected)
+    for replica in site.replicas {
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+  }
 }
