@@ -267,5 +267,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 63_694, with: [.collection, .office, .slowness], steps: 250,
       found: "nodes that all catch up from each other paused for ever before anything counted"),
+    KeptSeed(
+      depth: .pure, seed: 2_136, with: [.collection, .absence, .restore, .clone], steps: 250,
+      found: "a checker missed that a copy had given another number to an edit that it had brought"),
   ]
 }
