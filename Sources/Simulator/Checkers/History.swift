@@ -46,8 +46,8 @@ struct History {
   /// Versions that their author took back, as it may not make such any more. It cannot know who
   /// was sent them.
   private(set) var withdrawn: Set<Dot> = []
-  /// The rows of these: until what they had replaced has come again, their author covers what it
-  /// does not hold.
+  /// The rows of these. Where others have got one, they do not send what it outranks, so its author
+  /// covers that and does not hold it.
   private(set) var uncovered: Set<RowNumber> = []
 
   /// True as well for one that was taken back before anybody had seen it.
