@@ -64,7 +64,7 @@ package struct Run: Sendable {
       var time = Seeded(plan.seed ^ 0x676F_6E65)
       faults.addCollection(&time, chance: 150)
     }
-    if office == nil, faults[.rights] == 0, isDrawn {
+    if office == nil, isDrawn {
       var bursts = Seeded(plan.seed ^ 0x6275_7273_7473)
       faults.addBursts(&bursts)
     }

@@ -82,6 +82,23 @@ import Testing
     #expect(history.faults.count == 1)
   }
 
+  @Test func `an edit that was brought and numbered anew`() {
+    var history = history
+    let (old, other) = (version(2, stamp: 20), Origin(rawValue: 0))
+    var new = old
+    new.dot = Dot(other, 1)
+    history.add(History.Made(row: 1, version: new, content: 6))
+    history.brought["a"] = Frontier([origin: 2])
+    history.renumber([1: old], as: [1: new], at: "a")
+    var end = shown([0: version(1, stamp: 10), 1: new], [0: 5, 1: 6], seq: 1)
+    FinallyNewest.check([("a", end)], &history)
+    #expect(history.faults == [])
+    // Nobody has it under either number.
+    end.versions[1] = nil
+    FinallyNewest.check([("a", end)], &history)
+    #expect(history.faults.count == 1)
+  }
+
   @Test func `edits that vanish`() {
     var history = History()
     var witness = Witness()

@@ -296,5 +296,15 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 211_340, with: [.collection, .office, .slowness], steps: 250,
       found: "a checker did not know what an edit was made over that was given up at once"),
+    KeptSeed(
+      depth: .pure, seed: 2_136, with: [.collection, .absence, .restore, .clone], steps: 250,
+      found: "a checker missed that a copy had numbered an edit anew that it had brought"),
+    KeptSeed(
+      depth: .full, seed: 1_094, with: [], without: [.ioError], steps: 1, isDrawn: true,
+      found: "what an edit that was taken back had outranked was missing and still covered"),
+    KeptSeed(
+      depth: .full, seed: 1_993, with: [],
+      without: [.reordering, .partition, .ioError, .clockStep, .migration], steps: 1, isDrawn: true,
+      found: "a push that was on its way when rights changed was taken for one with a gap"),
   ]
 }

@@ -196,6 +196,47 @@ import Testing
     #expect(try covers(0) == 3)
   }
 
+  @Test(arguments: [
+    [
+      "UPDATE note SET text = 'newer' WHERE id = 'a'",
+      "UPDATE note SET text = 'mine' WHERE id = 'a'",
+    ],
+    ["DELETE FROM note WHERE id = 'a'", "INSERT INTO note VALUES ('a', 'mine')"],
+  ])
+  func `what an edit that was taken back had replaced comes again`(edits: [String]) throws {
+    let author = try TestReplica(3, schema: Self.schema)
+    try author.exchange(with: site)
+    try author.write(edits[0])
+    try author.foldAll()
+    try leaf.pull(from: author)
+    try leaf.write(edits[1])
+    try leaf.foldAll()
+    try allow(.read)
+    // Who answers does not have yet what was here already.
+    try askBack()
+    try site.pull(from: author)
+    try leaf.pull(from: site)
+    #expect(try leaf.content("note") == author.content("note"))
+    #expect(leaf.store.position.digest == author.store.position.digest)
+  }
+
+  @Test func `a push that was on its way when an edit was taken back covers nothing`() throws {
+    try site.write("UPDATE note SET text = 'pushed' WHERE id = 'a'")
+    let push = try #require(try site.store.fold(at: site.now).push)
+    try leaf.write("UPDATE note SET text = 'mine' WHERE id = 'b'")
+    let before = leaf.store.rights
+    try allow(.read)
+    var merge = Merge(
+      sender: site.store.node, kind: .push(origin: push.origin, from: push.from, to: push.to),
+      batches: [push.batch], rowsBefore: 0, checkBefore: 0,
+      end: End(rows: push.rows, check: push.check), movesFrontier: true)
+    merge.reader = before
+    _ = try leaf.store.merge(merge, at: leaf.now)
+    #expect(leaf.store.position.frontier[site.origin] == 0)
+    try leaf.pull(from: site)
+    #expect(try leaf.content("note") == site.content("note"))
+  }
+
   @Test func `a row is put back as a whole member has it that covers what was taken back`() throws {
     let author = try TestReplica(3, schema: Self.schema)
     try author.exchange(with: site)

@@ -46,8 +46,8 @@ struct History {
   /// Versions that their author took back, as it may not make such any more. It cannot know who
   /// was sent them.
   private(set) var withdrawn: Set<Dot> = []
-  /// The rows of these: until what they had replaced has come again, their author covers what it
-  /// does not hold.
+  /// The rows of these. Where others have got one, they do not send what it outranks, so its author
+  /// covers that and does not hold it.
   private(set) var uncovered: Set<RowNumber> = []
 
   /// True as well for one that was taken back before anybody had seen it.
@@ -70,6 +70,24 @@ struct History {
   /// What nodes held that had been away, by their names, when they were to fetch everything anew:
   /// what nobody else has of that is not to be lost.
   var brought: [String: Frontier] = [:]
+
+  /// Edits that their author has numbered anew, for its numbers were in doubt.
+  private(set) var renumbered: Set<Dot> = []
+
+  /// The same edits under other dots: of what their author had brought these count.
+  mutating func renumber(
+    _ before: [RowNumber: Version], as after: [RowNumber: Version], at node: String
+  ) {
+    for (row, old) in before {
+      guard let new = after[row], new.dot != old.dot, new.hash == old.hash,
+        new.stamp == old.stamp
+      else { continue }
+      renumbered.insert(old.dot)
+      if brought[node]?.covers(old.dot) == true {
+        brought[node]?.raise(new.dot.origin, to: new.dot.seq)
+      }
+    }
+  }
 
   /// Two parts of a site that did not wait for each other have both let go of deleted versions:
   /// what only one of them had deleted may be back.
@@ -137,10 +155,11 @@ struct History {
 
   /// The newest version of each row of those that a frontier covers, or of those that were brought
   /// from elsewhere, unless that was given up: it stood for what its author had before. Nor does an
-  /// anchor that had been away bring anything by certifying what the others know.
+  /// anchor that had been away bring anything by certifying what the others know. Of an edit with
+  /// two numbers the later one counts.
   func newest(_ known: Frontier, brought: Frontier) -> [RowNumber: Made] {
     newest(known).merging(
-      newest(brought, withGivenUp: true).filter {
+      newest(brought, isBrought: true).filter {
         let version = $0.value.version
         let isCertified = version.edit != version.dot && known.covers(version.edit)
         return !givenUp.contains(version.edit) && !isCertified
@@ -149,11 +168,11 @@ struct History {
   }
 
   /// The newest version of each row of those that a frontier covers.
-  func newest(_ known: Frontier, withGivenUp: Bool = false) -> [RowNumber: Made] {
+  func newest(_ known: Frontier, isBrought: Bool = false) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
     for made in made.values.joined() {
       guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot),
-        withGivenUp || !givenUp.contains(made.version.dot)
+        !(isBrought ? renumbered : givenUp).contains(made.version.dot)
       else { continue }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made

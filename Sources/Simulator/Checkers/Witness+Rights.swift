@@ -9,6 +9,9 @@ extension Witness {
     var opened: Set<String>
     /// Tables whose right is another one.
     var changed: Set<String>
+    /// Tables that it may not write any more: what it had told nobody is taken back, and what that
+    /// had outranked is fetched again.
+    var closed: Set<String> = []
     /// Tables that it may not read any more: what happens there is its own affair.
     var hidden: Set<String>
     /// Tables that the site does not track any more, as far as the node knows: it had begun to, and
@@ -38,7 +41,8 @@ extension Witness {
         history.blame("\(node) has taken back \(old.dot) without a reason")
       }
     }
-    if change.opened.isEmpty, !hasEnded, !now.frontier.covers(seen.frontier) {
+    if change.opened.isEmpty, change.closed.isEmpty, !hasEnded, !now.frontier.covers(seen.frontier)
+    {
       history.blame("\(node)'s frontier went back without a reason")
     }
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })

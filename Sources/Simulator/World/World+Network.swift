@@ -79,13 +79,12 @@ extension World {
   }
 
   /// The last frame overtakes: any other one, or, as an end, mostly what follows a beginning, for
-  /// one exchange may then be taken for another. Not where lives end or rights change.
+  /// one exchange may then be taken for another.
   private mutating func reorder(_ link: Int, _ side: Int) {
     let queue = links[link].sides[side].queue
     let last = queue.count - 1
     let seams = queue.indices.dropLast().filter { $0 > 0 && queue[$0 - 1].opens }
-    let isSeam =
-      queue[last].closes && !seams.isEmpty && !hasLives && !hasRights && random.chance(700)
+    let isSeam = queue[last].closes && !seams.isEmpty && random.chance(700)
     links[link].sides[side].queue.swapAt(
       last, isSeam ? random.pick(seams) : random.below(last))
   }

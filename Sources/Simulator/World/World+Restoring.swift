@@ -54,10 +54,15 @@ extension World {
     _ node: Int, _ doubt: Doubt, isLate: Bool, renewingTo mark: Mark? = nil
   ) throws {
     let now = now(node)
+    let before = isLate ? try nodes[node].replica.observe().versions : [:]
     nodes[identity(node)].lives += 1
     try nodes[node].replica.beginLife(
       doubt, life: nodes[identity(node)].lives, run: nodes[node].run, isLate: isLate,
       renewingTo: mark, at: now, &history)
+    if isLate {
+      let after = try nodes[node].replica.observe().versions
+      history.renumber(before, as: after, at: nodes[node].replica.name)
+    }
     nodes[node].record = LifeRecord(
       mark: nodes[node].replica.lifeMark, previousRun: nodes[node].run)
     tell("\(Words.node(node)) goes on under a new origin: \(doubt)")

@@ -100,14 +100,18 @@ extension Store {
   }
 
   private func checkGap(_ merge: Merge) throws(StoreError) {
-    guard !merge.follows(origins.frontier) else { return }
+    guard isOfToday(merge), !merge.follows(origins.frontier) else { return }
     throw StoreError(.gap, "a push starts beyond what is held")
+  }
+
+  /// False if it was on its way when the rights of this replica changed: then it covers nothing.
+  private func isOfToday(_ merge: Merge) -> Bool {
+    merge.reader.map { $0 == rights } ?? true
   }
 
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
   private func moveFrontier(_ merge: Merge, last: Dot?) throws {
-    // It was on its way when the rights of this replica changed.
-    if let reader = merge.reader, reader != rights { return }
+    guard isOfToday(merge) else { return }
     try raise(to: merge.claim)
     if merge.movesFrontier { try noteReceived(from: merge.standing) }
     if let progress = merge.progress(after: last) {

@@ -66,9 +66,9 @@ extension Store {
     try transaction {
       try meta.set(.rights, .blob(rights.bytes))
       let tracked = tables.byID.values.filter(\.isTracked)
-      var isBehind = false
+      var takenBack: [ReplicaTable] = []
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
-        isBehind = try takeBackUnsent(table, above: delivered, at: now.moment) || isBehind
+        if try takeBackUnsent(table, above: delivered, at: now.moment) { takenBack.append(table) }
       }
       if before.isWhole, !rights.isWhole { try endUnsentTracking() }
       var edits = beginEdits()
@@ -76,21 +76,29 @@ extension Store {
       try finish(&edits)
       if rights.isWhole {
         try noteElsewhere(0)
-      } else if isBehind {
+      } else if !takenBack.isEmpty {
         try noteElsewhere(max(delivered, elsewhere()))
       }
+      // What was taken back had outranked versions of others, which are here no more. Those of a
+      // table that may not be read come once it may.
+      if takenBack.contains(where: { rights.right(to: $0.name) != .none }) { try fetchAnew() }
       // What the frontier counts as held was not sent as long as it could not be read; the table
       // itself may not be known here yet.
       guard rights.opens(beyond: before) else { return }
       let opened = tracked.filter {
         before.right(to: $0.name) == .none && rights.right(to: $0.name) != .none
       }
-      try origins.forgetOthers(but: own)
-      try clearAllProgress()
-      recent.requireScan()
+      try fetchAnew()
       try remember(regained: regained.union(opened.map(\.id)))
       for table in opened { try compare(table.id) }
     }
+  }
+
+  /// Counts nothing of others as held: it may have been left out, or was not kept.
+  private func fetchAnew() throws(SQLiteError) {
+    try origins.forgetOthers(but: own)
+    try clearAllProgress()
+    recent.requireScan()
   }
 
   /// A table that this replica has begun to track, of which nobody has heard, is tracked no more:
@@ -110,9 +118,7 @@ extension Store {
         [.integer(origins.knownNumber(of: own) ?? 0)]) != nil
     try applySettings(isLocal: false)
     recent.requireScan()
-    guard hasOthers else { return }
-    try origins.forgetOthers(but: own)
-    try clearAllProgress()
+    if hasOthers { try fetchAnew() }
   }
 
   /// Keeps on disk, in the open transaction, which tables are to be compared before what is in them
@@ -289,14 +295,13 @@ extension Store {
 
   /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
   /// that may not even be read the row stays as it is, and counts as changed when the right
-  /// returns. True if one of them may have replaced what others hold.
+  /// returns. True if there were any.
   private func takeBackUnsent(
     _ table: ReplicaTable, above delivered: UInt64, at moment: Int64
   ) throws -> Bool {
     guard let statements = table.statements, let number = origins.knownNumber(of: own) else {
       return false
     }
-    var isBehind = false
     let unsent = try connection.rows(
       "SELECT key FROM _flotilla_version WHERE tbl = ? AND origin = ? AND seq > ?",
       [.integer(table.id), .integer(number), .integer(Int64(delivered))])
@@ -304,7 +309,6 @@ extension Store {
       let key = Key(bytes: bytes)
       guard let version = try versions.version(table: table.id, key: key) else { continue }
       let isNew = version.created.origin == own && version.created.seq > delivered
-      if !isNew { isBehind = true }
       let isHidden = rights.right(to: table.name) == .none
       if !isHidden { try logRefused(table, key, at: moment) }
       digests.replace(table: table.seed, key: key, old: version, new: nil)
@@ -316,6 +320,6 @@ extension Store {
       if isHidden { continue }
       if isNew { try takeOut(table, key, statements) }
     }
-    return isBehind
+    return !unsent.isEmpty
   }
 }
