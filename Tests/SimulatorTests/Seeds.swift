@@ -306,5 +306,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 1_993, with: [],
       without: [.reordering, .partition, .ioError, .clockStep, .migration], steps: 1, isDrawn: true,
       found: "a push that was on its way when rights changed was taken for one with a gap"),
+    KeptSeed(
+      depth: .full, seed: 502_729, with: [.collection, .office], steps: 111, isDrawn: true,
+      found: "a checker missed that a delete gave way that had seen an accepted edit"),
   ]
 }

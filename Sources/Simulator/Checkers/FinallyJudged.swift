@@ -45,6 +45,11 @@ enum FinallyJudged {
     }
   }
 
+  /// When one gives way to an edit that did not see it nothing is logged, not even at the anchor.
+  private static func deletes(of row: RowNumber, _ lineage: Lineage) -> [Dot] {
+    lineage.edits.filter { $0.value.row == row && $0.value.isDeleted }.map(\.key)
+  }
+
   private static func agree(
     _ verdict: String?, _ seq: UInt64, _ shown: Observation, _ office: OfficeView,
     _ own: Origin?, _ name: String, wasAbolished: Bool, _ history: inout History
@@ -75,6 +80,7 @@ enum FinallyJudged {
     let isKnown =
       lineage.rejected.keys.contains { $0.edit == edit } || isEqual
       || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
+      || isPart(of: deletes(of: row, lineage))
     if !isKnown {
       history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
     }

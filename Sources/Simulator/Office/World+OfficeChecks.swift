@@ -39,7 +39,9 @@ extension World {
       }
     }
     for (dot, edit) in history.lineage.edits.sorted(by: { $0.key < $1.key }) {
-      tell("\(Words.dot(dot)) of row \(edit.row) was made over \(edit.parents.map(Words.dot))")
+      let what = edit.isDeleted ? "deletes" : "of"
+      tell(
+        "\(Words.dot(dot)) \(what) row \(edit.row), made over \(edit.parents.map(Words.dot))")
     }
   }
 }
