@@ -309,5 +309,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 502_729, with: [.collection, .office], steps: 111, isDrawn: true,
       found: "a checker missed that a delete gave way that had seen an accepted edit"),
+    KeptSeed(
+      depth: .pure, seed: 1_907, with: [.collection, .slowness], steps: 163,
+      found: "a checker took a row for known that was in a copied journal and deleted then"),
   ]
 }

@@ -185,7 +185,12 @@ struct Witness {
     for (row, version) in now.versions where version.dot.origin == own { seen.versions[row] = nil }
     (touched, away) = ([], [])
     former = [:]
-    guard keepsEdits else { return pending = [:] }
+    guard keepsEdits else {
+      // A row without a version waits in the journal: deleted again it leaves nothing to tell.
+      let waiting = now.rows.filter { now.versions[$0.key] == nil }
+      pending = waiting.mapValues { Edit(content: $0, moment: 1) }
+      return seen.rows = now.rows.filter { waiting[$0.key] == nil }
+    }
     for row in pending.keys { seen.rows[row] = rows[row] }
   }
 

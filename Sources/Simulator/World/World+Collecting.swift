@@ -76,6 +76,21 @@ extension World {
     }
     work(rounds: 1 + collecting.random.below(6))
     collecting.stalled = (link, side)
+    if collecting.lateness.chance(700) { overwrite(beside: links[link].nodes[side]) }
+  }
+
+  /// Others write and delete what may be on its way from this node, and everybody gets that.
+  private mutating func overwrite(beside author: Int) {
+    let drawn = random
+    random = collecting.lateness.fork()
+    defer { random = drawn }
+    pass(Int64(1 + collecting.lateness.below(20)))
+    for _ in 0..<(2 + collecting.lateness.below(6)) {
+      let node = collecting.lateness.below(nodes.count)
+      guard node != author, nodes[node].isUp else { continue }
+      write(node)
+      fold(node)
+    }
   }
 
   /// A person says that a node will not return.
