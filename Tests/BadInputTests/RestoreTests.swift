@@ -266,7 +266,8 @@ extension BadInputTests {
         let waiting = try await desk.flotilla(
           "sql", "b.db", "UPDATE t SET v = 'waits' WHERE id = 'k2'", "--online", "--timeout", "2s")
         #expect(waiting.status == 3)
-        let remark = "was the anchor and does not judge any more, for its file was restored; "
+        let remark =
+          "was the anchor and does not judge any more, for its file was restored or it was forgotten; "
         #expect(waiting.error.contains(remark + "appoint it again or another on an admin ("))
         let stoodDown = try await desk.flotilla("status", "a.db")
         #expect(stoodDown.output.contains("(was the anchor)"), "\(stoodDown)")

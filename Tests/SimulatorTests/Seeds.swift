@@ -312,5 +312,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 1_907, with: [.collection, .slowness], steps: 163,
       found: "a checker took a row for known that was in a copied journal and deleted then"),
+    KeptSeed(
+      depth: .pure, seed: 7_292, with: [.collection, .slowness], steps: 250,
+      found: "a checker forgot who hears in an exchange that others have let go of something"),
   ]
 }

@@ -68,7 +68,7 @@ extension Node {
       state: state, changed: [])
   }
 
-  /// Whether the anchor does not judge any more: its file was restored.
+  /// Whether the anchor does not judge any more: it goes on with a new life.
   func hasStoodDown() async throws(FlotillaError) -> Bool {
     let appointments = roster.roll.appointments
     guard let node = anchor?.node, let term = appointments.last?.term else { return false }

@@ -25,7 +25,14 @@ struct AuthorNames {
       id: Int(conflict.id), table: conflict.table,
       key: Replica.key(conflict.key, of: conflict.table, in: store), rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
-      winner: try side(conflict.winner, store), loser: try side(conflict.loser, store))
+      winner: try side(conflict.winner, beside: conflict.loser, store),
+      loser: try side(conflict.loser, beside: conflict.winner, store))
+  }
+
+  /// Of what was written over at once the key alone is known: that is no row to show.
+  private static func isShown(_ side: ConflictSide, beside other: ConflictSide?) -> Bool {
+    func isKeyAlone(_ side: ConflictSide) -> Bool { side.values.count <= side.keyCount }
+    return !isKeyAlone(side) || other.map { !$0.isDeleted && isKeyAlone($0) } == true
   }
 
   /// A row that was there before its table was the site's has no time.
@@ -35,13 +42,14 @@ struct AuthorNames {
   }
 
   private func side(
-    _ side: ConflictSide?, _ store: Store
+    _ side: ConflictSide?, beside other: ConflictSide?, _ store: Store
   ) throws(StoreError) -> ConflictReport.Side? {
     guard let side else { return nil }
     return ConflictReport.Side(
       node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
       stamp: side.stamp.flatMap(Self.time), undated: side.isUndated,
-      deleted: side.isDeleted, row: side.isDeleted ? nil : Replica.row(side.values),
+      deleted: side.isDeleted,
+      row: side.isDeleted || !Self.isShown(side, beside: other) ? nil : Replica.row(side.values),
       moment: side.stamp?.millisecondsSince1970,
       columns: side.values.map(\.name))
   }

@@ -72,7 +72,7 @@ extension Replica {
     _ request: ControlRequest, as type: Body.Type
   ) async throws(FlotillaError) -> Body {
     guard case .answer(let body) = try await reach(request, as: type) else {
-      throw FlotillaError(.node, "the node of \(path) was stopped; the edit stays")
+      throw FlotillaError(.node, "the node of \(path) was stopped")
     }
     return body
   }
@@ -82,11 +82,12 @@ extension Replica {
   ) async throws(FlotillaError) -> OnlineReport {
     let local = try await write(statement, patience: judge.rest)
     tell(local)
-    guard !local.touched.isEmpty else { return try await runQuery(statement, local, judge) }
-    let (verdicts, obstacle) = try await self.verdicts(
-      on: local.touched, after: judge.prepared.seq, within: judge.rest, wait: judge.wait)
-    let standing = try await standing(local.touched)
-    let rows = zip(local.touched, zip(verdicts, standing)).map { row, after in
+    // A row with NULL in its key is nobody's but this file's.
+    let touched = local.touched.filter { !$0.key.values.contains(.null) }
+    guard !touched.isEmpty else { return try await runQuery(statement, local, judge) }
+    let (verdicts, obstacle) = try await verdicts(on: touched, judge)
+    let standing = try await standing(touched)
+    let rows = zip(touched, zip(verdicts, standing)).map { row, after in
       OnlineReport.Row(
         local: row, verdict: after.0, server: after.0 == .pending ? nil : after.1)
     }
@@ -94,10 +95,23 @@ extension Replica {
       ["rejected", "pending", "unknown", "superseded"].first { name in
         verdicts.contains { $0.verdict == name }
       } ?? "accepted"
-    let isAsLeft = worst == "accepted" && local.returnedRows && standing == local.touched
+    let isAsLeft = worst == "accepted" && local.returnedRows && standing == touched
     return OnlineReport(
       verdict: worst, rows: rows, local: local, server: isAsLeft ? local : nil,
       obstacle: worst == "pending" ? obstacle : nil)
+  }
+
+  /// The edit is committed by now: if the node ends it has no verdict yet.
+  private func verdicts(
+    on rows: [TouchedRow], _ judge: Judge
+  ) async throws(FlotillaError) -> (verdicts: [RowVerdict], obstacle: String?) {
+    do {
+      return try await verdicts(
+        on: rows, after: judge.prepared.seq, within: judge.rest, wait: judge.wait)
+    } catch {
+      guard error.code == .node else { throw error }
+      return (rows.map { _ in .pending }, error.message)
+    }
   }
 
   /// A statement that touched nothing: what it gives after an exchange with the anchor.

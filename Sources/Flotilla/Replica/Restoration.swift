@@ -10,7 +10,7 @@ struct Restoration {
   func news(on connection: Connection) throws(SQLiteError) -> ConflictChange {
     var change = ConflictChange(id: conflict.id, state: Conflict.State.restored.rawValue)
     guard let present = try standing(on: connection) else {
-      change.was_gone = conflict.winner?.row != nil
+      change.was_gone = conflict.winner?.deleted == false
       return change
     }
     let isKnown = [conflict.winner?.row, conflict.loser?.row].contains { side in

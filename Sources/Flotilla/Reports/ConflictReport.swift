@@ -39,12 +39,15 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// True if nothing tells when that was: `stamp` is the earliest that it can have been.
     public var undated = false
     public var deleted: Bool
-    /// By column; null if deleted.
+    /// By column; null if deleted, and if what it said is not known here.
     public var row: [String: SQLValue]?
     /// `stamp` in ms since 1970; not in the JSON.
     public var moment: Int64?
     /// The columns of the row in order, those of the key first; not in the JSON.
     public var columns: [String] = []
+
+    /// It was written over before it could be kept: another node may have it.
+    public var isUnknown: Bool { !deleted && row == nil }
 
     private enum CodingKeys: CodingKey { case node, stamp, undated, deleted, row }
 

@@ -108,8 +108,9 @@ extension Conflicts {
       Table.Column(heading: ""), Table.Column(heading: "COLUMN"), Table.Column(heading: "LOST"),
       Table.Column(heading: "WON"),
     ])
+    let isKnown = [conflict.loser, conflict.winner].allSatisfy { $0?.isUnknown != true }
     table.rows = columns(of: conflict).map { column in
-      let differs = loser[column] != winner[column]
+      let differs = isKnown && loser[column] != winner[column]
       return [
         Table.Cell(differs ? "*" : ""), Table.Cell(printable(column)),
         Table.Cell(loser[column].map { printable($0.words) } ?? "", differs ? .red : nil),
@@ -149,6 +150,6 @@ extension Conflicts {
       fraction.map { stamp.dropLast() + $0 } ?? stamp
     }
     let time = stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
-    return who + (time ?? "")
+    return who + (time ?? "") + (side.isUnknown ? ", what it said is not known here" : "")
   }
 }

@@ -30,7 +30,7 @@ extension SQL {
     case "unknown": "what the anchor has said of it is not known here any more"
     case nil where report.local.changes > 0:
       (outcome(of: statement, report.local).map { $0 + "; " } ?? "")
-        + "no replicated table was touched, so the anchor has nothing to judge"
+        + "no replicated row was changed, so the anchor has nothing to judge"
     default: report.rows.isEmpty ? outcome(of: statement, report.local) : nil
     }
   }

@@ -2,14 +2,14 @@ import Replication
 
 /// A frontier never claims what the replica lacks: of every version that it covers, the replica
 /// holds that one or a higher one of the same row, unless one that replaced it was lost with its
-/// table.
+/// table. Who is behind has it from somebody who had let go of the rest, and fetches it anew.
 enum AnytimeFrontier {
   /// Looks at what the frontier covers since the last look.
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
     mayRead: (RowNumber) -> Bool = { _ in true }
   ) {
-    if history.hasForks || history.hasParted || after.isRenewing { return }
+    if history.hasForks || history.hasParted || after.isBehind { return }
     guard before.frontier != after.frontier else { return }
     for (origin, seq) in after.frontier.sorted {
       let from = before.frontier[origin]

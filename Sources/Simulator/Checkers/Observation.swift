@@ -38,6 +38,8 @@ struct Observation {
   var givenUp: [Dot: RowNumber] = [:]
   /// All is being fetched anew, and what does not come goes.
   var isRenewing = false
+  /// That, or it knows that it must.
+  var isBehind = false
   /// What there is because of the anchor; nil in a schedule without one.
   var office: OfficeView?
 

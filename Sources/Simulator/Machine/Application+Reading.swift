@@ -130,12 +130,12 @@ extension Application {
       }, uniquingKeysWith: { $1 })
   }
 
-  /// Whether all is being fetched anew.
-  func isRenewing() throws -> Bool {
+  /// What there is of deleted versions that go.
+  func stability() throws -> Stability {
     let bytes = try connection.scalar(
       "SELECT value FROM _flotilla_meta WHERE name = 'stability'"
     ).blob
-    return try bytes.map { try Stability($0).renewal != nil } ?? false
+    return try bytes.map { try Stability($0) } ?? Stability()
   }
 
   /// Under which origin the file writes.

@@ -263,7 +263,8 @@ final class StoreReplica: SimulatedReplica {
   }
 
   func observe() throws -> Observation {
-    Observation(
+    let stability = collects ? try application.stability() : Stability()
+    return Observation(
       frontier: try application.frontier(), versions: try application.versions(of: readable),
       lost: try application.lost(of: readable), rows: try rows(),
       shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
@@ -272,7 +273,7 @@ final class StoreReplica: SimulatedReplica {
       waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],
       refused: wasForbidden ? try application.refused() : [:],
       givenUp: collects ? try application.givenUp() : [:],
-      isRenewing: collects ? try application.isRenewing() : false,
+      isRenewing: stability.renewal != nil, isBehind: stability.standing.isBehind,
       office: hasOffice ? try application.office(of: tables) : nil)
   }
 

@@ -122,7 +122,8 @@ extension MemoryReplica {
     Observation(
       frontier: file.frontier, versions: file.versions,
       rows: file.rows,
-      givenUp: file.givenUp, isRenewing: file.stability.renewal != nil, office: officeView)
+      givenUp: file.givenUp, isRenewing: file.stability.renewal != nil,
+      isBehind: file.stability.standing.isBehind, office: officeView)
   }
 
   func inspect(at now: Instant, _ history: inout History) {
