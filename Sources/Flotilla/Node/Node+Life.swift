@@ -214,8 +214,8 @@ extension Node {
     // A remark must not make `status` fail.
     guard let anchor, (try? await hasStoodDown()) == true else { return nil }
     let again = isAnchor && mayAppoint ? "--here" : shellWord(anchor.name)
-    return "\(anchor.name) was the anchor and does not judge any more, for its file was restored or "
-      + "it was forgotten; " + appointing("appoint it again or another", again)
+    return "\(anchor.name) was the anchor and does not judge any more, for its file was restored "
+      + "or it was forgotten; " + appointing("appoint it again or another", again)
   }
 
   /// Another copy of this node that was seen in the last ten minutes.

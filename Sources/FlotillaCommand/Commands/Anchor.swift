@@ -62,8 +62,8 @@ enum Anchor {
     case "judging", "connected": return "\(name) is the anchor"
     case "taking-office": return "\(name) is the anchor, and certifies what it holds"
     case "stood-down":
-      return "\(name) was the anchor and does not judge any more, for its file was restored or it was "
-        + "forgotten; appoint it again, or another"
+      return "\(name) was the anchor and does not judge any more, for its file was restored or it "
+        + "was forgotten; appoint it again, or another"
     case "waiting":
       return "\(name) was appointed, and waits for the anchor before it to stand down"
     default: return "\(name) is the anchor; it is away"
