@@ -83,8 +83,8 @@ package enum MergeRules {
   /// The anchor's verdict: why the edit does not stand, or nil.
   ///
   /// What does not depend on the rule comes first: a new row is welcome under a key that is free,
-  /// two deletes agree, an edit does not bring back what it did not know to be deleted, and one
-  /// row does not overwrite another of the same key, unless they are equal.
+  /// two deletes agree, and so do two edits that say the same, an edit does not bring back what it
+  /// did not know to be deleted, and one row does not overwrite another of the same key.
   package static func objection(to claim: Claim, under rule: any MergeRule.Type) -> Reason? {
     guard let standing = claim.standing else { return nil }
     let (edit, isNew) = (claim.edit, claim.edit.created != standing.created)
@@ -92,9 +92,10 @@ package enum MergeRules {
       if edit.isDeleted || isNew || claim.hasSeenStanding { return nil }
       return .alreadyDeleted
     }
-    if isNew, !edit.isDeleted, !claim.hasSeenStanding {
-      return edit.hash == standing.hash ? nil : .keyCollision
-    }
-    return rule.objection(to: claim)
+    let isEqual = !edit.isDeleted && edit.hash == standing.hash
+    if isNew, !edit.isDeleted, !claim.hasSeenStanding { return isEqual ? nil : .keyCollision }
+    let reason = rule.objection(to: claim)
+    // Of two that say the same the later time counts.
+    return isEqual && reason != .older ? nil : reason
   }
 }

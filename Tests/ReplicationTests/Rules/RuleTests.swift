@@ -59,6 +59,14 @@ import Testing
       [.older, .unseen, .unseen, nil], [.older, .offline, .unseen, nil]
     ),
     (
+      "one that says what stands, unseen", edit(hash: 7), standing(), [nil, nil, nil, nil],
+      [nil, nil, nil, nil]
+    ),
+    (
+      "an older one that says what stands", edit(at: 5, hash: 7), standing(),
+      [.older, nil, nil, nil], [.older, nil, nil, nil]
+    ),
+    (
       "a delete that has seen it", edit(sees: 3, isDeleted: true), standing(),
       [nil, nil, nil, nil], [nil, .offline, nil, nil]
     ),
