@@ -267,7 +267,8 @@ extension BadInputTests {
           "sql", "b.db", "UPDATE t SET v = 'waits' WHERE id = 'k2'", "--online", "--timeout", "2s")
         #expect(waiting.status == 3)
         let remark =
-          "was the anchor and does not judge any more, for its file was restored or it was forgotten; "
+          "was the anchor and does not judge any more, for its file was restored or it was "
+          + "forgotten; "
         #expect(waiting.error.contains(remark + "appoint it again or another on an admin ("))
         let stoodDown = try await desk.flotilla("status", "a.db")
         #expect(stoodDown.output.contains("(was the anchor)"), "\(stoodDown)")
