@@ -19,7 +19,7 @@ extension Hindrance {
   }
 
   /// A unique index as SQL over the columns of its table.
-  private struct Index {
+  struct Index {
     var table: String
     var terms: [(sql: String, words: String, collation: String)]
     /// The condition of a partial index.
@@ -54,14 +54,20 @@ extension Hindrance {
 
   /// None if the definition of the table needs what only its program has: nothing can be told then.
   private func uniqueIndexes(of table: String) throws(SQLiteError) -> [Index] {
+    if let known = uniqueIndexes[table] { return known }
+    var found: [Index] = []
     do throws(StoreError) {
-      guard let schema = try TableSchema.read(table, on: connection) else { return [] }
-      return schema.uniqueIndexes.filter { !$0.predicateMentionsRowID }
-        .map { Index($0, of: schema) }
+      if let schema = try TableSchema.read(table, on: connection) {
+        found = schema.uniqueIndexes.filter { !$0.predicateMentionsRowID }
+          .map { Index($0, of: schema) }
+      }
     } catch {
-      guard error.code != .schema else { return [] }
-      throw error.cause ?? SQLiteError(code: 1, message: error.message)
+      guard error.code == .schema else {
+        throw error.cause ?? SQLiteError(code: 1, message: error.message)
+      }
     }
+    uniqueIndexes[table] = found
+    return found
   }
 
   /// What the row would have in an index; nil if it would not be in it, or claims nothing there.

@@ -2,8 +2,10 @@ import SQLite
 import Store
 
 /// What keeps a row out of its table, as the file is now: which constraint, and by which row.
-struct Hindrance {
+final class Hindrance {
   let connection: Connection
+  /// Of each table that was asked about: many rows of one table are.
+  var uniqueIndexes: [String: [Index]] = [:]
 
   init(path: String) throws(SQLiteError) {
     connection = try Connection(path: path, mode: .readOnly)

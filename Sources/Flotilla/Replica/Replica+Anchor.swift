@@ -82,8 +82,7 @@ extension Replica {
   ) async throws(FlotillaError) -> OnlineReport {
     let local = try await write(statement, patience: judge.rest)
     tell(local)
-    // A row with NULL in its key is nobody's but this file's.
-    let touched = local.touched.filter { !$0.key.values.contains(.null) }
+    let touched = local.touched.filter { !$0.isKeyless }
     guard !touched.isEmpty else { return try await runQuery(statement, local, judge) }
     let (verdicts, obstacle) = try await verdicts(on: touched, judge)
     let standing = try await standing(touched)

@@ -52,8 +52,7 @@ private struct VerdictReading {
   }
 
   private func verdict(on row: TouchedRow) throws(StoreError) -> RowVerdict {
-    // A row with NULL in its key is nobody's but this file's.
-    if row.key.values.contains(.null) { return .accepted }
+    if row.isKeyless { return .accepted }
     guard let key = try store.key(of: row.table, row.key.mapValues(\.travelling)) else {
       return .unknown
     }

@@ -166,6 +166,9 @@ public struct TouchedRow: Codable, Sendable, Equatable {
   public var key: [String: SQLValue]
   public var columns: [String]
   public var values: [SQLValue]?
+
+  /// A row with NULL in its key is nobody's but this file's.
+  public var isKeyless: Bool { key.values.contains(.null) }
 }
 
 /// What `leave` removed. JSON: `{site, node, unsent_rows, left, told:[…],

@@ -67,9 +67,8 @@ enum SQL {
       }
       for row in rows where row.values == nil {
         let key = row.key.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.words)" }
-        let isKeyless = row.key.values.contains(.null)
         lines.append(
-          (isKeyless ? "not replicated, for NULL in the key: " : "gone: ")
+          (row.isKeyless ? "not replicated, for NULL in the key: " : "gone: ")
             + printable(key.joined(separator: ", ")))
       }
       return lines
