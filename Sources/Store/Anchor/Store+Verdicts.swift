@@ -173,6 +173,8 @@ extension Store {
         (outcome, reason) = (.rejected, why.name)
       } else if try isOverwritten(seq, name, key) {
         outcome = .superseded
+      } else if try hasForgotten(life, name, key) {
+        outcome = .unknown
       } else if mayLack, try !isPart(Dot(life.origin, UInt64(seq)), name, key) {
         outcome = .unknown
       }
@@ -188,6 +190,17 @@ extension Store {
       let standing = try versions.version(table: table.id, key: Key(bytes: key))
     else { return false }
     return standing.hasSeen(edit)
+  }
+
+  /// Whether the row was edited in a life beyond what the file has of it, which was put back: what
+  /// became of the edits before is forgotten with that.
+  private func hasForgotten(
+    _ life: RunLog.Life, _ name: String, _ key: [UInt8]
+  ) throws(SQLiteError) -> Bool {
+    guard life.origin != own, let table = tables.table(name),
+      let standing = try versions.version(table: table.id, key: Key(bytes: key))
+    else { return false }
+    return standing.hasSeen(Dot(life.origin, life.last + 1))
   }
 
   /// Whether a later own edit of the same row waits. It is settled later, too.
