@@ -45,7 +45,7 @@ JOBS ?= $$(nproc)
 # back. And tables and columns come and go.
 RETURNS = --with collection,slowness --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
-SCHEMAS = --with migration,removal
+SCHEMAS = --with migration,removal --steps 300 --drawn
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh

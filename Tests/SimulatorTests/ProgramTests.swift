@@ -21,7 +21,9 @@ struct `The simulator` {
   }
 
   @Test func `finds no fault where tables and columns come and go`() throws {
-    try Program.run("full", "--seeds", "500", "--jobs", "2", "--with", "migration,removal")
+    try Program.run(
+      "full", "--seeds", "500", "--jobs", "2", "--with", "migration,removal", "--steps", "300",
+      "--drawn")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])

@@ -19,6 +19,11 @@ package struct Dating: Sendable {
       self.at = at
       self.isCertain = isCertain
     }
+
+    /// When the edit of a version was made.
+    package init(of version: Version) {
+      self.init(version.stamp.millisecondsSince1970, isCertain: !version.isUndated)
+    }
   }
 
   /// Clocks are read a little apart, and a julian day is only exact to so much.

@@ -27,7 +27,7 @@ enum EventuallyEqual {
       where shown.versions[row] != first.shown.versions[row] {
         let both = [shown, first.shown].compactMap { $0.versions[row] }
         // One of them has forgotten what was deleted.
-        if history.collects, both.allSatisfy(\.isDeleted) { continue }
+        if history.mayForgetDelete(of: row), both.allSatisfy(\.isDeleted) { continue }
         // A copy may have taken along what a power cut took from the original, which gave the
         // number again: to the same content, at another time. So may a machine that was put back.
         if history.hasCopies || history.hasForks, both.count == 2, both[0].dot == both[1].dot,

@@ -16,10 +16,18 @@ enum FinallyNewest {
       for (row, made) in newest {
         let held = shown.versions[row]
         // What a copy had deleted, and let go of, it may have numbered anew: nobody shows that dot.
-        if history.collects, held?.isDeleted ?? true, made.version.isDeleted || history.hasCopies {
+        if history.mayForgetDelete(of: row), held?.isDeleted ?? true,
+          made.version.isDeleted || history.hasCopies
+        {
           continue
         }
         if held.map({ $0.rank < made.version.rank }) ?? true {
+          // Somebody else has the delete that was to go with a table.
+          if held?.isDeleted ?? true, history.forgotten.contains(row),
+            all.contains(where: { $0.shown.hasDeleted(row, above: made.version) })
+          {
+            continue
+          }
           // What replaced it was told to nobody else before its author was lost.
           if history.isReplaced(made) { continue }
           let dot = held.map { "\($0.dot)" } ?? "nothing"

@@ -67,6 +67,10 @@ struct History {
   /// Deleted versions are let go of.
   var collects = false
 
+  /// An export has paused, for its peer took nothing for long: what comes before the pause is merged
+  /// by itself, and may be half a transaction.
+  var hasPaused = false
+
   /// What nodes held that had been away, by their names, when they were to fetch everything anew:
   /// what nobody else has of that is not to be lost.
   var brought: [String: Frontier] = [:]
@@ -108,6 +112,18 @@ struct History {
     }
   }
 
+  /// Rows of which somebody has lost what nobody else had, with its table. It may have been made over
+  /// a delete, which is then known elsewhere alone.
+  private(set) var forgotten: Set<RowNumber> = []
+
+  mutating func forget(_ row: RowNumber, of origin: Origin, above delivered: UInt64) {
+    forgotten.insert(row)
+    withdraw(row, of: origin, above: delivered)
+  }
+
+  /// Whether a delete of a row may be known to one node and not to another.
+  func mayForgetDelete(of row: RowNumber) -> Bool { collects || forgotten.contains(row) }
+
   subscript(dot: Dot) -> Made? {
     guard let list = made[dot.origin], dot.seq <= UInt64(list.count) else { return nil }
     return list[Int(dot.seq) - 1]
@@ -121,7 +137,8 @@ struct History {
   /// it was taken away with its table before others had it.
   ///
   /// Such a node's frontier stays beyond those of the others, and as digests are compared at equal
-  /// frontiers only, what else it has lost does not come again either: docs/limits.md says so.
+  /// frontiers only, what else it or others have lost does not come again either: docs/limits.md
+  /// says so.
   func gone(_ shown: [Observation]) -> Set<RowNumber> {
     if lost.isEmpty, shown.allSatisfy({ $0.lost.isEmpty }) { return [] }
     func isKept(_ row: RowNumber, _ version: Version) -> Bool {
@@ -131,8 +148,8 @@ struct History {
     var gone = Set(lost.keys).filter { row in
       newest[row].map { !isKept(row, $0.version) } ?? false
     }
-    for one in shown where !one.lost.allSatisfy({ isKept($0.key, $0.value) }) {
-      gone.formUnion(one.lost.keys)
+    if !shown.allSatisfy({ $0.lost.allSatisfy { isKept($0.key, $0.value) } }) {
+      gone.formUnion(shown.flatMap(\.lost.keys))
     }
     return gone
   }
@@ -148,7 +165,7 @@ struct History {
 
   /// Whether a replica that holds this may have let go of a later delete: either stands for both.
   func mayStand(_ held: Version?, for row: RowNumber, _ known: Frontier) -> Bool {
-    guard collects else { return false }
+    guard mayForgetDelete(of: row) else { return false }
     guard let held else { return true }
     return held.isDeleted && newest(known)[row]?.version.isDeleted == true
   }

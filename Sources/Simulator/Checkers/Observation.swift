@@ -54,6 +54,10 @@ struct Observation {
     return news
   }
 
+  func hasDeleted(_ row: RowNumber, above version: Version) -> Bool {
+    versions[row].map { $0.isDeleted && $0.rank > version.rank } ?? false
+  }
+
   /// The version that the replica knows of a row, even if it has its content no more.
   func known(_ row: RowNumber) -> Version? {
     guard let pending = office?.pending[row] else { return versions[row] ?? lost[row] }

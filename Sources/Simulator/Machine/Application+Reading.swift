@@ -48,6 +48,13 @@ extension Application {
     return versions
   }
 
+  /// How many of its own edits the replica knows to be held by others.
+  func delivered() throws -> UInt64 {
+    let value = try connection.scalar(
+      "SELECT value FROM _flotilla_meta WHERE name = 'delivered'")
+    return UInt64(value.integer ?? 0)
+  }
+
   /// Reads the versions of a table of Flotilla's.
   func read(
     _ source: String, of tables: [ApplicationTable], _ body: (RowNumber, Version) -> Void

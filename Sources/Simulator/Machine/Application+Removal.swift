@@ -6,14 +6,14 @@ extension Application {
   ///
   /// Gives the names of the tables that are gone by now and were not before.
   func remove(_ random: inout Seeded, _ story: inout Story) throws -> Set<String> {
-    let table = random.pick(tables)
+    let table = pick(&random)
     guard table.isWrittenByAll else { return [] }
     if isGone(table) {
       try bringBack(table, &story)
       return []
     }
     guard try isCaptured(table.name) else { return [] }
-    switch random.below(5) {
+    switch passing > 0 && random.chance(500) ? 0 : random.below(5) {
     case 0: try drop(table, &story)
     case 1: try rename(table, &story)
     case 2: try makeAnew(table, &story)
@@ -23,16 +23,28 @@ extension Application {
     return isGone(table) ? [table.name] : []
   }
 
+  /// Any table; where rows come and go in those that were made again, mostly one that is gone.
+  private func pick(_ random: inout Seeded) -> ApplicationTable {
+    let gone = tables.filter(isGone)
+    return random.pick(passing > 0 && !gone.isEmpty && random.chance(700) ? gone : tables)
+  }
+
   /// Whether the table has no name here at present.
   func isGone(_ table: ApplicationTable) -> Bool {
     dropped.contains(table.name) || renamed.contains(table.name)
   }
+
+  var hasDropped: Bool { !dropped.isEmpty || !madeAgain.isEmpty }
+
+  /// Whether it was ever dropped.
+  func hasDropped(_ table: String) -> Bool { dropped.contains(table) || madeAgain.contains(table) }
 
   /// In the end every table is there again.
   func bringBack(_ table: ApplicationTable, _ story: inout Story) throws {
     if dropped.remove(table.name) != nil {
       story.tell("node-\(number) creates \(table.name) again")
       try connection.execute("CREATE TABLE \(table.name)\(table.sql)")
+      madeAgain.insert(table.name)
     } else if renamed.remove(table.name) != nil {
       story.tell("node-\(number) gives \(table.name) its name again")
       try connection.execute("ALTER TABLE away_\(table.name) RENAME TO \(table.name)")
@@ -57,6 +69,7 @@ extension Application {
     try connection.execute(
       "BEGIN IMMEDIATE; DROP TABLE \(table.name); CREATE TABLE \(table.name)\(table.sql); COMMIT")
     extra[table.name] = nil
+    madeAgain.insert(table.name)
   }
 
   private func dropColumn(

@@ -18,6 +18,9 @@ final class Application {
   /// How often it writes into the table whose values all claim, in a thousand; 0 if each node has
   /// values of its own.
   var claims = 0
+  /// How often rows come and go at once in the tables that were made again, in a thousand.
+  var passing = 0
+  var madeAgain: Set<String> = []
   /// Its file was copied or put back: badges are not its own any more, for two of it may claim one.
   var sharesBadges = false
   /// The tables with triggers of Flotilla's, and the version of the schema that has them.
@@ -42,6 +45,7 @@ final class Application {
     let next = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random)
     (next.extra, next.dropped, next.renamed) = (extra, dropped, renamed)
+    (next.madeAgain, next.passing) = (madeAgain, passing)
     (next.sharesBadges, next.claims) = (sharesBadges, claims)
     return next
   }
@@ -63,6 +67,12 @@ final class Application {
       let table = random.pick(tables)
       statements.append(
         table.statement(replica: number, of: count, extra: added(to: table), &random))
+    }
+    let anew = tables.filter { madeAgain.contains($0.name) }
+    if passing > 0, !anew.isEmpty, random.chance(passing) {
+      for _ in 0...random.below(3) {
+        statements += random.pick(anew).passing(replica: number, &random)
+      }
     }
     if random.chance(300), try isCaptured(Ledger.name) {
       statements += Ledger.statements(node: number, value: random.below(1_000))

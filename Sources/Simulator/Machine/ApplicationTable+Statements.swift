@@ -48,6 +48,17 @@ extension ApplicationTable {
     }
   }
 
+  /// Writes a row, if there is none, and deletes it: whoever looks afterwards sees neither.
+  func passing(replica: Int, _ random: inout Seeded) -> [String] {
+    let values = keyValues(replica, &random)
+    let columns = key.map(\.column).joined(separator: ", ")
+    let condition = zip(key, values).map { "\($0.column) = \($1)" }.joined(separator: " AND ")
+    return [
+      "INSERT OR IGNORE INTO \(name)(\(columns)) VALUES (\(values.joined(separator: ", ")))",
+      "DELETE FROM \(name) WHERE \(condition)",
+    ]
+  }
+
   private func insert(
     _ resolution: String, _ replica: Int, _ others: [String], _ random: inout Seeded
   ) -> String {

@@ -88,7 +88,7 @@ final class StoreReplica: SimulatedReplica {
     process = DiskProcess(on: disk, random: random.fork())
     application = try Application(
       on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
-    application.claims = faults[.unique]
+    (application.claims, application.passing) = (faults[.unique], faults[.passing])
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
@@ -339,14 +339,22 @@ final class StoreReplica: SimulatedReplica {
     }
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()
+    let shown = try observe()
+    if application.hasDropped {
+      let delivered = try application.delivered()
+      witness.forget(
+        shown, of: origin, above: delivered,
+        wasDropped: { application.hasDropped(names.table(of: $0)) },
+        &history)
+    }
     witness.check(
-      try observe(), own: origin, isFolded: isFolded, at: name, now, &history
+      shown, own: origin, isFolded: isFolded, at: name, now, &history
     ) { [rights, names, unsettled] row in
       let table = names.table(of: row)
       return min(unsettled.contains(table) ? .read : .write, rights.right(to: table))
     }
     if isFolded { unsettled = [] }
-    if isWhole, rights.right(to: Ledger.name) != .none {
+    if isWhole, !history.hasPaused, rights.right(to: Ledger.name) != .none {
       let own = wasForbidden ? id.low - 1 : nil
       try AnytimeWhole.check(application, besides: own, &history, at: name)
     }

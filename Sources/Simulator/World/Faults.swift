@@ -60,6 +60,8 @@ package struct Faults: Sendable, Equatable {
     case burst
     /// Nodes claim the unique values of others, and write their rows.
     case unique
+    /// In tables that were made again, rows are written and deleted at once.
+    case passing
   }
 
   private var chances: [Int]
@@ -72,7 +74,7 @@ package struct Faults: Sendable, Equatable {
     self.init()
     // Whether there is an anchor, rights and so on is drawn apart from these.
     let apart: Set<Kind> = [
-      .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique,
+      .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique, .passing,
     ]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
@@ -120,6 +122,12 @@ package struct Faults: Sendable, Equatable {
     guard random.chance(200) else { return }
     self[.burst] = Kind.burst.rate(&random)
     if self[.loss] == 0 { self[.loss] = Kind.loss.rate(&random) }
+  }
+
+  /// Perhaps rows that come and go at once, where tables are dropped.
+  mutating func addPassing(_ random: inout Seeded) {
+    guard self[.removal] > 0, random.chance(500) else { return }
+    self[.passing] = Kind.passing.rate(&random)
   }
 
   /// Perhaps values that several nodes claim.
@@ -179,7 +187,7 @@ extension Faults.Kind {
     case .rights: 200 + random.below(800)
     case .siteTime: 1 + random.below(30)
     case .burst: 400 + random.below(500)
-    case .unique: 300 + random.below(650)
+    case .unique, .passing: 300 + random.below(650)
     }
   }
 

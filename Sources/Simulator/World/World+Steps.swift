@@ -91,6 +91,7 @@ extension World {
         if !world.links[link].sides[side].isCrowded { world.feed(link, side, .drained) }
       case .paused(let progress):
         world.tell("the export of \(Words.node(node)) pauses")
+        world.history.hasPaused = true
         world.feed(link, side, .exportPaused(progress: progress))
       case .done: world.feed(link, side, .exportDone)
       }

@@ -109,7 +109,7 @@ extension Store {
     let before = edits.last
     try fold(
       table, key, keyValues: (key.values ?? []).map(\.sqlite),
-      madeAt: Dating.Moment(edit.stamp.millisecondsSince1970, isCertain: !edit.isUndated), &edits)
+      madeAt: Dating.Moment(of: edit), &edits)
     if edits.last > before { try passVerdict(of: edit.edit.seq, to: edits.last) }
   }
 
@@ -130,10 +130,9 @@ extension Store {
     try pending.remove(item)
     repeating = edit
     defer { repeating = nil }
-    let moment = Dating.Moment(edit.stamp.millisecondsSince1970, isCertain: !edit.isUndated)
     let version = try make(
-      over: standing, hash: edit.hash, isDeleted: edit.isDeleted, madeAt: moment, table, item.key,
-      &edits)
+      over: standing, hash: edit.hash, isDeleted: edit.isDeleted, madeAt: Dating.Moment(of: edit),
+      table, item.key, &edits)
     let row = shaped(version, entry, table, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, version, row.row.content)

@@ -124,7 +124,8 @@ extension Store {
     try forgetPutBack(table, key)
     let held = try versions.version(table: table.id, key: key)
     let gone = held == nil ? try lost.version(table, key) : nil
-    let old = held ?? gone
+    let unsent = held == nil && gone == nil ? try lost.unsent(table, key) : nil
+    let old = held ?? gone ?? unsent
     let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let row else {
       // A row that was lost with its table is absent without having been deleted, and so is a
@@ -142,15 +143,19 @@ extension Store {
     let extras = statements.unknown(in: shelved)
     let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
     // What is made again is made, whatever stands.
-    if let old, !old.isDeleted, old.hash == hash, repeating == nil, shelved?.why.isWhole != true {
+    if let old, !old.isDeleted, old.hash == hash, repeating == nil, unsent == nil,
+      shelved?.why.isWhole != true
+    {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }
       return
     }
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
+    // It is here again as it was: made then, though nobody was told.
+    let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let version = try make(
-      over: old, isSeen: hidden == nil, hash: hash, isDeleted: false, madeAt: madeAt, table, key,
-      &edits)
+      over: old, isSeen: hidden == nil, hash: hash, isDeleted: false, madeAt: then ?? madeAt,
+      table, key, &edits)
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)

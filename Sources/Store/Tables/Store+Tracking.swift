@@ -176,7 +176,14 @@ extension Store {
     try RowsView.remove(of: table.name, on: connection)
     let isRenamed = try Capture.isPresent(id: table.id, on: connection)
     if try lost.isLosing(table) { try lose(table, isRenamed ? .renamed : .dropped) }
-    if !isRenamed { try lost.drop(table) }
+    guard !isRenamed else { return }
+    try lost.drop(table)
+    let unsent = try lost.giveUpUnsent(table, of: own, above: delivered())
+    // An anchor will never see them.
+    for edit in unsent {
+      let made = Instant(uptime: 0, wall: edit.stamp.millisecondsSince1970)
+      try settle(Int64(edit.dot.seq), .unknown, nil, rule: nil, at: made)
+    }
   }
 
   /// Remembers versions whose rows are here no more; from now on they count as not held.
@@ -192,6 +199,7 @@ extension Store {
     try lost.forget(table.name, .dropped)
     try lost.forget(table.name, .renamed)
     try lost.forget(table.name, .replaced)
+    try lost.forget(table.name, .unsent)
     try lose(table, .ended)
     try forgetVersions(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])

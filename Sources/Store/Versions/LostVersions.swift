@@ -19,6 +19,9 @@ final class LostVersions {
     case renamed = 2
     /// That too, and others have replaced or deleted the row since: this version counts no more.
     case replaced = 3
+    /// The table does not exist, and this was written here and sent to nobody. To wait for it would
+    /// hold up for ever what is written later; with its table it is issued again.
+    case unsent = 4
   }
 
   private let connection: Connection
@@ -28,6 +31,7 @@ final class LostVersions {
   private(set) var count = 0
   /// How many of these were replaced since.
   private var replacedCount = 0
+  private var unsentCount = 0
 
   init(
     _ connection: Connection, origins: Origins, versions: VersionTable
@@ -41,10 +45,11 @@ final class LostVersions {
   func reload() throws(SQLiteError) {
     guard try Layout.hasTable("_flotilla_lost", on: connection) else { return count = 0 }
     let counts = try connection.row(
-      "SELECT count(*) FILTER (WHERE why IN (0, 2)), count(*) FILTER (WHERE why = 3) "
-        + "FROM _flotilla_lost")
+      "SELECT count(*) FILTER (WHERE why IN (0, 2)), count(*) FILTER (WHERE why = 3), "
+        + "count(*) FILTER (WHERE why = 4) FROM _flotilla_lost")
     count = Int(counts?[0].integer ?? 0)
     replacedCount = Int(counts?[1].integer ?? 0)
+    unsentCount = Int(counts?[2].integer ?? 0)
   }
 
   /// True if live versions of the table have neither a table nor a place on the shelf.
@@ -84,10 +89,22 @@ final class LostVersions {
   /// The version that was lost with its row, if that is so.
   func version(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
     guard count > 0 else { return nil }
-    return try connection.with(
+    return try one("why IN (0, 2)", table, key)
+  }
+
+  /// What was written here and sent to nobody before the table went.
+  func unsent(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
+    guard unsentCount > 0 else { return nil }
+    return try one("why = 4", table, key)
+  }
+
+  private func one(
+    _ condition: String, _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) -> Version? {
+    try connection.with(
       """
       SELECT \(VersionTable.columns) FROM _flotilla_lost
-      WHERE name = ? AND key = ? AND why IN (0, 2)
+      WHERE name = ? AND key = ? AND \(condition)
       """, [.string(table.name), .blob(key.bytes)]
     ) { (statement) throws(SQLiteError) in
       try statement.step() ? versions.version(from: statement, at: 0) : nil
@@ -97,7 +114,7 @@ final class LostVersions {
   /// The row is here again, or a newer version of it. What a table that has another name holds of
   /// it is remembered: there the row still stands.
   func remove(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    guard count > 0 else { return }
+    guard count + unsentCount > 0 else { return }
     let row: [SQLite.Value] = [.string(table.name), .blob(key.bytes)]
     let replaced = try connection.run(
       "UPDATE _flotilla_lost SET why = 3 WHERE name = ? AND key = ? AND why = 2", row)
@@ -105,6 +122,8 @@ final class LostVersions {
     count -= replaced
     count -= try connection.run(
       "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why = 0", row)
+    unsentCount -= try connection.run(
+      "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why = 4", row)
   }
 
   /// What stood in a table when it got another name, and was replaced since.
@@ -167,6 +186,22 @@ final class LostVersions {
     guard count > 0 else { return }
     try connection.run(
       "UPDATE _flotilla_lost SET why = 0 WHERE name = ? AND why = 2", [.string(table.name)])
+  }
+
+  /// What was written here and sent to nobody is gone with its table: nobody waits for it. Gives
+  /// these edits.
+  func giveUpUnsent(
+    _ table: ReplicaTable, of own: Origin, above delivered: UInt64
+  ) throws(SQLiteError) -> [Version] {
+    guard count > 0, let number = origins.knownNumber(of: own) else { return [] }
+    let unsent = "name = ? AND why = 0 AND origin = ? AND seq > ?"
+    let values: [SQLite.Value] = [
+      .string(table.name), .integer(number), .integer(Int64(delivered)),
+    ]
+    let edits = try found(unsent, values).map(\.version)
+    try connection.run("UPDATE _flotilla_lost SET why = 4 WHERE \(unsent)", values)
+    if !edits.isEmpty { try reload() }
+    return edits
   }
 
   /// How many versions were lost with one table.

@@ -19,6 +19,7 @@ import Testing
     try r[1].pull(from: r[0])
     try r[1].write("UPDATE word SET meaning = 'edited' WHERE w = 'beta'")
     try r[0].exchange(with: r[1])
+    for replica in r { try replica.store.setDelivered(replica.ownSeq) }
     return r
   }
 
@@ -93,6 +94,52 @@ import Testing
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'gamma'") == .string("new"))
     #expect(try r[0].content("word").count == 3)
     try r[1].repair(from: r[0])
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `edits that nobody was sent are gone with their table, and hold up nothing`() throws {
+    let r = try line()
+    for replica in r { try replica.write("CREATE TABLE note(id TEXT PRIMARY KEY, n INTEGER)") }
+    try r[0].store.track(["note"], rule: nil, at: r[0].now)
+    try r[1].pull(from: r[0])
+    try r[1].write("UPDATE word SET meaning = 'unsent' WHERE w = 'beta'")
+    try r[1].foldAll()
+    try r[1].write("DROP TABLE word; INSERT INTO note VALUES ('later', 1)")
+    try r[1].foldAll()
+    // What others sent or were sent is waited for.
+    #expect(r[1].store.position.lost == 2)
+    try r[2].pull(from: r[0])
+    try r[2].pull(from: r[1])
+    // It passes on what was written later: nothing is missing before it.
+    #expect(r[2].store.position.frontier[r[1].origin] == r[1].ownSeq)
+    try r[0].pull(from: r[2])
+    #expect(try r[0].content("note").count == 1)
+    #expect(r[0].store.position.frontier == r[1].store.position.frontier)
+    // The rest comes again, also the row that the edit had changed.
+    try r[1].repair(from: r[0])
+    try r[1].write(Self.schema)
+    try r[1].foldAll()
+    #expect(try r[1].content("word") == r[0].content("word"))
+    #expect(r[1].store.position.digest == r[0].store.position.digest)
+  }
+
+  @Test func `an edit that nobody was sent is issued again if its table comes back`() throws {
+    let r = try line()
+    try r[1].write(
+      "UPDATE word SET meaning = 'unsent' WHERE w = 'beta'; INSERT INTO word VALUES ('new', 4)")
+    try r[1].foldAll()
+    let before = try r[1].value("SELECT max(stamp) >> 16 FROM _flotilla_version")
+    try r[1].write("CREATE TABLE old AS SELECT * FROM word; DROP TABLE word")
+    try r[1].foldAll()
+    try r[1].store.setDelivered(r[1].ownSeq)
+    try r[1].write(Self.schema + "INSERT INTO word SELECT * FROM old; DROP TABLE old")
+    try r[1].foldAll()
+    #expect(r[1].store.position.lost == 0)
+    // Made when they were made.
+    #expect(try r[1].value("SELECT max(stamp) >> 16 FROM _flotilla_version") == before)
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'beta'") == .string("unsent"))
+    #expect(try r[2].content("word").count == 4)
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
@@ -182,6 +229,9 @@ import Testing
 }
 
 extension TestReplica {
+  /// The number of its last edit.
+  fileprivate var ownSeq: UInt64 { store.position.frontier[store.own] }
+
   /// Takes all buckets of another replica, as after a comparison of digests.
   func repair(from other: TestReplica) throws {
     let (_, batches) = try other.export(.buckets(Array(0..<Digest.bucketCount)))
