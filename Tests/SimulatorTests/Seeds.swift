@@ -315,5 +315,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 7_292, with: [.collection, .slowness], steps: 250,
       found: "a checker forgot who hears in an exchange that others have let go of something"),
+    KeptSeed(
+      depth: .full, seed: 600_034, with: [.collection, .office], steps: 50, isDrawn: true,
+      found: "a checker took a row for lost that is parked beside one that the anchor put back"),
   ]
 }
