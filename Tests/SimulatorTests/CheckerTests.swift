@@ -113,20 +113,18 @@ import Testing
   @Test func `a row that gives way to one that was deleted and put back is parked, not lost`() {
     let committed = Self.now.wall - 1_000
     let edit = [0: (content: Observation.Content(5) as Observation.Content?, moment: committed)]
-    func faults(stamped moment: Int64, shelved: Set<RowNumber>, beside office: Bool) -> Int {
+    func faults(stamped moment: Int64, hidden: Set<RowNumber>) -> Int {
       var history = History()
       let stamp = Stamp(millisecondsSince1970: moment).rawValue
       var now = shown([0: version(1, stamp: stamp)], [:], seq: 1)
-      now.shelved = shelved
-      if office { now.office = OfficeView() }
+      now.hidden = hidden
       FinallyKept.check(edit, now, own: origin, &history, at: "n")
       return history.faults.count
     }
-    #expect(faults(stamped: committed, shelved: [0], beside: true) == 0)
-    #expect(faults(stamped: committed, shelved: [], beside: true) == 1)
-    // What was parked before is another edit, and without an anchor nothing is put back.
-    #expect(faults(stamped: committed - 1, shelved: [0], beside: true) == 1)
-    #expect(faults(stamped: committed, shelved: [0], beside: false) == 1)
+    #expect(faults(stamped: committed, hidden: [0]) == 0)
+    #expect(faults(stamped: committed, hidden: []) == 1)
+    // What was parked before is another edit.
+    #expect(faults(stamped: committed - 1, hidden: [0]) == 1)
   }
 
   @Test func `stamps of the future, without time, and out of order`() {

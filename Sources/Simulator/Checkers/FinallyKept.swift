@@ -36,8 +36,7 @@ enum FinallyKept {
   private static func isParked(
     _ row: RowNumber, _ moment: Int64, _ now: Observation, _ own: Origin
   ) -> Bool {
-    let isAside = now.office != nil && now.shelved.contains(row) && now.rows[row] == nil
-    guard isAside || now.parked[row] != nil, let standing = now.versions[row]
+    guard now.hidden.contains(row) || now.parked[row] != nil, let standing = now.versions[row]
     else { return false }
     return standing.edit.origin == own
       && standing.stamp >= Stamp(millisecondsSince1970: moment)

@@ -158,21 +158,29 @@ struct History {
   /// anchor that had been away bring anything by certifying what the others know. Of an edit with
   /// two numbers the later one counts.
   func newest(_ known: Frontier, brought: Frontier) -> [RowNumber: Made] {
-    newest(known).merging(
+    // What its author had deleted it brings to nobody, if others had done so, too.
+    let dropped = forsaken.union(lineage.removed.map(\.edit))
+    return newest(known).merging(
       newest(brought, isBrought: true).filter {
         let version = $0.value.version
         let isCertified = version.edit != version.dot && known.covers(version.edit)
-        return !givenUp.contains(version.edit) && !isCertified
+        return !dropped.contains(version.edit) && !isCertified
       }
     ) { $0.version.rank < $1.version.rank ? $1 : $0 }
+  }
+
+  /// What was given up, and what that was made over.
+  private var forsaken: Set<Dot> {
+    givenUp.reduce(into: []) { $0.formUnion(lineage.line(of: $1)) }
   }
 
   /// The newest version of each row of those that a frontier covers.
   func newest(_ known: Frontier, isBrought: Bool = false) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
+    let dropped = isBrought ? renumbered : forsaken
     for made in made.values.joined() {
       guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot),
-        !(isBrought ? renumbered : givenUp).contains(made.version.dot)
+        !dropped.contains(made.version.dot)
       else { continue }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made

@@ -91,8 +91,7 @@ struct Lineage {
     let all = before.office?.pending[row] ?? []
     let waiting = all.filter { $0.dot.origin == own }
     let standing = [before.versions[row]].compactMap { $0 }
-    // What is kept beside its table no application has seen.
-    let isHidden = before.shelved.contains(row) && before.rows[row] == nil
+    let isHidden = before.hidden.contains(row)
     var parents = ((isHidden ? [] : standing) + waiting).map(\.edit)
     // What gives way to a row that did not see it is made again as it was.
     if isHidden, let version, let same = standing.first(where: { $0.isSame(as: version) }) {
