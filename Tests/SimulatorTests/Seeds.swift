@@ -318,5 +318,20 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 600_034, with: [.collection, .office], steps: 50, isDrawn: true,
       found: "a checker took a row for lost that is parked beside one that the anchor put back"),
+    KeptSeed(
+      depth: .full, seed: 610_370, with: [.collection, .office],
+      found: "a checker took a row for seen that came by name alone, over what was there before"),
+    KeptSeed(
+      depth: .pure, seed: 701_739, with: [.collection, .office], steps: 250,
+      found: "who fetched all anew handed on what was on its way, and it won over its successor"),
+    KeptSeed(
+      depth: .pure, seed: 703_610, with: [.collection, .office], steps: 250,
+      found: "a checker missed that an author had deleted what it would have handed on"),
+    KeptSeed(
+      depth: .pure, seed: 709_623, with: [.collection, .office], steps: 250,
+      found: "a checker missed that an edit was given up with what was made over it"),
+    KeptSeed(
+      depth: .pure, seed: 714_461, with: [.collection, .office], steps: 250,
+      found: "the same, under a later appointment"),
   ]
 }
