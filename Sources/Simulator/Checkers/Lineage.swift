@@ -78,7 +78,6 @@ struct Lineage {
       let word = Word(edit: version.edit, term: version.term)
       certified[word] = certified[word] ?? version.dot
     }
-    // The anchor may have certified an edit of its own again before anybody saw it.
     guard version.edit.origin == own else { return }
     add(version.edit, row, version, isDeleted: version.isDeleted, before, own)
   }
@@ -104,9 +103,15 @@ struct Lineage {
       parents = [same.edit]
     }
     edits[dot] = Edit(
-      row: row, parents: parents.filter { $0 != dot }, hash: version?.hash,
+      row: row, parents: parents.filter { isEarlier($0, dot) }, hash: version?.hash,
       stamp: version?.stamp, isDeleted: isDeleted,
       isGoverned: before.office?.isHeld ?? false)
+  }
+
+  /// The anchor may have certified an edit of its own again before anybody saw it, and hear of it
+  /// from another one later: then what stands is not what it was made over.
+  private func isEarlier(_ parent: Dot, _ edit: Dot) -> Bool {
+    parent.origin != edit.origin || parent.seq < edit.seq
   }
 
   /// Takes over what was noted aside.
