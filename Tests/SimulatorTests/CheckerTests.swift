@@ -39,6 +39,16 @@ import Testing
     #expect(history.faults.count == 1)
   }
 
+  @Test func `a delete that nobody has, for others had forgotten the row`() {
+    var history = History()
+    var delete = version(1, stamp: 10)
+    delete.isDeleted = true
+    history.add(History.Made(row: 0, version: delete, content: nil))
+    history.agree([delete])
+    AnytimeFrontier.check(Observation(), shown([:], [:], seq: 1), &history, at: "n")
+    #expect(history.faults == [])
+  }
+
   @Test func `rows and frontiers that go back`() {
     var history = History()
     let (old, new) = (version(1, stamp: 10), version(2, stamp: 20))

@@ -333,5 +333,17 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 714_461, with: [.collection, .office], steps: 250,
       found: "the same, under a later appointment"),
+    KeptSeed(
+      depth: .pure, seed: 741_459, with: [.collection, .office], steps: 250,
+      found: "a checker missed a delete that agrees with what others have deleted and forgotten"),
+    KeptSeed(
+      depth: .pure, seed: 755_345, with: [.collection, .office], steps: 250,
+      found: "a checker did not know that an edit was there by name alone, and came last"),
+    KeptSeed(
+      depth: .pure, seed: 758_435, with: [.collection, .office], steps: 250,
+      found: "a checker took what stood when an edit was heard of late for its ancestor"),
+    KeptSeed(
+      depth: .pure, seed: 765_331, with: [.collection, .office], steps: 250,
+      found: "the same as 755345, with names that a former anchor had passed on"),
   ]
 }

@@ -98,6 +98,14 @@ struct History {
 
   mutating func giveUp(_ dots: some Sequence<Dot>) { givenUp.formUnion(dots) }
 
+  /// Deletes of what others had deleted and forgotten: who makes one while everything is fetched
+  /// anew forgets it, too, and nobody else ever has it.
+  private(set) var agreed: Set<Dot> = []
+
+  mutating func agree(_ gone: [Version]) {
+    agreed.formUnion(gone.filter(\.isDeleted).map(\.dot))
+  }
+
   /// Origins of nodes that passed nothing on, for a while at least.
   var leaves: Set<Origin> = []
 

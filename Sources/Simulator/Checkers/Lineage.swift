@@ -30,6 +30,8 @@ struct Lineage {
   /// Those that an anchor has logged, or a delete that gave way there, of which nothing is logged:
   /// it has judged them, or what took their place.
   private(set) var overruled: Set<Dot> = []
+  /// Edits that somebody has had by name alone, and passed on so.
+  private(set) var nameless: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
@@ -48,7 +50,10 @@ struct Lineage {
     guard let office = now.office else { return }
     for (row, version) in news { note(version, row, before, own) }
     for (row, versions) in office.pending {
-      for version in versions { note(version, row, before, own) }
+      for version in versions {
+        note(version, row, before, own)
+        if office.nameless.contains(version.dot) { nameless.insert(version.edit) }
+      }
     }
     for (row, version) in before.versions
     where office.certifies && version.isTentative && version.isDeleted
@@ -122,12 +127,14 @@ struct Lineage {
     logged.merge(other.logged) { known, _ in known }
     overruled.formUnion(other.overruled)
     removed += other.removed
+    nameless.formUnion(other.nameless)
     other = Lineage()
   }
 
   /// Whether an edit was made over this one, or over the certificate of it.
   func wasWrittenOver(_ edit: Dot) -> Bool {
     edits.values.contains { $0.parents.contains(edit) } || removed.contains { $0.edit == edit }
+      || nameless.contains(edit)
   }
 
   /// Whether somebody else has made an edit over this one: there it may be by name alone.

@@ -98,11 +98,8 @@ struct Witness {
     let wall = floor == nil ? moment.wall : moment.site ?? .max
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
     if !now.givenUp.isEmpty { history.giveUp(now.givenUp.keys) }
-    // So are deletes of what others have deleted and forgotten.
     if seen.isRenewing {
-      history.giveUp(
-        seen.versions.filter { $0.value.isDeleted && now.versions[$0.key] == nil }
-          .map(\.value.dot))
+      history.agree(seen.versions.filter { now.versions[$0.key] == nil }.map(\.value))
     }
     AnytimeForward.check(seen, now, &history, at: node)
     let news = now.news(since: seen)
