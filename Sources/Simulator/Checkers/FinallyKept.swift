@@ -30,9 +30,9 @@ enum FinallyKept {
     }
   }
 
-  /// Whether what was committed stands and is kept beside its table: its value is claimed by a row
-  /// that goes before it. Where each claims values of its own that is one which the node had deleted
-  /// and the anchor put back.
+  /// Whether what was committed stands and is kept beside its table: a row that goes before it has
+  /// its value. Where each claims values of its own, the node had deleted that one, and the anchor
+  /// put it back.
   private static func isParked(
     _ row: RowNumber, _ moment: Int64, _ now: Observation, _ own: Origin
   ) -> Bool {
