@@ -345,5 +345,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 765_331, with: [.collection, .office], steps: 250,
       found: "the same as 755345, with names that a former anchor had passed on"),
+    KeptSeed(
+      depth: .pure, seed: 705_224, with: [.collection, .office], steps: 250,
+      found: "an author forgot its own edit that others had let go of when the office ended"),
   ]
 }

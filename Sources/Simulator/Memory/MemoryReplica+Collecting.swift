@@ -151,7 +151,7 @@ extension MemoryReplica {
     for (row, version) in all.sorted(by: { $0.1.dot < $1.1.dot }) {
       guard version.dot.origin != origin, !coming.covers(version.dot) else { continue }
       drop(version, row)
-      if known.covers(version.edit) { continue }
+      if known.covers(version.edit), !viewpoint.isKeptHere(version.edit) { continue }
       let standing = file.versions[row]
       guard file.office.pending[row]?[origin] == nil, standing?.dot.origin != origin else {
         logBeside(version, row)

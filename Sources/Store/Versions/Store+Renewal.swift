@@ -165,7 +165,8 @@ extension Store {
   ///
   /// What others have is not: those who have written over it have not seen it under another name,
   /// and would lose to it. So what comes in an exchange that has not ended goes on to wait, and an
-  /// earlier anchor's word on an edit that they know is forgotten.
+  /// earlier anchor's word on an edit that they know is forgotten, unless its author is here: they
+  /// may have let go of it, for an author keeps what is lost.
   private func sweepPending(_ edits: inout Edits, at now: Instant) throws {
     let known = origins.frontier.without(own)
     let coming = try known.joined(workedThrough())
@@ -177,7 +178,7 @@ extension Store {
       else { continue }
       let entry = try pending.entry(item)
       try pending.remove(item)
-      if known.covers(version.edit) { continue }
+      if known.covers(version.edit), !viewpoint.isKeptHere(version.edit) { continue }
       if let later = try ownEdit(table, key) {
         if isOwn(version.edit.origin) { try supersedeVerdict(later, table, key) }
         try logBeside(version, entry, table, key, at: now)

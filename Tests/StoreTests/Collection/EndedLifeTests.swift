@@ -143,4 +143,20 @@ import Testing
     #expect(try a.text() == "over it")
     #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
   }
+  @Test func `is not forgotten by its author when others have let go of it`() throws {
+    let anchor = site.site.anchor
+    try b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 30)
+    try a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 40)
+    try a.pull(from: b)
+    try site.site.appoint(b, isForced: true, heardBy: [b])
+    try site.site.appoint(nil, heardBy: [a])
+    try site.site.appoint(anchor, isForced: true, heardBy: [anchor, a])
+    try site.site.meet([anchor, a])
+    try #require(try a.text() == "of a" && a.pendingTexts.isEmpty)
+    try forget()
+    try site.site.hear(b)
+    try comeBack()
+    let texts = try [b.text() ?? ""] + b.conflicts()
+    #expect(texts.contains { $0.hasPrefix("of b") })
+  }
 }
