@@ -39,6 +39,16 @@ import Testing
     #expect(history.faults.count == 1)
   }
 
+  @Test func `a delete that nobody has, for others had forgotten the row`() {
+    var history = History()
+    var delete = version(1, stamp: 10)
+    delete.isDeleted = true
+    history.add(History.Made(row: 0, version: delete, content: nil))
+    history.agree([delete])
+    AnytimeFrontier.check(Observation(), shown([:], [:], seq: 1), &history, at: "n")
+    #expect(history.faults == [])
+  }
+
   @Test func `rows and frontiers that go back`() {
     var history = History()
     let (old, new) = (version(1, stamp: 10), version(2, stamp: 20))
@@ -108,6 +118,23 @@ import Testing
     witness.check(
       Observation(), own: origin, isFolded: true, at: "n", Self.now, &history)
     #expect(history.faults.count == 1)
+  }
+
+  @Test func `a row that gives way to one that was deleted and put back is parked, not lost`() {
+    let committed = Self.now.wall - 1_000
+    let edit = [0: (content: Observation.Content(5) as Observation.Content?, moment: committed)]
+    func faults(stamped moment: Int64, hidden: Set<RowNumber>) -> Int {
+      var history = History()
+      let stamp = Stamp(millisecondsSince1970: moment).rawValue
+      var now = shown([0: version(1, stamp: stamp)], [:], seq: 1)
+      now.hidden = hidden
+      FinallyKept.check(edit, now, own: origin, &history, at: "n")
+      return history.faults.count
+    }
+    #expect(faults(stamped: committed, hidden: [0]) == 0)
+    #expect(faults(stamped: committed, hidden: []) == 1)
+    // What was parked before is another edit.
+    #expect(faults(stamped: committed - 1, hidden: [0]) == 1)
   }
 
   @Test func `stamps of the future, without time, and out of order`() {

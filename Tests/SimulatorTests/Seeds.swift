@@ -315,5 +315,38 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 7_292, with: [.collection, .slowness], steps: 250,
       found: "a checker forgot who hears in an exchange that others have let go of something"),
+    KeptSeed(
+      depth: .full, seed: 600_034, with: [.collection, .office], steps: 50, isDrawn: true,
+      found: "a checker took a row for lost that is parked beside one that the anchor put back"),
+    KeptSeed(
+      depth: .full, seed: 610_370, with: [.collection, .office],
+      found: "a checker took a row for seen that came by name alone, over what was there before"),
+    KeptSeed(
+      depth: .pure, seed: 701_739, with: [.collection, .office], steps: 250,
+      found: "who fetched all anew handed on what was on its way, and it won over its successor"),
+    KeptSeed(
+      depth: .pure, seed: 703_610, with: [.collection, .office], steps: 250,
+      found: "a checker missed that an author had deleted what it would have handed on"),
+    KeptSeed(
+      depth: .pure, seed: 709_623, with: [.collection, .office], steps: 250,
+      found: "a checker missed that an edit was given up with what was made over it"),
+    KeptSeed(
+      depth: .pure, seed: 714_461, with: [.collection, .office], steps: 250,
+      found: "the same, under a later appointment"),
+    KeptSeed(
+      depth: .pure, seed: 741_459, with: [.collection, .office], steps: 250,
+      found: "a checker missed a delete that agrees with what others have deleted and forgotten"),
+    KeptSeed(
+      depth: .pure, seed: 755_345, with: [.collection, .office], steps: 250,
+      found: "a checker did not know that an edit was there by name alone, and came last"),
+    KeptSeed(
+      depth: .pure, seed: 758_435, with: [.collection, .office], steps: 250,
+      found: "a checker took what stood when an edit was heard of late for its ancestor"),
+    KeptSeed(
+      depth: .pure, seed: 765_331, with: [.collection, .office], steps: 250,
+      found: "the same as 755345, with names that a former anchor had passed on"),
+    KeptSeed(
+      depth: .pure, seed: 705_224, with: [.collection, .office], steps: 250,
+      found: "an author forgot its own edit that others had let go of when the office ended"),
   ]
 }

@@ -70,8 +70,12 @@ package struct Viewpoint: Sendable {
     if old.dot == new.dot { return .conflict }
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
-    let isKeptHere = isOwn(old.edit.origin) || departed.contains(old.edit.origin)
-    return isKeptHere && isLost(old, to: new) ? .conflict : .history
+    return isKeptHere(old.edit) && isLost(old, to: new) ? .conflict : .history
+  }
+
+  /// Whether this replica keeps an edit that loses: it is the author, or nobody is any more.
+  package func isKeptHere(_ edit: Dot) -> Bool {
+    isOwn(edit.origin) || departed.contains(edit.origin)
   }
 
   /// Whether what comes loses to what stands, and no author is left to keep it: the life is over in

@@ -16,7 +16,7 @@ enum AnytimeFrontier {
       guard seq > from, let made = history.made[origin] else { continue }
       for index in Int(from)..<max(Int(from), min(Int(seq), made.count)) {
         guard let made = made[index], mayRead(made.row),
-          !history.givenUp.contains(made.version.dot),
+          !history.givenUp.contains(made.version.dot), !history.agreed.contains(made.version.dot),
           !history.uncovered.contains(made.row)
         else { continue }
         // What had replaced it went with its table.

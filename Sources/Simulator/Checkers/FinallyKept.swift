@@ -20,8 +20,7 @@ enum FinallyKept {
       {
         continue
       }
-      let isParked = now.parked[row] != nil && now.versions[row]?.edit.origin == own
-      if isParked, edit.content != nil { continue }
+      if edit.content != nil, isParked(row, edit.moment, now, own) { continue }
       if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
@@ -29,6 +28,18 @@ enum FinallyKept {
       if isOutranked == true || isHistory(edit.content, now, row, own, history) { continue }
       history.blame("an edit of row \(row) at \(node) is lost")
     }
+  }
+
+  /// Whether what was committed stands and is kept beside its table: a row that goes before it has
+  /// its value. Where each claims values of its own, the node had deleted that one, and the anchor
+  /// put it back.
+  private static func isParked(
+    _ row: RowNumber, _ moment: Int64, _ now: Observation, _ own: Origin
+  ) -> Bool {
+    guard now.hidden.contains(row) || now.parked[row] != nil, let standing = now.versions[row]
+    else { return false }
+    return standing.edit.origin == own
+      && standing.stamp >= Stamp(millisecondsSince1970: moment)
   }
 
   /// Whether what stands at an anchor was made over an edit of somebody else that says the same: it

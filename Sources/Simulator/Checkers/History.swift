@@ -102,6 +102,14 @@ struct History {
 
   mutating func giveUp(_ dots: some Sequence<Dot>) { givenUp.formUnion(dots) }
 
+  /// Deletes of what others had deleted and forgotten: who makes one while everything is fetched
+  /// anew forgets it, too, and nobody else ever has it.
+  private(set) var agreed: Set<Dot> = []
+
+  mutating func agree(_ gone: [Version]) {
+    agreed.formUnion(gone.filter(\.isDeleted).map(\.dot))
+  }
+
   /// Origins of nodes that passed nothing on, for a while at least.
   var leaves: Set<Origin> = []
 
@@ -175,21 +183,29 @@ struct History {
   /// anchor that had been away bring anything by certifying what the others know. Of an edit with
   /// two numbers the later one counts.
   func newest(_ known: Frontier, brought: Frontier) -> [RowNumber: Made] {
-    newest(known).merging(
+    // What its author had deleted it brings to nobody, if others had done so, too.
+    let dropped = forsaken.union(lineage.removed.map(\.edit))
+    return newest(known).merging(
       newest(brought, isBrought: true).filter {
         let version = $0.value.version
         let isCertified = version.edit != version.dot && known.covers(version.edit)
-        return !givenUp.contains(version.edit) && !isCertified
+        return !dropped.contains(version.edit) && !isCertified
       }
     ) { $0.version.rank < $1.version.rank ? $1 : $0 }
+  }
+
+  /// What was given up, and what that was made over.
+  private var forsaken: Set<Dot> {
+    givenUp.reduce(into: []) { $0.formUnion(lineage.line(of: $1)) }
   }
 
   /// The newest version of each row of those that a frontier covers.
   func newest(_ known: Frontier, isBrought: Bool = false) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
+    let dropped = isBrought ? renumbered : forsaken
     for made in made.values.joined() {
       guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot),
-        !(isBrought ? renumbered : givenUp).contains(made.version.dot)
+        !dropped.contains(made.version.dot)
       else { continue }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made

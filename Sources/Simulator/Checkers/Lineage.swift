@@ -30,6 +30,8 @@ struct Lineage {
   /// Those that an anchor has logged, or a delete that gave way there, of which nothing is logged:
   /// it has judged them, or what took their place.
   private(set) var overruled: Set<Dot> = []
+  /// Edits that somebody has had by name alone, and passed on so.
+  private(set) var nameless: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
@@ -48,7 +50,10 @@ struct Lineage {
     guard let office = now.office else { return }
     for (row, version) in news { note(version, row, before, own) }
     for (row, versions) in office.pending {
-      for version in versions { note(version, row, before, own) }
+      for version in versions {
+        note(version, row, before, own)
+        if office.nameless.contains(version.dot) { nameless.insert(version.edit) }
+      }
     }
     for (row, version) in before.versions
     where office.certifies && version.isTentative && version.isDeleted
@@ -78,7 +83,6 @@ struct Lineage {
       let word = Word(edit: version.edit, term: version.term)
       certified[word] = certified[word] ?? version.dot
     }
-    // The anchor may have certified an edit of its own again before anybody saw it.
     guard version.edit.origin == own else { return }
     add(version.edit, row, version, isDeleted: version.isDeleted, before, own)
   }
@@ -91,8 +95,7 @@ struct Lineage {
     let all = before.office?.pending[row] ?? []
     let waiting = all.filter { $0.dot.origin == own }
     let standing = [before.versions[row]].compactMap { $0 }
-    // What is kept beside its table no application has seen.
-    let isHidden = before.shelved.contains(row) && before.rows[row] == nil
+    let isHidden = before.hidden.contains(row)
     var parents = ((isHidden ? [] : standing) + waiting).map(\.edit)
     // What gives way to a row that did not see it is made again as it was.
     if isHidden, let version, let same = standing.first(where: { $0.isSame(as: version) }) {
@@ -105,9 +108,15 @@ struct Lineage {
       parents = [same.edit]
     }
     edits[dot] = Edit(
-      row: row, parents: parents.filter { $0 != dot }, hash: version?.hash,
+      row: row, parents: parents.filter { isEarlier($0, dot) }, hash: version?.hash,
       stamp: version?.stamp, isDeleted: isDeleted,
       isGoverned: before.office?.isHeld ?? false)
+  }
+
+  /// The anchor may have certified an edit of its own again before anybody saw it, and hear of it
+  /// from another one later: then what stands is not what it was made over.
+  private func isEarlier(_ parent: Dot, _ edit: Dot) -> Bool {
+    parent.origin != edit.origin || parent.seq < edit.seq
   }
 
   /// Takes over what was noted aside.
@@ -118,12 +127,14 @@ struct Lineage {
     logged.merge(other.logged) { known, _ in known }
     overruled.formUnion(other.overruled)
     removed += other.removed
+    nameless.formUnion(other.nameless)
     other = Lineage()
   }
 
   /// Whether an edit was made over this one, or over the certificate of it.
   func wasWrittenOver(_ edit: Dot) -> Bool {
     edits.values.contains { $0.parents.contains(edit) } || removed.contains { $0.edit == edit }
+      || nameless.contains(edit)
   }
 
   /// Whether somebody else has made an edit over this one: there it may be by name alone.

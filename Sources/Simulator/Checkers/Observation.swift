@@ -27,6 +27,9 @@ struct Observation {
   var rows: [RowNumber: Content] = [:]
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
+  /// Those of whose version no application sees anything: it reads nothing, or what was there
+  /// before. Beside an anchor alone.
+  var hidden: Set<RowNumber> = []
   /// Where all claim each other's unique values: the rows that stand, and those that are parked.
   var standing: [RowNumber: Badge] = [:]
   var parked: [RowNumber: Badge] = [:]

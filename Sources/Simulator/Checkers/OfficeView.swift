@@ -27,6 +27,8 @@ struct OfficeView {
   var judged = Judged()
   /// What waits for an anchor.
   var pending: [RowNumber: [Version]] = [:]
+  /// Those of them that are there by name alone.
+  var nameless: Set<Dot> = []
   var rulings: [Ruled] = []
   var log: [Logged] = []
   /// By the seq of the edit; nil as long as there is no verdict.

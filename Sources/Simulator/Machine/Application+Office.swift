@@ -18,6 +18,13 @@ extension Application {
       view.judged = Judged(term: term, frontier: try reader.frontier("judged"))
     }
     try read("_flotilla_pending", of: tables) { view.pending[$0, default: []].append($1) }
+    view.nameless = Set(
+      try connection.rows(
+        """
+        SELECT o.origin, p.seq FROM _flotilla_pending AS p
+        JOIN _flotilla_origin AS o ON o.id = p.origin WHERE p.row IS NULL
+        """
+      ).map { Self.dot($0[0], $0[1]) })
     view.rulings = try rulings()
     view.log = try log(of: tables)
     for row in try connection.rows("SELECT seq, verdict FROM _flotilla_verdict") {

@@ -268,6 +268,7 @@ final class StoreReplica: SimulatedReplica {
       frontier: try application.frontier(), versions: try application.versions(of: readable),
       lost: try application.lost(of: readable), rows: try rows(),
       shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
+      hidden: hasOffice ? try application.shelved(inPart: false) : [],
       standing: try standingBadges(),
       parked: application.claims > 0 ? try application.parkedBadges() : [:],
       waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],

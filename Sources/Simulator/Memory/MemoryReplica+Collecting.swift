@@ -146,10 +146,12 @@ extension MemoryReplica {
 
   private func sweepPending(_ edits: inout MemoryEdits) {
     let known = file.frontier.without(origin)
+    let coming = file.progress.values.reduce(into: known) { $0.join($1.frontier) }
     let all = file.office.pending.flatMap { row, waiting in waiting.values.map { (row, $0) } }
     for (row, version) in all.sorted(by: { $0.1.dot < $1.1.dot }) {
-      guard version.dot.origin != origin, !known.covers(version.dot) else { continue }
+      guard version.dot.origin != origin, !coming.covers(version.dot) else { continue }
       drop(version, row)
+      if known.covers(version.edit), !viewpoint.isKeptHere(version.edit) { continue }
       let standing = file.versions[row]
       guard file.office.pending[row]?[origin] == nil, standing?.dot.origin != origin else {
         logBeside(version, row)

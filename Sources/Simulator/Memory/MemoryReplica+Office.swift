@@ -288,6 +288,7 @@ extension MemoryReplica {
       case .judging: 3
       }
     view.pending = file.office.pending.mapValues { $0.values.sorted { $0.dot < $1.dot } }
+    view.nameless = file.office.byName
     return view
   }
 }

@@ -47,6 +47,13 @@ extension Store {
       "DELETE FROM _flotilla_progress WHERE substr(sender, 1, \(name.count)) = ?", [.string(name)])
   }
 
+  /// What has come of exchanges that have not ended.
+  func workedThrough() throws(SQLiteError) -> Frontier {
+    try connection.rows("SELECT frontier FROM _flotilla_progress").reduce(into: Frontier()) {
+      $0.join($1[0].blob.map(Self.frontier) ?? Frontier())
+    }
+  }
+
   /// What was worked through left out what could not be read.
   func clearAllProgress() throws(SQLiteError) {
     try connection.run("DELETE FROM _flotilla_progress")

@@ -162,16 +162,23 @@ extension Store {
   }
 
   /// What waits for the anchor here and nobody else has is handed on like what stands.
+  ///
+  /// What others have is not: those who have written over it have not seen it under another name,
+  /// and would lose to it. So what comes in an exchange that has not ended goes on to wait, and an
+  /// earlier anchor's word on an edit that they know is forgotten, unless its author is here: they
+  /// may have let go of it, for an author keeps what is lost.
   private func sweepPending(_ edits: inout Edits, at now: Instant) throws {
     let known = origins.frontier.without(own)
+    let coming = try known.joined(workedThrough())
     var application = Application()
     for item in try pending.all().sorted(by: { $0.version.dot < $1.version.dot }) {
       let (version, key) = (item.version, item.key)
-      guard version.dot.origin != own, !known.covers(version.dot),
+      guard version.dot.origin != own, !coming.covers(version.dot),
         let table = tables.byID[item.table]
       else { continue }
       let entry = try pending.entry(item)
       try pending.remove(item)
+      if known.covers(version.edit), !viewpoint.isKeptHere(version.edit) { continue }
       if let later = try ownEdit(table, key) {
         if isOwn(version.edit.origin) { try supersedeVerdict(later, table, key) }
         try logBeside(version, entry, table, key, at: now)

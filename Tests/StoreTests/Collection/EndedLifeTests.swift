@@ -111,4 +111,52 @@ import Testing
     try site.site.meet()
     #expect(try site.site.isEqual && b.conflicts().isEmpty)
   }
+  @Test func `is not handed on while it comes from somebody else`() throws {
+    let anchor = site.site.anchor
+    try forget()
+    try a.write("UPDATE note SET text = 'waits' WHERE id = 'r'", at: 60)
+    let (covers, batches) = try a.export(above: Frontier())
+    try b.mergeSlice(batches, covers: covers, from: a)
+    try a.write("UPDATE note SET text = 'over it' WHERE id = 'r'", at: 70)
+    try anchor.write("UPDATE note SET text = 'certified' WHERE id = 'r'", at: 65)
+    try anchor.store.stability.news.map {
+      try b.store.hear($0, from: anchor.store.node, isLeaf: false)
+    }
+    try b.pull(from: anchor)
+    try b.foldAll()
+    #expect(b.store.stability.renewal == nil)
+    try site.site.meet([anchor, a])
+    try site.site.meet()
+    #expect(try site.site.isEqual && a.text() == "over it")
+    #expect(try a.conflicts().isEmpty && site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+  }
+
+  @Test func `that others know is not handed on by the word of an earlier anchor`() throws {
+    let anchor = site.site.anchor
+    try site.site.appoint(b, isForced: true, heardBy: [b])
+    try site.site.appoint(anchor, isForced: true, heardBy: [anchor, a])
+    try a.write("UPDATE note SET text = 'over it' WHERE id = 'r'", at: 40)
+    try site.site.meet([anchor, a])
+    try forget()
+    try site.site.hear(b)
+    try comeBack()
+    #expect(try a.text() == "over it")
+    #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
+  }
+  @Test func `is not forgotten by its author when others have let go of it`() throws {
+    let anchor = site.site.anchor
+    try b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 30)
+    try a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 40)
+    try a.pull(from: b)
+    try site.site.appoint(b, isForced: true, heardBy: [b])
+    try site.site.appoint(nil, heardBy: [a])
+    try site.site.appoint(anchor, isForced: true, heardBy: [anchor, a])
+    try site.site.meet([anchor, a])
+    try #require(try a.text() == "of a" && a.pendingTexts.isEmpty)
+    try forget()
+    try site.site.hear(b)
+    try comeBack()
+    let texts = try [b.text() ?? ""] + b.conflicts()
+    #expect(texts.contains { $0.hasPrefix("of b") })
+  }
 }
