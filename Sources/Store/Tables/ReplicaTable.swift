@@ -13,7 +13,7 @@ struct ReplicaTable {
   /// True if the site tracks it.
   let isTracked: Bool
   /// Existing rows were here before the table became the site's: they rank lowest.
-  let isBaseline: Bool
+  var isBaseline: Bool
   /// The seed of its hashes, equal on every node.
   let seed: UInt64
   /// As the table declares them; for one that is not here, as others said.
