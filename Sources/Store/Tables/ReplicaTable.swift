@@ -33,7 +33,7 @@ struct ReplicaTable {
     self.isBaseline = isBaseline
     self.seed = tableSeed(name)
     self.keyCollations = schema?.collations ?? collations
-    self.statements = schema.map(RowStatements.init)
+    self.statements = known?.statements
   }
 
   /// The identity of a row from its key values; nil if one is NULL.
