@@ -54,7 +54,7 @@ final class DiskHandle {
 
   func truncate(to size: Int) -> Int32 {
     process.perform(.truncate, failure: DiskFailure.truncate) {
-      if size < file.bytes.count { file.bytes.removeSubrange(size...) }
+      file.truncate(to: size)
       return SQLITE_OK
     }
   }
