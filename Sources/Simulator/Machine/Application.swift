@@ -56,7 +56,8 @@ final class Application {
   /// A transaction of a few random statements on tracked tables; false if somebody else is
   /// writing, or there is nothing to write to.
   func write(_ random: inout Seeded, _ story: inout Story) throws -> Bool {
-    let tables = try tables.filter { try $0.isWrittenByAll && isCaptured($0.name) }
+    let captured = try capturedTables()
+    let tables = tables.filter { $0.isWrittenByAll && captured.contains($0.name) }
     guard !tables.isEmpty else { return false }
     var statements: [String] = []
     for _ in 0..<(random.chance(200) ? 5 : 1 + random.below(2)) {
@@ -64,10 +65,10 @@ final class Application {
       statements.append(
         table.statement(replica: number, of: count, extra: added(to: table), &random))
     }
-    if random.chance(300), try isCaptured(Ledger.name) {
+    if random.chance(300), captured.contains(Ledger.name) {
       statements += Ledger.statements(node: number, value: random.below(1_000))
     }
-    if random.chance(claims > 0 ? claims : 200), try !sharesBadges && isCaptured(Badges.name) {
+    if random.chance(claims > 0 ? claims : 200), !sharesBadges, captured.contains(Badges.name) {
       let parked = claims > 0 ? try parkedRows() : []
       for _ in 0...random.below(3) {
         statements +=

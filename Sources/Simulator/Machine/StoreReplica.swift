@@ -332,7 +332,8 @@ final class StoreReplica: SimulatedReplica {
     }
     if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
-    guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
+    let captured = try application.capturedTables()
+    guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
       if hasOffice { witness.glance(try observe(), own: origin, &glances) }
       return witness.wait(try rows())
