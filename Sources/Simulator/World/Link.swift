@@ -22,7 +22,9 @@ struct Link {
   /// One end of the connection.
   struct Side {
     /// Nil if this end has no connection.
-    var session: Session?
+    private(set) var session: Session?
+    /// Whether there is one: asked so often that a session should not be copied for it.
+    private(set) var isConnected = false
     /// When the session wants its next tick; it is asked much more often than it changes.
     private(set) var deadline = Int64.max
     /// Frames on their way from here to the other end.
@@ -50,8 +52,11 @@ struct Link {
 
     init(session: Session) {
       self.session = session
+      isConnected = true
       deadline = session.deadline
     }
+
+    mutating func close() { (session, isConnected) = (nil, false) }
 
     mutating func receive(_ input: Session.Input, at now: Instant) -> [Session.Directive]? {
       guard let directives = session?.receive(input, at: now) else { return nil }
@@ -85,5 +90,5 @@ struct Link {
     (0...1).contains { sides[$0].ownRights != sides[1 - $0].peerRights }
   }
 
-  var isDown: Bool { sides[0].session == nil && sides[1].session == nil }
+  var isDown: Bool { !sides[0].isConnected && !sides[1].isConnected }
 }
