@@ -59,8 +59,16 @@ struct Link {
     mutating func close() { (session, isConnected) = (nil, false) }
 
     mutating func receive(_ input: Session.Input, at now: Instant) -> [Session.Directive]? {
-      guard let directives = session?.receive(input, at: now) else { return nil }
-      deadline = session?.deadline ?? .max
+      guard isConnected else { return nil }
+      return Self.pass(input, to: &session!, at: now, &deadline)
+    }
+
+    /// Works on the session where it is, for it is long.
+    private static func pass(
+      _ input: Session.Input, to session: inout Session, at now: Instant, _ deadline: inout Int64
+    ) -> [Session.Directive] {
+      let directives = session.receive(input, at: now)
+      deadline = session.deadline
       return directives
     }
   }
