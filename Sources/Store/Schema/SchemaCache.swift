@@ -61,9 +61,10 @@ package final class SchemaCache {
     }
     guard let schema = try TableSchema.read(name, on: connection) else { return nil }
     let others = (entries[name] ?? []).suffix(Self.limit - 1)
-    entries[name] = others + [
-      Entry(definition: definition, schema: schema, statements: RowStatements(schema))
-    ]
+    entries[name] =
+      others + [
+        Entry(definition: definition, schema: schema, statements: RowStatements(schema))
+      ]
     return others.count
   }
 }
