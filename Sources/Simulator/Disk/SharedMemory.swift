@@ -3,6 +3,7 @@ import CSQLite
 /// The memory that the users of one WAL share, with its eight locks (sqlite.org/walformat.html).
 final class SharedMemory {
   private var regions: [UnsafeMutableRawPointer] = []
+  private var regionSize = 0
   private var users: Set<Int> = []
   /// Who shares each lock: hardly ever more than three, so a list is searched faster than a set.
   private var sharers: [[Int]] = Array(repeating: [], count: Int(SQLITE_SHM_NLOCK))
@@ -18,6 +19,7 @@ final class SharedMemory {
   ) -> UnsafeMutableRawPointer? {
     users.insert(user)
     guard extends || number < regions.count else { return nil }
+    regionSize = size
     while regions.count <= number {
       let region = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
       region.initializeMemory(as: UInt8.self, repeating: 0, count: size)
@@ -45,6 +47,16 @@ final class SharedMemory {
       }
     }
     return true
+  }
+
+  /// As a new one, in the same place: for one user that has it mapped and holds no lock.
+  func clear(for user: Int) {
+    for region in regions {
+      region.initializeMemory(as: UInt8.self, repeating: 0, count: regionSize)
+    }
+    users = [user]
+    sharers = Array(repeating: [], count: sharers.count)
+    owner = Array(repeating: nil, count: owner.count)
   }
 
   /// A user closes the file, or its process is gone.

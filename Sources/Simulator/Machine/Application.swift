@@ -25,10 +25,12 @@ final class Application {
 
   init(
     on disk: Disk, tables: [ApplicationTable], number: Int, of count: Int, names: RowNames,
-    random: Seeded
+    random: Seeded, going program: IdlePrograms.Program? = nil
   ) throws {
-    self.process = DiskProcess(on: disk, random: random)
-    self.connection = try Connection(path: StoreReplica.path, vfs: process.name)
+    program?.process.move(to: disk, random: random)
+    self.process = program?.process ?? DiskProcess(on: disk, random: random)
+    self.connection =
+      try program?.connection ?? Connection(path: StoreReplica.path, vfs: process.name)
     self.tables = tables
     self.number = number
     self.count = count
@@ -47,6 +49,8 @@ final class Application {
   }
 
   func die() { process.die() }
+
+  var program: IdlePrograms.Program { .init(connection: connection, process: process) }
 
   /// The names of the columns that migrations have added to a table here.
   func added(to table: ApplicationTable) -> [String] {

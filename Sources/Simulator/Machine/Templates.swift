@@ -14,12 +14,13 @@ package final class Templates {
     var number: Int
   }
 
-  private var images: [Content: [UInt8]] = [:]
+  private var images: [Content: Template] = [:]
   /// What the first node tells the others, by its file.
   private var news: [Content: Merge] = [:]
   private static let now = Instant(uptime: 0, wall: SimulatedClock.start)
   /// Schemas of tables, by their definitions: most schedules have the same few.
   let schemas = SchemaCache()
+  let programs = IdlePrograms()
 
   package init() {}
 
@@ -37,7 +38,7 @@ package final class Templates {
   func image(
     _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil,
     hasHeard: Bool = false
-  ) throws -> [UInt8] {
+  ) throws -> Template {
     if number > 0, !hasHeard { return try founded(tables, number) }
     let site = Content(
       tables: tables.map(\.name), tracking: tracking, rule: rules?.rule, number: 0)
@@ -46,22 +47,23 @@ package final class Templates {
     if let image = images[key] { return image }
     if number > 0, news[site] == nil {
       let first = try image(tables, tracking: tracking, number: 0, rules: rules)
-      news[site] = try withFile(first) { try everything(from: $0) }.result
+      news[site] = try withFile(first.bytes) { try everything(from: $0) }.result
     }
-    let image = try withFile(founded(tables, number)) { process in
+    let made = try withFile(founded(tables, number).bytes) { process in
       let store = try store(process)
       guard number > 0 else { return try track(tracking, rules, store) }
       if let news = news[site] { _ = try store.merge(news, at: Self.now) }
     }.file
+    let image = Template(made)
     images[key] = image
     return image
   }
 
   /// The file of a node that has heard of nobody and tracks nothing.
-  private func founded(_ tables: [ApplicationTable], _ number: Int) throws -> [UInt8] {
+  private func founded(_ tables: [ApplicationTable], _ number: Int) throws -> Template {
     let key = Content(tables: tables.map(\.name), tracking: [], rule: nil, number: number)
     if let image = images[key] { return image }
-    let image = try withFile(nil) { try found(tables, number, $0) }.file
+    let image = Template(try withFile(nil) { try found(tables, number, $0) }.file)
     images[key] = image
     return image
   }
