@@ -10,7 +10,7 @@ package final class Connection {
 
   package let path: String
   let handle: OpaquePointer
-  private var statements: [String: Statement] = [:]
+  private var statements: [StatementText: Statement] = [:]
   private static let mostStatements = 1_000
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
@@ -70,12 +70,13 @@ package final class Connection {
     _ body: (Statement) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     let statement: Statement
-    if let cached = statements[sql], !cached.isInUse {
+    let text = StatementText(sql: sql)
+    if let cached = statements[text], !cached.isInUse {
       statement = cached
     } else {
       statement = try Statement(sql, on: handle, persistent: true)
       if statements.count >= Self.mostStatements { clearStatements() }
-      if statements[sql] == nil { statements[sql] = statement }
+      if statements[text] == nil { statements[text] = statement }
     }
     statement.isInUse = true
     defer {

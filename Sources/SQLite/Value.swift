@@ -1,3 +1,5 @@
+import Glibc
+
 /// One value in one of SQLite's five storage classes.
 ///
 /// Text is kept as the bytes that SQLite stores: it may hold NUL characters and may be
@@ -48,9 +50,19 @@ extension Value: Equatable {
     case (.null, .null): true
     case (.integer(let a), .integer(let b)): a == b
     case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
-    case (.text(let a), .text(let b)): a == b
-    case (.blob(let a), .blob(let b)): a == b
+    case (.text(let a), .text(let b)): haveEqualBytes(a, b)
+    case (.blob(let a), .blob(let b)): haveEqualBytes(a, b)
     default: false
+    }
+  }
+}
+
+/// Compares whole words at a time, as `==` of arrays does not.
+private func haveEqualBytes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  left.withUnsafeBytes { left in
+    right.withUnsafeBytes { right in
+      left.count == right.count
+        && (left.isEmpty || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
     }
   }
 }

@@ -154,6 +154,7 @@ package struct Run: Sendable {
     world.found(
       World<StoreReplica>.SiteShape(tables: tables.map(\.name), isLine: isLine), &site)
     world.run(steps: steps)
+    for replica in replicas { replica.end(templates.programs) }
     return (world.history.faults, world.story.lines)
   }
 }

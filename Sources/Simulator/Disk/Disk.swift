@@ -17,6 +17,8 @@ final class Disk {
     var platter: [UInt8]?
     /// Writes since then.
     var unsynced: [(offset: Int, bytes: [UInt8])] = []
+    /// Whether the file has been cut since then.
+    private var isCut = false
     var locks = FileLocks()
     var shared: SharedMemory?
 
@@ -34,9 +36,30 @@ final class Disk {
       if keeps { unsynced.append((offset, Array(new))) }
     }
 
+    func truncate(to size: Int) {
+      guard size < bytes.count else { return }
+      bytes.removeSubrange(size...)
+      isCut = true
+    }
+
+    /// What is left of the file is all that there is.
+    func settle(as left: [UInt8]) {
+      (bytes, platter) = (left, nil)
+      sync()
+    }
+
+    /// The platter has bytes of its own: shared ones would be copied as a whole by the next write.
     func sync() {
-      platter = bytes
-      unsynced = []
+      if var safe = platter.take(), !isCut {
+        for write in unsynced { Disk.put(write.bytes[...], at: write.offset, in: &safe) }
+        platter = safe
+      } else {
+        platter = Array(unsafeUninitializedCapacity: bytes.count) { room, count in
+          count = bytes.count
+          _ = room.initialize(from: bytes)
+        }
+      }
+      (unsynced, isCut) = ([], false)
     }
   }
 
@@ -74,8 +97,18 @@ final class Disk {
       }
       let share = random.pick([0, 0, 500, 900, 1_000])
       for write in file.unsynced { Self.keep(share, of: write, in: &platter, &random) }
-      file.bytes = platter
-      file.sync()
+      file.settle(as: platter)
+    }
+  }
+
+  /// Writes bytes into others, which grow if need be.
+  private static func put(_ new: ArraySlice<UInt8>, at offset: Int, in bytes: inout [UInt8]) {
+    let end = offset + new.count
+    if bytes.count < end { bytes += repeatElement(0, count: end - bytes.count) }
+    bytes.withUnsafeMutableBytes { room in
+      new.withUnsafeBytes {
+        UnsafeMutableRawBufferPointer(rebasing: room[offset..<end]).copyMemory(from: $0)
+      }
     }
   }
 
@@ -88,11 +121,7 @@ final class Disk {
     while start < write.bytes.count {
       let end = min(write.bytes.count, start + sector)
       if random.chance(share) {
-        let top = write.offset + end
-        if platter.count < top {
-          platter.append(contentsOf: repeatElement(0, count: top - platter.count))
-        }
-        platter.replaceSubrange(write.offset + start..<top, with: write.bytes[start..<end])
+        put(write.bytes[start..<end], at: write.offset + start, in: &platter)
       }
       start = end
     }

@@ -2,7 +2,7 @@ import CSQLite
 
 /// A file that a process has open.
 final class DiskHandle {
-  let file: Disk.File
+  private(set) var file: Disk.File
   let name: String?
   let number: Int
   /// Unique among all processes of the disk.
@@ -16,6 +16,19 @@ final class DiskHandle {
     self.number = number
     self.process = process
     self.holder = Int(bitPattern: ObjectIdentifier(process)) &* 65_536 &+ number
+  }
+
+  /// Finds the file of this name on another disk in the place of its own, and no WAL.
+  ///
+  /// SQLite keeps the addresses of the shared memory; what it has read of the file it drops when it
+  /// sees that the memory is new.
+  func move(to disk: Disk) {
+    guard let name else { return }
+    let old = file
+    file = disk.file(name) ?? disk.create(name)
+    if old.locks.isReader(holder) { _ = file.locks.raise(holder, to: SQLITE_LOCK_SHARED) }
+    old.shared?.clear(for: holder)
+    file.shared = old.shared
   }
 
   /// Gives back all locks.
@@ -54,7 +67,7 @@ final class DiskHandle {
 
   func truncate(to size: Int) -> Int32 {
     process.perform(.truncate, failure: DiskFailure.truncate) {
-      if size < file.bytes.count { file.bytes.removeSubrange(size...) }
+      file.truncate(to: size)
       return SQLITE_OK
     }
   }

@@ -26,7 +26,7 @@ final class DiskProcess {
     case deadAfter
   }
 
-  let disk: Disk
+  private(set) var disk: Disk
   /// SQLite knows the process's disk under this name.
   let name: String
   /// Decides what becomes of a call; nil for a process that nothing happens to.
@@ -57,6 +57,12 @@ final class DiskProcess {
     free(UnsafeMutablePointer(mutating: vfs.pointee.zName))
     vfs.deallocate()
     methods.deallocate()
+  }
+
+  /// Goes on with another disk, of which it is the first user; it has no transaction open.
+  func move(to disk: Disk, random: Seeded) {
+    (self.disk, self.random, wall) = (disk, random, 0)
+    for handle in handles.values { handle.move(to: disk) }
   }
 
   /// The process is gone: what it held is free.

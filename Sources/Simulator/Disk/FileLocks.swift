@@ -9,6 +9,8 @@ struct FileLocks {
 
   var isReserved: Bool { reserved != nil || exclusive != nil }
 
+  func isReader(_ holder: Int) -> Bool { readers.contains(holder) }
+
   /// Raises a holder to a level; false if another is in the way.
   mutating func raise(_ holder: Int, to level: Int32) -> Bool {
     if let exclusive, exclusive != holder { return false }

@@ -19,7 +19,7 @@ final class LawStore {
   init(_ templates: Templates) throws {
     let disk = Disk(canLosePower: false)
     disk.install(
-      try templates.image([Self.table], tracking: [Self.table.name], number: 0),
+      try templates.image([Self.table], tracking: [Self.table.name], number: 0).bytes,
       as: StoreReplica.path)
     process = DiskProcess(on: disk, random: Seeded(1))
     process.wall = Self.now.wall

@@ -180,7 +180,10 @@ extension Application {
   func dataVersion() throws -> Int64 { try connection.dataVersion() }
 
   /// Whether writes to a table are noted for Flotilla.
-  func isCaptured(_ table: String) throws -> Bool {
+  func isCaptured(_ table: String) throws -> Bool { try capturedTables().contains(table) }
+
+  /// The tables to which writes are noted for Flotilla.
+  func capturedTables() throws -> Set<String> {
     let version = try schemaVersion()
     if captured?.version != version {
       let rows = try connection.rows(
@@ -190,7 +193,7 @@ extension Application {
         """)
       captured = (version, Set(rows.compactMap { $0[0].string }))
     }
-    return captured?.tables.contains(table) ?? false
+    return captured?.tables ?? []
   }
 
   /// Whether the triggers are those of the tables that are there: a migration may have taken them

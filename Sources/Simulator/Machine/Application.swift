@@ -28,10 +28,12 @@ final class Application {
 
   init(
     on disk: Disk, tables: [ApplicationTable], number: Int, of count: Int, names: RowNames,
-    random: Seeded
+    random: Seeded, going program: IdlePrograms.Program? = nil
   ) throws {
-    self.process = DiskProcess(on: disk, random: random)
-    self.connection = try Connection(path: StoreReplica.path, vfs: process.name)
+    program?.process.move(to: disk, random: random)
+    self.process = program?.process ?? DiskProcess(on: disk, random: random)
+    self.connection =
+      try program?.connection ?? Connection(path: StoreReplica.path, vfs: process.name)
     self.tables = tables
     self.number = number
     self.count = count
@@ -52,6 +54,8 @@ final class Application {
 
   func die() { process.die() }
 
+  var program: IdlePrograms.Program { .init(connection: connection, process: process) }
+
   /// The names of the columns that migrations have added to a table here.
   func added(to table: ApplicationTable) -> [String] {
     (extra[table.name] ?? []).map { String($0.prefix { $0 != " " }) }
@@ -60,7 +64,8 @@ final class Application {
   /// A transaction of a few random statements on tracked tables; false if somebody else is
   /// writing, or there is nothing to write to.
   func write(_ random: inout Seeded, _ story: inout Story) throws -> Bool {
-    let tables = try tables.filter { try $0.isWrittenByAll && isCaptured($0.name) }
+    let captured = try capturedTables()
+    let tables = tables.filter { $0.isWrittenByAll && captured.contains($0.name) }
     guard !tables.isEmpty else { return false }
     var statements: [String] = []
     for _ in 0..<(random.chance(200) ? 5 : 1 + random.below(2)) {
@@ -74,10 +79,10 @@ final class Application {
         statements += random.pick(anew).passing(replica: number, &random)
       }
     }
-    if random.chance(300), try isCaptured(Ledger.name) {
+    if random.chance(300), captured.contains(Ledger.name) {
       statements += Ledger.statements(node: number, value: random.below(1_000))
     }
-    if random.chance(claims > 0 ? claims : 200), try !sharesBadges && isCaptured(Badges.name) {
+    if random.chance(claims > 0 ? claims : 200), !sharesBadges, captured.contains(Badges.name) {
       let parked = claims > 0 ? try parkedRows() : []
       for _ in 0...random.below(3) {
         statements +=

@@ -26,6 +26,13 @@ extension StoreReplica {
     return true
   }
 
+  /// The schedule is over: the application may go on in another one.
+  func end(_ programs: IdlePrograms) {
+    process.fate = nil
+    close()
+    if let template { programs.keep(application.program, of: template) }
+  }
+
   func copied(as number: Int, _ random: inout Seeded) throws -> StoreReplica {
     application.sharesBadges = true
     return try StoreReplica(copying: self, as: number, &random)

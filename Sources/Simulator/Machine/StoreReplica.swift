@@ -16,6 +16,8 @@ final class StoreReplica: SimulatedReplica {
   let tables: [ApplicationTable]
   let names: RowNames
   private let schemas: SchemaCache
+  /// What the file was at first; nil for a copy.
+  let template: Template?
   /// What the store went by when it was last looked at; tables that may not be read are not.
   private(set) var rights = Rights.all
   /// Rights are changing, and what that did to the rows has not been looked at.
@@ -81,13 +83,14 @@ final class StoreReplica: SimulatedReplica {
       && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] > 0)
-    disk.install(
-      try templates.image(
-        tables, tracking: tracking, number: number, rules: plan, hasHeard: hasHeard),
-      as: Self.path)
+    let template = try templates.image(
+      tables, tracking: tracking, number: number, rules: plan, hasHeard: hasHeard)
+    self.template = template
+    disk.install(template.bytes, as: Self.path)
     process = DiskProcess(on: disk, random: random.fork())
     application = try Application(
-      on: disk, tables: tables, number: number, of: count, names: names, random: random.fork())
+      on: disk, tables: tables, number: number, of: count, names: names, random: random.fork(),
+      going: templates.programs.take(for: template))
     (application.claims, application.passing) = (faults[.unique], faults[.passing])
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
@@ -100,6 +103,7 @@ final class StoreReplica: SimulatedReplica {
   init(copying other: StoreReplica, as number: Int, _ random: inout Seeded) throws {
     (id, origin, self.number, name) = (other.id, other.origin, other.number, "node-\(number)")
     (tables, names, readable) = (other.tables, other.names, other.tables)
+    template = nil
     schemas = other.schemas
     (pace, faults, hasOffice) = (other.pace, other.faults, other.hasOffice)
     collects = other.collects
@@ -148,8 +152,10 @@ final class StoreReplica: SimulatedReplica {
 
   func kill() {
     process.die()
-    open = nil
+    close()
   }
+
+  func close() { open = nil }
 
   func cutPower(_ random: inout Seeded) {
     kill()
@@ -333,7 +339,8 @@ final class StoreReplica: SimulatedReplica {
     }
     if losesColumns { history.lose(try application.lost(of: tables)) }
     let present = tables.filter { !application.isGone($0) }
-    guard try present.allSatisfy({ try application.isCaptured($0.name) }) else {
+    let captured = try application.capturedTables()
+    guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
       if hasOffice { witness.glance(try observe(), own: origin, &glances) }
       return witness.wait(try rows())

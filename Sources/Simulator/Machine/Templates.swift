@@ -14,12 +14,13 @@ package final class Templates {
     var number: Int
   }
 
-  private var images: [Content: [UInt8]] = [:]
+  private var images: [Content: Template] = [:]
   /// What the first node tells the others, by its file.
   private var news: [Content: Merge] = [:]
   private static let now = Instant(uptime: 0, wall: SimulatedClock.start)
   /// Schemas of tables, by their definitions: most schedules have the same few.
   let schemas = SchemaCache()
+  let programs = IdlePrograms()
 
   package init() {}
 
@@ -37,26 +38,34 @@ package final class Templates {
   func image(
     _ tables: [ApplicationTable], tracking: [String], number: Int, rules: OfficePlan? = nil,
     hasHeard: Bool = false
-  ) throws -> [UInt8] {
-    let isNew = number > 0 && !hasHeard
-    let names = tables.map(\.name)
-    let site = Content(tables: names, tracking: tracking, rule: rules?.rule, number: 0)
-    let key =
-      isNew
-      ? Content(tables: names, tracking: [], rule: nil, number: number)
-      : Content(tables: names, tracking: tracking, rule: rules?.rule, number: number)
+  ) throws -> Template {
+    if number > 0, !hasHeard { return try founded(tables, number) }
+    let site = Content(
+      tables: tables.map(\.name), tracking: tracking, rule: rules?.rule, number: 0)
+    var key = site
+    key.number = number
     if let image = images[key] { return image }
-    if number > 0, hasHeard, news[site] == nil {
+    if number > 0, news[site] == nil {
       let first = try image(tables, tracking: tracking, number: 0, rules: rules)
-      news[site] = try withFile(first) { try everything(from: $0) }.result
+      news[site] = try withFile(first.bytes) { try everything(from: $0) }.result
     }
-    let made = try withFile(nil) { process in
-      try make(tables, tracking, number, rules, process)
-      guard !isNew, let news = news[site], number > 0 else { return }
-      _ = try store(process).merge(news, at: Self.now)
-    }
-    images[key] = made.file
-    return made.file
+    let made = try withFile(founded(tables, number).bytes) { process in
+      let store = try store(process)
+      guard number > 0 else { return try track(tracking, rules, store) }
+      if let news = news[site] { _ = try store.merge(news, at: Self.now) }
+    }.file
+    let image = Template(made)
+    images[key] = image
+    return image
+  }
+
+  /// The file of a node that has heard of nobody and tracks nothing.
+  private func founded(_ tables: [ApplicationTable], _ number: Int) throws -> Template {
+    let key = Content(tables: tables.map(\.name), tracking: [], rule: nil, number: number)
+    if let image = images[key] { return image }
+    let image = Template(try withFile(nil) { try found(tables, number, $0) }.file)
+    images[key] = image
+    return image
   }
 
   /// Works on a file, or an empty one; gives what it holds in the end.
@@ -78,9 +87,8 @@ package final class Templates {
     try Store(path: StoreReplica.path, vfs: process.name, schemas: schemas)
   }
 
-  private func make(
-    _ tables: [ApplicationTable], _ tracking: [String], _ number: Int, _ rules: OfficePlan?,
-    _ process: DiskProcess
+  private func found(
+    _ tables: [ApplicationTable], _ number: Int, _ process: DiskProcess
   ) throws {
     let application = try Connection(path: StoreReplica.path, vfs: process.name)
     for table in tables { try application.execute("CREATE TABLE \(table.name)\(table.sql)") }
@@ -88,8 +96,9 @@ package final class Templates {
       site: Self.site, siteName: "Test", node: Self.node(number),
       nodeName: "node-\(number)", origin: Self.origin(of: number))
     try Store.initialise(path: StoreReplica.path, as: who, vfs: process.name)
-    guard number == 0 else { return }
-    let store = try store(process)
+  }
+
+  private func track(_ tracking: [String], _ rules: OfficePlan?, _ store: Store) throws {
     guard let rules else { return try store.track(tracking, rule: nil, at: Self.now) }
     for (number, table) in tracking.enumerated() {
       try store.track([table], rule: rules.rule(of: number), at: Self.now)

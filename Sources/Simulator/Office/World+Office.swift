@@ -142,7 +142,7 @@ extension World {
     var sessions: [UInt64: Origin] = [:]
     for link in links.indices where links[link].nonce != 0 {
       for side in 0...1
-      where links[link].nodes[side] == node && links[link].sides[side].session != nil {
+      where links[link].nodes[side] == node && links[link].sides[side].isConnected {
         let peer = links[link].nodes[1 - side]
         sessions[links[link].nonce] = nodes[peer].replica.own
       }

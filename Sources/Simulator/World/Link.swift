@@ -22,7 +22,9 @@ struct Link {
   /// One end of the connection.
   struct Side {
     /// Nil if this end has no connection.
-    var session: Session?
+    private(set) var session: Session?
+    /// Whether there is one: asked so often that a session should not be copied for it.
+    private(set) var isConnected = false
     /// When the session wants its next tick; it is asked much more often than it changes.
     private(set) var deadline = Int64.max
     /// Frames on their way from here to the other end.
@@ -50,12 +52,23 @@ struct Link {
 
     init(session: Session) {
       self.session = session
+      isConnected = true
       deadline = session.deadline
     }
 
+    mutating func close() { (session, isConnected) = (nil, false) }
+
     mutating func receive(_ input: Session.Input, at now: Instant) -> [Session.Directive]? {
-      guard let directives = session?.receive(input, at: now) else { return nil }
-      deadline = session?.deadline ?? .max
+      guard isConnected else { return nil }
+      return Self.pass(input, to: &session!, at: now, &deadline)
+    }
+
+    /// Works on the session where it is, for it is long.
+    private static func pass(
+      _ input: Session.Input, to session: inout Session, at now: Instant, _ deadline: inout Int64
+    ) -> [Session.Directive] {
+      let directives = session.receive(input, at: now)
+      deadline = session.deadline
       return directives
     }
   }
@@ -85,5 +98,5 @@ struct Link {
     (0...1).contains { sides[$0].ownRights != sides[1 - $0].peerRights }
   }
 
-  var isDown: Bool { sides[0].session == nil && sides[1].session == nil }
+  var isDown: Bool { !sides[0].isConnected && !sides[1].isConnected }
 }

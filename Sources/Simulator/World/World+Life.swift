@@ -22,7 +22,7 @@ extension World {
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {
         // Sessions are memory: they are gone with their exports, without a last word.
-        links[link].sides[side].session = nil
+        links[link].sides[side].close()
         links[link].sides[side].merge = nil
         links[link].sides[side].export = nil
         cut(link)

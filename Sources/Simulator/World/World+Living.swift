@@ -198,7 +198,7 @@ extension World {
       let isBroken =
         links[link].isSpoilt
         || (0...1).contains {
-          links[link].sides[$0].isBlocked || links[link].sides[$0].session == nil
+          links[link].sides[$0].isBlocked || !links[link].sides[$0].isConnected
         }
       if isBroken { for side in 0...1 { drop(link, side) } }
       connect(link)
@@ -211,7 +211,7 @@ extension World {
     var next = nextLook
     for link in links.indices {
       for side in 0...1 {
-        guard links[link].sides[side].session != nil else { continue }
+        guard links[link].sides[side].isConnected else { continue }
         let left = links[link].sides[side].deadline - now(links[link].nodes[side]).uptime
         next = min(next ?? left, left)
       }

@@ -5,7 +5,7 @@ extension World {
   mutating func connect(_ link: Int) {
     let ends = links[link].nodes
     guard !links[link].isParted, ends.allSatisfy({ nodes[$0].isUp }) else { return }
-    guard (0...1).contains(where: { links[link].sides[$0].session == nil }) else { return }
+    guard (0...1).contains(where: { !links[link].sides[$0].isConnected }) else { return }
     for node in ends { comeBack(node) }
     for node in ends where !nodes[node].isGoverned { govern(node) }
     guard ends.allSatisfy({ nodes[$0].isUp && nodes[$0].isGoverned }) else { return }
@@ -109,7 +109,7 @@ extension World {
     }
     let frame = links[link].sides[side].queue.removeFirst()
     defer { minds(link, side) }
-    guard links[link].sides[1 - side].session != nil else { return }
+    guard links[link].sides[1 - side].isConnected else { return }
     var buffer = FrameBuffer(limit: Limits.frame)
     buffer.append(frame.bytes)
     guard let body = try? buffer.next(), let message = try? Message(frame: body) else {
@@ -117,7 +117,7 @@ extension World {
     }
     feed(link, 1 - side, .heard)
     feed(link, 1 - side, .received(message))
-    if hasLives, case .have(let have) = message, links[link].sides[1 - side].session != nil {
+    if hasLives, case .have(let have) = message, links[link].sides[1 - side].isConnected {
       let replica = nodes[links[link].nodes[1 - side]].replica
       AnytimeLife.check(have, replica.lifeMark, &history, at: replica.name)
     }
@@ -150,11 +150,11 @@ extension World {
 
   /// The session at this end is over; what it has sent still arrives.
   mutating func end(_ link: Int, _ side: Int) {
-    guard links[link].sides[side].session != nil else { return }
+    guard links[link].sides[side].isConnected else { return }
     closeExport(link, side)
     // The shell hands a merge over; it may be done although the session is gone.
     let merge = links[link].sides[side].merge
-    links[link].sides[side].session = nil
+    links[link].sides[side].close()
     links[link].sides[side].merge = nil
     links[link].sides[side].mayPull = false
     links[link].sides[side].hasHungUp = true

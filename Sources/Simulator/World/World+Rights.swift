@@ -122,7 +122,7 @@ extension World {
     }
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {
-        guard links[link].sides[side].session != nil, !hasRightsOfToday(link, side, own) else {
+        guard links[link].sides[side].isConnected, !hasRightsOfToday(link, side, own) else {
           continue
         }
         feed(link, side, .close(Bye(.other, "the rights of a member have changed")))

@@ -93,7 +93,7 @@ extension World {
   mutating func loseTime(_ link: Int, _ side: Int) {
     let (node, id) = (links[link].nodes[side], nodes[peerOf(link, side)].replica.id)
     let isThere = ends(of: node).contains { link, side in
-      links[link].sides[side].session != nil && nodes[peerOf(link, side)].replica.id == id
+      links[link].sides[side].isConnected && nodes[peerOf(link, side)].replica.id == id
     }
     if !isThere { feedClock(node, .lost(id)) }
   }

@@ -162,7 +162,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     let id = links[link].id
     for directive in directives {
       // What came before may have cost the node its life, and the session with it.
-      guard links[link].id == id, links[link].sides[side].session != nil else { return }
+      guard links[link].id == id, links[link].sides[side].isConnected else { return }
       carryOut(directive, link, side)
     }
   }

@@ -107,7 +107,7 @@ extension Store {
       try connection.run(
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
         [.integer(table.id)])
-      try tables.reload()
+      tables.endBaseline(of: table.id)
       let hasMore = try comparing() != nil
       // In the same commit: what is written from now on is written with the right to.
       if !hasMore, !regained.isEmpty { try remember(regained: []) }

@@ -10,13 +10,16 @@ package final class SchemaCache {
   /// A table as it is now.
   struct Known {
     var schema: TableSchema
+    /// What follows from the schema alone.
+    var statements: RowStatements
     /// Whether the triggers and the view are there as they should be.
     var isIntact: Bool
   }
 
   private struct Entry {
     var definition: [[Value]]
-    var schema: TableSchema
+    let schema: TableSchema
+    let statements: RowStatements
     /// Triggers and views that were found to be as they should be.
     var intact: [StoredObjects.Surroundings] = []
   }
@@ -36,13 +39,17 @@ package final class SchemaCache {
     guard let number = try entry(name, objects.definition(of: name), on: connection) else {
       return nil
     }
-    let (schema, intact) = (entries[name]![number].schema, entries[name]![number].intact)
+    let entry = entries[name]![number]
+    var known = Known(schema: entry.schema, statements: entry.statements, isIntact: false)
     let present = objects.surroundings(of: name, id: id)
-    if present.isEmpty { return Known(schema: schema, isIntact: false) }
-    if intact.contains(present) { return Known(schema: schema, isIntact: true) }
-    let isIntact = present.isIntact(for: schema)
-    if isIntact { entries[name]![number].intact = intact.suffix(Self.limit - 1) + [present] }
-    return Known(schema: schema, isIntact: isIntact)
+    if present.isEmpty { return known }
+    known.isIntact = entry.intact.contains(present)
+    if known.isIntact { return known }
+    known.isIntact = present.isIntact(for: entry.schema)
+    if known.isIntact {
+      entries[name]![number].intact = entry.intact.suffix(Self.limit - 1) + [present]
+    }
+    return known
   }
 
   /// Where a definition is among those of its name; nil if there is no such table.
@@ -54,7 +61,10 @@ package final class SchemaCache {
     }
     guard let schema = try TableSchema.read(name, on: connection) else { return nil }
     let others = (entries[name] ?? []).suffix(Self.limit - 1)
-    entries[name] = others + [Entry(definition: definition, schema: schema)]
+    entries[name] =
+      others + [
+        Entry(definition: definition, schema: schema, statements: RowStatements(schema))
+      ]
     return others.count
   }
 }

@@ -13,7 +13,7 @@ struct ReplicaTable {
   /// True if the site tracks it.
   let isTracked: Bool
   /// Existing rows were here before the table became the site's: they rank lowest.
-  let isBaseline: Bool
+  var isBaseline: Bool
   /// The seed of its hashes, equal on every node.
   let seed: UInt64
   /// As the table declares them; for one that is not here, as others said.
@@ -33,7 +33,7 @@ struct ReplicaTable {
     self.isBaseline = isBaseline
     self.seed = tableSeed(name)
     self.keyCollations = schema?.collations ?? collations
-    self.statements = schema.map(RowStatements.init)
+    self.statements = known?.statements
   }
 
   /// The identity of a row from its key values; nil if one is NULL.

@@ -74,6 +74,9 @@ final class Tables {
     return table
   }
 
+  /// A table has been compared with its versions: what comes to it from now on is an edit.
+  func endBaseline(of id: Int64) { byID[id]?.isBaseline = false }
+
   /// Whether it is remembered how the key of the table compares text.
   func isRemembered(_ name: String, _ collations: [KeyCollation]) -> Bool {
     remembered[folded(name)] == collations
