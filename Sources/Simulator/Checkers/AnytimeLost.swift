@@ -1,0 +1,16 @@
+import Replication
+
+/// Who has lost a row with its table does not delete it: a program that writes the row in the table
+/// that was made again, and deletes it at once, has never seen what the others have.
+enum AnytimeLost {
+  static func check(
+    _ before: Observation, _ news: [(row: RowNumber, version: Version)], own: Origin,
+    _ history: inout History, at node: String
+  ) {
+    guard !before.lost.isEmpty else { return }
+    for (row, version) in news where version.dot.origin == own && version.isDeleted {
+      guard let lost = before.lost[row] else { continue }
+      history.blame("\(node) deletes row \(row), \(version.dot), of which it has lost \(lost.dot)")
+    }
+  }
+}
