@@ -4,13 +4,13 @@ import Replication
 /// that was made again, and deletes it at once, has never seen what the others have.
 enum AnytimeLost {
   static func check(
-    _ before: Observation, _ news: [(row: RowNumber, version: Version)], own: Origin,
+    _ lost: Set<RowNumber>, _ news: [(row: RowNumber, version: Version)], own: Origin,
     _ history: inout History, at node: String
   ) {
-    guard !before.lost.isEmpty else { return }
-    for (row, version) in news where version.dot.origin == own && version.isDeleted {
-      guard let lost = before.lost[row] else { continue }
-      history.blame("\(node) deletes row \(row), \(version.dot), of which it has lost \(lost.dot)")
+    guard !lost.isEmpty else { return }
+    for (row, version) in news
+    where version.dot.origin == own && version.isDeleted && lost.contains(row) {
+      history.blame("\(node) makes \(version.dot), a delete of row \(row), which it has lost")
     }
   }
 }

@@ -23,6 +23,8 @@ struct Observation {
   var versions: [RowNumber: Version] = [:]
   /// Versions that were held when their table was taken away: neither shown nor handed on.
   var lost: [RowNumber: Version] = [:]
+  /// The rows of these whose table does not even stand under another name.
+  var dropped: Set<RowNumber> = []
   /// The rows of the tracked tables; deleted ones are absent.
   var rows: [RowNumber: Content] = [:]
   /// Rows whose content is kept beside the table, as long as it cannot be placed.

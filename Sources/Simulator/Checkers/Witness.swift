@@ -112,7 +112,7 @@ struct Witness {
           // A table that is away under another name shows nothing.
           isSeen: !waiting.contains(row) && (version.isDeleted || now.rows[row] != nil)))
     }
-    AnytimeLost.check(seen, news, own: own, &history, at: node)
+    AnytimeLost.check(seen.dropped.subtracting(touched), news, own: own, &history, at: node)
     AnytimeContent.check(news, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node) { right($0) != .none }
     if now.office != nil {

@@ -48,6 +48,13 @@ extension Application {
     return versions
   }
 
+  /// Of these, the rows of tables that do not even stand under another name.
+  func rowsOfDropped() throws -> Set<RowNumber> {
+    let rows = try connection.rows("SELECT name, key FROM _flotilla_lost WHERE why = 0")
+    return Set(
+      rows.map { names.number(of: Key(bytes: $0[1].blob ?? []), in: $0[0].string ?? "") })
+  }
+
   /// How many of its own edits the replica knows to be held by others.
   func delivered() throws -> UInt64 {
     let value = try connection.scalar(

@@ -272,7 +272,8 @@ final class StoreReplica: SimulatedReplica {
     let stability = collects ? try application.stability() : Stability()
     return Observation(
       frontier: try application.frontier(), versions: try application.versions(of: readable),
-      lost: try application.lost(of: readable), rows: try rows(),
+      lost: try application.lost(of: readable),
+      dropped: losesColumns ? try application.rowsOfDropped() : [], rows: try rows(),
       shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
       hidden: hasOffice ? try application.shelved(inPart: false) : [],
       standing: try standingBadges(),
