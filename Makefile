@@ -54,7 +54,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) pure --seeds 8000 --jobs $(JOBS) $(RETURNS)
 	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
-	@$(SIMULATOR) full --seeds 500 --jobs $(JOBS) $(SCHEMAS)
+	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SCHEMAS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	@scripts/simulator.sh

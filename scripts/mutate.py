@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 8_000, "full schemas": 500}
+BUDGET = {"pure": 50_000, "full": 3_000, "pure returns": 8_000, "full schemas": 1_000}
 KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "schemas": ["--with", "migration,removal", "--steps", "300", "--drawn"],

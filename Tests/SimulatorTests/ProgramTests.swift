@@ -22,7 +22,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where tables and columns come and go`() throws {
     try Program.run(
-      "full", "--seeds", "500", "--jobs", "2", "--with", "migration,removal", "--steps", "300",
+      "full", "--seeds", "1000", "--jobs", "2", "--with", "migration,removal", "--steps", "300",
       "--drawn")
   }
 
