@@ -67,8 +67,8 @@ struct History {
   /// Deleted versions are let go of.
   var collects = false
 
-  /// An export has paused, for its peer took nothing for long: what comes before the pause is merged
-  /// by itself, and may be half a transaction.
+  /// An export has paused, for its peer took nothing for long: what comes before the pause is
+  /// merged by itself, and may be half a transaction.
   var hasPaused = false
 
   /// What nodes held that had been away, by their names, when they were to fetch everything anew:
@@ -120,8 +120,8 @@ struct History {
     }
   }
 
-  /// Rows of which somebody has lost what nobody else had, with its table. It may have been made over
-  /// a delete, which is then known elsewhere alone.
+  /// Rows of which somebody has lost what nobody else had, with its table. It may have been made
+  /// over a delete, which is then known elsewhere alone.
   private(set) var forgotten: Set<RowNumber> = []
 
   mutating func forget(_ row: RowNumber, of origin: Origin, above delivered: UInt64) {
