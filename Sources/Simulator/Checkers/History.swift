@@ -145,8 +145,7 @@ struct History {
   /// it was taken away with its table before others had it.
   ///
   /// Such a node's frontier stays beyond those of the others, and as digests are compared at equal
-  /// frontiers only, what else it or others have lost does not come again either: docs/limits.md
-  /// says so.
+  /// frontiers only, what else it has lost does not come again either: docs/limits.md says so.
   func gone(_ shown: [Observation]) -> Set<RowNumber> {
     if lost.isEmpty, shown.allSatisfy({ $0.lost.isEmpty }) { return [] }
     func isKept(_ row: RowNumber, _ version: Version) -> Bool {
@@ -156,8 +155,8 @@ struct History {
     var gone = Set(lost.keys).filter { row in
       newest[row].map { !isKept(row, $0.version) } ?? false
     }
-    if !shown.allSatisfy({ $0.lost.allSatisfy { isKept($0.key, $0.value) } }) {
-      gone.formUnion(shown.flatMap(\.lost.keys))
+    for one in shown where !one.lost.allSatisfy({ isKept($0.key, $0.value) }) {
+      gone.formUnion(one.lost.keys)
     }
     return gone
   }

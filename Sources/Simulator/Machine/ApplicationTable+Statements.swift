@@ -13,8 +13,11 @@ extension ApplicationTable {
 
   private func condition(_ replicas: Int, _ random: inout Seeded) -> String {
     let replica = random.below(replicas)
-    return zip(key, keyValues(replica, &random)).map { "\($0.column) = \($1)" }
-      .joined(separator: " AND ")
+    return condition(keyValues(replica, &random))
+  }
+
+  private func condition(_ values: [String]) -> String {
+    zip(key, values).map { "\($0.column) = \($1)" }.joined(separator: " AND ")
   }
 
   /// One random statement of an application at a replica.
@@ -52,10 +55,9 @@ extension ApplicationTable {
   func passing(replica: Int, _ random: inout Seeded) -> [String] {
     let values = keyValues(replica, &random)
     let columns = key.map(\.column).joined(separator: ", ")
-    let condition = zip(key, values).map { "\($0.column) = \($1)" }.joined(separator: " AND ")
     return [
       "INSERT OR IGNORE INTO \(name)(\(columns)) VALUES (\(values.joined(separator: ", ")))",
-      "DELETE FROM \(name) WHERE \(condition)",
+      "DELETE FROM \(name) WHERE \(condition(values))",
     ]
   }
 

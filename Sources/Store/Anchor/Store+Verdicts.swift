@@ -197,10 +197,8 @@ extension Store {
   private func hasForgotten(
     _ life: RunLog.Life, _ name: String, _ key: [UInt8]
   ) throws(SQLiteError) -> Bool {
-    guard life.origin != own, let table = tables.table(name),
-      let standing = try versions.version(table: table.id, key: Key(bytes: key))
-    else { return false }
-    return standing.hasSeen(Dot(life.origin, life.last + 1))
+    guard life.origin != own else { return false }
+    return try isPart(Dot(life.origin, life.last + 1), name, key)
   }
 
   /// Whether a later own edit of the same row waits. It is settled later, too.
