@@ -21,6 +21,7 @@ package final class Store {
   let shelf: Shelf
   let conflicts: ConflictLog
   let rulings: RulingTable
+  let overruledEdits: OverruledTable
   let pending: PendingTable
   /// Who judges, and what was judged.
   var officeRecord = OfficeRecord()
@@ -140,6 +141,8 @@ package final class Store {
     self.conflicts = ConflictLog(connection: connection)
     self.rulings = RulingTable(
       connection: connection, versions: versions, limit: pace.rulings)
+    self.overruledEdits = OverruledTable(
+      connection: connection, origins: origins, limit: pace.rulings)
     self.pending = try reporting { () throws(SQLiteError) in
       try PendingTable(connection, versions: versions)
     }

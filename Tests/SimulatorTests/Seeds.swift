@@ -348,5 +348,12 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 705_224, with: [.collection, .office], steps: 250,
       found: "an author forgot its own edit that others had let go of when the office ended"),
+    KeptSeed(
+      depth: .pure, seed: 822_220, with: [], without: [.noClock, .interleaving], steps: 54,
+      isDrawn: true,
+      found: "an edit that was accepted and then overruled was judged again, by a late certificate"),
+    KeptSeed(
+      depth: .pure, seed: 728_278, with: [.collection, .office], steps: 250,
+      found: "the same"),
   ]
 }

@@ -9,17 +9,18 @@ package enum Judgement: Sendable, Equatable {
 }
 
 extension Judgement {
-  /// Decides about a claim; `wasRejected` tells whether the same edit was rejected in this term.
+  /// Decides about a claim; `isDecided` tells whether the same edit was rejected in this term,
+  /// or accepted and then overruled by another that had not seen it.
   ///
   /// Versions arrive in any order, so the anchor may have judged a later edit whose author knew
   /// this one, or the certificate of an earlier anchor on it. To judge it again would bring back
   /// what its own author has written over, or give one edit two verdicts.
   package init(
-    of claim: Claim, under rule: any MergeRule.Type, term: Term, wasRejected: Bool
+    of claim: Claim, under rule: any MergeRule.Type, term: Term, isDecided: Bool
   ) {
     if let standing = claim.standing {
       let isSame = standing.edit == claim.edit.edit
-      let isDone = isSame ? standing.term == term && !standing.isTentative : wasRejected
+      let isDone = isSame ? standing.term == term && !standing.isTentative : isDecided
       if isDone || !isSame && standing.hasSeen(claim.edit.edit) {
         self = .settled(certifiesAgain: standing.rank < claim.edit.rank)
         return

@@ -21,6 +21,8 @@ struct MemoryOffice {
   var rulings: [Dot: Notice] = [:]
   /// Which edit an anchor rejected, in which terms.
   var rejected: [Dot: [Term: Ruling]] = [:]
+  /// What was accepted in this term, and overruled by an edit that had not seen it.
+  var overruled: [RowNumber: Frontier] = [:]
   /// The seqs of this replica's own edits of each row that an anchor is to judge.
   var written: [RowNumber: [UInt64]] = [:]
   /// Own edits that were made again, and as which.

@@ -37,7 +37,8 @@ extension MemoryReplica {
     let term = file.office.office.term
     var judgement = Judgement(
       of: claim, under: rule, term: term,
-      wasRejected: file.office.rejected[edit.edit]?[term] != nil)
+      isDecided: file.office.rejected[edit.edit]?[term] != nil
+        || file.office.overruled[row, default: Frontier()].covers(edit.edit))
     if judgement == .accepted, isByName, !isShown(edit, standing) { judgement = .rejected(.unseen) }
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
@@ -51,6 +52,11 @@ extension MemoryReplica {
     default:
       if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {
         log(standing, edit, row, "unseen")
+      }
+      if let standing, !standing.isTentative, standing.term == term, !edit.hasSeen(standing.edit) {
+        for dot in standing.context.dots + [standing.edit] where !edit.hasSeen(dot) {
+          file.office.overruled[row, default: Frontier()].raise(dot.origin, to: dot.seq)
+        }
       }
       certify(edit.joined(with: standing), over: standing, row, &edits, at: now)
     }

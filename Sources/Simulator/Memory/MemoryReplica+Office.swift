@@ -28,6 +28,7 @@ extension MemoryReplica {
     if isNew {
       if file.office.office.certifies { moveJudged() }
       file.office.office = Office(following: governance)
+      file.office.overruled = [:]
       if file.stability.renewal != nil { file.office.office.postpone() }
       file.office.certifiesAll = governance.isForced
       file.office.awaited = governance.isForced ? [] : governance.awaited

@@ -124,10 +124,8 @@ extension Store {
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
       edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
-    let earlier = try rulings.about(item.version.edit)
-    var judgement = Judgement(
-      of: claim, under: rule, term: office.term,
-      wasRejected: earlier?.version.term == office.term)
+    let isDecided = try isDecided(item)
+    var judgement = Judgement(of: claim, under: rule, term: office.term, isDecided: isDecided)
     if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
       judgement = .rejected(.notAllowed)
     }
@@ -139,6 +137,13 @@ extension Store {
     return Opinion(
       table: table, rule: rule, held: held, standing: standing, entry: entry,
       judgement: judgement, isByName: isByName)
+  }
+
+  /// Whether an edit that does not stand has its verdict of this term.
+  private func isDecided(_ item: PendingTable.Item) throws(SQLiteError) -> Bool {
+    let edit = item.version.edit
+    if try rulings.about(edit)?.version.term == office.term { return true }
+    return try overruledEdits.contains(edit, table: item.table, item.key)
   }
 
   private func judge(
@@ -211,6 +216,11 @@ extension Store {
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: overruled.map { ConflictSide(standing, $0) },
         winner: opinion.entry.map { ConflictSide(item.version, $0) })
+    }
+    if let standing, !standing.isTentative, standing.term == office.term,
+      !item.version.hasSeen(standing.edit)
+    {
+      try overruledEdits.put(standing, by: item.version, table: table.id, item.key)
     }
     let certificate = sane(item.version.joined(with: standing), at: now).certified(
       Dot(own, edits.next()), term: office.term,

@@ -25,6 +25,7 @@ extension Store {
       if stoodDown { try moveJudged(&edits, at: now) }
       let previous = officeRecord
       officeRecord = OfficeRecord()
+      try overruledEdits.clear()
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
       if stability.renewal != nil { officeRecord.office.postpone() }

@@ -46,6 +46,24 @@ struct ConflictLog {
       ])
   }
 
+  /// Whether the same edit lies here under another number.
+  func hasMadeAgain(
+    _ loser: ConflictSide, _ table: String, _ key: Key
+  ) throws(SQLiteError) -> Bool {
+    guard let edit = loser.edit else { return false }
+    return try connection.rows(
+      "SELECT loser FROM _flotilla_conflict WHERE name = ? AND key = ? AND origin = ? AND seq <> ?",
+      [
+        .string(table), .blob(key.bytes), .integer(Int64(bitPattern: edit.origin.rawValue)),
+        .integer(Int64(edit.seq)),
+      ]
+    ).contains { row in
+      row[0].blob.flatMap { ConflictSide($0) }.map {
+        $0.stamp == loser.stamp && $0.showsTheSame(as: loser)
+      } ?? false
+    }
+  }
+
   /// What goes was the oldest; settled ones go first: nobody misses what was restored or dismissed.
   ///
   /// - Returns: How many went.
@@ -69,15 +87,15 @@ struct ConflictLog {
         ])
   }
 
-  /// What all take, about: values, and what SQLite needs for a row and its place in the index.
+  /// What all take, about: values, and what SQLite needs for a row and its places in the indexes.
   func bytes() throws(SQLiteError) -> Int {
     let sum = try connection.scalar("SELECT sum(\(Self.size)) FROM _flotilla_conflict")
     return Int(sum.integer ?? 0)
   }
 
   private static let size = """
-    length(name) + length(key) + length(rule) + ifnull(length(loser), 0) + ifnull(length(winner), 0)
-    + 70
+    2 * (length(name) + length(key)) + length(rule) + ifnull(length(loser), 0)
+    + ifnull(length(winner), 0) + 76
     """
 
   func list(_ condition: String, _ arguments: [SQLite.Value]) throws(SQLiteError) -> [Conflict] {

@@ -21,6 +21,7 @@ enum Layout {
   /// - `term`: a small number stands for each term inside `version`.
   /// - `pending`: outranked versions that an anchor may still have to judge, one per origin.
   /// - `ruling`: what anchors have ruled about edits, by the edit.
+  /// - `overruled`: what this anchor accepted, and then an edit over it that had not seen it.
   /// - `verdict`: this replica's own edits since there is an anchor, and what became of them.
   /// - `run`: which run of this node wrote from which own edit on, and under which origin.
   /// - `testimony`: what other nodes have told of their own edits themselves, and in which run.
@@ -90,6 +91,7 @@ enum Layout {
     );
     CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_conflict_once ON _flotilla_conflict(origin, seq)
       WHERE seq IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS _flotilla_conflict_row ON _flotilla_conflict(name, key);
     CREATE TABLE IF NOT EXISTS _flotilla_author(
       origin INTEGER PRIMARY KEY, node TEXT NOT NULL, name TEXT, life INTEGER
     );
@@ -111,6 +113,10 @@ enum Layout {
       PRIMARY KEY(eorigin, eseq, origin, seq)
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_ruling_dot ON _flotilla_ruling(origin, seq);
+    CREATE TABLE IF NOT EXISTS _flotilla_overruled(
+      id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL,
+      seq INTEGER NOT NULL, UNIQUE(tbl, key, origin)
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_verdict(
       seq INTEGER PRIMARY KEY, name TEXT NOT NULL, key BLOB NOT NULL, verdict TEXT,
       reason TEXT, rule TEXT, at INTEGER

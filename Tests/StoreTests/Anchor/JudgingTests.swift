@@ -311,6 +311,36 @@ import Testing
     }
   }
 
+  @Test(arguments: ["newest-wins", "client-wins"])
+  func `are not given twice when the certificate of an earlier anchor comes late`(
+    rule: String
+  ) throws {
+    let site = try AnchorSite(rule, count: 4)
+    let (first, a, b, second) = (site.anchor, site.a, site.b, site.replicas[3])
+    try a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 20)
+    // The first anchor certifies what the second one does, and nobody hears of it.
+    try first.pull(from: a)
+    try site.appoint(second, isForced: true, heardBy: [a, b, second])
+    try site.meet([a, second])
+    #expect(try a.verdicts().last == "accepted \(rule)")
+    try site.meet([b, second])
+    #expect(try second.text() == "of b")
+    let conflict = try second.conflicts()
+    #expect(conflict.count == 1)
+    try site.hear(first)
+    try site.meet()
+    #expect(try site.isEqual && a.text() == "of b")
+    #expect(try a.verdicts().last == "accepted \(rule)")
+    let rulings = "SELECT count(*) FROM _flotilla_ruling WHERE kind < 128"
+    #expect(try second.value(rulings) == .integer(0))
+    #expect(try second.conflicts() == conflict && a.conflicts() == conflict)
+    #expect(try b.conflicts().isEmpty && site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+    // In a later term they are judged like all others.
+    try site.appoint(first)
+    #expect(try second.value("SELECT count(*) FROM _flotilla_overruled") == .integer(0))
+  }
+
   @Test func `on a table that was just tracked elsewhere`() throws {
     let site = try AnchorSite(
       "server-wins",
