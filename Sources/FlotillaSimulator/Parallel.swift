@@ -1,29 +1,52 @@
+import Dispatch
 import Foundation
 import Simulator
 
 /// Shares the seeds among processes of the same program: a world has one thread.
 enum Parallel {
+  /// Seeds that one process runs at most: what it keeps from schedule to schedule grows.
+  private static let most: UInt64 = 5_000
+
   /// Gives the exit status: 1 if one of them failed.
   static func run(_ request: Request) -> Int32 {
-    let share = (request.count + UInt64(request.jobs) - 1) / UInt64(request.jobs)
-    var processes: [Process] = []
-    for job in 0..<UInt64(request.jobs) where job * share < request.count {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      process.arguments =
-        [
-          request.name, "--first", "\(request.first + job * share)",
-          "--seeds", "\(min(share, request.count - job * share))",
-        ] + request.options
-      do {
-        try process.run()
-      } catch {
-        print("cannot start another process: \(error)")
-        return 1
+    let even = (request.count + UInt64(request.jobs) - 1) / UInt64(request.jobs)
+    let share = max(1, min(most, even))
+    var shares = stride(from: 0, to: request.count, by: UInt64.Stride(share)).map { first in
+      (first: request.first + first, count: min(share, request.count - first))
+    }[...]
+    let ended = DispatchSemaphore(value: 0)
+    var running: [Process] = []
+    var status: Int32 = 0
+    while true {
+      while running.count < request.jobs, status == 0 || !request.stops,
+        let next = shares.popFirst()
+      {
+        do {
+          running.append(try start(request, next.first, next.count) { ended.signal() })
+        } catch {
+          print("cannot start another process: \(error)")
+          status = 1
+          shares = []
+        }
       }
-      processes.append(process)
+      if running.isEmpty { return status }
+      ended.wait()
+      for process in running where !process.isRunning && process.terminationStatus != 0 {
+        status = 1
+      }
+      running.removeAll { !$0.isRunning }
     }
-    for process in processes { process.waitUntilExit() }
-    return processes.allSatisfy { $0.terminationStatus == 0 } ? 0 : 1
+  }
+
+  private static func start(
+    _ request: Request, _ first: UInt64, _ count: UInt64, atEnd: @escaping @Sendable () -> Void
+  ) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments =
+      [request.name, "--first", "\(first)", "--seeds", "\(count)"] + request.options
+    process.terminationHandler = { _ in atEnd() }
+    try process.run()
+    return process
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Simulator
 
 /// Runs schedules one after another and prints those that fail.
@@ -17,6 +18,8 @@ enum Serial {
       guard !run.faults.isEmpty else { continue }
       failures += 1
       print(report(run))
+      // Whole and at once: others may write to the same pipe, and somebody waits.
+      fflush(nil)
       if request.shrinks { shrink(run, templates) }
       if request.stops { break }
     }
