@@ -139,15 +139,8 @@ extension Node {
     }
     try checkFitness(of: wanted)
     let isFirst = !roster.roll.appointments.contains { $0.node != nil }
-    try checkUse(of: rule, isFirst: isFirst && wanted != nil)
-    let hasStoodDown = try await hasStoodDown()
-    if let wanted, wanted.node == anchor?.node, !isForced, !hasStoodDown {
-      throw FlotillaError(
-        .usage, "\(wanted.name) is the anchor already", remedy: "Nothing was changed.")
-    }
-    if wanted == nil, anchor == nil, roster.roll.appointments.last?.node == nil {
-      throw FlotillaError(.usage, "the site has no anchor", remedy: "Nothing was changed.")
-    }
+    try checkUse(of: rule, by: wanted, isFirst: isFirst)
+    if try await isInOffice(wanted), !isForced || wanted == nil { return try await office() }
     if !isForced { try checkReach(of: wanted) }
     // Also above the terms of an admin whose word counts no more: nodes may have followed it.
     let highest = try await reporting(path) { () async throws(StoreError) in
@@ -167,9 +160,23 @@ extension Node {
     return report
   }
 
+  /// Whether that is what counts already; with nobody, that the site has no anchor.
+  private func isInOffice(_ wanted: Roll.Entry?) async throws(FlotillaError) -> Bool {
+    guard wanted?.node == roster.roll.appointments.last?.node else { return false }
+    return try await !hasStoodDown()
+  }
+
   /// A rule comes with the first appointment alone: later ones find rules that count already.
-  private func checkUse(of rule: String?, isFirst: Bool) throws(FlotillaError) {
-    guard let rule, !isFirst else { return }
+  private func checkUse(
+    of rule: String?, by wanted: Roll.Entry?, isFirst: Bool
+  ) throws(FlotillaError) {
+    guard let rule else { return }
+    guard wanted != nil else {
+      throw FlotillaError(
+        .usage, "--rule is for an appointment, and --none appoints nobody; nothing was changed",
+        remedy: "Without an anchor newest wins in every table. Leave --rule out.")
+    }
+    guard !isFirst else { return }
     throw FlotillaError(
       .usage,
       "--rule is for the first appointment of a site, and this is another; nothing was changed",

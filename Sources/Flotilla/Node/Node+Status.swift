@@ -85,4 +85,10 @@ extension Node {
     Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
       .formatted(.iso8601)
   }
+
+  /// The same to the thousandth of a second: stamps that differ look different.
+  static func fineText(_ milliseconds: Int64) -> String {
+    let fraction = String(milliseconds % 1_000 + 1_000).dropFirst()
+    return "\(text(milliseconds - milliseconds % 1_000).dropLast()).\(fraction)Z"
+  }
 }

@@ -38,7 +38,7 @@ struct AuthorNames {
   /// A row that was there before its table was the site's has no time.
   private static func time(_ stamp: Stamp) -> String? {
     let moment = stamp.millisecondsSince1970
-    return moment == 0 ? nil : Node.text(moment)
+    return moment == 0 ? nil : Node.fineText(moment)
   }
 
   private func side(
@@ -50,7 +50,6 @@ struct AuthorNames {
       stamp: side.stamp.flatMap(Self.time), undated: side.isUndated,
       deleted: side.isDeleted,
       row: side.isDeleted || !Self.isShown(side, beside: other) ? nil : Replica.row(side.values),
-      moment: side.stamp?.millisecondsSince1970,
       columns: side.values.map(\.name))
   }
 }

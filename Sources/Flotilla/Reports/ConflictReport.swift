@@ -34,15 +34,13 @@ public struct ConflictReport: Codable, Sendable, Equatable {
   public struct Side: Codable, Sendable, Equatable, CustomReflectable {
     /// Who wrote it, by name; null if that is not known.
     public var node: String?
-    /// When it was written, ISO 8601 in UTC; null if it is no version.
+    /// When it was written, ISO 8601 in UTC to the thousandth; null if it is no version.
     public var stamp: String?
     /// True if nothing tells when that was: `stamp` is the earliest that it can have been.
     public var undated = false
     public var deleted: Bool
     /// By column; null if deleted, and if what it said is not known here.
     public var row: [String: SQLValue]?
-    /// `stamp` in ms since 1970; not in the JSON.
-    public var moment: Int64?
     /// The columns of the row in order, those of the key first; not in the JSON.
     public var columns: [String] = []
 

@@ -117,14 +117,12 @@ extension Conflicts {
         Table.Cell(winner[column].map { printable($0.words) } ?? ""),
       ]
     }
-    // To the second both may look equal.
-    let isFine = conflict.loser?.stamp == conflict.winner?.stamp
     let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
     var lines = [
       "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
         + "\(conflict.reason)\(rule), \(conflict.state)",
-      "lost: \(origin(conflict.loser, author(conflict.loser), isFine))",
-      "won:  \(origin(conflict.winner, standing(conflict), isFine))",
+      "lost: \(origin(conflict.loser, author(conflict.loser)))",
+      "won:  \(origin(conflict.winner, standing(conflict)))",
     ]
     if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }
     return lines.joined(separator: "\n")
@@ -141,15 +139,9 @@ extension Conflicts {
     return columns
   }
 
-  private static func origin(
-    _ side: ConflictReport.Side?, _ who: String, _ isFine: Bool
-  ) -> String {
+  private static func origin(_ side: ConflictReport.Side?, _ who: String) -> String {
     guard let side else { return "not known here" }
-    let fraction = isFine ? side.moment.map { ".\(String($0 % 1_000 + 1_000).dropFirst())Z" } : nil
-    let stamp = side.stamp.map { stamp in
-      fraction.map { stamp.dropLast() + $0 } ?? stamp
-    }
-    let time = stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
+    let time = side.stamp.map { side.undated ? " at some time after \($0)" : " at \($0)" }
     return who + (time ?? "") + (side.isUnknown ? ", what it said is not known here" : "")
   }
 }

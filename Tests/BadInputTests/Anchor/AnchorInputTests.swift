@@ -29,7 +29,8 @@ extension BadInputTests {
           ["anchor", "x.db", "--here", "--rule", "silly"])
         try await expect(0, "there is no anchor", desk, ["anchor", "x.db"])
         try await expect(2, "", desk, ["anchor", "x.db", "--here", "--none"])
-        try await expect(2, "the site has no anchor", desk, ["anchor", "x.db", "--none"])
+        // What is so already is no error, and no other appointment.
+        try await expect(0, "there is no anchor", desk, ["anchor", "x.db", "--none"])
         // Without an anchor a rule is kept, and does not act yet.
         try await desk.succeed("rule", "x.db", "t", "client-wins")
         let rule = try await desk.succeed("rule", "x.db", "--json")
@@ -38,15 +39,17 @@ extension BadInputTests {
         let first = try await desk.succeed("anchor", "x.db", "--here", "--json")
         // Somebody has set the rule of t, so it keeps that.
         #expect(first.contains(#""changed":[]"#), "\(first)")
-        try await expect(2, "is the anchor already", desk, ["anchor", "x.db", "--here"])
+        try await expect(0, "is the anchor", desk, ["anchor", "x.db", "--here"])
+        #expect(try await desk.succeed("anchor", "x.db", "--json").contains(#""term":1"#))
         #expect(
           try await desk.succeed("rule", "x.db", "--json")
             .contains(#""acting_rule":"client-wins""#))
         // A rule comes with the first appointment alone.
-        for words in [["--here", "--force"], ["--none"]] {
-          try await expect(
-            2, "--rule is for the first appointment", desk,
-            ["anchor", "x.db", "--rule", "server-wins"] + words)
+        for (words, said) in [
+          (["--here", "--force"], "--rule is for the first appointment"),
+          (["--none"], "--none appoints nobody"),
+        ] {
+          try await expect(2, said, desk, ["anchor", "x.db", "--rule", "server-wins"] + words)
         }
         try await desk.succeed("anchor", "x.db", "--none")
         try await expect(0, "there is no anchor", desk, ["anchor", "x.db"])
