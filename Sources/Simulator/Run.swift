@@ -54,12 +54,14 @@ package struct Run: Sendable {
       var time = Seeded(plan.seed ^ 0x7469_6D65)
       faults.addCollection(&time, chance: 300)
     }
-    if office != nil, faults[.rights] > 0 {
-      // Both together are not tried yet. In memory rights do little: nothing is put back there.
-      var coin = Seeded(plan.seed ^ 0x626F_7468)
-      if plan.depth == .pure || coin.chance(450) { faults[.rights] = 0 } else { office = nil }
-    }
     let isDrawn = plan.steps == nil || plan.isDrawn
+    if office != nil, faults[.rights] > 0 {
+      // In memory rights do little: nothing is put back there.
+      var coin = Seeded(plan.seed ^ 0x626F_7468)
+      let isOffice = plan.depth == .pure || coin.chance(450)
+      let isBoth = isDrawn && plan.depth == .full && coin.chance(400)
+      if !isBoth, isOffice { faults[.rights] = 0 } else if !isBoth { office = nil }
+    }
     if office != nil, isDrawn {
       var time = Seeded(plan.seed ^ 0x676F_6E65)
       faults.addCollection(&time, chance: 150)
@@ -84,7 +86,10 @@ package struct Run: Sendable {
     if plan.without.contains(.office) { office = nil }
     for kind in plan.without { faults[kind] = 0 }
     if office != nil {
-      for kind in OfficePlan.excluded(seed: plan.seed, but: plan.with) { faults[kind] = 0 }
+      let hasRights = faults[.rights] > 0
+      for kind in OfficePlan.excluded(seed: plan.seed, but: plan.with, hasRights: hasRights) {
+        faults[kind] = 0
+      }
     }
     let drawn = Self.steps(random.below(1_000))
     steps = plan.steps ?? drawn

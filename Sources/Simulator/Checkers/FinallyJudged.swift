@@ -15,7 +15,11 @@ enum FinallyJudged {
       for (row, all) in office.pending.sorted(by: { $0.key < $1.key }) {
         // Of a life that is `over` and that nobody has all of, some may be left of an exchange that
         // did not end. If its author is there, it has handed them on under other names.
-        let versions = all.filter { known.covers($0.dot) || !over.contains($0.dot.origin) }
+        // The same goes for what its author has taken back since.
+        let versions = all.filter {
+          (known.covers($0.dot) || !over.contains($0.dot.origin))
+            && (shown.frontier.covers($0.dot) || !history.isWithdrawn($0.dot, row))
+        }
         guard !versions.isEmpty else { continue }
         history.blame("of row \(row), \(versions.map(\.dot)) wait at \(name) for ever")
       }

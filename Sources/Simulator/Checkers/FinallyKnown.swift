@@ -41,7 +41,8 @@ enum FinallyKnown {
     for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) {
       guard known.covers(dot), !edit.isDeleted, let hash = edit.hash else { continue }
       guard edit.isGoverned || words.contains(dot) else { continue }
-      if gone.contains(dot.origin), !words.contains(dot) { continue }
+      let isTakenBack = history.isWithdrawn(dot, edit.row)
+      if gone.contains(dot.origin) || isTakenBack, !words.contains(dot) { continue }
       let ones = kept[edit.row] ?? []
       let isKept = ones.contains(dot) || ones.contains { lineage.edits[$0]?.hash == hash }
       guard !isKept, shown.versions[edit.row]?.hash != hash else { continue }

@@ -46,6 +46,8 @@ extension Witness {
       history.blame("\(node)'s frontier went back without a reason")
     }
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })
+    // What was folded before the rights changed.
+    history.lineage.note(seen, now, own: own)
     let (rows, hidden) = (seen.rows, change.hidden)
     seen = now
     for row in pending.keys {

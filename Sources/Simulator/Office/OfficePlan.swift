@@ -59,10 +59,14 @@ package struct OfficePlan: Sendable {
 
   /// Faults that do not happen beside an anchor: what is lost with a table nobody can judge, and
   /// an appointment must not be parted from those before it. Frames that are doubled, and
-  /// migrations, happen in a third of the schedules, or where they are asked for.
-  static func excluded(seed: UInt64, but wanted: [Faults.Kind]) -> [Faults.Kind] {
+  /// migrations, happen in a third of the schedules, or where they are asked for. What is not tried
+  /// beside rights is not tried beside both.
+  static func excluded(
+    seed: UInt64, but wanted: [Faults.Kind], hasRights: Bool
+  ) -> [Faults.Kind] {
     var coin = Seeded(seed ^ 0x6D69_6772_6174)
-    let never: [Faults.Kind] = [.removal, .loss, .reordering]
+    var never: [Faults.Kind] = [.removal, .loss, .reordering]
+    if hasRights { never += Faults.Kind.withoutRights }
     if coin.chance(350) { return never }
     return never + [.duplication, .migration].filter { !wanted.contains($0) }
   }

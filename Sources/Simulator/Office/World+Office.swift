@@ -13,14 +13,18 @@ extension World {
       guard !isFounded, plan.random.chance(plan.start) else { return }
       isFounded = true
       // Now and then two people have the same idea.
-      appoint(other(&plan), isForced: plan.random.chance(300), by: node, &plan)
+      if let first = other(&plan) {
+        appoint(first, isForced: plan.random.chance(300), by: node, &plan)
+      }
       return
     }
     let anchor = nodes.indices.first { nodes[$0].replica.id == latest.node }
     for event in OfficePlan.Event.allCases where plan.random.chance(plan[event]) {
       switch event {
-      case .handOver: appoint(other(&plan), isForced: false, by: node, &plan)
-      case .takeOver: appoint(other(&plan), isForced: true, by: node, &plan)
+      case .handOver, .takeOver:
+        if let next = other(&plan) {
+          appoint(next, isForced: event == .takeOver, by: node, &plan)
+        }
       case .abolition: appoint(nil, isForced: plan.random.chance(300), by: node, &plan)
       case .reappointment:
         if let anchor { appoint(anchor, isForced: plan.random.chance(300), by: node, &plan) }
@@ -30,14 +34,15 @@ extension World {
           tell("kill the anchor, \(Words.node(anchor))")
           kill(anchor, startsAfter: Int64(plan.random.chance(500) ? 0 : plan.random.below(20_000)))
         }
-      case .newRule: setRule(at: node, &plan)
+      case .newRule: if rights(of: node, at: node).isWhole { setRule(at: node, &plan) }
       }
       guard nodes[node].isUp else { return }
     }
   }
 
-  private func other(_ plan: inout OfficePlan) -> Int {
-    plan.random.pick(nodes.indices.filter { !nodes[$0].isDead })
+  private func other(_ plan: inout OfficePlan) -> Int? {
+    let able = nodes.indices.filter { !nodes[$0].isDead && mayJudge($0) }
+    return able.isEmpty ? nil : plan.random.pick(able)
   }
 
   /// Two appoint each its own while they do not hear of each other.
@@ -49,7 +54,7 @@ extension World {
       links[link].isParted = true
     }
     guard nodes[node].isUp, nodes[second].isUp else { return }
-    let choices = [other(&plan), other(&plan)]
+    let choices = [other(&plan), other(&plan)].compactMap { $0 }
     let made = zip([node, second], choices).map { by, choice in
       appointment(choice, isForced: plan.random.chance(500), by: by, &plan)
     }
@@ -198,7 +203,8 @@ extension World {
     if plan.endsWithout {
       if last.node != nil { appoint(nil, isForced: false, by: by, &plan) }
     } else if !isHere || !isFree {
-      appoint(plan.random.pick(alive), isForced: true, by: by, &plan)
+      let able = alive.filter { mayJudge($0) }
+      appoint(able.isEmpty ? nil : plan.random.pick(able), isForced: true, by: by, &plan)
     }
   }
 

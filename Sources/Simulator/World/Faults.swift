@@ -103,6 +103,9 @@ package struct Faults: Sendable, Equatable {
     if self[.unique] > 0 {
       for kind in Kind.withoutClaims where !kinds.contains(kind) { self[kind] = 0 }
     }
+    if kinds.contains(.rights) {
+      for kind in Kind.withoutRights where !kinds.contains(kind) { self[kind] = 0 }
+    }
     let alone: [Kind] = [.restore, .collection, .clone]
     if kinds.contains(.migration) || kinds.contains(.removal) {
       for kind in alone where !kinds.contains(kind) { self[kind] = 0 }
@@ -194,4 +197,9 @@ extension Faults.Kind {
   /// What is not tried where nodes claim each other's values: of a file that was put back, nobody
   /// knows what it had claimed.
   static let withoutClaims: [Self] = [.restore, .clone, .collection, .rights]
+
+  /// What is not tried beside rights.
+  static let withoutRights: [Self] = [
+    .removal, .passing, .siteTime, .restore, .collection, .clone, .unique,
+  ]
 }

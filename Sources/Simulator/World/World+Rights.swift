@@ -18,6 +18,13 @@ extension World {
     for node in nodes.indices { follow(node) }
   }
 
+  /// Whether a node may be the anchor: it may do everything, for good.
+  func mayJudge(_ node: Int) -> Bool {
+    guard hasRights, let founding else { return true }
+    guard node < (shape.isLine ? nodes.count - 1 : max(1, nodes.count - 2)) else { return false }
+    return founding.roll.entries[nodes[node].replica.id]?.rights.isWhole == true
+  }
+
   /// What a node may do, as another one has heard.
   func rights(of node: Int, at other: Int) -> Rights {
     if nodes[other].membership == nil { return .all }
@@ -42,6 +49,7 @@ extension World {
     else { return }
     let first = shape.isLine ? nodes.count - 1 : 1
     let node = first + random.below(nodes.count - first)
+    if plan != nil, mayJudge(node) { return }
     // What is written at the last moment may be on its way, or not even folded; and somebody may be
     // away who hears of it later, perhaps from a node that may not tell all of it any more.
     if random.chance(600) { cut(random.below(links.count)) }

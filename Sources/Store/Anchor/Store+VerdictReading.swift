@@ -18,11 +18,12 @@ extension Store {
         WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
         """, [.integer(Int64(after)), .integer(Int64(clamping: last)), .integer(Int64(limit))]
       ).map { row in
-        EditVerdict(
+        let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)
+        return EditVerdict(
           seq: UInt64(row[0].integer ?? 0), table: row[1].string ?? "",
-          key: Key(bytes: row[2].blob ?? []),
-          outcome: row[3].string.flatMap(EditVerdict.Outcome.init) ?? .pending,
-          reason: row[4].string, rule: row[5].string)
+          key: Key(bytes: row[2].blob ?? []), outcome: outcome ?? .pending,
+          // Of one that is open it is what will be said unless something better is known.
+          reason: outcome == nil ? nil : row[4].string, rule: row[5].string)
       }
     }
   }

@@ -119,6 +119,24 @@ extension Store {
     try supersedeVerdict(edit.seq, table, key)
   }
 
+  /// Own edits of a table are taken back, as far as nobody holds them: if one was on its way and is
+  /// accepted all the same, what stands tells once its number was judged. Until then `reason` is
+  /// why not. Who may write nothing any more is believed no number: there it is the verdict.
+  func refuseVerdicts(
+    of table: ReplicaTable, above delivered: UInt64, isLast: Bool, at now: Instant
+  ) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_verdict SET reason = ?1 WHERE verdict IS NULL AND name = ?2 AND seq > ?3",
+      [.string(Reason.notAllowed.name), .string(table.name), .integer(Int64(delivered))])
+    guard isLast else { return }
+    try connection.run(
+      "UPDATE _flotilla_verdict SET verdict = ?, at = ? WHERE verdict IS NULL AND reason = ?",
+      [
+        .string(EditVerdict.Outcome.rejected.rawValue), .integer(now.moment),
+        .string(Reason.notAllowed.name),
+      ])
+  }
+
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {
     for life in lives {
       let open = try connection.row(
@@ -158,7 +176,7 @@ extension Store {
   private func settle(_ life: RunLog.Life, limit: Int, at now: Instant) throws(SQLiteError) {
     let open = try connection.rows(
       """
-      SELECT seq, name, key FROM _flotilla_verdict
+      SELECT seq, name, key, reason FROM _flotilla_verdict
       WHERE verdict IS NULL AND at IS NULL AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?
       """, judgedRange(of: life) + [.integer(Int64(limit))])
     guard !open.isEmpty else { return }
@@ -167,7 +185,8 @@ extension Store {
       guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
         continue
       }
-      let ruling = try rulings.about(Dot(life.origin, UInt64(seq)))
+      let edit = Dot(life.origin, UInt64(seq))
+      let ruling = try rulings.about(edit)
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {
         (outcome, reason) = (.rejected, why.name)
@@ -175,8 +194,11 @@ extension Store {
         outcome = .superseded
       } else if try hasForgotten(life, name, key) {
         outcome = .unknown
-      } else if mayLack, try !isPart(Dot(life.origin, UInt64(seq)), name, key) {
+      } else if rights.right(to: name) == .none {
+        // What stands is not told here any more, nor what was ruled.
         outcome = .unknown
+      } else if mayLack || row[3].string != nil, try !isPart(edit, name, key) {
+        (outcome, reason) = row[3].string.map { (.rejected, $0) } ?? (.unknown, nil)
       }
       var rule = ruling?.ruling.rule
       if rule == nil, let table = tables.table(name) { rule = try actingRule(of: table).name }

@@ -139,9 +139,16 @@ extension Store {
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(
       why: .constraint, values: named, keyCount: statements.shape.keyCount)
+    let loser = ConflictSide(foundBy: own, entry)
+    // It was refused, and waited to be put back.
+    if let refused = try conflicts.latest(table.name, key, .notAllowed), refused.state == .open,
+      refused.loser?.showsTheSame(as: loser) == true
+    {
+      return
+    }
     let standing = try versions.version(table: table.id, key: key)
     try conflicts.put(
-      table.name, key, at: moment, .unseen, loser: ConflictSide(foundBy: own, entry),
+      table.name, key, at: moment, .unseen, loser: loser,
       winner: winner.map { ConflictSide(standing, $0) })
   }
 }
