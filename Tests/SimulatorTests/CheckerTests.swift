@@ -241,7 +241,7 @@ import Testing
     let content = Observation.Content(whole: 1, common: 1)
     let own = Observation.Content(whole: 2, common: 2)
     witness.begin(Observation())
-    witness.wait([:])
+    witness.wait([:], [:])
     // Row 0 has come before the application wrote row 1.
     witness.written([0: content, 1: own], before: [0: content], at: 1_900_000_000_000)
     // Row 0 is replaced by its author's next version, of an earlier moment than that of the edit.
@@ -315,5 +315,20 @@ import Testing
       change, shown([:], [:], seq: 1), own: origin, table: { _ in "t" }, &history, at: "n")
     #expect(history.faults.count == 1)
     #expect(history.withdrawn == [held.dot])
+  }
+
+  private static let closed = Witness.Change(
+    held: [:], opened: [], changed: ["t"], closed: ["t"], hidden: [], delivered: 0)
+
+  @Test func `what a node takes back before it has all tables`() {
+    var history = History()
+    var witness = Witness()
+    let edit = version(1, stamp: 10)
+    witness.wait([:], [0: edit])
+    #expect(!history.isWithdrawn(edit.dot, 0))
+    witness.follow(
+      Self.closed, Observation(), own: origin, table: { _ in "t" }, &history, at: "n")
+    #expect(history.isWithdrawn(edit.dot, 0))
+    #expect(history.faults == [])
   }
 }

@@ -348,5 +348,29 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 705_224, with: [.collection, .office], steps: 250,
       found: "an author forgot its own edit that others had let go of when the office ended"),
+    KeptSeed(
+      depth: .full, seed: 4_094,
+      found: "a checker did not see what a node took back before it had all tables"),
+    KeptSeed(
+      depth: .full, seed: 5_118,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 6_358,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 53_982,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 67_357,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 78_213,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 57_845,
+      found: "the same, where the row was written over by who may not"),
+    KeptSeed(
+      depth: .full, seed: 77_424,
+      found: "the same, where it came to nobody and its number was covered later"),
   ]
 }

@@ -27,8 +27,9 @@ extension Witness {
     _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
     _ history: inout History, at node: String
   ) {
-    let hasEnded = seen.versions.keys.contains { change.ended.contains(table($0)) }
-    for (row, old) in seen.versions where change.held[row] != old {
+    let before = seen.versions.merging(unseen) { $1 }
+    let hasEnded = before.keys.contains { change.ended.contains(table($0)) }
+    for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
       history.withdraw(row, of: own, above: change.delivered)
       // What was made over another's was taken back with that: it is asked for, now or when the
@@ -47,7 +48,7 @@ extension Witness {
     }
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })
     let (rows, hidden) = (seen.rows, change.hidden)
-    seen = now
+    (seen, unseen) = (now, [:])
     for row in pending.keys {
       if hidden.contains(table(row)) { pending[row] = nil } else { seen.rows[row] = rows[row] }
     }

@@ -12,6 +12,9 @@ struct Witness {
   }
 
   var seen = Observation()
+  /// The versions of a replica that does not have all tables yet: nobody looks at them, but its
+  /// rights may change.
+  var unseen: [RowNumber: Version] = [:]
   /// What stood in the middle of the work under way, when the application wrote.
   private var glanced: Observation?
   var pending: [RowNumber: Edit] = [:]
@@ -129,7 +132,7 @@ struct Witness {
       glanced = nil
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
-    (touched, erased) = ([], [])
+    (touched, erased, unseen) = ([], [], [:])
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
@@ -175,8 +178,11 @@ struct Witness {
 
   /// The replica does not have all tables yet: what it knows is looked at when it has. What it
   /// shows is remembered, or rows that came from others would count as edits of its application.
-  mutating func wait(_ rows: [RowNumber: Observation.Content]) {
+  mutating func wait(
+    _ rows: [RowNumber: Observation.Content], _ versions: [RowNumber: Version]
+  ) {
     let before = seen.rows
+    unseen = versions
     seen = Observation(rows: rows)
     for row in pending.keys { seen.rows[row] = before[row] }
   }

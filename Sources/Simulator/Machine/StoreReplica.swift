@@ -344,7 +344,8 @@ final class StoreReplica: SimulatedReplica {
     guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
       if hasOffice { witness.glance(try observe(), own: origin, &glances) }
-      return witness.wait(try rows())
+      return witness.wait(
+        try rows(), faults[.rights] > 0 ? try application.versions(of: readable) : [:])
     }
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()
