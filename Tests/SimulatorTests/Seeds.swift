@@ -372,5 +372,23 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 77_424,
       found: "the same, where it came to nobody and its number was covered later"),
+    KeptSeed(
+      depth: .full, seed: 19_464,
+      found: "a checker missed that a leaf keeps a row that it wrote over what others took back"),
+    KeptSeed(
+      depth: .full, seed: 28_861,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 25_678,
+      found: "the same, where a leaf was told of what it wrote over, and others were not"),
+    KeptSeed(
+      depth: .full, seed: 70_491,
+      found: "a checker took a delete for lost that its author took back and one member had got"),
+    KeptSeed(
+      depth: .full, seed: 34_154,
+      found: "a checker missed that a leaf parks a row beside what it should not show any more"),
+    KeptSeed(
+      depth: .full, seed: 53_891,
+      found: "the same"),
   ]
 }

@@ -32,6 +32,9 @@ extension Witness {
     for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
       history.withdraw(row, of: own, above: change.delivered)
+      if change.held[row] == nil, let base = old.dot.origin == own ? bases[row] : old.dot {
+        history.leave(row, at: node, over: base)
+      }
       // What was made over another's was taken back with that: it is asked for, now or when the
       // table may be read again.
       let isEnded = change.ended.contains(table(row))

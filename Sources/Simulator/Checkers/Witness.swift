@@ -15,6 +15,8 @@ struct Witness {
   /// The versions of a replica that does not have all tables yet: nobody looks at them, but its
   /// rights may change.
   var unseen: [RowNumber: Version] = [:]
+  /// What the replica has written over last of others, row by row.
+  private(set) var bases: [RowNumber: Dot] = [:]
   /// What stood in the middle of the work under way, when the application wrote.
   private var glanced: Observation?
   var pending: [RowNumber: Edit] = [:]
@@ -108,6 +110,7 @@ struct Witness {
     let news = now.news(since: seen)
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
+      noteBase(of: row, version)
       if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
       history.add(
         History.Made(
@@ -179,12 +182,20 @@ struct Witness {
   /// The replica does not have all tables yet: what it knows is looked at when it has. What it
   /// shows is remembered, or rows that came from others would count as edits of its application.
   mutating func wait(
-    _ rows: [RowNumber: Observation.Content], _ versions: [RowNumber: Version]
+    _ rows: [RowNumber: Observation.Content], _ versions: [RowNumber: Version], own: Origin
   ) {
     let before = seen.rows
+    for (row, version) in versions where version.dot.origin == own { noteBase(of: row, version) }
     unseen = versions
     seen = Observation(rows: rows)
     for row in pending.keys { seen.rows[row] = before[row] }
+  }
+
+  private mutating func noteBase(of row: RowNumber, _ new: Version) {
+    guard let old = seen.versions[row] ?? unseen[row], old.dot.origin != new.dot.origin else {
+      return
+    }
+    bases[row] = old.isDeleted ? nil : old.dot
   }
 
   /// The file is another one, or its versions have other dots: what it shows now is where it
