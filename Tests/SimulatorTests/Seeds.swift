@@ -390,5 +390,13 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 53_891,
       found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 206_457, with: [.rights],
+      without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
+      found: "a checker did not know that what a row waits for had replaced what is covered"),
+    KeptSeed(
+      depth: .full, seed: 216_134, with: [.rights],
+      without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
+      found: "a checker took a row for written that was as it had come before all tables"),
   ]
 }

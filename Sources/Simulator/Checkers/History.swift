@@ -136,6 +136,18 @@ struct History {
       || self[base].map(isReplaced) == true
   }
 
+  /// The highest version of each row that waited to be put back: it is not handed on, and what it
+  /// has replaced is covered all the same. It comes from others, as nobody covers it for its node.
+  private(set) var awaited: [RowNumber: Version] = [:]
+
+  mutating func noteAwaited(_ now: Observation) {
+    for row in now.waiting {
+      guard let held = now.versions[row] else { continue }
+      if let other = awaited[row], other.rank >= held.rank { continue }
+      awaited[row] = held
+    }
+  }
+
   /// Rows of which somebody has lost what nobody else had, with its table. It may have been made
   /// over a delete, which is then known elsewhere alone.
   private(set) var forgotten: Set<RowNumber> = []

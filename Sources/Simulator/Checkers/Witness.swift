@@ -52,6 +52,8 @@ struct Witness {
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
+      // What the replica has put there since the last look is what the application changes.
+      if pending[row] == nil { seen.rows[row] = before[row] }
       let shown = glanced ?? seen
       // What is parked no program has seen.
       let isHidden = before[row] == nil && shown.parked[row] != nil
@@ -107,6 +109,7 @@ struct Witness {
       history.agree(seen.versions.filter { now.versions[$0.key] == nil }.map(\.value))
     }
     AnytimeForward.check(seen, now, &history, at: node)
+    history.noteAwaited(now)
     let news = now.news(since: seen)
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
