@@ -241,7 +241,7 @@ import Testing
     let content = Observation.Content(whole: 1, common: 1)
     let own = Observation.Content(whole: 2, common: 2)
     witness.begin(Observation())
-    witness.wait([:])
+    witness.wait([:], [:], own: Origin(rawValue: 2))
     // Row 0 has come before the application wrote row 1.
     witness.written([0: content, 1: own], before: [0: content], at: 1_900_000_000_000)
     // Row 0 is replaced by its author's next version, of an earlier moment than that of the edit.
@@ -315,5 +315,78 @@ import Testing
       change, shown([:], [:], seq: 1), own: origin, table: { _ in "t" }, &history, at: "n")
     #expect(history.faults.count == 1)
     #expect(history.withdrawn == [held.dot])
+  }
+
+  private static let closed = Witness.Change(
+    held: [:], opened: [], changed: ["t"], closed: ["t"], hidden: [], delivered: 0)
+
+  @Test func `what a node takes back before it has all tables`() {
+    var history = History()
+    var witness = Witness()
+    let edit = version(1, stamp: 10)
+    witness.wait([:], [0: edit], own: origin)
+    #expect(!history.isWithdrawn(edit.dot, 0))
+    witness.follow(
+      Self.closed, Observation(), own: origin, table: { _ in "t" }, &history, at: "n")
+    #expect(history.isWithdrawn(edit.dot, 0))
+    #expect(history.faults == [])
+  }
+
+  @Test func `a row that a leaf wrote over what no whole member knows`() {
+    func faults(known: UInt64, waits: Bool, isReplaced: Bool = false) -> Int {
+      let other = Origin(rawValue: 2)
+      var history = History()
+      history.add(History.Made(row: 0, version: version(1, stamp: 10), content: 5))
+      if isReplaced {
+        history.leaves = [origin]
+        var later = version(1, stamp: 20)
+        later.dot = Dot(other, 1)
+        history.add(History.Made(row: 0, version: later, content: 6))
+      }
+      var witness = Witness()
+      witness.begin(shown([0: version(1, stamp: 10)], [0: 5], seq: 1))
+      var leaf = shown([:], [0: 6], seq: known)
+      leaf.waiting = waits ? [0] : []
+      witness.follow(
+        Self.closed, Observation(waiting: [0]), own: other, table: { _ in "t" }, &history, at: "l")
+      EventuallyReadable.check(
+        ("l", leaf), ("w", shown([:], [:], seq: known)), mayRead: { _ in true }, &history)
+      return history.faults.count
+    }
+    #expect(faults(known: 0, waits: true) == 0)
+    #expect(faults(known: 0, waits: false) == 1)
+    #expect(faults(known: 1, waits: true) == 1)
+    #expect(faults(known: 1, waits: true, isReplaced: true) == 0)
+  }
+
+  @Test func `a row that is parked at a leaf beside one that others do not have`() {
+    func faults(isWithdrawn: Bool, rivals: [RowNumber: RowNumber]) -> Int {
+      var history = history
+      if isWithdrawn { history.withdraw(0, of: origin, above: 0) }
+      let held = version(2, stamp: 20)
+      var leaf = shown([0: version(1, stamp: 10), 1: held], [0: 5], seq: 2)
+      (leaf.shelved, leaf.rivals) = ([1], rivals)
+      let whole = shown([1: held], [1: 6], seq: 2)
+      EventuallyReadable.check(("l", leaf), ("w", whole), mayRead: { $0 == 1 }, &history)
+      return history.faults.count
+    }
+    #expect(faults(isWithdrawn: true, rivals: [1: 0]) == 0)
+    #expect(faults(isWithdrawn: false, rivals: [1: 0]) == 1)
+    #expect(faults(isWithdrawn: true, rivals: [:]) == 1)
+  }
+
+  @Test func `a delete that its author took back and one member had got`() {
+    func faults(isDeleted: Bool, isWithdrawn: Bool) -> Int {
+      var history = history
+      if isWithdrawn { history.withdraw(0, of: origin, above: 0) }
+      var one = version(1, stamp: 10)
+      one.isDeleted = isDeleted
+      let (some, others) = (shown([0: one], [:], seq: 1), shown([:], [:], seq: 1))
+      EventuallyEqual.check([("a", some), ("b", others)], &history)
+      return history.faults.count
+    }
+    #expect(faults(isDeleted: true, isWithdrawn: true) == 0)
+    #expect(faults(isDeleted: true, isWithdrawn: false) == 1)
+    #expect(faults(isDeleted: false, isWithdrawn: true) == 1)
   }
 }

@@ -355,5 +355,54 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 728_278, with: [.collection, .office], steps: 250,
       found: "the same"),
+      depth: .full, seed: 4_094,
+      found: "a checker did not see what a node took back before it had all tables"),
+    KeptSeed(
+      depth: .full, seed: 5_118,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 6_358,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 53_982,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 67_357,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 78_213,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 57_845,
+      found: "the same, where the row was written over by who may not"),
+    KeptSeed(
+      depth: .full, seed: 77_424,
+      found: "the same, where it came to nobody and its number was covered later"),
+    KeptSeed(
+      depth: .full, seed: 19_464,
+      found: "a checker missed that a leaf keeps a row that it wrote over what others took back"),
+    KeptSeed(
+      depth: .full, seed: 28_861,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 25_678,
+      found: "the same, where a leaf was told of what it wrote over, and others were not"),
+    KeptSeed(
+      depth: .full, seed: 70_491,
+      found: "a checker took a delete for lost that its author took back and one member had got"),
+    KeptSeed(
+      depth: .full, seed: 34_154,
+      found: "a checker missed that a leaf parks a row beside what it should not show any more"),
+    KeptSeed(
+      depth: .full, seed: 53_891,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 206_457, with: [.rights],
+      without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
+      found: "a checker did not know that what a row waits for had replaced what is covered"),
+    KeptSeed(
+      depth: .full, seed: 216_134, with: [.rights],
+      without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
+      found: "a checker took a row for written that was as it had come before all tables"),
   ]
 }

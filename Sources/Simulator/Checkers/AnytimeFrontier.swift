@@ -21,6 +21,11 @@ enum AnytimeFrontier {
         else { continue }
         // What had replaced it went with its table.
         if let lost = history.lost[made.row], lost.rank > made.version.rank { continue }
+        if let held = history.awaited[made.row], held.rank > made.version.rank,
+          !after.frontier.covers(held.dot)
+        {
+          continue
+        }
         let held = after.known(made.row)
         if held.map({ $0.rank < made.version.rank }) ?? true, !history.isReplaced(made),
           !history.mayStand(held, for: made.row, after.frontier)

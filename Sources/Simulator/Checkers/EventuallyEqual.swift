@@ -28,6 +28,13 @@ enum EventuallyEqual {
         let both = [shown, first.shown].compactMap { $0.versions[row] }
         // One of them has forgotten what was deleted.
         if history.mayForgetDelete(of: row), both.allSatisfy(\.isDeleted) { continue }
+        // What its author took back one of them may have got, and the other one what was before.
+        // Where both are deletes, no digest tells, and nothing shows it.
+        if both.allSatisfy(\.isDeleted),
+          both.contains(where: { history.isWithdrawn($0.dot, row) })
+        {
+          continue
+        }
         // A copy may have taken along what a power cut took from the original, which gave the
         // number again: to the same content, at another time. So may a machine that was put back.
         if history.hasCopies || history.hasForks, both.count == 2, both[0].dot == both[1].dot,

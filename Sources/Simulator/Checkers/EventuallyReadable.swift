@@ -4,7 +4,8 @@ import Replication
 /// have, and waits for nothing.
 ///
 /// A version that only it was given before its author was lost is not looked at, nor one that its
-/// author had to take back while others got it: docs/limits.md says so.
+/// author had to take back while others got it, nor a row that it had written over such a one:
+/// docs/limits.md says so.
 enum EventuallyReadable {
   static func check(
     _ leaf: (name: String, shown: Observation), _ whole: (name: String, shown: Observation),
@@ -15,28 +16,41 @@ enum EventuallyReadable {
       if let held = shown.versions[row], history.isWithdrawn(held.dot, row) { continue }
       history.blame("row \(row) at \(name) still waits")
     }
-    if !shown.shelved.isEmpty {
-      history.blame("\(name) still has \(shown.shelved.sorted()) on its shelf")
+    let shelved = shown.shelved.filter { row in
+      // A row that the others do not have as it is here may have its value.
+      guard let rival = shown.rivals[row], mayDiffer(rival, leaf, other, history) else {
+        return true
+      }
+      return shown.rows[rival] == other.rows[rival]
     }
+    if !shelved.isEmpty { history.blame("\(name) still has \(shelved.sorted()) on its shelf") }
     let all = Set(shown.versions.keys).union(other.versions.keys).union(shown.rows.keys)
       .union(other.rows.keys)
-    for row in all.sorted() where mayRead(row) {
-      if let held = shown.versions[row],
-        !other.frontier.covers(held.dot) || history.isWithdrawn(held.dot, row)
-      {
-        continue
-      }
-      if let known = other.versions[row], history.isWithdrawn(known.dot, row) { continue }
+    for row in all.sorted() where mayRead(row) && !mayDiffer(row, leaf, other, history) {
       if shown.versions[row] != other.versions[row] {
         history.blame(
           "row \(row) at \(name) is \(dot(shown, row)), at \(whole.name) \(dot(other, row))")
-      } else if shown.rows[row] != other.rows[row] {
+      } else if shown.rows[row] != other.rows[row], !shown.shelved.contains(row) {
         history.blame("row \(row) at \(name) is not as at \(whole.name)")
       }
     }
     if !shown.frontier.covers(other.frontier) {
       history.blame("\(name)'s frontier lacks what \(whole.name) has")
     }
+  }
+
+  /// Whether a leaf may show something else of a row than a whole member does.
+  private static func mayDiffer(
+    _ row: RowNumber, _ leaf: (name: String, shown: Observation), _ other: Observation,
+    _ history: History
+  ) -> Bool {
+    let known = other.versions[row]
+    guard let held = leaf.shown.versions[row] else {
+      if let known { return history.isWithdrawn(known.dot, row) }
+      return leaf.shown.waiting.contains(row) && history.isLeft(row, at: leaf.name, other)
+    }
+    return !other.frontier.covers(held.dot) || history.isWithdrawn(held.dot, row)
+      || known.map { history.isWithdrawn($0.dot, row) } == true
   }
 
   private static func dot(_ shown: Observation, _ row: RowNumber) -> String {

@@ -120,6 +120,34 @@ struct History {
     }
   }
 
+  /// By the names of leaves, rows that they had written over with a right that they have lost, and
+  /// the edit of somebody else that stood there: the row stays as it is until a whole member tells
+  /// what it should be.
+  private var left: [String: [RowNumber: Dot]] = [:]
+
+  mutating func leave(_ row: RowNumber, at node: String, over base: Dot) {
+    left[node, default: [:]][row] = base
+  }
+
+  /// Whether such a row was made by an edit that no whole member knows, by what one of them has.
+  func isLeft(_ row: RowNumber, at node: String, _ whole: Observation) -> Bool {
+    guard let base = left[node]?[row] else { return false }
+    return !whole.frontier.covers(base) || isWithdrawn(base, row)
+      || self[base].map(isReplaced) == true
+  }
+
+  /// The highest version of each row that waited to be put back: it is not handed on, and what it
+  /// has replaced is covered all the same. It comes from others, as nobody covers it for its node.
+  private(set) var awaited: [RowNumber: Version] = [:]
+
+  mutating func noteAwaited(_ now: Observation) {
+    for row in now.waiting {
+      guard let held = now.versions[row] else { continue }
+      if let other = awaited[row], other.rank >= held.rank { continue }
+      awaited[row] = held
+    }
+  }
+
   /// Rows of which somebody has lost what nobody else had, with its table. It may have been made
   /// over a delete, which is then known elsewhere alone.
   private(set) var forgotten: Set<RowNumber> = []

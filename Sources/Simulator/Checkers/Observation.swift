@@ -37,6 +37,8 @@ struct Observation {
   var parked: [RowNumber: Badge] = [:]
   /// Rows that wait to be as the site has them.
   var waiting: Set<RowNumber> = []
+  /// Rows that are parked, each with the one that stands and has its value. At leaves alone.
+  var rivals: [RowNumber: RowNumber] = [:]
   /// How often an edit of a row was logged as not allowed.
   var refused: [RowNumber: Int] = [:]
   /// Own edits that lost to a delete that nobody remembers: they are in the log.

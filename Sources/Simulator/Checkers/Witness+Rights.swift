@@ -27,10 +27,14 @@ extension Witness {
     _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
     _ history: inout History, at node: String
   ) {
-    let hasEnded = seen.versions.keys.contains { change.ended.contains(table($0)) }
-    for (row, old) in seen.versions where change.held[row] != old {
+    let before = seen.versions.merging(unseen) { $1 }
+    let hasEnded = before.keys.contains { change.ended.contains(table($0)) }
+    for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
       history.withdraw(row, of: own, above: change.delivered)
+      if change.held[row] == nil, let base = old.dot.origin == own ? bases[row] : old.dot {
+        history.leave(row, at: node, over: base)
+      }
       // What was made over another's was taken back with that: it is asked for, now or when the
       // table may be read again.
       let isEnded = change.ended.contains(table(row))
@@ -49,7 +53,7 @@ extension Witness {
     // What was folded before the rights changed.
     history.lineage.note(seen, now, own: own)
     let (rows, hidden) = (seen.rows, change.hidden)
-    seen = now
+    (seen, unseen) = (now, [:])
     for row in pending.keys {
       if hidden.contains(table(row)) { pending[row] = nil } else { seen.rows[row] = rows[row] }
     }

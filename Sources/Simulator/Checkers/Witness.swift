@@ -12,6 +12,11 @@ struct Witness {
   }
 
   var seen = Observation()
+  /// The versions of a replica that does not have all tables yet: nobody looks at them, but its
+  /// rights may change.
+  var unseen: [RowNumber: Version] = [:]
+  /// What the replica has written over last of others, row by row.
+  private(set) var bases: [RowNumber: Dot] = [:]
   /// What stood in the middle of the work under way, when the application wrote.
   private var glanced: Observation?
   var pending: [RowNumber: Edit] = [:]
@@ -47,6 +52,8 @@ struct Witness {
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
+      // What the replica has put there since the last look is what the application changes.
+      if pending[row] == nil { seen.rows[row] = before[row] }
       let shown = glanced ?? seen
       // What is parked no program has seen.
       let isHidden = before[row] == nil && shown.parked[row] != nil
@@ -102,9 +109,11 @@ struct Witness {
       history.agree(seen.versions.filter { now.versions[$0.key] == nil }.map(\.value))
     }
     AnytimeForward.check(seen, now, &history, at: node)
+    history.noteAwaited(now)
     let news = now.news(since: seen)
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
+      noteBase(of: row, version)
       if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
       history.add(
         History.Made(
@@ -129,7 +138,7 @@ struct Witness {
       glanced = nil
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
-    (touched, erased) = ([], [])
+    (touched, erased, unseen) = ([], [], [:])
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
@@ -175,10 +184,21 @@ struct Witness {
 
   /// The replica does not have all tables yet: what it knows is looked at when it has. What it
   /// shows is remembered, or rows that came from others would count as edits of its application.
-  mutating func wait(_ rows: [RowNumber: Observation.Content]) {
+  mutating func wait(
+    _ rows: [RowNumber: Observation.Content], _ versions: [RowNumber: Version], own: Origin
+  ) {
     let before = seen.rows
+    for (row, version) in versions where version.dot.origin == own { noteBase(of: row, version) }
+    unseen = versions
     seen = Observation(rows: rows)
     for row in pending.keys { seen.rows[row] = before[row] }
+  }
+
+  private mutating func noteBase(of row: RowNumber, _ new: Version) {
+    guard let old = seen.versions[row] ?? unseen[row], old.dot.origin != new.dot.origin else {
+      return
+    }
+    bases[row] = old.isDeleted ? nil : old.dot
   }
 
   /// The file is another one, or its versions have other dots: what it shows now is where it

@@ -22,6 +22,16 @@ extension Application {
     return badges
   }
 
+  /// The row that stands and has the value of one that is parked, for each.
+  func rivals() throws -> [RowNumber: RowNumber] {
+    let parked = try parkedBadges()
+    guard !parked.isEmpty else { return [:] }
+    let standing = try standingBadges()
+    return parked.compactMapValues { badge in
+      badge.code.flatMap { code in standing.first { $0.value.code == code }?.key }
+    }
+  }
+
   /// The same by their keys, with the values that they claim.
   func parkedRows() throws -> [(id: Int64, code: Int64?)] {
     try shelf().compactMap { key, badge in

@@ -279,6 +279,7 @@ final class StoreReplica: SimulatedReplica {
       standing: try standingBadges(),
       parked: application.claims > 0 ? try application.parkedBadges() : [:],
       waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],
+      rivals: rights.isWhole ? [:] : try application.rivals(),
       refused: wasForbidden ? try application.refused() : [:],
       givenUp: collects ? try application.givenUp() : [:],
       isRenewing: stability.renewal != nil, isBehind: stability.standing.isBehind,
@@ -344,7 +345,9 @@ final class StoreReplica: SimulatedReplica {
     guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
       if hasOffice { witness.glance(try observe(), own: origin, &glances) }
-      return witness.wait(try rows())
+      return witness.wait(
+        try rows(), faults[.rights] > 0 ? try application.versions(of: readable) : [:],
+        own: origin)
     }
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()
