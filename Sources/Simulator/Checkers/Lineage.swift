@@ -70,8 +70,7 @@ struct Lineage {
     for (edit, row) in now.givenUp where edit.origin == own && before.givenUp[edit] == nil {
       add(edit, row, nil, isDeleted: false, before, own)
     }
-    for ruling in office.rulings.dropFirst(before.office?.rulings.count ?? 0)
-    where ruling.kind < 128 {
+    for ruling in office.rulings(since: before.office) where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
     }
   }
