@@ -366,5 +366,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 76_488, without: [.noClock], steps: 143, isDrawn: true,
       found: "a checker took rulings for new by their place, and they are kept in another order"),
+    KeptSeed(
+      depth: .pure, seed: 905_314, with: [.collection, .office], steps: 250,
+      found: "a checker took a delete in a renewal for one that waited and was handed on"),
   ]
 }
