@@ -178,12 +178,12 @@ extension World {
     do {
       var shown: [(name: String, shown: Observation)] = []
       for node in nodes.all where !node.isDead && node.replica.rights.isWhole {
-        shown.append((node.replica.name, try node.replica.observe()))
+        shown.append((node.replica.name, try node.replica.observeEnd()))
       }
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
+      EventuallyStanding.check(shown, &history)
       if faults[.unique] > 0 {
-        EventuallyStanding.check(shown, &history)
         let dead = nodes.all.filter(\.isDead).map(\.replica.name)
         FinallyFound.check(shown, dead: Set(dead), &history)
       }

@@ -114,7 +114,7 @@ import Testing
     var witness = Witness()
     let content = Observation.Content(whole: 1, common: 1)
     witness.begin(Observation())
-    witness.written([0: content], before: [:], at: 1_900_000_000_000)
+    witness.written([0: content], before: [:], own: origin, at: 1_900_000_000_000)
     witness.check(
       Observation(), own: origin, isFolded: true, at: "n", Self.now, &history)
     #expect(history.faults.count == 1)
@@ -213,12 +213,66 @@ import Testing
     // The application writes what another one has written as well, or something else.
     for (content, isMeant) in [(8, true), (9, false)] as [(UInt64, Bool)] {
       let written = Observation.Content(whole: content, common: content)
-      witness.written([0: written], before: now.rows, at: 0)
+      witness.written([0: written], before: now.rows, own: origin, at: 0)
       now.rows[0] = Observation.Content(whole: 8, common: 8)
       witness.check(now, own: origin, isFolded: true, at: "n", Self.now, &history)
       #expect(history.lineage.removed.isEmpty != isMeant)
       history.lineage = Lineage()
     }
+  }
+
+  @Test func `rulings are new by their names, wherever they are kept`() {
+    func ruling(_ seq: UInt64, on edit: UInt64) -> OfficeView.Ruled {
+      OfficeView.Ruled(
+        dot: Dot(origin, seq), kind: 1, edit: Dot(Origin(rawValue: 2), edit), term: .none)
+    }
+    var (before, now) = (OfficeView(), OfficeView())
+    before.rulings = [ruling(1, on: 2)]
+    now.rulings = [ruling(2, on: 1), ruling(1, on: 2)]
+    #expect(now.rulings(since: before).map(\.dot.seq) == [2])
+    #expect(now.rulings(since: now).isEmpty && now.rulings(since: nil).count == 2)
+  }
+
+  @Test(arguments: [(997, 0), (995, 1)])
+  func `an edit is placed by the clock as it was`(stamp: Int64, faults: Int) {
+    var history = History()
+    var witness = Witness()
+    witness.begin(Observation())
+    let start: Int64 = 1_900_000_000_000
+    witness.compareClocks(at: Instant(uptime: 1_000, wall: start))
+    let content = Observation.Content(whole: 1, common: 1)
+    witness.written([0: content], before: [:], own: Origin(rawValue: 2), at: start + 999)
+    // Uptime says that it was written two ms before.
+    witness.compareClocks(at: Instant(uptime: 2_001, wall: start + 999))
+    let other = version(1, stamp: Stamp(millisecondsSince1970: start + stamp).rawValue)
+    witness.check(
+      shown([0: other], [0: 9], seq: 1), own: Origin(rawValue: 2), isFolded: true, at: "n",
+      Instant(uptime: 2_001, wall: start + 999), &history)
+    #expect(history.faults.count == faults)
+  }
+
+  @Test(arguments: [(0, 0), (1, 1)])
+  func `an edit that somebody has written over is history`(row: RowNumber, faults: Int) {
+    var history = History()
+    var witness = Witness()
+    var begin = Observation()
+    begin.office = OfficeView()
+    witness.begin(begin)
+    let content = Observation.Content(whole: 7, common: 7)
+    witness.written([0: content], before: [:], own: origin, at: 1_900_000_000_000)
+    // Another one has deleted the row, having seen the edit, or one of another row.
+    let other = Origin(rawValue: 2)
+    var (made, deleted) = (shown([row: version(1, stamp: 10)], [:], seq: 1), begin)
+    made.office = OfficeView()
+    history.lineage.note(begin, made, own: origin)
+    var delete = version(1, stamp: 20)
+    (delete.dot, delete.isDeleted) = (Dot(other, 1), true)
+    deleted.versions[0] = delete
+    history.lineage.note(made, deleted, own: other)
+    var now = shown([0: delete], [:], seq: 1)
+    now.office = OfficeView()
+    witness.check(now, own: origin, isFolded: true, at: "n", Self.now, &history)
+    #expect(history.faults.count == faults)
   }
 
   @Test func `times of the site that differ in the end`() {
@@ -243,7 +297,9 @@ import Testing
     witness.begin(Observation())
     witness.wait([:], [:], own: Origin(rawValue: 2))
     // Row 0 has come before the application wrote row 1.
-    witness.written([0: content, 1: own], before: [0: content], at: 1_900_000_000_000)
+    witness.written(
+      [0: content, 1: own], before: [0: content], own: Origin(rawValue: 2),
+      at: 1_900_000_000_000)
     // Row 0 is replaced by its author's next version, of an earlier moment than that of the edit.
     let now = shown([0: version(2, stamp: 20)], [0: 9, 1: 2], seq: 2)
     witness.check(

@@ -404,5 +404,25 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 216_134, with: [.rights],
       without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
       found: "a checker took a row for written that was as it had come before all tables"),
+      depth: .full, seed: 15_042, without: [.noClock], steps: 19, isDrawn: true,
+      found: "a push was covered without what had outranked it, which no list told of any more"),
+    KeptSeed(
+      depth: .full, seed: 16_726,
+      found: "who took office brought back what had been deleted in knowledge of it"),
+    KeptSeed(
+      depth: .full, seed: 20_677, without: [.noClock], steps: 81, isDrawn: true,
+      found: "a checker held it against an edit that it was placed by a clock that drifts"),
+    KeptSeed(
+      depth: .full, seed: 78_176,
+      found: "a checker missed that an edit was deleted by one who had seen it, and more came then"),
+    KeptSeed(
+      depth: .full, seed: 7_061, without: [.interruption, .ioError], steps: 19, isDrawn: true,
+      found: "a checker missed an edit that gave way to one of equal content in the middle of work"),
+    KeptSeed(
+      depth: .full, seed: 76_488, without: [.noClock], steps: 143, isDrawn: true,
+      found: "a checker took rulings for new by their place, and they are kept in another order"),
+    KeptSeed(
+      depth: .pure, seed: 905_314, with: [.collection, .office], steps: 250,
+      found: "a checker took a delete in a renewal for one that waited and was handed on"),
   ]
 }

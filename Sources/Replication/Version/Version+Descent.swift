@@ -37,6 +37,11 @@ extension Version {
     return version
   }
 
+  /// Whether this edit was written over by what stands, or by what that was made on.
+  package func isHistory(of standing: Version) -> Bool {
+    standing.edit != edit && standing.rank > rank && standing.hasSeen(edit)
+  }
+
   /// The anchor's word that nothing stands under a key: a delete of its own, which an edit that it
   /// does not accept has not seen.
   package static func nothing(_ dot: Dot, instead edit: Version) -> Version {

@@ -8,8 +8,8 @@ enum AnytimeJudged {
     at node: String
   ) {
     guard let office = after.office else { return }
-    let known = before.office?.rulings.count ?? 0
-    for ruling in office.rulings.dropFirst(known) where ruling.kind < 128 {
+    let rulings = office.rulings(since: before.office)
+    for ruling in rulings where ruling.kind < 128 {
       let word = Lineage.Word(edit: ruling.edit, term: ruling.term)
       if let other = history.lineage.rejected[word], other != ruling.dot {
         history.blame("\(ruling.edit) was rejected twice in one term: \(other), \(ruling.dot)")
@@ -18,14 +18,18 @@ enum AnytimeJudged {
     // What is judged between two looks was all there at the first. What does not fit comes last,
     // and so does what was written over: the anchor may have it by name alone. What did not fit in
     // its turn may be rejected for another reason later, where all claim each other's values.
-    let rejections = office.rulings.dropFirst(known)
-      .filter { $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own }.sorted
-    { $0.dot.seq < $1.dot.seq }
-    let stamps = rejections.filter { !history.lineage.wasWrittenOver($0.edit) }
-      .compactMap { history.lineage.edits[$0.edit] }
-      .filter { !history.traces.rows.contains($0.row) }.compactMap(\.stamp)
-    if !zip(stamps, stamps.dropFirst()).allSatisfy({ $0 <= $1 }) {
-      history.blame("\(node) has judged an edit before an earlier one")
+    let rejections = rulings.filter {
+      $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own
+    }.sorted { $0.dot.seq < $1.dot.seq }
+    var last: (edit: Dot, stamp: Stamp)?
+    for ruling in rejections where !history.lineage.wasWrittenOver(ruling.edit) {
+      guard let edit = history.lineage.edits[ruling.edit], let stamp = edit.stamp,
+        !history.traces.rows.contains(edit.row)
+      else { continue }
+      if let last, last.stamp > stamp {
+        history.blame("\(node) has judged \(last.edit) before \(ruling.edit), made earlier")
+      }
+      last = (ruling.edit, stamp)
     }
     guard before.office?.verdicts != office.verdicts else { return }
     // Whoever waits for an edit that was made again is told what became of that.

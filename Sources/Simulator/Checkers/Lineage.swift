@@ -32,6 +32,9 @@ struct Lineage {
   private(set) var overruled: Set<Dot> = []
   /// Edits that somebody has had by name alone, and passed on so.
   private(set) var nameless: Set<Dot> = []
+  /// Those that somebody else than their author let go of unjudged when the office ended: a later
+  /// anchor counts them as judged.
+  private(set) var dissolved: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
@@ -48,13 +51,14 @@ struct Lineage {
     own: Origin
   ) {
     guard let office = now.office else { return }
-    for (row, version) in news { note(version, row, before, own) }
+    for (row, version) in news { note(version, row, before, own, stands: true) }
     for (row, versions) in office.pending {
       for version in versions {
-        note(version, row, before, own)
+        note(version, row, before, own, stands: false)
         if office.nameless.contains(version.dot) { nameless.insert(version.edit) }
       }
     }
+    if !office.isHeld { noteDissolved(before, now, own) }
     for (row, version) in before.versions
     where office.certifies && version.isTentative && version.isDeleted
       && now.versions[row] != version
@@ -70,26 +74,38 @@ struct Lineage {
     for (edit, row) in now.givenUp where edit.origin == own && before.givenUp[edit] == nil {
       add(edit, row, nil, isDeleted: false, before, own)
     }
-    for ruling in office.rulings.dropFirst(before.office?.rulings.count ?? 0)
-    where ruling.kind < 128 {
+    for ruling in office.rulings(since: before.office) where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
     }
   }
 
+  private mutating func noteDissolved(_ before: Observation, _ now: Observation, _ own: Origin) {
+    for (row, versions) in before.office?.pending ?? [:] {
+      let waiting = now.office?.pending[row] ?? []
+      for edit in versions.map(\.edit) where edit.origin != own {
+        guard !waiting.contains(where: { $0.edit == edit }), now.versions[row]?.edit != edit
+        else { continue }
+        dissolved.insert(edit)
+      }
+    }
+  }
+
   private mutating func note(
-    _ version: Version, _ row: RowNumber, _ before: Observation, _ own: Origin
+    _ version: Version, _ row: RowNumber, _ before: Observation, _ own: Origin, stands: Bool
   ) {
     if version.certificate != nil {
       let word = Word(edit: version.edit, term: version.term)
       certified[word] = certified[word] ?? version.dot
     }
     guard version.edit.origin == own else { return }
-    add(version.edit, row, version, isDeleted: version.isDeleted, before, own)
+    add(
+      version.edit, row, version, isDeleted: version.isDeleted, before, own,
+      isHandedOn: before.isRenewing && !(stands && before.hasLost(row, to: version)))
   }
 
   private mutating func add(
     _ dot: Dot, _ row: RowNumber, _ version: Version?, isDeleted: Bool, _ before: Observation,
-    _ own: Origin
+    _ own: Origin, isHandedOn: Bool = false
   ) {
     guard edits[dot] == nil else { return }
     let all = before.office?.pending[row] ?? []
@@ -102,7 +118,7 @@ struct Lineage {
       parents.append(same.edit)
     }
     // Who fetches everything anew hands on under dots of its own what nobody else has.
-    if before.isRenewing, let version,
+    if isHandedOn, let version,
       let same = (standing + all).first(where: { $0.isSame(as: version) })
     {
       parents = [same.edit]
@@ -128,6 +144,7 @@ struct Lineage {
     overruled.formUnion(other.overruled)
     removed += other.removed
     nameless.formUnion(other.nameless)
+    dissolved.formUnion(other.dissolved)
     other = Lineage()
   }
 
@@ -150,6 +167,14 @@ struct Lineage {
       todo += edits[next]?.parents ?? []
     }
     return line
+  }
+}
+
+extension Observation {
+  /// Whether a delete has taken the place of what stood: its application's, for a delete that waits
+  /// is not handed on above that.
+  fileprivate func hasLost(_ row: RowNumber, to version: Version) -> Bool {
+    version.isDeleted && versions[row]?.isDeleted == false
   }
 }
 

@@ -34,6 +34,14 @@ struct OfficeView {
   /// By the seq of the edit; nil as long as there is no verdict.
   var verdicts: [UInt64: String?] = [:]
 
+  /// Those that were not here before, in whatever order they are kept.
+  func rulings(since before: OfficeView?) -> [Ruled] {
+    guard let before, !before.rulings.isEmpty else { return rulings }
+    if rulings.elementsEqual(before.rulings, by: { $0.dot == $1.dot }) { return [] }
+    let known = Set(before.rulings.map(\.dot))
+    return rulings.filter { !known.contains($0.dot) }
+  }
+
   /// What this replica shows, it may certify.
   var certifies: Bool { part >= 2 }
 }

@@ -9,6 +9,8 @@ struct Witness {
     var content: Observation.Content?
     /// The earliest moment that the edit can be stamped with.
     var moment: Int64
+    /// The last own number that was there when it was committed: it has a later one.
+    var above: UInt64 = 0
   }
 
   var seen = Observation()
@@ -36,6 +38,11 @@ struct Witness {
   private var floor: Int64?
   /// The latest at which the replica has worked: a process may die once it has committed.
   private var latest: Int64?
+  /// By how much the wall clock was ahead of uptime when the store first compared them, or when it
+  /// was set; and how far it has lagged behind that since all was folded last. What is written is
+  /// placed by the clock as it was: so much earlier.
+  private var ahead: Int64?
+  private var lag: Int64 = 0
   /// What was seen when everything was folded last.
   var settled = Observation()
 
@@ -48,7 +55,7 @@ struct Witness {
   /// between.
   mutating func written(
     _ rows: [RowNumber: Observation.Content], before: [RowNumber: Observation.Content],
-    at moment: Int64
+    own: Origin, at moment: Int64
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
@@ -58,9 +65,11 @@ struct Witness {
       // What is parked no program has seen.
       let isHidden = before[row] == nil && shown.parked[row] != nil
       if !isHidden, let gone = shown.versions[row] { erased.append((row, gone.edit, rows[row])) }
-      var edit = Edit(content: rows[row], moment: moment == 0 ? 0 : floor ?? moment)
+      var edit = Edit(
+        content: rows[row], moment: moment == 0 ? 0 : floor ?? moment, above: shown.frontier[own])
       for earlier in former[row] ?? [] where earlier.content == edit.content {
         edit.moment = min(edit.moment, earlier.moment)
+        edit.above = min(edit.above, earlier.above)
       }
       former[row, default: []].append(edit)
       // What is as it was leaves nothing to tell others.
@@ -72,11 +81,25 @@ struct Witness {
   /// be old.
   mutating func beginTime() {
     floor = 1
-    pending = pending.mapValues { Edit(content: $0.content, moment: min($0.moment, 1)) }
+    pending = pending.mapValues {
+      Edit(content: $0.content, moment: min($0.moment, 1), above: $0.above)
+    }
   }
 
   /// The replica is about to work.
   mutating func note(site: Int64?) { if let site { latest = max(latest ?? site, site) } }
+
+  /// A store is opened that compares the clocks anew.
+  mutating func beginClocks() { ahead = nil }
+
+  /// The store is about to compare the clocks.
+  mutating func compareClocks(at now: Instant) {
+    let ahead = now.wall - now.uptime
+    guard let first = self.ahead, abs(ahead - first) <= SiteClock.step else {
+      return self.ahead = ahead
+    }
+    lag = max(lag, first - ahead)
+  }
 
   /// Nothing waits in the journal at this time of the site.
   mutating func settleTime(at site: Int64) { floor = max(1, site - 2_000) }
@@ -139,10 +162,11 @@ struct Witness {
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
     (touched, erased, unseen) = ([], [], [:])
+    if now.office != nil, !pending.isEmpty { settleHistory(now, own, history.lineage) }
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
-      (pending, former) = ([:], [:])
+      (pending, former, lag) = ([:], [:], 0)
       settled = now
       seen = now
     } else {
@@ -162,12 +186,26 @@ struct Witness {
     }
   }
 
+  /// What somebody else has made over it is what became of an edit, whatever takes the place of
+  /// that later.
+  private mutating func settleHistory(_ now: Observation, _ own: Origin, _ lineage: Lineage) {
+    for (row, edit) in pending {
+      guard let standing = now.versions[row]?.edit, standing.origin != own else { continue }
+      let isSeen = lineage.line(of: standing).contains {
+        $0.origin == own && $0.seq > edit.above && lineage.edits[$0]?.row == row
+      }
+      if isSeen { pending[row] = nil }
+    }
+  }
+
   /// What was committed since the last look is folded: it became versions, or was not allowed.
   private func look(
     at now: Observation, _ own: Origin, at node: String, _ wall: Int64,
     _ history: inout History, _ right: (RowNumber) -> Right
   ) {
-    let edits = pending.mapValues { ($0.content, min($0.moment, wall)) }
+    let edits = pending.mapValues {
+      ($0.content, $0.moment > 0 ? max(1, min($0.moment, wall) - lag) : $0.moment)
+    }
     let doubtful = Set(edits.keys.filter { right($0) != .write })
     FinallyKept.check(
       edits.filter { !doubtful.contains($0.key) }, now, own: own, &history, at: node)
@@ -179,6 +217,14 @@ struct Witness {
   /// The application is about to write in the middle of the replica's work.
   mutating func glance(_ now: Observation, own: Origin, _ lineage: inout Lineage) {
     lineage.note(glanced ?? seen, now, own: own)
+    // What was written over it stands by the version of another already, and may be gone soon.
+    erased.removeAll { (row, edit, content) in
+      guard content != nil, now.rows[row] == content, let standing = now.versions[row]?.edit,
+        standing.origin != own
+      else { return false }
+      lineage.remove(row, edit)
+      return true
+    }
     glanced = now
   }
 

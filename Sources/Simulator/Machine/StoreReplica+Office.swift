@@ -7,6 +7,16 @@ extension StoreReplica {
     try begin(now).govern(governance, at: now)
   }
 
+  /// Where nobody judges any more a row stays parked that its author made in the place of one which
+  /// the anchor has put back.
+  func observeEnd() throws -> Observation {
+    var shown = try observe()
+    guard shown.office?.isHeld == false, !shown.shelved.isEmpty else { return shown }
+    shown.standing = try application.standingBadges()
+    shown.parked = try application.parkedBadges()
+    return shown
+  }
+
   func goOnline(_ session: UInt64, at now: Instant) throws -> FoldResult {
     try begin(now).goOnline(session, at: now)
   }

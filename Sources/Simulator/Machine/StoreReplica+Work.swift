@@ -6,6 +6,7 @@ extension StoreReplica {
   func begin(_ now: Instant) throws -> Store {
     process.wall = now.wall
     witness.note(site: now.site)
+    witness.compareClocks(at: now)
     application.setClock(now.wall)
     mischief.begin()
     return try store()

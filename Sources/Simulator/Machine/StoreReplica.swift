@@ -174,6 +174,7 @@ final class StoreReplica: SimulatedReplica {
     process = DiskProcess(on: disk, random: random.fork())
     process.wall = now.wall
     process.fate = { [unowned self] in self.fate(of: $0) }
+    witness.beginClocks()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     try lookAtRights(&history)
     try inspect(at: now, &history)
@@ -188,7 +189,7 @@ final class StoreReplica: SimulatedReplica {
     writes.add(try standingBadges(), over: claimed, at: name)
     hasWritten = true
     let after = try rows()
-    witness.written(after, before: before, at: isKnown ? now.wall : 0)
+    witness.written(after, before: before, own: own, at: isKnown ? now.wall : 0)
   }
 
   /// The rows whose values all claim, where they do.

@@ -111,7 +111,12 @@ extension MemoryReplica {
         before.isRelieved(by: $0.ruling, $0.version) && file.frontier.covers($0.version.dot)
       }
     }
-    if isFree { file.office.office.part = .taking }
+    guard isFree else { return }
+    file.office.office.part = .taking
+    for (row, versions) in file.office.pending {
+      guard let standing = file.versions[row] else { continue }
+      for version in versions.values where version.isHistory(of: standing) { drop(version, row) }
+    }
   }
 
   private func moveJudged() {

@@ -127,7 +127,7 @@ final class MemoryReplica: SimulatedReplica {
     }
     // Applications sync what they commit.
     durable = file
-    witness.written(file.rows, before: before, at: now.wall)
+    witness.written(file.rows, before: before, own: own, at: now.wall)
   }
 
   /// There is no schema.

@@ -115,9 +115,12 @@ protocol SimulatedReplica {
   mutating func inspect(at now: Instant, _ history: inout History) throws
   /// What the replica shows now.
   func observe() throws -> Observation
+  /// The same once all has healed.
+  func observeEnd() throws -> Observation
 }
 
 extension SimulatedReplica {
+  func observeEnd() throws -> Observation { try observe() }
   var frontier: Frontier { position.frontier }
   var stability: Stability { position.stability }
   var wanted: UInt64 { position.wanted }

@@ -15,6 +15,20 @@ extension Store {
     guard isFree else { return }
     officeRecord.office.part = .taking
     try holdParked()
+    try forgetHistory()
+  }
+
+  /// What waits and was written over by what stands is history of that, and does not come back if
+  /// another edit takes the place of that now.
+  private func forgetHistory() throws {
+    for item in try pending.all() {
+      guard let table = tables.byID[item.table],
+        let standing = try versions.version(table: item.table, key: item.key),
+        item.version.isHistory(of: standing),
+        try !isParkedUnjudged(standing, table, item.key)
+      else { continue }
+      try pending.remove(item)
+    }
   }
 
   /// Certifies rows whose winner is tentative, or of a lower term after a forced take-over.

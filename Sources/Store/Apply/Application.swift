@@ -41,6 +41,8 @@ extension Store {
       return try complete(row, table, key, &application)
     case .stays:
       if let old, try wasTakenBack(old, by: application, table, key) { break }
+      // Who lacks the one needs the other, which may have come long before.
+      if let old { touched.append(RecentVersions.Entry(dot: old.dot, table: table.id, key: key)) }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
         incoming, entry(row), table, key, standingSide(table, key), at: now)

@@ -55,6 +55,11 @@ struct RecentVersions {
   /// The rows above a frontier in the order of their dots, or nil if a scan is needed.
   func above(_ frontier: Frontier) -> [Entry]? {
     guard !isWaiting, frontier.covers(base) else { return nil }
+    var last: Dot?
     return (older + newer).filter { !frontier.covers($0.dot) }.sorted { $0.dot < $1.dot }
+      .filter { entry in
+        defer { last = entry.dot }
+        return entry.dot != last
+      }
   }
 }

@@ -264,6 +264,24 @@ import Testing
     #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
   }
 
+  @Test func `does not bring back what was written over by what stood when it was taken`() throws {
+    let site = try AnchorSite("client-wins", count: 4)
+    let c = site.replicas[3]
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.b.pull(from: site.a)
+    try site.b.write("UPDATE note SET text = 'over a' WHERE id = 'r'", at: 30)
+    try c.write("UPDATE note SET text = 'of c' WHERE id = 'r'", at: 5)
+    try site.meet([site.a, site.b, c])
+    #expect(try site.a.text() == "over a")
+    #expect(try site.a.pendingTexts == ["of a", "of c"])
+    try site.appoint(site.a, isForced: true)
+    try site.meet()
+    #expect(try site.replicas.map { try $0.text() } == Array(repeating: "of c", count: 4))
+    #expect(try site.b.conflicts() == ["over a lost to of c: unseen (client-wins)"])
+    #expect(try c.conflicts() == [])
+    #expect(try site.isEqual)
+  }
+
   @Test func `given again after there was none certifies what was written meanwhile`() throws {
     let site = try AnchorSite("server-wins")
     try site.appoint(nil)

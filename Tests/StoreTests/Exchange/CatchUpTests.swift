@@ -109,6 +109,24 @@ import Testing
     try expectEqual([r[0], r[2], r[3]])
   }
 
+  @Test func `what stands is passed on with a row that it has outranked`() throws {
+    let r = try replicas(4, rows: 4)
+    for other in r.dropFirst() { try other.pull(from: r[0]) }
+    try r[2].write("UPDATE t SET v = 'early' WHERE id = 1")
+    try r[2].foldAll()
+    r[0].clock += 1_000
+    try r[0].write("UPDATE t SET v = 'late'")
+    try r[0].foldAll()
+    let (covers, batches) = try r[0].export(above: r[1].store.position.frontier)
+    try r[1].mergeSlice(Array(batches.prefix(1)), covers: covers, from: r[0])
+    // Of what came so far no list tells any more.
+    try r[1].reopen()
+    try r[1].pull(from: r[2])
+    try r[3].pull(from: r[1])
+    #expect(r[3].store.position.frontier[r[2].origin] > 0)
+    #expect(try r[3].value("SELECT v FROM t WHERE id = 1") == .string("late"))
+  }
+
   @Test(arguments: ["time", "WAL"], ["list", "scan"])
   func `a paused export goes on and the frontier moves at the end only`(
     why: String, source: String
