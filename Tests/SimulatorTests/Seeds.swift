@@ -397,6 +397,14 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 53_891,
       found: "the same"),
     KeptSeed(
+      depth: .full, seed: 201_339, with: [.rights],
+      without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
+      found: "who may do everything again waited for ever for what its author had taken back"),
+    KeptSeed(
+      depth: .full, seed: 215_628, with: [.rights],
+      without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
+      found: "the same, where it counted that as held, so that nobody was ever in sync with it"),
+    KeptSeed(
       depth: .full, seed: 206_457, with: [.rights],
       without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
       found: "a checker did not know that what a row waits for had replaced what is covered"),

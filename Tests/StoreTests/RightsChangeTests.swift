@@ -120,17 +120,48 @@ import Testing
   }
 
   @Test func `a row that waits is neither handed on nor covered`() throws {
-    try allow(.read)
-    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    for id in ["b", "c"] {
+      try leaf.write("INSERT OR REPLACE INTO note VALUES ('\(id)', 'mine')")
+      try leaf.foldAll()
+    }
+    try site.pull(from: leaf)
+    try allow(.read, delivered: 2)
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'c'")
     try leaf.foldAll()
     try allow(.write)
     let (covers, batches) = try leaf.export(above: Frontier())
-    let held = leaf.store.position.frontier[site.origin]
-    #expect(covers[site.origin] < held)
-    #expect(batches.reduce(0) { $0 + $1.rows } == held - 1)
+    let rows = try site.export(above: Frontier()).1.reduce(0) { $0 + $1.rows }
+    #expect(covers[leaf.origin] == 1)
+    #expect(batches.reduce(0) { $0 + $1.rows } == rows - 1)
     try askBack()
     #expect(leaf.store.position.wanted == 0)
-    #expect(try leaf.export(above: Frontier()).0[site.origin] == held)
+    #expect(try leaf.export(above: Frontier()).0[leaf.origin] == 2)
+  }
+
+  @Test(arguments: [Right.read, .none])
+  func `who may do everything again waits for nothing that nobody has`(right: Right) throws {
+    let author = try TestReplica(3, schema: Self.schema)
+    try author.exchange(with: site)
+    try author.write(
+      "UPDATE note SET text = 'unheard' WHERE id = 'a'; INSERT INTO note VALUES ('c', 'unheard')")
+    try author.foldAll()
+    try leaf.pull(from: author)
+    // The author loses the right before any whole member has its edits.
+    try author.store.allow(Rights(general: .read), delivered: 0, at: author.now)
+    try allow(right)
+    try leaf.write("UPDATE note SET text = 'hack'")
+    try leaf.foldAll()
+    try allow(.write)
+    try leaf.foldAll()
+    try leaf.pull(from: site)
+    try askBack(from: site.store.position.frontier)
+    #expect(try leaf.content("note") == site.content("note"))
+    #expect(leaf.store.position.digest == site.store.position.digest)
+    #expect(leaf.store.position.frontier == site.store.position.frontier)
+    // Nothing of what was written is lost.
+    #expect(
+      try leaf.value("SELECT count(*) FROM _flotilla_conflict WHERE reason = 'not-allowed'")
+        == .integer(3))
   }
 
   @Test func `what a catch-up has left out is not taken for worked through`() throws {
@@ -249,7 +280,8 @@ import Testing
     try allow(.read)
     try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
     try leaf.foldAll()
-    try allow(.write)
+    try leaf.store.allow(
+      Rights(tables: ["note": .write, "bill": .read]), delivered: 0, at: leaf.now)
     // Who does not know that edit may be about to get it.
     try askBack()
     #expect(try leaf.store.wantedRows().count == 1)

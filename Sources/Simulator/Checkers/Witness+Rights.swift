@@ -17,6 +17,8 @@ extension Witness {
     /// Tables that the site does not track any more, as far as the node knows: it had begun to, and
     /// told nobody.
     var ended: Set<String> = []
+    /// Whether it may do everything now.
+    var isWhole = false
     /// How many of its own versions it knew to be held by others.
     var delivered: UInt64
   }
@@ -45,7 +47,10 @@ extension Witness {
         history.blame("\(node) has taken back \(old.dot) without a reason")
       }
     }
-    if change.opened.isEmpty, change.closed.isEmpty, !hasEnded, !now.frontier.covers(seen.frontier)
+    // Who may do everything now fetches anew what rows wait for.
+    let isFetching = change.isWhole && !seen.waiting.isEmpty
+    if change.opened.isEmpty, change.closed.isEmpty, !hasEnded, !isFetching,
+      !now.frontier.covers(seen.frontier)
     {
       history.blame("\(node)'s frontier went back without a reason")
     }

@@ -324,7 +324,7 @@ final class StoreReplica: SimulatedReplica {
       changed: Set(tables.map(\.name).filter { before.right(to: $0) != rights.right(to: $0) }),
       closed: Set(tables.map(\.name).filter { before.mayWrite($0) && !rights.mayWrite($0) }),
       hidden: Set(tables.map(\.name).filter { rights.right(to: $0) == .none }),
-      ended: ended, delivered: delivered)
+      ended: ended, isWhole: rights.isWhole, delivered: delivered)
     try witness.follow(change, observe(), own: origin, table: names.table, &history, at: name)
   }
 

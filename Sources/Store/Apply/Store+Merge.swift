@@ -112,7 +112,9 @@ extension Store {
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
   private func moveFrontier(_ merge: Merge, last: Dot?) throws {
     guard isOfToday(merge) else { return }
+    let wasFetching = isFetchingWhatWaits
     try raise(to: merge.claim)
+    if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
     if merge.movesFrontier { try noteReceived(from: merge.standing) }
     if let progress = merge.progress(after: last) {
       try saveProgress(of: merge.sender, run: merge.run, progress)

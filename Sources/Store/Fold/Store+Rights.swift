@@ -72,6 +72,8 @@ extension Store {
         try refuseVerdicts(of: table, above: delivered, isLast: !rights.writes, at: now)
       }
       if before.isWhole, !rights.isWhole { try endUnsentTracking() }
+      // Rows that wait come anew as well, if anybody has them.
+      if rights.isWhole, hasPutBacks { try fetchAnew() }
       var edits = beginEdits()
       try settleFreed(&edits)
       try finish(&edits)
@@ -100,6 +102,30 @@ extension Store {
     try origins.forgetOthers(but: own)
     try clearAllProgress()
     recent.requireScan()
+  }
+
+  /// True if this replica may do everything, and what it once held of others is yet to come again:
+  /// so is the version of a row that waits, if anybody has it.
+  var isFetchingWhatWaits: Bool {
+    hasPutBacks && rights.isWhole && origins.frontier.without(own).isEmpty
+  }
+
+  /// Takes the rows out that still wait when the first exchange has ended, and forgets their
+  /// versions: their authors took them back before anybody else had them, or they come with the
+  /// next one. The log has what stood there. Those of this replica come only if they are asked for.
+  func forgetWhatWaits() throws {
+    for row in try waitingRows() {
+      guard let table = tables.byID[row.table], !regained.contains(table.id),
+        let statements = table.statements
+      else { continue }
+      if let held = try versions.version(table: table.id, key: row.key) {
+        guard held.dot.origin != own else { continue }
+        digests.replace(table: table.seed, key: row.key, old: held, new: nil)
+        try versions.remove(table: table.id, key: row.key)
+        try shelf.remove(table: table.id, key: row.key)
+      }
+      try takeOut(table, row.key, statements)
+    }
   }
 
   /// A table that this replica has begun to track, of which nobody has heard, is tracked no more:
@@ -201,13 +227,14 @@ extension Store {
   }
 
   /// Whether a version that a row waits for will not come again: its author had to take it back,
-  /// for a whole member that covers it has an earlier one. So that one is put back.
+  /// for a whole member that covers it has an earlier one. So that one is put back. The same if all
+  /// is fetched anew.
   func wasTakenBack(
     _ version: Version, by application: Application, _ table: ReplicaTable, _ key: Key
   ) throws(SQLiteError) -> Bool {
-    guard hasPutBacks, application.held.covers(version.dot), !isOwn(version.dot.origin) else {
-      return false
-    }
+    guard hasPutBacks, !isOwn(version.dot.origin),
+      isFetchingWhatWaits || application.held.covers(version.dot)
+    else { return false }
     return try isWaiting(table, key)
   }
 
