@@ -412,6 +412,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 216_134, with: [.rights],
       without: [.siteTime, .restore, .clone, .collection, .unique, .removal, .office],
       found: "a checker took a row for written that was as it had come before all tables"),
+    KeptSeed(
       depth: .full, seed: 15_042, without: [.noClock], steps: 19, isDrawn: true,
       found: "a push was covered without what had outranked it, which no list told of any more"),
     KeptSeed(
