@@ -423,10 +423,10 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "a checker held it against an edit that it was placed by a clock that drifts"),
     KeptSeed(
       depth: .full, seed: 78_176,
-      found: "a checker missed that an edit was deleted by one who had seen it, and more came then"),
+      found: "a checker missed that an edit was deleted by one who had seen it, and more came"),
     KeptSeed(
       depth: .full, seed: 7_061, without: [.interruption, .ioError], steps: 19, isDrawn: true,
-      found: "a checker missed an edit that gave way to one of equal content in the middle of work"),
+      found: "a checker missed an edit that gave way to one of equal content in mid work"),
     KeptSeed(
       depth: .full, seed: 76_488, without: [.noClock], steps: 143, isDrawn: true,
       found: "a checker took rulings for new by their place, and they are kept in another order"),
