@@ -355,6 +355,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 728_278, with: [.collection, .office], steps: 250,
       found: "the same"),
+    KeptSeed(
       depth: .full, seed: 4_094,
       found: "a checker did not see what a node took back before it had all tables"),
     KeptSeed(

@@ -98,7 +98,7 @@ package struct Viewpoint: Sendable {
     isOwn(standing.edit.origin)
       && (standing.isTentative && isUndecided(standing) || !office.isHeld)
       && !incoming.isTentative && incoming.edit != standing.edit
-      && (incoming.hash != standing.hash || !office.isHeld) && standing.hasSeen(incoming.edit)
+      && (incoming.hash != standing.hash || !office.isHeld) && standing.hasSeen(incoming)
   }
 
   /// Whether the anchor's word on something that an edit was made on says the same as the edit,
@@ -106,12 +106,12 @@ package struct Viewpoint: Sendable {
   package func isShown(_ edit: Version, by standing: Version) -> Bool {
     !standing.isTentative && standing.hash == edit.hash
       && standing.isDeleted == edit.isDeleted && standing.edit != edit.edit
-      && edit.hasSeen(standing.edit)
+      && edit.hasSeen(standing)
   }
 
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.
   package func isLost(_ old: Version, to new: Version) -> Bool {
-    !new.hasSeen(old.edit) && new.hash != old.hash
+    !new.hasSeen(old) && new.hash != old.hash
   }
 
   /// The session of an edit made now in one: none if an earlier edit that it is made on was out of

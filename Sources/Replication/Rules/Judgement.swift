@@ -21,7 +21,7 @@ extension Judgement {
     if let standing = claim.standing {
       let isSame = standing.edit == claim.edit.edit
       let isDone = isSame ? standing.term == term && !standing.isTentative : isDecided
-      if isDone || !isSame && standing.hasSeen(claim.edit.edit) {
+      if isDone || !isSame && standing.hasSeen(claim.edit) {
         self = .settled(certifiesAgain: standing.rank < claim.edit.rank)
         return
       }

@@ -21,7 +21,7 @@ package struct Claim: Sendable {
   }
 
   /// Whether the author had seen what stands.
-  package var hasSeenStanding: Bool { standing.map { edit.hasSeen($0.edit) } ?? true }
+  package var hasSeenStanding: Bool { standing.map { edit.hasSeen($0) } ?? true }
 }
 
 /// Why an edit does not stand.

@@ -7,7 +7,7 @@ extension Version {
   /// one was made on alone.
   package static func edit(
     _ dot: Dot, over old: Version?, isSeen: Bool = true, pending: Version? = nil,
-    above floor: Floor? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
+    again: Version? = nil, above floor: Floor? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
   ) -> Version {
     let isNew = old.map { $0.isDeleted || !isSeen && $0.created == $0.edit } ?? true
     var version = Version(
@@ -17,12 +17,15 @@ extension Version {
     version.epoch = old?.epoch ?? 0
     for (seen, isSeen) in [(pending, true), (old, isSeen)] {
       guard let seen else { continue }
-      for dot in seen.context.dots { version.context.add(dot) }
+      for dot in seen.context.dots where isSeen || dot.origin != seen.edit.origin {
+        version.context.add(dot)
+      }
       // Of the author of what was not seen, all that it had made of the row before that.
-      let seq = isSeen ? seen.edit.seq : seen.edit.seq - 1
+      let seq = isSeen ? seen.edit.seq : seen.first.seq - 1
       if seq > 0 { version.context.add(Dot(seen.edit.origin, seq)) }
     }
     version.context = version.context.without(dot.origin)
+    if let again, again.edit.origin == dot.origin { version.context.add(again.first) }
     return old == nil ? version.raised(above: floor) : version
   }
 
@@ -39,7 +42,7 @@ extension Version {
 
   /// Whether this edit was written over by what stands, or by what that was made on.
   package func isHistory(of standing: Version) -> Bool {
-    standing.edit != edit && standing.rank > rank && standing.hasSeen(edit)
+    standing.edit != edit && standing.rank > rank && standing.hasSeen(self)
   }
 
   /// The anchor's word that nothing stands under a key: a delete of its own, which an edit that it

@@ -29,7 +29,7 @@ package struct Version: Sendable, Equatable {
   package var epoch: UInt64 = 0
   /// Nil while no anchor has judged the edit.
   package var certificate: Certificate?
-  /// The edits of other origins that this one descends from.
+  /// The edits of other origins that this one descends from; of its own, see `first`.
   package var context = RowContext.empty
   /// The session with the anchor in which the edit was made; 0 if there was none.
   package var session: UInt64 = 0
@@ -56,6 +56,14 @@ package struct Version: Sendable, Equatable {
   package func hasSeen(_ edit: Dot) -> Bool {
     self.edit.origin == edit.origin && self.edit.seq >= edit.seq || context.covers(edit)
   }
+
+  /// The number under which its author made this edit first. Where it had to make it again, all
+  /// numbers of its own for the row from there on are one edit: that is what its own origin in the
+  /// context says.
+  package var first: Dot { context.dots.first { $0.origin == edit.origin } ?? edit }
+
+  /// Whether the author of this knew what another version says, whichever number that has.
+  package func hasSeen(_ other: Version) -> Bool { hasSeen(other.first) }
 
   package var rank: Rank {
     Rank(

@@ -37,8 +37,8 @@ extension MemoryReplica {
     let term = file.office.office.term
     var judgement = Judgement(
       of: claim, under: rule, term: term,
-      isDecided: file.office.rejected[edit.edit]?[term] != nil
-        || file.office.overruled[row, default: Frontier()].covers(edit.edit))
+      isDecided: [edit.first, edit.edit].contains { file.office.rejected[$0]?[term] != nil }
+        || file.office.overruled[row, default: Frontier()].covers(edit.first))
     if judgement == .accepted, isByName, !isShown(edit, standing) { judgement = .rejected(.unseen) }
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
@@ -53,7 +53,7 @@ extension MemoryReplica {
       if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: edit) {
         log(standing, edit, row, "unseen")
       }
-      if let standing, !standing.isTentative, standing.term == term, !edit.hasSeen(standing.edit) {
+      if let standing, !standing.isTentative, standing.term == term, !edit.hasSeen(standing) {
         for dot in standing.context.dots + [standing.edit] where !edit.hasSeen(dot) {
           file.office.overruled[row, default: Frontier()].raise(dot.origin, to: dot.seq)
         }

@@ -165,7 +165,7 @@ final class MemoryReplica: SimulatedReplica {
       let madeAt = moment.at
       let dot = Dot(origin, edits.next())
       var version = Version.edit(
-        dot, over: old, pending: repeating ?? file.office.pending[row]?[origin],
+        dot, over: old, pending: repeating ?? file.office.pending[row]?[origin], again: repeating,
         above: file.stability.floors[table: Self.table, key: Self.encoded[row]],
         stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
       version.isUndated = !moment.isCertain

@@ -45,6 +45,20 @@ struct RulingTable {
     ).max { ($0.version.term, $0.version.dot.seq) < ($1.version.term, $1.version.dot.seq) }
   }
 
+  /// Whether there is one of a term about an edit, under whichever of its numbers.
+  func about(
+    _ edit: Version, table: Int64, _ key: Key, in term: Term
+  ) throws(SQLiteError) -> Bool {
+    guard let number = versions.origins.knownNumber(of: edit.edit.origin) else { return false }
+    return try read(
+      connection, "WHERE r.eorigin = ? AND r.eseq BETWEEN ? AND ? AND r.tbl = ? AND r.key = ?",
+      [
+        .integer(number), .integer(Int64(edit.first.seq)), .integer(Int64(edit.edit.seq)),
+        .integer(table), .blob(key.bytes),
+      ]
+    ).contains { $0.version.term == term }
+  }
+
   /// The ruling of this dot.
   func item(_ dot: Dot, on reader: Connection? = nil) throws(SQLiteError) -> Item? {
     guard let number = versions.origins.knownNumber(of: dot.origin) else { return nil }

@@ -107,7 +107,7 @@ extension Store {
     var isByName = false
 
     func hasSeenStanding(_ edit: Version) -> Bool {
-      held.map { edit.hasSeen($0.edit) } ?? true
+      held.map { edit.hasSeen($0) } ?? true
     }
   }
 
@@ -141,9 +141,10 @@ extension Store {
 
   /// Whether an edit that does not stand has its verdict of this term.
   private func isDecided(_ item: PendingTable.Item) throws(SQLiteError) -> Bool {
-    let edit = item.version.edit
-    if try rulings.about(edit)?.version.term == office.term { return true }
-    return try overruledEdits.contains(edit, table: item.table, item.key)
+    if try rulings.about(item.version, table: item.table, item.key, in: office.term) {
+      return true
+    }
+    return try overruledEdits.contains(item.version.first, table: item.table, item.key)
   }
 
   private func judge(
@@ -218,7 +219,7 @@ extension Store {
         winner: opinion.entry.map { ConflictSide(item.version, $0) })
     }
     if let standing, !standing.isTentative, standing.term == office.term,
-      !item.version.hasSeen(standing.edit)
+      !item.version.hasSeen(standing)
     {
       try overruledEdits.put(standing, by: item.version, table: table.id, item.key)
     }

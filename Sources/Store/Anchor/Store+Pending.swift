@@ -113,12 +113,9 @@ extension Store {
       }
     try rejectUnjudged(
       version.edit, table, key, reason, rule: ruling?.ruling.rule ?? NewestWins.name, at: now)
-    let loser = entry.map { ConflictSide(version, $0) }
-    // One that was made again has two numbers, and a late word of an earlier anchor on the first.
-    if let loser, try conflicts.hasMadeAgain(loser, table.name, key) { return }
     try conflicts.put(
       table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
-      loser: loser, winner: winner)
+      loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 
   /// The latest word on an edit, or on one of this replica that was made again as that one: the

@@ -186,7 +186,7 @@ extension Store {
         continue
       }
       let edit = Dot(life.origin, UInt64(seq))
-      let ruling = try rulings.about(edit)
+      let ruling = try ruling(on: edit)
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {
         (outcome, reason) = (.rejected, why.name)

@@ -125,7 +125,7 @@ extension Store {
     guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.schema != nil,
       mayWrite(table), try ruling(on: edit.dot) == nil,
       let standing = try versions.version(table: item.table, key: item.key),
-      !standing.isTentative, standing.edit != edit.dot, edit.hasSeen(standing.edit)
+      !standing.isTentative, standing.edit != edit.dot, edit.hasSeen(standing)
     else { return false }
     let entry = try pending.entry(item)
     guard edit.isDeleted || entry != nil else { return false }

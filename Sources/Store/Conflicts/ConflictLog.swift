@@ -46,24 +46,6 @@ struct ConflictLog {
       ])
   }
 
-  /// Whether the same edit lies here under another number.
-  func hasMadeAgain(
-    _ loser: ConflictSide, _ table: String, _ key: Key
-  ) throws(SQLiteError) -> Bool {
-    guard let edit = loser.edit else { return false }
-    return try connection.rows(
-      "SELECT loser FROM _flotilla_conflict WHERE name = ? AND key = ? AND origin = ? AND seq <> ?",
-      [
-        .string(table), .blob(key.bytes), .integer(Int64(bitPattern: edit.origin.rawValue)),
-        .integer(Int64(edit.seq)),
-      ]
-    ).contains { row in
-      row[0].blob.flatMap { ConflictSide($0) }.map {
-        $0.stamp == loser.stamp && $0.showsTheSame(as: loser)
-      } ?? false
-    }
-  }
-
   /// What goes was the oldest; settled ones go first: nobody misses what was restored or dismissed.
   ///
   /// - Returns: How many went.

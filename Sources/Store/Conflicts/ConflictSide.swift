@@ -16,7 +16,8 @@ package struct ConflictSide: Sendable {
 
   init(_ version: Version?, _ entry: Shelf.Entry) {
     author = version?.edit.origin
-    edit = version?.edit
+    // One that was made again is one conflict, whichever of its numbers lost.
+    edit = version?.first
     stamp = version?.stamp
     isDeleted = version?.isDeleted ?? false
     isUndated = version?.isUndated ?? false

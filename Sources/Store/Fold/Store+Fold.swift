@@ -182,7 +182,7 @@ extension Store {
     let waiting = try pending.all(table: table.id, key: key)
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
-      dot, over: old, isSeen: isSeen, pending: repeating ?? earlier,
+      dot, over: old, isSeen: isSeen, pending: repeating ?? earlier, again: repeating,
       above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
       hash: hash, isDeleted: isDeleted)
     version.isUndated = !isBaseline && !madeAt.isCertain

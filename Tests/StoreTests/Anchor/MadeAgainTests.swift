@@ -27,6 +27,51 @@ import Testing
     #expect(verdicts.allSatisfy { $0 == "rejected offline server-wins" }, "\(verdicts)")
   }
 
+  /// All but server-wins, under which what was made offline never stands.
+  @Test(arguments: ["newest-wins", "client-wins", "server-wins-on-conflict"], [true, false])
+  func `is the same edit to who has seen it under its first number`(
+    rule: String, isAnchor: Bool
+  ) throws {
+    let site = try AnchorSite(rule)
+    let (anchor, a, other) = (site.anchor, site.a, isAnchor ? site.anchor : site.b)
+    try a.write("UPDATE note SET text = 'first' WHERE id = 'r'", at: 10)
+    let word = try #require(anchor.pull(from: a).fold.push)
+    try a.write("UPDATE note SET text = 'second' WHERE id = 'r'", at: 20)
+    try anchor.pull(from: a)
+    if !isAnchor { try other.pull(from: anchor) }
+    try other.write("UPDATE note SET text = 'over it' WHERE id = 'r' AND text = 'second'", at: 30)
+    try anchor.pull(from: other)
+    // Only now its author hears of the first one, and makes the second again.
+    try a.merge(word, from: anchor)
+    #expect(try a.version()?.first == Dot(a.store.own, 2) && a.version()?.dot.seq == 3)
+    try site.meet()
+    #expect(try site.isEqual && anchor.text() == "over it")
+    for replica in site.replicas {
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+    #expect(try a.verdicts().last == "accepted \(rule)")
+    #expect(try a.verdicts().allSatisfy { !$0.hasPrefix("rejected") })
+  }
+
+  @Test func `is one conflict where it loses, under whichever number`() throws {
+    let site = try AnchorSite("server-wins-on-conflict")
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    try a.write("UPDATE note SET text = 'first' WHERE id = 'r'", at: 10)
+    let word = try #require(anchor.pull(from: a).fold.push)
+    try b.pull(from: anchor)
+    try b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 15)
+    try anchor.pull(from: b)
+    try a.write("UPDATE note SET text = 'second' WHERE id = 'r'", at: 20)
+    try anchor.pull(from: a)
+    try a.merge(word, from: anchor)
+    #expect(try a.text() == "second")
+    try site.meet()
+    #expect(try site.isEqual && anchor.text() == "of b")
+    let log = ["second lost to of b: unseen (server-wins-on-conflict)"]
+    #expect(try anchor.conflicts() == log && a.conflicts() == log && b.conflicts().isEmpty)
+    #expect(try a.verdicts().last == "rejected unseen server-wins-on-conflict")
+  }
+
   @Test func `may be one of an earlier life`() throws {
     let site = try AnchorSite("client-wins")
     let (anchor, a) = (site.anchor, site.a)
