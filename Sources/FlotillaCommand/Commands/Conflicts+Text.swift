@@ -26,7 +26,7 @@ extension Conflicts {
         "nobody can tell when it was written, and of what stands one can"
       case "older": "what stands was written later"
       case "offline": "it was made out of touch with the anchor"
-      case "unseen": "its author had not seen what stood"
+      case "unseen": "it and what stands were written without knowing of each other"
       case "already-deleted": "the row had been deleted, and its author had not seen that"
       case "key-collision": "another row had the key already"
       case "not-allowed": "its author may not write that"

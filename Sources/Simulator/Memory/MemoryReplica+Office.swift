@@ -133,7 +133,7 @@ extension MemoryReplica {
     for (seq, verdict) in file.office.view.verdicts
     where verdict == nil && seq <= file.office.judged.frontier[origin] {
       guard file.office.again[seq] == nil else { continue }
-      let wasRejected = file.office.rejected[Dot(origin, seq)] != nil
+      let wasRejected = wasRejected(Dot(origin, seq))
       let row = file.office.written.first { $0.value.contains(seq) }?.value ?? []
       let isSuperseded = row.contains { $0 > seq }
       let verdict = wasRejected ? "rejected" : isSuperseded ? "superseded" : "accepted"

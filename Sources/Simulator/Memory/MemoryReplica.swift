@@ -193,7 +193,7 @@ final class MemoryReplica: SimulatedReplica {
   }
 
   /// Whether an anchor has rejected an own edit, or one that was made again as this one.
-  private func wasRejected(_ edit: Dot) -> Bool {
+  func wasRejected(_ edit: Dot) -> Bool {
     let same = file.office.again.filter { $0.value == edit.seq }.keys
     return file.office.rejected.keys.contains {
       $0 == edit || viewpoint.isOwn($0.origin) && same.contains($0.seq)

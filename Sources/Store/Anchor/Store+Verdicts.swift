@@ -64,6 +64,13 @@ extension Store {
   /// An edit was made again under another number: who waits for its verdict gets that of the other.
   /// Until then `at` is that number.
   func passVerdict(of seq: UInt64, to next: UInt64) throws(SQLiteError) {
+    // It may have been made before anybody was the anchor here; its number may be the one that is
+    // judged.
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_verdict(seq, name, key)
+      SELECT ?, name, key FROM _flotilla_verdict WHERE seq = ? AND verdict IS NULL
+      """, [.integer(Int64(seq)), .integer(Int64(next))])
     for condition in Self.settledWith {
       try connection.run(
         "UPDATE _flotilla_verdict SET at = ?1 WHERE verdict IS NULL AND \(condition)",

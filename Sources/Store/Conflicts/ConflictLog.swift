@@ -40,8 +40,8 @@ struct ConflictLog {
       """,
       [
         .string(table), .blob(key.bytes), .integer(moment), .string(reason.name), .string(rule),
-        loser?.edit.map { .integer(Int64(bitPattern: $0.origin.rawValue)) } ?? .null,
-        loser?.edit.map { .integer(Int64($0.seq)) } ?? .null,
+        loser?.first.map { .integer(Int64(bitPattern: $0.origin.rawValue)) } ?? .null,
+        loser?.first.map { .integer(Int64($0.seq)) } ?? .null,
         loser.map { .blob($0.bytes) } ?? .null, winner.map { .blob($0.bytes) } ?? .null,
       ])
   }

@@ -6,6 +6,8 @@ package struct ConflictSide: Sendable {
   /// Who wrote it, or in whose file it stood without a version, and the edit.
   package var author: Origin?
   package var edit: Dot?
+  /// Its first number: one that was made again is one conflict, whichever of them lost. Not kept.
+  var first: Dot?
   package var stamp: Stamp?
   package var isDeleted: Bool
   /// Nothing tells when it was made: the stamp is the earliest that it can have been.
@@ -16,8 +18,8 @@ package struct ConflictSide: Sendable {
 
   init(_ version: Version?, _ entry: Shelf.Entry) {
     author = version?.edit.origin
-    // One that was made again is one conflict, whichever of its numbers lost.
-    edit = version?.first
+    edit = version?.edit
+    first = version?.first
     stamp = version?.stamp
     isDeleted = version?.isDeleted ?? false
     isUndated = version?.isUndated ?? false
