@@ -30,7 +30,7 @@ actor Node {
   var runLog = RunLog()
   /// The node is to be started again once it has stopped.
   var wantsAgain = false
-  /// Whether the file knows of this run.
+  /// Whether the file knows of this run; nobody is met before.
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
   var livesByWord = 0
@@ -163,7 +163,7 @@ actor Node {
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     isRunNoted = try await Self.settleLife(
-      of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
+      of: store, sidecar, keys, mode: mode, run: run, log)
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
