@@ -48,18 +48,48 @@ extension NodeTests {
       }
     }
 
+    @Test func `waits for the lock as long as was said`() async throws {
+      try await TestSite.with { site in
+        let ((a, _), (b, second)) = try await site.two()
+        _ = try await a.library.appoint(.here, rule: "newest-wins")
+        #expect(try await eventually { await second.anchor != nil })
+        await second.stop()
+        let (library, limit) = (b.library, Duration.milliseconds(500))
+        let edit = "INSERT INTO item VALUES ('late', '1')"
+        let commands: [() async throws -> Void] = [
+          { _ = try await library.sync(with: nil, timeout: limit) },
+          { _ = try await library.wait(for: .all, timeout: limit) },
+          { _ = try await library.verify(timeout: limit) },
+          { _ = try await library.sqlOnline(edit, timeout: limit) },
+          { _ = try await library.sql(edit, timeout: limit) },
+        ]
+        let holder = try Connection(path: b.path)
+        try holder.execute("BEGIN IMMEDIATE")
+        for (number, command) in commands.enumerated() {
+          let start = ContinuousClock.now
+          let error = await #expect(throws: FlotillaError.self) { try await command() }
+          #expect(error?.code == .locked, "\(number)")
+          let took = ContinuousClock.now - start
+          #expect(took < .seconds(4), "\(number): \(took)")
+        }
+        try holder.execute("ROLLBACK")
+        #expect(try b.count() == 0)
+      }
+    }
+
     @Test func `meets nobody before the lock is free`() async throws {
       try await withUnsentEdit { site, a, first, b in
         let holder = try Connection(path: b.path)
         try holder.execute("BEGIN IMMEDIATE")
-        let ended = try await site.run(b, to: [first])
+        let peers = [try await first.address]
+        let ended = try await site.run(b, to: peers, within: .zero)
         await #expect(throws: FlotillaError.self) {
           try await b.library.sync(with: "a", timeout: .seconds(1))
         }
         #expect(await ended.connectedCount == 0)
         await ended.stop()
         #expect(try a.count() == 0)
-        let node = try await site.run(b, to: [first])
+        let node = try await site.run(b, to: peers, within: .zero)
         try holder.execute("ROLLBACK")
         #expect(try await eventually { try await node.isInSync })
         await node.stop()

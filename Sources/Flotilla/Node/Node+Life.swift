@@ -13,7 +13,7 @@ extension Node {
   /// in the file, for another program has the lock; a node for one command fails then.
   static func settleLife(
     of store: StoreActor, _ sidecar: Sidecar, _ keys: NodeKeys, mode: Mode, run: UInt64,
-    _ log: @Sendable (String) -> Void
+    within timeout: Duration?, _ log: @Sendable (String) -> Void
   ) async throws(FlotillaError) -> Bool {
     let database = sidecar.database
     let run = mode == .offline ? nil : run
@@ -37,7 +37,8 @@ extension Node {
       let next = LifeMark(origin: mark.origin, run: run, seq: mark.seq)
       let record = LifeRecord(mark: next, previousRun: mark.run)
       try await open(sidecar.ledgerPath, record, in: store, database)
-      isNoted = try await begin(run, in: store, database, isLasting: mode == .lasting)
+      isNoted = try await begin(
+        run, in: store, database, isLasting: mode == .lasting, within: timeout)
     } else if let noted {
       try await open(sidecar.ledgerPath, noted, in: store, database)
     }
@@ -48,11 +49,13 @@ extension Node {
   }
 
   private static func begin(
-    _ run: UInt64, in store: StoreActor, _ database: String, isLasting: Bool
+    _ run: UInt64, in store: StoreActor, _ database: String, isLasting: Bool,
+    within timeout: Duration?
   ) async throws(FlotillaError) -> Bool {
     await store.begin(run: run)
+    let deadline = timeout.map { Uptime.now + $0.milliseconds } ?? .max
     do {
-      try await store.patiently { (_) throws(StoreError) in }
+      try await store.patiently(until: deadline) { (_) throws(StoreError) in }
       return true
     } catch {
       guard isLasting, error.cause?.isBusy == true else {
