@@ -50,19 +50,26 @@ extension Replica {
     case lock(FileLock)
   }
 
-  /// Asks the running node, or takes the lock if none runs.
+  /// Asks the running node, or takes the lock if none runs. A process that holds it and does not
+  /// answer is waited for; `remark` is told after a second.
   func reach<Body: Codable & Sendable>(
-    _ request: ControlRequest, as type: Body.Type, within timeout: Duration? = nil
+    _ request: ControlRequest, as type: Body.Type, within timeout: Duration? = nil,
+    patience: Int64 = Self.patience, remark: (String) -> Void = { _ in }
   ) async throws(FlotillaError) -> Access<Body> {
     let client = try ControlClient(database: sidecar.database)
-    let deadline = Uptime.now + Self.patience
+    let start = Uptime.now
+    var isTold = false
     while true {
       if let body = try await client.ask(request, as: type, within: timeout) {
         return .answer(body)
       }
       if let lock = try sidecar.lock() { return .lock(lock) }
       let isOver = (try? await Task.sleep(for: .milliseconds(50))) == nil
-      guard !isOver, Uptime.now < deadline else { throw sidecar.occupied(path) }
+      guard !isOver, Uptime.now < start + patience else { throw sidecar.occupied(path) }
+      if !isTold, Uptime.now > start + 1_000 {
+        isTold = true
+        remark("\(sidecar.occupied(path).message); waiting for it to end")
+      }
     }
   }
 
