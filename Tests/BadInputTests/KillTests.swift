@@ -112,6 +112,19 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a node that starts waits for a command that is at work`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        // As a command does: it has the lock, and cannot be asked.
+        let hold = "flock a.db-flotilla/lock sh -c 'touch held; sleep 7' >held.log 2>&1 &"
+        _ = try await desk.run("sh", "-c", hold)
+        #expect(try await eventually(within: .seconds(10)) { try desk.names("held").count == 2 })
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        #expect(node.logText.contains("waiting for it to end"), "\(node.logText)")
+      }
+    }
+
     @Test func `signals end a node cleanly, and a hang-up does not`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

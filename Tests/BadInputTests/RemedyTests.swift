@@ -208,10 +208,12 @@ extension BadInputTests {
         let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
         node.signal(SIGSTOP)
         let status = try await desk.flotilla("status", "a.db", within: 20)
+        let sync = try await desk.flotilla("sync", "a.db", "--timeout", "2s", within: 20)
         node.signal(SIGCONT)
         #expect(status.status == 1, "\(status)")
         #expect(
           status.error.contains("(process \(node.process)) has not answered for 10 s"), "\(status)")
+        #expect(sync.status == 1 && sync.error.contains("has not answered for 3 s"), "\(sync)")
         #expect(try await desk.flotilla("status", "a.db").status == 0)
       }
     }

@@ -14,23 +14,29 @@ struct ControlClient: Sendable {
     self.path = try ControlSocket.path(database: database)
   }
 
+  /// How long a node may say nothing to somebody who has only so much time.
+  static func patience(within timeout: Duration?) -> Duration {
+    min(patience, max(timeout ?? patience, ControlServer.pulse * 2) + ControlServer.pulse)
+  }
+
   /// The answer of the running node; nil if none runs.
   func ask<Body: Codable & Sendable>(
-    _ request: ControlRequest, as type: Body.Type = Body.self
+    _ request: ControlRequest, as type: Body.Type = Body.self, within timeout: Duration? = nil
   ) async throws(FlotillaError) -> Body? {
     guard let channel = await connect() else { return nil }
     defer { channel.close() }
     let data: Data
-    let alarm = Alarm(after: Self.patience) { channel.close() }
+    let patience = Self.patience(within: timeout)
+    let alarm = Alarm(after: patience) { channel.close() }
     defer { alarm.cancel() }
     do {
       try await channel.write([UInt8](JSONEncoder().encode(request)) + [0x0A])
       data = try await Self.readAll(channel, alarm)
     } catch {
-      if alarm.hasRung { throw silence }
+      if alarm.hasRung { throw silence(patience) }
       throw FlotillaError(.node, "the running node does not answer: \(error)")
     }
-    if alarm.hasRung { throw silence }
+    if alarm.hasRung { throw silence(patience) }
     guard !data.isEmpty else {
       throw FlotillaError(
         .node, "the running node ended before it answered", remedy: "Try again.")
@@ -75,12 +81,12 @@ struct ControlClient: Sendable {
     }
   }
 
-  private var silence: FlotillaError {
+  private func silence(_ patience: Duration) -> FlotillaError {
     let process = sidecar.holder.map(String.init)
     let who = process.map { "the running node (process \($0))" } ?? "the running node"
     let word = process ?? "PROCESS"
     return FlotillaError(
-      .node, "\(who) has not answered for \(Self.patience.components.seconds) s",
+      .node, "\(who) has not answered for \(patience.components.seconds) s",
       remedy: "It hangs or was halted: kill -CONT \(word) lets it go on; or end it with kill -KILL "
         + "\(word) and run it again, no data is lost.")
   }

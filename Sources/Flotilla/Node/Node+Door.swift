@@ -6,7 +6,11 @@ import Store
 extension Node {
   /// Takes a new stream; `dialled` is the address if this side dialled.
   func begin(_ channel: any ByteChannel, dialled: String?) async {
-    guard !isStopping else { return channel.close() }
+    guard !isStopping, isRunNoted else {
+      channel.close()
+      guard let dialled, !isStopping else { return }
+      return await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
+    }
     let id = nextConnection
     nextConnection += 1
     if dialled == nil, let leaver = vestibule.enter(id, from: channel.remote.host) {

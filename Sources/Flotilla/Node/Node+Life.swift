@@ -8,14 +8,15 @@ extension Node {
   /// So many lives are begun in one run because of what members say; who goes on is not believed.
   private static let mostLivesByWord = 8
 
-  /// Compares the file with what stands beside it, before anything is written. With a `run` this
-  /// node may send what it writes. False if the run is yet to be noted in the file, for another
-  /// program has the lock.
+  /// Compares the file with what stands beside it, before anything is written. Unless it is
+  /// offline, this node begins a run, and may send what it writes. False if that is yet to be noted
+  /// in the file, for another program has the lock; a node for one command fails then.
   static func settleLife(
-    of store: StoreActor, _ sidecar: Sidecar, _ keys: NodeKeys, run: UInt64?,
-    _ log: @Sendable (String) -> Void
+    of store: StoreActor, _ sidecar: Sidecar, _ keys: NodeKeys, mode: Mode, run: UInt64,
+    within timeout: Duration?, _ log: @Sendable (String) -> Void
   ) async throws(FlotillaError) -> Bool {
     let database = sidecar.database
+    let run = mode == .offline ? nil : run
     let mark = try await reporting(database) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in store.lifeMark }
     }
@@ -36,7 +37,8 @@ extension Node {
       let next = LifeMark(origin: mark.origin, run: run, seq: mark.seq)
       let record = LifeRecord(mark: next, previousRun: mark.run)
       try await open(sidecar.ledgerPath, record, in: store, database)
-      isNoted = try await note(run, in: store, database)
+      isNoted = try await begin(
+        run, in: store, database, isLasting: mode == .lasting, within: timeout)
     } else if let noted {
       try await open(sidecar.ledgerPath, noted, in: store, database)
     }
@@ -46,30 +48,37 @@ extension Node {
     return isNoted
   }
 
-  private static func note(
-    _ run: UInt64, in store: StoreActor, _ database: String
+  private static func begin(
+    _ run: UInt64, in store: StoreActor, _ database: String, isLasting: Bool,
+    within timeout: Duration?
   ) async throws(FlotillaError) -> Bool {
+    await store.begin(run: run)
+    let deadline = timeout.map { Uptime.now + $0.milliseconds } ?? .max
     do {
-      try await store.patiently { (store) throws(StoreError) in try store.beginRun(run) }
+      try await store.patiently(until: deadline) { (_) throws(StoreError) in }
       return true
     } catch {
-      guard error.cause?.isBusy == true else { throw FlotillaError(error, path: database) }
+      guard isLasting, error.cause?.isBusy == true else {
+        throw FlotillaError(error, path: database)
+      }
       return false
     }
   }
 
-  /// Notes the run once the lock is free. A node that never could is in doubt when it is met again,
-  /// which is safe.
+  /// Notes the run once the lock is free, and meets the others then.
+  ///
+  /// What was told by a run that the file never heard of would look as if the file had been put
+  /// back since: nothing is said before.
   func noteRun() async {
     guard !isRunNoted else { return }
-    do throws(FlotillaError) {
-      isRunNoted = try await Self.note(run, in: store, path)
-      runLog = try await reporting(path) { () async throws(StoreError) in
-        try await store.run { (store) throws(StoreError) in store.runLog }
-      }
+    do {
+      runLog = try await store.patiently { (store) throws(StoreError) in store.runLog }
+      isRunNoted = true
     } catch {
-      log("could not note that this node runs: \(error.message)")
+      if !note(error) { log("could not note that this node runs: \(error.message)") }
+      return
     }
+    await perform(mesh.receive(.woke, at: .now))
   }
 
   /// Begins a life in the file, then notes it beside the file: after a kill in between there would

@@ -30,7 +30,7 @@ actor Node {
   var runLog = RunLog()
   /// The node is to be started again once it has stopped.
   var wantsAgain = false
-  /// Whether the file knows of this run.
+  /// Whether the file knows of this run; nobody is met before.
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
   var livesByWord = 0
@@ -141,10 +141,12 @@ actor Node {
   var receivedRows: UInt64 = 0
   var expectedRows: UInt64 = 0
 
-  /// Opens the replica and takes its lock, unless the caller has it already.
+  /// Opens the replica and takes its lock, unless the caller has it already. If another program
+  /// has the write lock, that is waited for no longer than `timeout`.
   init(
     path: String, mode: Mode, options: RunOptions, lock: FileLock? = nil,
-    machine: MachineClock = .here, log: @escaping @Sendable (String) -> Void
+    within timeout: Duration? = nil, machine: MachineClock = .here,
+    log: @escaping @Sendable (String) -> Void
   ) async throws(FlotillaError) {
     let sidecar = Sidecar(database: path)
     let (store, lock) = try await offPool {
@@ -163,7 +165,7 @@ actor Node {
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     isRunNoted = try await Self.settleLife(
-      of: store, sidecar, keys, run: mode == .offline ? nil : run, log)
+      of: store, sidecar, keys, mode: mode, run: run, within: timeout, log)
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in

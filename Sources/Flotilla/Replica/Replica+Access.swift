@@ -12,13 +12,26 @@ extension Replica {
 
   /// Asks the running node, or does `work` with a node of its own if none runs.
   func perform<Body: Codable & Sendable>(
-    _ request: ControlRequest, mode: Node.Mode = .offline,
+    _ request: ControlRequest, mode: Node.Mode = .offline, within timeout: Duration? = nil,
     _ work: (Node) async throws(FlotillaError) -> Body
   ) async throws(FlotillaError) -> Body {
     try await check()
-    switch try await reach(request, as: Body.self) {
+    switch try await reach(request, as: Body.self, within: timeout) {
     case .answer(let body): return body
-    case .lock(let lock): return try await withNode(mode: mode, lock: lock, work)
+    case .lock(let lock):
+      return try await withNode(mode: mode, lock: lock, within: timeout, work)
+    }
+  }
+
+  /// The same for work with others that is to end in time; gets what is left of it.
+  func perform<Body: Codable & Sendable>(
+    _ request: ControlRequest, within timeout: Duration,
+    _ work: (Node, Duration) async throws(FlotillaError) -> Body
+  ) async throws(FlotillaError) -> Body {
+    let end = Uptime.now + timeout.milliseconds
+    return try await perform(request, mode: .brief, within: timeout) {
+      node async throws(FlotillaError) in
+      try await work(node, .milliseconds(max(0, end - Uptime.now)))
     }
   }
 
@@ -37,28 +50,37 @@ extension Replica {
     case lock(FileLock)
   }
 
-  /// Asks the running node, or takes the lock if none runs.
+  /// Asks the running node, or takes the lock if none runs. A process that holds it and does not
+  /// answer is waited for; `remark` is told after a second.
   func reach<Body: Codable & Sendable>(
-    _ request: ControlRequest, as type: Body.Type
+    _ request: ControlRequest, as type: Body.Type, within timeout: Duration? = nil,
+    patience: Int64 = Self.patience, remark: (String) -> Void = { _ in }
   ) async throws(FlotillaError) -> Access<Body> {
     let client = try ControlClient(database: sidecar.database)
-    let deadline = Uptime.now + Self.patience
+    let start = Uptime.now
+    var isTold = false
     while true {
-      if let body = try await client.ask(request, as: type) { return .answer(body) }
+      if let body = try await client.ask(request, as: type, within: timeout) {
+        return .answer(body)
+      }
       if let lock = try sidecar.lock() { return .lock(lock) }
       let isOver = (try? await Task.sleep(for: .milliseconds(50))) == nil
-      guard !isOver, Uptime.now < deadline else { throw sidecar.occupied(path) }
+      guard !isOver, Uptime.now < start + patience else { throw sidecar.occupied(path) }
+      if !isTold, Uptime.now > start + 1_000 {
+        isTold = true
+        remark("\(sidecar.occupied(path).message); waiting for it to end")
+      }
     }
   }
 
   /// Opens the replica for one command.
   func withNode<Body: Sendable>(
     mode: Node.Mode, lock: FileLock? = nil, options: RunOptions = RunOptions(),
-    bye: Bye = Bye(.stopping, "the node was stopped"),
+    within timeout: Duration? = nil, bye: Bye = Bye(.stopping, "the node was stopped"),
     _ work: (Node) async throws(FlotillaError) -> Body
   ) async throws(FlotillaError) -> Body {
     let node = try await Node(
-      path: path, mode: mode, options: options, lock: lock, log: { _ in })
+      path: path, mode: mode, options: options, lock: lock, within: timeout, log: { _ in })
     let result: Result<Body, FlotillaError>
     do {
       try await node.start()

@@ -43,21 +43,23 @@ extension Replica {
     try await check()
     let end = Uptime.now + timeout.milliseconds
     let prepare = ControlRequest.prepareEdit(milliseconds: Int(timeout.milliseconds))
-    switch try await reach(prepare, as: PreparedEdit.self) {
+    switch try await reach(prepare, as: PreparedEdit.self, within: timeout) {
     case .answer(let prepared):
       let judge = Judge(prepared: prepared, end: end) { (rest) async throws(FlotillaError) in
         let request = ControlRequest.verdicts(
           after: prepared.seq, through: nil, milliseconds: Int(rest.milliseconds))
-        return try await askNode(request, as: Mark.self)
+        return try await askNode(request, as: Mark.self, within: rest)
       } refresh: { (rest) async throws(FlotillaError) in
         let request = ControlRequest.sync(
           peer: prepared.anchor, milliseconds: Int(rest.milliseconds))
-        return try await askNode(request, as: SyncReport.self)
+        return try await askNode(request, as: SyncReport.self, within: rest)
       }
       return try await run(statement, judge, tell)
     case .lock(let lock):
-      return try await withNode(mode: .brief, lock: lock) { node async throws(FlotillaError) in
-        let prepared = try await node.prepareEdit(timeout: timeout)
+      return try await withNode(mode: .brief, lock: lock, within: timeout) {
+        node async throws(FlotillaError) in
+        let rest = Duration.milliseconds(max(0, end - Uptime.now))
+        let prepared = try await node.prepareEdit(timeout: rest)
         let judge = Judge(prepared: prepared, end: end) { (rest) async throws(FlotillaError) in
           try await node.awaitVerdicts(after: prepared.seq, timeout: rest)
         } refresh: { (rest) async throws(FlotillaError) in
@@ -69,9 +71,9 @@ extension Replica {
   }
 
   private func askNode<Body: Codable & Sendable>(
-    _ request: ControlRequest, as type: Body.Type
+    _ request: ControlRequest, as type: Body.Type, within timeout: Duration
   ) async throws(FlotillaError) -> Body {
-    guard case .answer(let body) = try await reach(request, as: type) else {
+    guard case .answer(let body) = try await reach(request, as: type, within: timeout) else {
       throw FlotillaError(.node, "the node of \(path) was stopped")
     }
     return body

@@ -38,8 +38,9 @@ extension Replica {
     with peer: String?, timeout: Duration
   ) async throws(FlotillaError) -> SyncReport {
     let request = ControlRequest.sync(peer: peer, milliseconds: Int(timeout.milliseconds))
-    return try await perform(request, mode: .brief) { node async throws(FlotillaError) in
-      try await node.sync(with: peer, timeout: timeout)
+    return try await perform(request, within: timeout) {
+      (node, rest) async throws(FlotillaError) in
+      try await node.sync(with: peer, timeout: rest)
     }
   }
 
@@ -52,8 +53,9 @@ extension Replica {
     let request = ControlRequest.wait(
       target: name, all: target == .all, anchor: target == .anchor,
       milliseconds: Int(timeout.milliseconds))
-    return try await perform(request, mode: .brief) { node async throws(FlotillaError) in
-      try await node.wait(for: target, timeout: timeout)
+    return try await perform(request, within: timeout) {
+      (node, rest) async throws(FlotillaError) in
+      try await node.wait(for: target, timeout: rest)
     }
   }
 

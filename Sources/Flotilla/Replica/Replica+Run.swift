@@ -4,6 +4,10 @@ import SQLite
 import Store
 
 extension Replica {
+  /// So long a node that starts waits for a command that is at work without one, in ms: a bit more
+  /// than `sql --online` takes, unless it is given more time.
+  private static let runPatience: Int64 = 12_000
+
   /// Runs the node of one or more replicas until the task is cancelled or `stop` is asked for.
   /// `log` gets one line for each thing worth knowing; `ready` is called once all serve.
   public static func run(
@@ -66,7 +70,9 @@ extension Replica {
     try await check()
     try requireJournal()
     let lock: FileLock
-    switch try await reach(.yield, as: Done.self) {
+    switch try await reach(
+      .yield, as: Done.self, patience: Self.runPatience, remark: log)
+    {
     case .answer: lock = try await freedLock()
     case .lock(let free): lock = free
     }

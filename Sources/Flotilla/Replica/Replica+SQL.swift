@@ -7,9 +7,11 @@ extension Replica {
   static let shownRows = 1_000
 
   /// Runs a statement here, as any program would, and gives the rows that it returned or touched:
-  /// of those the first 1,000.
-  public func sql(_ statement: String) async throws(FlotillaError) -> SQLReport {
-    try await write(statement, shownRows: Self.shownRows)
+  /// of those the first 1,000. Another program's lock is waited for, but no longer than `timeout`.
+  public func sql(
+    _ statement: String, timeout: Duration = .seconds(10)
+  ) async throws(FlotillaError) -> SQLReport {
+    try await write(statement, shownRows: Self.shownRows, patience: timeout)
   }
 
   /// So long a statement waits for another program's lock, unless less was asked for.

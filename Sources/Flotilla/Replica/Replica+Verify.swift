@@ -7,8 +7,9 @@ extension Replica {
   ) async throws(FlotillaError) -> VerifyReport {
     let request = ControlRequest.verify(
       peer: peer, repairs: repairs, milliseconds: Int(timeout.milliseconds))
-    return try await perform(request, mode: .brief) { node async throws(FlotillaError) in
-      try await node.verify(with: peer, repairs: repairs, timeout: timeout)
+    return try await perform(request, within: timeout) {
+      (node, rest) async throws(FlotillaError) in
+      try await node.verify(with: peer, repairs: repairs, timeout: rest)
     }
   }
 }

@@ -11,6 +11,8 @@ actor StoreActor {
   private let executor: QueueExecutor
   private var store: Store?
   private var courtesy = Courtesy()
+  /// The run that has begun here, until the file knows of it.
+  private var newRun: UInt64?
   fileprivate var isShared = true
 
   /// The time of the site.
@@ -37,6 +39,9 @@ actor StoreActor {
     if let store { body(store) }
   }
 
+  /// A run has begun: the file hears of it before anything else is changed in it.
+  func begin(run: UInt64) { newRun = run }
+
   /// Runs `body`, which changes the file; while another program has the write lock, others may
   /// look at the file in between.
   func patiently<Result: Sendable>(
@@ -48,6 +53,10 @@ actor StoreActor {
       do {
         store.setPatience(Self.turn)
         defer { store.setPatience() }
+        if let run = newRun {
+          try store.beginRun(run)
+          newRun = nil
+        }
         return try body(store)
       } catch {
         guard error.cause?.isBusy == true, Uptime.now < end else { throw error }

@@ -27,7 +27,8 @@ enum SQL {
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     if call.arguments.has("--online") { return try await runOnline(call) }
-    let report = try await call.replica.sql(call.arguments.text("STATEMENT") ?? "")
+    let report = try await call.replica.sql(
+      call.arguments.text("STATEMENT") ?? "", timeout: call.arguments.duration("--timeout"))
     if call.json {
       call.output.result(json(report).description)
       return .done

@@ -113,14 +113,16 @@ actor TestSite {
   /// Starts the node of a replica that knows these addresses.
   func run(
     _ replica: TestReplica, to peers: [String] = [], listen: String = "127.0.0.1:0",
-    machine: MachineClock = .here, log: @escaping @Sendable (String) -> Void = { _ in }
+    within timeout: Duration? = nil, machine: MachineClock = .here,
+    log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> Node {
     var options = RunOptions()
     options.listen = listen
     options.peers = peers
     options.discovery = false
     let node = try await Node(
-      path: replica.path, mode: .lasting, options: options, machine: machine, log: log)
+      path: replica.path, mode: .lasting, options: options, within: timeout, machine: machine,
+      log: log)
     nodes.append(node)
     try await node.start()
     return node
