@@ -25,14 +25,22 @@ extension Version {
       if seq > 0 { version.context.add(Dot(seen.edit.origin, seq)) }
     }
     version.context = version.context.without(dot.origin)
-    if let again, again.edit.origin == dot.origin { version.context.add(again.first) }
+    // Something may have been written over it in the moment when it was made again.
+    if let again, again.edit.origin == dot.origin, again.saysTheSame(as: version) {
+      version.context.add(again.first)
+    }
     return old == nil ? version.raised(above: floor) : version
+  }
+
+  /// Whether both have the same content, or are both deleted.
+  package func saysTheSame(as other: Version) -> Bool {
+    hash == other.hash && isDeleted == other.isDeleted
   }
 
   /// The same version as one that stands for another of equal content, too: what was made before
   /// either is history of it.
   package func joined(with other: Version?) -> Version {
-    guard let other, other.hash == hash, other.isDeleted == isDeleted else { return self }
+    guard let other, saysTheSame(as: other) else { return self }
     var version = self
     for dot in other.context.dots + [other.edit] where dot.origin != edit.origin {
       version.context.add(dot)

@@ -114,12 +114,12 @@ struct Lineage {
     let isHidden = before.hidden.contains(row)
     var parents = ((isHidden ? [] : standing) + waiting).map(\.edit)
     // What gives way to a row that did not see it is made again as it was.
-    if isHidden, let version, let same = standing.first(where: { $0.isSame(as: version) }) {
+    if isHidden, let version, let same = standing.first(where: { $0.saysTheSame(as: version) }) {
       parents.append(same.edit)
     }
     // Who fetches everything anew hands on under dots of its own what nobody else has.
     if isHandedOn, let version,
-      let same = (standing + all).first(where: { $0.isSame(as: version) })
+      let same = (standing + all).first(where: { $0.saysTheSame(as: version) })
     {
       parents = [same.edit]
     }
@@ -175,11 +175,5 @@ extension Observation {
   /// is not handed on above that.
   fileprivate func hasLost(_ row: RowNumber, to version: Version) -> Bool {
     version.isDeleted && versions[row]?.isDeleted == false
-  }
-}
-
-extension Version {
-  fileprivate func isSame(as other: Version) -> Bool {
-    hash == other.hash && isDeleted == other.isDeleted
   }
 }

@@ -211,7 +211,7 @@ final class MemoryReplica: SimulatedReplica {
     let before = edits.seq
     foldRest(&edits, at: now)
     (online, repeating) = (session, nil)
-    guard edits.seq > before else { return }
+    guard edits.seq > before, file.versions[row]?.saysTheSame(as: edit) == true else { return }
     for (old, new) in file.office.again where new == edit.edit.seq {
       file.office.again[old] = edits.seq
     }

@@ -39,24 +39,26 @@ struct RulingTable {
   /// The latest ruling about an edit.
   func about(_ edit: Dot) throws(SQLiteError) -> Item? {
     guard let number = versions.origins.knownNumber(of: edit.origin) else { return nil }
-    return try read(
-      connection, "WHERE r.eorigin = ? AND r.eseq = ?",
-      [.integer(number), .integer(Int64(edit.seq))]
-    ).max { ($0.version.term, $0.version.dot.seq) < ($1.version.term, $1.version.dot.seq) }
+    return try latest(
+      "WHERE r.eorigin = ? AND r.eseq = ?", [.integer(number), .integer(Int64(edit.seq))])
   }
 
-  /// Whether there is one of a term about an edit, under whichever of its numbers.
-  func about(
-    _ edit: Version, table: Int64, _ key: Key, in term: Term
-  ) throws(SQLiteError) -> Bool {
-    guard let number = versions.origins.knownNumber(of: edit.edit.origin) else { return false }
-    return try read(
-      connection, "WHERE r.eorigin = ? AND r.eseq BETWEEN ? AND ? AND r.tbl = ? AND r.key = ?",
+  /// The same about an edit of a row under whichever of its numbers.
+  func about(_ edit: Version, table: Int64, _ key: Key) throws(SQLiteError) -> Item? {
+    guard let number = versions.origins.knownNumber(of: edit.edit.origin) else { return nil }
+    return try latest(
+      "WHERE r.eorigin = ? AND r.eseq BETWEEN ? AND ? AND r.tbl = ? AND r.key = ?",
       [
         .integer(number), .integer(Int64(edit.first.seq)), .integer(Int64(edit.edit.seq)),
         .integer(table), .blob(key.bytes),
-      ]
-    ).contains { $0.version.term == term }
+      ])
+  }
+
+  private func latest(
+    _ condition: String, _ arguments: [SQLite.Value]
+  ) throws(SQLiteError) -> Item? {
+    try read(connection, condition, arguments)
+      .max { ($0.version.term, $0.version.dot.seq) < ($1.version.term, $1.version.dot.seq) }
   }
 
   /// The ruling of this dot.

@@ -141,9 +141,8 @@ extension Store {
 
   /// Whether an edit that does not stand has its verdict of this term.
   private func isDecided(_ item: PendingTable.Item) throws(SQLiteError) -> Bool {
-    if try rulings.about(item.version, table: item.table, item.key, in: office.term) {
-      return true
-    }
+    let ruling = try rulings.about(item.version, table: item.table, item.key)
+    if ruling?.version.term == office.term { return true }
     return try overruledEdits.contains(item.version.first, table: item.table, item.key)
   }
 

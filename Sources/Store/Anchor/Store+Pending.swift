@@ -99,7 +99,8 @@ extension Store {
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
     _ winner: ConflictSide?, at now: Instant
   ) throws {
-    let ruling = try ruling(on: version.edit)
+    let ruling =
+      try rulings.about(version, table: table.id, key) ?? ruling(on: version.edit)
     let rule = try actingRule(of: table)
     // What was here before its table became the site's ranks lowest, whenever it was made; other
     // rules than newest-wins do not ask when that was; and what an anchor has certified stands

@@ -112,7 +112,10 @@ extension Store {
     try fold(
       table, key, keyValues: (key.values ?? []).map(\.sqlite),
       madeAt: Dating.Moment(of: edit), &edits)
-    if edits.last > before { try passVerdict(of: edit.edit.seq, to: edits.last) }
+    guard edits.last > before, let made = try versions.version(table: table.id, key: key),
+      made.saysTheSame(as: edit)
+    else { return }
+    try passVerdict(of: edit.edit.seq, to: edits.last)
   }
 
   /// The same for one that waited to be judged, and whose content is not in the table; false if it
