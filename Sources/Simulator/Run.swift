@@ -55,13 +55,7 @@ package struct Run: Sendable {
       faults.addCollection(&time, chance: 300)
     }
     let isDrawn = plan.steps == nil || plan.isDrawn
-    if office != nil, faults[.rights] > 0 {
-      // In memory rights do little: nothing is put back there.
-      var coin = Seeded(plan.seed ^ 0x626F_7468)
-      let isOffice = plan.depth == .pure || coin.chance(450)
-      let isBoth = isDrawn && plan.depth == .full && coin.chance(400)
-      if !isBoth, isOffice { faults[.rights] = 0 } else if !isBoth { office = nil }
-    }
+    Self.choose(plan, isDrawn, &faults, &office)
     if office != nil, isDrawn {
       var time = Seeded(plan.seed ^ 0x676F_6E65)
       faults.addCollection(&time, chance: 150)
@@ -108,6 +102,18 @@ package struct Run: Sendable {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
     }
+  }
+
+  /// Of rights and an anchor a schedule that has drawn both keeps one or the other, or both.
+  private static func choose(
+    _ plan: Plan, _ isDrawn: Bool, _ faults: inout Faults, _ office: inout OfficePlan?
+  ) {
+    guard office != nil, faults[.rights] > 0 else { return }
+    // In memory rights do little: nothing is put back there.
+    var coin = Seeded(plan.seed ^ 0x626F_7468)
+    let isOffice = plan.depth == .pure || coin.chance(450)
+    if isDrawn, plan.depth == .full, coin.chance(400) { return }
+    if isOffice { faults[.rights] = 0 } else { office = nil }
   }
 
   /// Most schedules are short and some are long: per second more is found in short ones, but some

@@ -139,10 +139,8 @@ package final class Store {
     }
     self.shelf = Shelf(connection: connection)
     self.conflicts = ConflictLog(connection: connection)
-    self.rulings = RulingTable(
-      connection: connection, versions: versions, limit: pace.rulings)
-    self.overruledEdits = OverruledTable(
-      connection: connection, origins: origins, limit: pace.rulings)
+    self.rulings = RulingTable(versions: versions, limit: pace.rulings)
+    self.overruledEdits = OverruledTable(origins: origins, limit: pace.rulings)
     self.pending = try reporting { () throws(SQLiteError) in
       try PendingTable(connection, versions: versions)
     }

@@ -351,7 +351,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 822_220, with: [], without: [.noClock, .interleaving], steps: 54,
       isDrawn: true,
-      found: "an edit that was accepted and then overruled was judged again, by a late certificate"),
+      found: "an edit that was accepted and then overruled was judged again: a late certificate"),
     KeptSeed(
       depth: .pure, seed: 728_278, with: [.collection, .office], steps: 250,
       found: "the same"),

@@ -7,10 +7,11 @@ import SQLite
 /// Nothing else tells: in the context of what stands it is not, and no ruling names it. The
 /// certificate of an earlier anchor on it may come late, and is no second edit.
 struct OverruledTable {
-  let connection: Connection
   let origins: Origins
   /// So many are kept; the oldest go first.
   let limit: Int
+
+  private var connection: Connection { origins.connection }
 
   /// With what was overruled, what it had seen is history, too; but for what the other had seen.
   func put(

@@ -12,10 +12,11 @@ struct RulingTable {
     var ruling: Ruling
   }
 
-  let connection: Connection
   let versions: VersionTable
   /// So many are kept; the oldest go first.
   let limit: Int
+
+  private var connection: Connection { versions.connection }
 
   func put(_ item: Item) throws(SQLiteError) {
     let extra = try VersionExtra(origins: versions.origins, terms: versions.terms)

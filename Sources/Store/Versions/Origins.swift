@@ -3,7 +3,7 @@ import SQLite
 
 /// The frontier on disk, and the small numbers that stand for origins in the version table.
 final class Origins {
-  private let connection: Connection
+  let connection: Connection
   private var numbers: [Origin: Int64] = [:]
   private var origins: [Int64: Origin] = [:]
   private(set) var frontier = Frontier()

@@ -29,6 +29,32 @@ import Testing
     #expect(version.created == Self.dot(1, 1))
   }
 
+  @Test func `is the same edit if it is made again, under whichever number`() {
+    let base = Self.first(Self.dot(1, 1))
+    func edit(
+      _ dot: Dot, over old: Version, again: Version? = nil, hash: UInt64, isSeen: Bool = true
+    ) -> Version {
+      .edit(
+        dot, over: old, isSeen: isSeen, pending: again, again: again, stamp: Stamp(rawValue: 12),
+        hash: hash, isDeleted: false)
+    }
+    let mine = edit(Self.dot(2, 5), over: base, hash: 2)
+    #expect(mine.first == mine.dot)
+    let again = edit(Self.dot(2, 7), over: base, again: mine, hash: 2)
+    let thrice = edit(Self.dot(2, 9), over: base, again: again, hash: 2)
+    #expect(again.first == mine.dot && thrice.first == mine.dot)
+    // Who knows it under one number knows it; an earlier edit of its author is another one.
+    let over = edit(Self.dot(3, 1), over: mine, hash: 3)
+    #expect(over.hasSeen(again) && over.hasSeen(thrice) && !over.hasSeen(Self.dot(2, 7)))
+    #expect(!edit(Self.dot(3, 1), over: base, hash: 3).hasSeen(again))
+    let later = edit(Self.dot(2, 10), over: thrice, hash: 4)
+    #expect(later.first == later.dot && !over.hasSeen(later))
+    // What was written over it in that moment is no repetition, and nobody has seen what is parked.
+    #expect(edit(Self.dot(2, 7), over: base, again: mine, hash: 5).first == Self.dot(2, 7))
+    let beside = edit(Self.dot(3, 1), over: again, hash: 3, isSeen: false)
+    #expect(!beside.hasSeen(again) && beside.hasSeen(Self.dot(2, 4)))
+  }
+
   @Test func `forgets who came first if there are more than eight`() {
     var version = Self.first(Self.dot(1, 1))
     for number in UInt64(2)...12 {
