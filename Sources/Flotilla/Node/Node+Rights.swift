@@ -107,6 +107,11 @@ extension Node {
         .usage, "\(entry.name) is an admin, who may do everything",
         remedy: "Grant rights to readers and writers.")
     }
+    if entry.node == anchor?.node, right != .write {
+      throw FlotillaError(
+        .usage, "\(entry.name) is the anchor, which must read and write every table",
+        remedy: "Appoint another one first: flotilla anchor \(shellWord(path)) NODE")
+    }
     let tracked = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.figures().tables.map(\.name) }
     }

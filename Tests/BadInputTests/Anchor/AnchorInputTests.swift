@@ -89,6 +89,11 @@ extension BadInputTests {
         try await expect(0, "there is no anchor", desk, ["anchor", "a.db"])
         try await desk.succeed("anchor", "a.db", "second")
         try await expect(0, "second is the anchor", desk, ["anchor", "b.db"])
+        // Who judges goes on to see what it judges.
+        try await expect(
+          2, "second is the anchor, which must read and write", desk,
+          ["grant", "a.db", "second", "t", "read"])
+        try await desk.succeed("grant", "a.db", "second", "t", "write")
         try await expect(1, "is no admin of this site", desk, ["anchor", "b.db", "--none"])
         // A rule is for the anchor and for admins to set.
         try await desk.succeed("rule", "b.db", "t", "client-wins")
