@@ -104,8 +104,7 @@ package struct Viewpoint: Sendable {
   /// Whether the anchor's word on something that an edit was made on says the same as the edit,
   /// which waits: who looks sees the edit.
   package func isShown(_ edit: Version, by standing: Version) -> Bool {
-    !standing.isTentative && standing.hash == edit.hash
-      && standing.isDeleted == edit.isDeleted && standing.edit != edit.edit
+    !standing.isTentative && standing.saysTheSame(as: edit) && standing.edit != edit.edit
       && edit.hasSeen(standing)
   }
 

@@ -124,7 +124,7 @@ extension Store {
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
       edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
-    let isDecided = try isDecided(item)
+    let isDecided = try standing != nil && isDecided(item)
     var judgement = Judgement(of: claim, under: rule, term: office.term, isDecided: isDecided)
     if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
       judgement = .rejected(.notAllowed)
@@ -139,7 +139,7 @@ extension Store {
       judgement: judgement, isByName: isByName)
   }
 
-  /// Whether an edit that does not stand has its verdict of this term.
+  /// Whether an edit that something else stands against has its verdict of this term.
   private func isDecided(_ item: PendingTable.Item) throws(SQLiteError) -> Bool {
     let ruling = try rulings.about(item.version, table: item.table, item.key)
     if ruling?.version.term == office.term { return true }
