@@ -434,5 +434,15 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 905_314, with: [.collection, .office], steps: 250,
       found: "a checker took a delete in a renewal for one that waited and was handed on"),
+    KeptSeed(
+      depth: .full, seed: 72_000, without: [.loss, .oneWay, .noClock, .burst], steps: 19,
+      isDrawn: true,
+      found: "a node that died and started while all healed did not fold, as a real one does"),
+    KeptSeed(
+      depth: .full, seed: 10_384,
+      found: "what its author took back, and who held it had ceased to cover, was never judged"),
+    KeptSeed(
+      depth: .full, seed: 12_585,
+      found: "a checker did not know that what its author has taken back may stand as it came"),
   ]
 }

@@ -70,6 +70,7 @@ package struct Viewpoint: Sendable {
     if old.dot == new.dot { return .conflict }
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
+    if isSpent(old, under: new) { return .history }
     return isKeptHere(old.edit) && isLost(old, to: new) ? .conflict : .history
   }
 
@@ -111,6 +112,12 @@ package struct Viewpoint: Sendable {
   /// Whether a version is lost to somebody where another one stands: unseen, and not the same.
   package func isLost(_ old: Version, to new: Version) -> Bool {
     !new.hasSeen(old) && new.hash != old.hash
+  }
+
+  /// Whether a delete that the anchor has accepted gave way to a new row: the key was free, so the
+  /// anchor was asked about no conflict, and nothing is lost.
+  package func isSpent(_ old: Version, under new: Version) -> Bool {
+    office.isHeld && old.isDeleted && old.created != new.created
   }
 
   /// The session of an edit made now in one: none if an earlier edit that it is made on was out of

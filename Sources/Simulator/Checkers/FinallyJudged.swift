@@ -25,9 +25,12 @@ enum FinallyJudged {
       }
       guard isHeld else { continue }
       // The first anchor leaves what stands as it is; every later one has certified all of it.
-      // A deleted one may be forgotten where it would have been certified.
+      // A deleted one may be forgotten where it would have been certified. What its author has taken
+      // back may stand as it came: nobody waits for a verdict on that.
       for (row, version) in shown.versions
-      where !isFirst && version.isTentative && !(history.collects && version.isDeleted) {
+      where !isFirst && version.isTentative && !(history.collects && version.isDeleted)
+        && !history.isWithdrawn(version.dot, row)
+      {
         history.blame("row \(row) at \(name), \(version.dot), was never certified")
       }
       if name == anchor, office.part != 3 { history.blame("\(name) has not taken office") }

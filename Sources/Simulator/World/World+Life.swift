@@ -47,6 +47,8 @@ extension World {
       if hasLives { try beginRun(node) }
       if hasRights { try remember(node) }
       govern(node)
+      // As the shell does; while things may fail, this comes late enough.
+      if isCalm, knowsTime(node) { fold(node) }
     } catch {
       // A disk that fails now may work a moment later.
       nodes[node].startsAt = time + 100

@@ -338,6 +338,9 @@ extension Store {
     guard isOwn(item.version.edit.origin), let table = tables.byID[item.table] else { return }
     let standing = try versions.version(table: item.table, key: item.key)
     guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
+    if viewpoint.isSpent(item.version, under: standing), try ruling(on: item.version.edit) == nil {
+      return
+    }
     guard entry != nil || item.version.isDeleted else {
       // Of an earlier life, and written over here since.
       guard !office.isHeld, wasMadeHere(item.version.edit) else { return }

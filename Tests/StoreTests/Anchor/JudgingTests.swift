@@ -189,6 +189,26 @@ import Testing
     }
   }
 
+  @Test func `fall on what no frontier covers once a repair has brought it`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.a.write("UPDATE note SET text = 'mine'", at: 10)
+    try site.a.write("INSERT INTO note VALUES ('n', 'new')", at: 11)
+    let known = site.b.store.position.frontier
+    let (_, batches) = try site.a.export(above: known)
+    // Who had to forget what it covers holds the rows all the same.
+    try site.b.merge(batches, .repair, from: site.a)
+    // Not judged while the sender may cover more than is here: the rest may be on its way.
+    try site.anchor.merge(
+      batches, .repair, from: site.b, held: known.joined(Frontier([site.a.origin: 99])))
+    #expect(try site.anchor.text() == "base" && site.anchor.text("n") == nil)
+    try site.anchor.merge(batches, .repair, from: site.b, held: known)
+    #expect(try site.anchor.text() == "mine" && site.anchor.text("n") == "new")
+    #expect(try site.anchor.version("n")?.isTentative == false)
+    try site.meet()
+    #expect(try site.isEqual)
+    #expect(try site.a.verdicts() == ["accepted newest-wins", "accepted newest-wins"])
+  }
+
   @Test(arguments: [true, false])
   func `on a row of 2 MB carry it whole`(isAccepted: Bool) throws {
     let site = try AnchorSite(isAccepted ? "client-wins" : "server-wins")
