@@ -444,5 +444,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 12_585,
       found: "a checker did not know that what its author has taken back may stand as it came"),
+    KeptSeed(
+      depth: .full, seed: 39_737, steps: 51, isDrawn: true,
+      found: "a checker took an overruled edit for another where its author had made it again"),
+    KeptSeed(
+      depth: .full, seed: 40_359, steps: 52, isDrawn: true,
+      found: "a checker did not know that an earlier anchor had certified edits with another time"),
   ]
 }

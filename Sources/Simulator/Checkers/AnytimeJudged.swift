@@ -17,14 +17,15 @@ enum AnytimeJudged {
     }
     // What is judged between two looks was all there at the first. What does not fit comes last,
     // and so does what was written over: the anchor may have it by name alone. What did not fit in
-    // its turn may be rejected for another reason later, where all claim each other's values.
+    // its turn may be rejected for another reason later, where all claim each other's values. What
+    // an earlier anchor had certified counts with the time that it had there.
     let rejections = rulings.filter {
       $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own
     }.sorted { $0.dot.seq < $1.dot.seq }
     var last: (edit: Dot, stamp: Stamp)?
     for ruling in rejections where !history.lineage.wasWrittenOver(ruling.edit) {
       guard let edit = history.lineage.edits[ruling.edit], let stamp = edit.stamp,
-        !history.traces.rows.contains(edit.row)
+        !history.traces.rows.contains(edit.row), !history.lineage.wasRedated(ruling.edit)
       else { continue }
       if let last, last.stamp > stamp {
         history.blame("\(node) has judged \(last.edit) before \(ruling.edit), made earlier")

@@ -84,8 +84,13 @@ enum FinallyJudged {
     let isEqual =
       made.hash == standing.hash
       || words.contains { lineage.edits[$0]?.row == row && lineage.edits[$0]?.hash == made.hash }
+    // What its author made again is the edit that it was, under the number that was judged.
+    let isAgain = made.parents.contains {
+      $0.origin == edit.origin && lineage.edits[$0]?.hash == made.hash
+        && lineage.overruled.contains($0)
+    }
     let isKnown =
-      lineage.rejected.keys.contains { $0.edit == edit } || isEqual
+      isAgain || lineage.rejected.keys.contains { $0.edit == edit } || isEqual
       || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
       || isPart(of: deletes(of: row, lineage))
     if !isKnown {

@@ -25,6 +25,8 @@ struct Lineage {
   /// By what was certified: the dots of the certificates.
   private(set) var certified: [Word: Dot] = [:]
   private(set) var rejected: [Word: Dot] = [:]
+  /// The time that an edit had in its first certificate: one from the future has another there.
+  private var certifiedStamps: [Dot: Stamp] = [:]
   /// Edits in conflict logs, with what stood against them.
   private(set) var logged: [Dot: OfficeView.Logged] = [:]
   /// Those that an anchor has logged, or a delete that gave way there, of which nothing is logged:
@@ -96,6 +98,7 @@ struct Lineage {
     if version.certificate != nil {
       let word = Word(edit: version.edit, term: version.term)
       certified[word] = certified[word] ?? version.dot
+      certifiedStamps[version.edit] = certifiedStamps[version.edit] ?? version.stamp
     }
     guard version.edit.origin == own else { return }
     add(
@@ -140,6 +143,7 @@ struct Lineage {
     edits.merge(other.edits) { known, _ in known }
     certified.merge(other.certified) { known, _ in known }
     rejected.merge(other.rejected) { known, _ in known }
+    certifiedStamps.merge(other.certifiedStamps) { known, _ in known }
     logged.merge(other.logged) { known, _ in known }
     overruled.formUnion(other.overruled)
     removed += other.removed
@@ -152,6 +156,11 @@ struct Lineage {
   func wasWrittenOver(_ edit: Dot) -> Bool {
     edits.values.contains { $0.parents.contains(edit) } || removed.contains { $0.edit == edit }
       || nameless.contains(edit)
+  }
+
+  /// Whether an anchor has given an edit another time: one from the future.
+  func wasRedated(_ edit: Dot) -> Bool {
+    certifiedStamps[edit].map { $0 != edits[edit]?.stamp } ?? false
   }
 
   /// Whether somebody else has made an edit over this one: there it may be by name alone.

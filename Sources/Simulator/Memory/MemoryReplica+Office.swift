@@ -231,15 +231,10 @@ extension MemoryReplica {
         guard viewpoint.isOwn(version.edit.origin), let standing = file.versions[row],
           !file.office.byName.contains(version.dot), viewpoint.isLost(version, to: standing)
         else { continue }
-        if viewpoint.isSpent(version, under: standing),
-          file.office.rejected[version.edit] == nil
-        {
-          continue
-        }
-        let reason =
-          file.office.rejected[version.edit]?.min { $0.key < $1.key }.map { Self.reason($0.value) }
-          ?? "older"
-        log(version, standing, row, reason)
+        let rulings = file.office.rejected[version.edit] ?? file.office.rejected[version.first]
+        if viewpoint.isSpent(version, under: standing), rulings == nil { continue }
+        let reason = rulings?.min { $0.key < $1.key }.map { Self.reason($0.value) }
+        log(version, standing, row, reason ?? "older")
       }
     }
   }
