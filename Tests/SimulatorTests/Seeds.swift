@@ -448,6 +448,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 39_737, steps: 51, isDrawn: true,
       found: "a checker took an overruled edit for another where its author had made it again"),
     KeptSeed(
+      depth: .full, seed: 48_346, without: [.noClock], steps: 120, isDrawn: true,
+      found: "the same, where the edit was written over under its first number"),
+    KeptSeed(
       depth: .full, seed: 40_359, steps: 52, isDrawn: true,
       found: "a checker did not know that an earlier anchor had certified edits with another time"),
   ]

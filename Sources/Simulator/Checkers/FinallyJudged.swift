@@ -72,8 +72,10 @@ enum FinallyJudged {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
     let lineage = history.lineage
+    // What its author made again is the edit that it was: others may know it under that number.
+    let names = lineage.numbers(of: edit)
     func isPart(of others: some Sequence<Dot>) -> Bool {
-      others.contains { lineage.line(of: $0).contains(edit) }
+      others.contains { !lineage.line(of: $0).isDisjoint(with: names) }
     }
     guard verdict == "accepted", !stands, !wasAbolished, let row,
       let standing = shown.versions[row],
@@ -84,13 +86,8 @@ enum FinallyJudged {
     let isEqual =
       made.hash == standing.hash
       || words.contains { lineage.edits[$0]?.row == row && lineage.edits[$0]?.hash == made.hash }
-    // What its author made again is the edit that it was, under the number that was judged.
-    let isAgain = made.parents.contains {
-      $0.origin == edit.origin && lineage.edits[$0]?.hash == made.hash
-        && lineage.overruled.contains($0)
-    }
     let isKnown =
-      isAgain || lineage.rejected.keys.contains { $0.edit == edit } || isEqual
+      lineage.rejected.keys.contains { $0.edit == edit } || isEqual
       || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
       || isPart(of: deletes(of: row, lineage))
     if !isKnown {

@@ -168,6 +168,17 @@ struct Lineage {
     edits.contains { $0.key.origin != edit.origin && $0.value.parents.contains(edit) }
   }
 
+  /// An edit under every number that its author gave it up to this one, by making it again.
+  func numbers(of edit: Dot) -> Set<Dot> {
+    var (numbers, next) = (Set<Dot>(), Optional(edit))
+    while let dot = next, numbers.insert(dot).inserted {
+      next = edits[dot]?.parents.first {
+        $0.origin == dot.origin && edits[$0].map { $0.hash == edits[dot]?.hash } == true
+      }
+    }
+    return numbers
+  }
+
   /// An edit and all that it descends from.
   func line(of edit: Dot) -> Set<Dot> {
     var (line, todo) = (Set<Dot>(), [edit])
