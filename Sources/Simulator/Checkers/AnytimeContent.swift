@@ -14,7 +14,10 @@ enum AnytimeContent {
       if made.row != row || made.version.rank != version.rank {
         history.blame("\(version.dot) is row \(row) at \(node), and row \(made.row) elsewhere")
       }
-      guard made.isSeen, !after.shelved.contains(row) else { continue }
+      // What waits to be put back is not as its version has it.
+      guard made.isSeen, !after.shelved.contains(row), !after.waiting.contains(row) else {
+        continue
+      }
       if after.rows[row]?.common != made.content {
         history.blame("\(version.dot) of row \(row) has other content at \(node)")
       }
