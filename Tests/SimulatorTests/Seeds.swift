@@ -434,5 +434,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 905_314, with: [.collection, .office], steps: 250,
       found: "a checker took a delete in a renewal for one that waited and was handed on"),
+    KeptSeed(
+      depth: .full, seed: 103_009, with: [.rights, .office],
+      found: "a checker forgot what was folded when rights changed before all tables were there"),
   ]
 }
