@@ -437,5 +437,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 103_009, with: [.rights, .office],
       found: "a checker forgot what was folded when rights changed before all tables were there"),
+    KeptSeed(
+      depth: .full, seed: 83_193,
+      found: "a checker missed that an edit came, and was let go of, after the office had ended"),
   ]
 }
