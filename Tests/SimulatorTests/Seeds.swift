@@ -440,5 +440,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 83_193,
       found: "a checker missed that an edit came, and was let go of, after the office had ended"),
+    KeptSeed(
+      depth: .full, seed: 411_942, with: [.rights, .office],
+      found: "a checker missed that a leaf parks what others took back, as its value is used again"),
   ]
 }
