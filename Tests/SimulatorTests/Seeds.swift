@@ -443,5 +443,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 411_942, with: [.rights, .office],
       found: "a checker missed that a leaf parks what others took back, as its value is used again"),
+    KeptSeed(
+      depth: .full, seed: 411_483, with: [.rights, .office],
+      found: "an author made an edit again that it had lost the right to make, and logged it so"),
+    KeptSeed(
+      depth: .full, seed: 412_741, with: [.rights, .office],
+      found: "the same, and the anchor accepted the edit"),
   ]
 }

@@ -71,4 +71,21 @@ import Testing
     try a.merge(news, .full(covers: known), from: anchor, judged: anchor.store.currentJudged)
     #expect(try a.verdicts() == ["unknown client-wins"])
   }
+
+  @Test func `is the anchor's, where the right went before the word on what it was made on came`()
+    throws
+  {
+    try a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    let word = try #require(anchor.pull(from: a).fold.push)
+    try a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 11)
+    try site.b.pull(from: a)
+    try allow(Self.reading, delivered: 2)
+    try a.merge(word, from: anchor)
+    #expect(try a.text() == "one" && a.pendingTexts == ["two"] && a.conflicts().isEmpty)
+    #expect(try a.store.wantedRows().isEmpty)
+    try anchor.pull(from: site.b)
+    try a.pull(from: anchor)
+    #expect(try a.text() == "two" && a.pendingTexts.isEmpty && a.conflicts().isEmpty)
+    #expect(try a.verdicts().last == "accepted client-wins")
+  }
 }
