@@ -449,5 +449,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 412_741, with: [.rights, .office],
       found: "the same, and the anchor accepted the edit"),
+    KeptSeed(
+      depth: .full, seed: 412_345, with: [.rights, .office],
+      found: "an anchor did not judge what an author had taken back and somebody else had"),
   ]
 }

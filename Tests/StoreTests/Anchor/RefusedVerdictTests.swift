@@ -88,4 +88,26 @@ import Testing
     #expect(try a.text() == "two" && a.pendingTexts.isEmpty && a.conflicts().isEmpty)
     #expect(try a.verdicts().last == "accepted client-wins")
   }
+
+  /// Somebody else has it, and the anchor hears of it from there when it has judged its number.
+  @Test(arguments: [("client-wins", "mine"), ("server-wins", "base")])
+  func `is the rule's, where somebody else has the edit`(rule: String, expected: String) throws {
+    let site = try AnchorSite(rule)
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    try a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try b.pull(from: a)
+    try a.store.allow(Self.reading, delivered: 0, at: a.now)
+    let filter = ExportFilter(sender: a.store.rights)
+    let (covers, batches) = try a.export(.above(anchor.store.position.frontier), filter: filter)
+    try anchor.merge(batches, .full(covers: covers), from: a)
+    #expect(try anchor.text() == "base")
+    #expect(anchor.store.isJudged(Dot(a.store.own, 1)))
+    let (held, all) = try b.export(.above(Frontier()))
+    try anchor.merge(all, .full(covers: held), from: b)
+    try b.pull(from: anchor)
+    for replica in [anchor, b] {
+      #expect(try replica.text() == expected && replica.version()?.isTentative == false)
+    }
+    #expect(try anchor.conflicts().count == (expected == "mine" ? 0 : 1))
+  }
 }
