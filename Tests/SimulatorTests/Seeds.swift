@@ -453,5 +453,23 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 40_359, steps: 52, isDrawn: true,
       found: "a checker did not know that an earlier anchor had certified edits with another time"),
+    KeptSeed(
+      depth: .full, seed: 103_009, with: [.rights, .office],
+      found: "a checker forgot what was folded when rights changed before all tables were there"),
+    KeptSeed(
+      depth: .full, seed: 83_193,
+      found: "a checker missed that an edit came, and was let go of, after the office had ended"),
+    KeptSeed(
+      depth: .full, seed: 411_942, with: [.rights, .office],
+      found: "a checker missed that a leaf parks what others took back, as its value is used again"),
+    KeptSeed(
+      depth: .full, seed: 411_483, with: [.rights, .office],
+      found: "an author made an edit again that it had lost the right to make, and logged it so"),
+    KeptSeed(
+      depth: .full, seed: 412_741, with: [.rights, .office],
+      found: "the same, and the anchor accepted the edit"),
+    KeptSeed(
+      depth: .full, seed: 412_345, with: [.rights, .office],
+      found: "an anchor did not judge what an author had taken back and somebody else had"),
   ]
 }

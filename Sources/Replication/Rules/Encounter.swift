@@ -44,6 +44,15 @@ package struct Viewpoint: Sendable {
     return judged.term < office.term || !judged.frontier.covers(version.dot)
   }
 
+  /// The same, where it meets what stands. At the anchor whatever it has judged ranks below that: an
+  /// edit that does not was never judged, though the judged frontier covers it, for its author had
+  /// taken it back by then and somebody else has it.
+  package func isUndecided(_ version: Version, over standing: Version?) -> Bool {
+    if isUndecided(version) { return true }
+    return office.certifies && version.isTentative
+      && standing.map { version.rank > $0.rank } ?? true
+  }
+
   /// An edit of its own author that it has written over is history.
   package func isSuperseded(_ old: Version, by new: Version) -> Bool {
     old.isTentative && new.isTentative && old.dot.origin == new.dot.origin && new.dot > old.dot
@@ -52,7 +61,7 @@ package struct Viewpoint: Sendable {
   /// Decides between a version that comes and the one that stands.
   package func meeting(_ incoming: Version, _ standing: Version?) -> Encounter {
     if let standing, incoming.dot == standing.dot, incoming.hash == standing.hash { return .same }
-    let isUndecided = isUndecided(incoming)
+    let isUndecided = isUndecided(incoming, over: standing)
     // The anchor shows what it has judged, and nothing else.
     if isUndecided, office.certifies { return .waits }
     guard let standing else { return .gives(.history) }

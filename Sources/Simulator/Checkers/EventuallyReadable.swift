@@ -17,10 +17,13 @@ enum EventuallyReadable {
       history.blame("row \(row) at \(name) still waits")
     }
     let shelved = shown.shelved.filter { row in
-      // A row that the others do not have as it is here may have its value.
-      guard let rival = shown.rivals[row], mayDiffer(rival, leaf, other, history) else {
-        return true
+      guard let rival = shown.rivals[row] else { return true }
+      // The others do not have this row as it is here, and what has its value they may have.
+      if shown.versions[row] != other.versions[row], mayDiffer(row, leaf, other, history) {
+        return false
       }
+      // A row that the others do not have as it is here may have its value.
+      guard mayDiffer(rival, leaf, other, history) else { return true }
       return shown.rows[rival] == other.rows[rival]
     }
     if !shelved.isEmpty { history.blame("\(name) still has \(shelved.sorted()) on its shelf") }

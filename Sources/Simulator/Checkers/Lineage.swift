@@ -34,8 +34,8 @@ struct Lineage {
   private(set) var overruled: Set<Dot> = []
   /// Edits that somebody has had by name alone, and passed on so.
   private(set) var nameless: Set<Dot> = []
-  /// Those that somebody else than their author let go of unjudged when the office ended: a later
-  /// anchor counts them as judged.
+  /// Those that somebody else than their author let go of unjudged, when the office ended or when
+  /// they came after that: a later anchor counts them as judged.
   private(set) var dissolved: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
@@ -88,6 +88,20 @@ struct Lineage {
         guard !waiting.contains(where: { $0.edit == edit }), now.versions[row]?.edit != edit
         else { continue }
         dissolved.insert(edit)
+      }
+    }
+  }
+
+  /// Where nobody judges, what comes gives way at once to the certificate of what it was made over.
+  mutating func noteLetGo(_ before: Observation, _ now: Observation, own: Origin) {
+    guard let office = now.office, !office.isHeld, now.frontier != before.frontier else { return }
+    for (origin, seq) in now.frontier.beyond(before.frontier).sorted where origin != own {
+      for dot in (before.frontier[origin] + 1...seq).map({ Dot(origin, $0) }) {
+        guard let edit = edits[dot], let standing = now.versions[edit.row],
+          !standing.isTentative, standing.edit != dot, line(of: dot).contains(standing.edit),
+          office.pending[edit.row]?.contains(where: { $0.edit == dot }) != true
+        else { continue }
+        dissolved.insert(dot)
       }
     }
   }

@@ -55,10 +55,10 @@ extension Witness {
       history.blame("\(node)'s frontier went back without a reason")
     }
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })
-    // What was folded before the rights changed.
-    history.lineage.note(seen, now, own: own)
+    // What was folded before the rights changed, and since the last look in mid work.
+    history.lineage.note(glanced ?? seen, now, own: own)
     let (rows, hidden) = (seen.rows, change.hidden)
-    (seen, unseen) = (now, [:])
+    (seen, unseen, glanced) = (now, [:], nil)
     for row in pending.keys {
       if hidden.contains(table(row)) { pending[row] = nil } else { seen.rows[row] = rows[row] }
     }

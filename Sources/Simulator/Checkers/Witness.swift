@@ -20,7 +20,7 @@ struct Witness {
   /// What the replica has written over last of others, row by row.
   private(set) var bases: [RowNumber: Dot] = [:]
   /// What stood in the middle of the work under way, when the application wrote.
-  private var glanced: Observation?
+  var glanced: Observation?
   var pending: [RowNumber: Edit] = [:]
   /// What a row was committed as since all was folded last, with the earliest moment of each: part
   /// of it may have become a version in between, and what goes back to that makes none.
@@ -159,6 +159,7 @@ struct Witness {
         history.lineage.note(seen, now, news: news, own: own)
       }
       glanced = nil
+      history.lineage.noteLetGo(seen, now, own: own)
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
     (touched, erased, unseen) = ([], [], [:])

@@ -22,7 +22,7 @@ extension MemoryReplica {
     let slice = items.prefix(judgedRows)
     for item in slice {
       drop(item.version, item.row)
-      guard viewpoint.isUndecided(item.version) else { continue }
+      guard viewpoint.isUndecided(item.version, over: file.versions[item.row]) else { continue }
       judge(item.version, item.row, &edits, at: now)
     }
     return slice.count == judgedRows

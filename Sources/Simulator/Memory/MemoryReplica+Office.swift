@@ -129,7 +129,7 @@ extension MemoryReplica {
     file.office.judged.join(news)
     guard file.office.judged != before else { return }
     let view = viewpoint
-    release { !view.isUndecided($0) }
+    if !view.office.certifies { release { !view.isUndecided($0) } }
     for (seq, verdict) in file.office.view.verdicts
     where verdict == nil && seq <= file.office.judged.frontier[origin] {
       guard file.office.again[seq] == nil else { continue }

@@ -113,11 +113,10 @@ extension Store {
 
   /// Nil if there is nothing to judge.
   private func opinion(on item: PendingTable.Item) throws -> Opinion? {
-    guard viewpoint.isUndecided(item.version), let table = tables.byID[item.table] else {
-      return nil
-    }
-    let rule = try actingRule(of: table)
     let held = try versions.version(table: item.table, key: item.key)
+    guard viewpoint.isUndecided(item.version, over: held), let table = tables.byID[item.table]
+    else { return nil }
+    let rule = try actingRule(of: table)
     let isParked = try held.map { try isParkedUnjudged($0, table, item.key) } ?? false
     let standing = isParked ? nil : held
     let entry = try pending.entry(item)
@@ -317,7 +316,8 @@ extension Store {
   }
 
   private func decided(limit: Int) throws(SQLiteError) -> [PendingTable.Item] {
-    guard office.isHeld, judged.term >= office.term else { return [] }
+    // At the anchor nothing waits for anybody else's word.
+    guard office.isHeld, !office.certifies, judged.term >= office.term else { return [] }
     return try pending.covered(by: judged.frontier, limit: limit)
   }
 

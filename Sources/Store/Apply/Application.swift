@@ -84,6 +84,9 @@ extension Store {
     guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.schema != nil
     else { return false }
     if application.judged?.covers(old.dot, in: office.term) == true { return false }
+    // Who may not write the table any more makes nothing again: others have the edit, and it is
+    // judged as it is.
+    guard mayWrite(table) || !office.isHeld else { return false }
     guard try ruling(on: old.edit) == nil else { return false }
     return try shelf.entry(table: table.id, key: key)?.why.isWhole != true
   }

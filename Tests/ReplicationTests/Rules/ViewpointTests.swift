@@ -53,8 +53,14 @@ import Testing
       [.gives(.history), .gives(.history), .waits]
     ),
     (
-      "a judged one of a row that is not here", version(other, 4, stamp: 1), nil,
-      [.gives(.history), .gives(.history), .gives(.history)]
+      "a judged one of a row that is not here: it was not, if it is not at the anchor",
+      version(other, 4, stamp: 1), nil, [.gives(.history), .gives(.history), .waits]
+    ),
+    (
+      "a judged one on a certificate: the same",
+      version(other, 4, stamp: 1, term: now, epoch: 1),
+      version(third, stamp: 9, term: now, epoch: 1, certifies: Dot(third, 5)),
+      [.gives(.history), .gives(.history), .waits]
     ),
     (
       "a lower edit of another", version(other, stamp: 1), version(own, stamp: 2),

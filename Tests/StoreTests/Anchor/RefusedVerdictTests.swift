@@ -71,4 +71,43 @@ import Testing
     try a.merge(news, .full(covers: known), from: anchor, judged: anchor.store.currentJudged)
     #expect(try a.verdicts() == ["unknown client-wins"])
   }
+
+  @Test func `is the anchor's, where the right went before the word on what it was made on came`()
+    throws
+  {
+    try a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
+    let word = try #require(anchor.pull(from: a).fold.push)
+    try a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 11)
+    try site.b.pull(from: a)
+    try allow(Self.reading, delivered: 2)
+    try a.merge(word, from: anchor)
+    #expect(try a.text() == "one" && a.pendingTexts == ["two"] && a.conflicts().isEmpty)
+    #expect(try a.store.wantedRows().isEmpty)
+    try anchor.pull(from: site.b)
+    try a.pull(from: anchor)
+    #expect(try a.text() == "two" && a.pendingTexts.isEmpty && a.conflicts().isEmpty)
+    #expect(try a.verdicts().last == "accepted client-wins")
+  }
+
+  /// Somebody else has it, and the anchor hears of it from there when it has judged its number.
+  @Test(arguments: [("client-wins", "mine"), ("server-wins", "base")])
+  func `is the rule's, where somebody else has the edit`(rule: String, expected: String) throws {
+    let site = try AnchorSite(rule)
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    try a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try b.pull(from: a)
+    try a.store.allow(Self.reading, delivered: 0, at: a.now)
+    let filter = ExportFilter(sender: a.store.rights)
+    let (covers, batches) = try a.export(.above(anchor.store.position.frontier), filter: filter)
+    try anchor.merge(batches, .full(covers: covers), from: a)
+    #expect(try anchor.text() == "base")
+    #expect(anchor.store.isJudged(Dot(a.store.own, 1)))
+    let (held, all) = try b.export(.above(Frontier()))
+    try anchor.merge(all, .full(covers: held), from: b)
+    try b.pull(from: anchor)
+    for replica in [anchor, b] {
+      #expect(try replica.text() == expected && replica.version()?.isTentative == false)
+    }
+    #expect(try anchor.conflicts().count == (expected == "mine" ? 0 : 1))
+  }
 }
