@@ -443,7 +443,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "what its author took back, and who held it had ceased to cover, was never judged"),
     KeptSeed(
       depth: .full, seed: 12_585,
-      found: "a checker did not know that what its author has taken back may stand as it came"),
+      found: "an anchor did not judge what an author had taken back, for its number was covered"),
     KeptSeed(
       depth: .full, seed: 39_737, steps: 51, isDrawn: true,
       found: "a checker took an overruled edit for another where its author had made it again"),

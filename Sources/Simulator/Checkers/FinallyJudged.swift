@@ -25,12 +25,11 @@ enum FinallyJudged {
       }
       guard isHeld else { continue }
       // The first anchor leaves what stands as it is; every later one has certified all of it.
-      // A deleted one may be forgotten where it would have been certified. What its author has taken
-      // back may stand as it came: nobody waits for a verdict on that.
+      // A deleted one may be forgotten where it would have been certified, and of one that its author
+      // has taken back nobody may hear: digests do not count it.
       for (row, version) in shown.versions
-      where !isFirst && version.isTentative && !(history.collects && version.isDeleted)
-        && !history.isWithdrawn(version.dot, row)
-      {
+      where !isFirst && version.isTentative {
+        if version.isDeleted, history.collects || history.isWithdrawn(version.dot, row) { continue }
         history.blame("row \(row) at \(name), \(version.dot), was never certified")
       }
       if name == anchor, office.part != 3 { history.blame("\(name) has not taken office") }
