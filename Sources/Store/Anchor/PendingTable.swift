@@ -12,9 +12,6 @@ final class PendingTable {
   private let connection: Connection
   private let versions: VersionTable
   private(set) var count = 0
-  /// What a repair has brought though nobody's frontier covers it: its holder covered it once, and
-  /// had to forget that. Not kept, for the same repair comes again.
-  private var strays: [Dot: Item] = [:]
 
   init(_ connection: Connection, versions: VersionTable) throws(SQLiteError) {
     self.connection = connection
@@ -111,30 +108,9 @@ final class PendingTable {
   /// that decides about them.
   func due(in table: Int64? = nil, limit: Int) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
-    var found: [Item] = []
-    for condition in ["p.row IS NOT NULL", "p.row IS NULL"] where found.count < limit {
-      found += try due(in: table, condition, limit: limit - found.count)
-    }
-    let known = Set(found.map(\.version.dot))
-    let strays = try waitingStrays().filter {
-      !known.contains($0.version.dot) && (table == nil || $0.table == table)
-    }
-    return found + strays.prefix(limit - found.count)
-  }
-
-  /// These are judged without being covered: nobody is left who could tell what they came with.
-  func addStray(_ item: Item) { strays[item.version.dot] = item }
-
-  private func waitingStrays() throws(SQLiteError) -> [Item] {
-    var waiting: [Item] = []
-    for (dot, item) in strays.sorted(by: { $0.key < $1.key }) {
-      if try version(table: item.table, key: item.key, origin: dot.origin)?.dot == dot {
-        waiting.append(item)
-      } else {
-        strays[dot] = nil
-      }
-    }
-    return waiting
+    let whole = try due(in: table, "p.row IS NOT NULL", limit: limit)
+    return whole.count == limit
+      ? whole : whole + (try due(in: table, "p.row IS NULL", limit: limit - whole.count))
   }
 
   private func due(
@@ -153,7 +129,6 @@ final class PendingTable {
   /// Whether there is anything of that.
   func hasDue() throws(SQLiteError) -> Bool {
     guard count > 0 else { return false }
-    if try !waitingStrays().isEmpty { return true }
     return try connection.row(
       """
       SELECT 1 FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin

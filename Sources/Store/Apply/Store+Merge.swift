@@ -48,10 +48,7 @@ extension Store {
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
       application.held = merge.held
       try applyAll(rows, &edits, at: now, &application)
-      if merge.kind == .repair {
-        if application.placed > 0 { repairs += 1 }
-        try noteStrays(rows, of: merge)
-      }
+      if merge.kind == .repair, application.placed > 0 { repairs += 1 }
       try finish(&edits)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
       if let judged = merge.verdicts { try join(judged, at: now) }
@@ -62,20 +59,6 @@ extension Store {
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
         fold: try result(of: edits), shelved: application.shelved)
-    }
-  }
-
-  /// What a whole member sends to repair a difference between equal frontiers, and neither covers,
-  /// will never come any other way: the anchor judges it as it is.
-  private func noteStrays(_ rows: [ShapedRow], of merge: Merge) throws {
-    let frontier = origins.frontier
-    guard office.part == .judging, merge.licence == nil, frontier.joined(merge.held) == frontier
-    else { return }
-    for row in rows where !frontier.covers(row.row.version.dot) {
-      guard let table = tables.table(row.shape.name) else { continue }
-      pending.addStray(
-        PendingTable.Item(
-          table: table.id, key: try key(of: row, in: table), version: row.row.version))
     }
   }
 
