@@ -452,5 +452,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 412_345, with: [.rights, .office],
       found: "an anchor did not judge what an author had taken back and somebody else had"),
+    KeptSeed(
+      depth: .full, seed: 431_681, with: [.rights, .office],
+      found: "an anchor never judged what an author had begun to send that may write no more"),
+    KeptSeed(
+      depth: .full, seed: 440_485, with: [.rights, .office],
+      found: "the same, where the author was lost for good"),
   ]
 }
