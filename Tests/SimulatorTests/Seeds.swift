@@ -442,7 +442,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "a checker missed that an edit came, and was let go of, after the office had ended"),
     KeptSeed(
       depth: .full, seed: 411_942, with: [.rights, .office],
-      found: "a checker missed that a leaf parks what others took back, as its value is used again"),
+      found: "a checker missed that a leaf parks what others took back, as its value is taken"),
     KeptSeed(
       depth: .full, seed: 411_483, with: [.rights, .office],
       found: "an author made an edit again that it had lost the right to make, and logged it so"),
