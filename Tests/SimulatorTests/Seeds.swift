@@ -461,7 +461,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "a checker missed that an edit came, and was let go of, after the office had ended"),
     KeptSeed(
       depth: .full, seed: 411_942, with: [.rights, .office],
-      found: "a checker missed that a leaf parks what others took back, as its value is used again"),
+      found: "a checker missed that a leaf parks what others took back, as its value is taken"),
     KeptSeed(
       depth: .full, seed: 411_483, with: [.rights, .office],
       found: "an author made an edit again that it had lost the right to make, and logged it so"),
@@ -471,5 +471,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 412_345, with: [.rights, .office],
       found: "an anchor did not judge what an author had taken back and somebody else had"),
+    KeptSeed(
+      depth: .full, seed: 431_681, with: [.rights, .office],
+      found: "an anchor never judged what an author had begun to send that may write no more"),
+    KeptSeed(
+      depth: .full, seed: 440_485, with: [.rights, .office],
+      found: "the same, where the author was lost for good"),
   ]
 }

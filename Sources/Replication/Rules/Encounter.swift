@@ -44,9 +44,9 @@ package struct Viewpoint: Sendable {
     return judged.term < office.term || !judged.frontier.covers(version.dot)
   }
 
-  /// The same, where it meets what stands. At the anchor whatever it has judged ranks below that: an
-  /// edit that does not was never judged, though the judged frontier covers it, for its author had
-  /// taken it back by then and somebody else has it.
+  /// The same, where it meets what stands. At the anchor whatever it has judged ranks below that:
+  /// an edit that does not was never judged, though the judged frontier covers it, for its author
+  /// had taken it back by then and somebody else has it.
   package func isUndecided(_ version: Version, over standing: Version?) -> Bool {
     if isUndecided(version) { return true }
     return office.certifies && version.isTentative

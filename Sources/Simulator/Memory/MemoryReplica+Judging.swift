@@ -9,7 +9,7 @@ extension MemoryReplica {
     var items: [(row: RowNumber, version: Version)] = []
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
       for version in versions.values.sorted(by: { $0.dot < $1.dot })
-      where file.frontier.covers(version.dot) {
+      where isDue(version) {
         items.append((row, version))
       }
     }

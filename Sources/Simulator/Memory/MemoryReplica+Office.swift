@@ -146,7 +146,11 @@ extension MemoryReplica {
   }
 
   var hasDue: Bool {
-    file.office.pending.values.contains { $0.values.contains { file.frontier.covers($0.dot) } }
+    file.office.pending.values.contains { $0.values.contains(where: isDue) }
+  }
+
+  func isDue(_ version: Version) -> Bool {
+    file.frontier.covers(version.dot) || compared.contains(version.dot)
   }
 
   func hold(_ version: Version, _ row: RowNumber) {

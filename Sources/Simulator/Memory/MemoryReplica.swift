@@ -58,6 +58,8 @@ final class MemoryReplica: SimulatedReplica {
   private var nextExport: Int64 = 1
   private var commits: UInt64 = 0
   private var repairs: UInt64 = 0
+  /// What waits, and came because two nodes had compared what they hold.
+  private(set) var compared: Set<Dot> = []
   /// How often an export pauses, in a thousand.
   let pauses: Int
   let batchRows: Int
@@ -263,7 +265,9 @@ final class MemoryReplica: SimulatedReplica {
         let old = file.versions[number]
         switch viewpoint.meeting(row.version, old) {
         case .same, .stays: continue
-        case .waits: hold(row.version, number)
+        case .waits:
+          hold(row.version, number)
+          if merge.kind == .repair, viewpoint.office.certifies { compared.insert(row.version.dot) }
         case .gives(let fate):
           if let old,
             let edit = edit(above: row.version, shownBy: old, number, judged: merge.judged)

@@ -12,6 +12,9 @@ final class PendingTable {
   private let connection: Connection
   private let versions: VersionTable
   private(set) var count = 0
+  /// What came because two nodes have compared what they hold: an anchor judges it, though nobody
+  /// may ever say that all before it is here. Its author is gone, or sends nothing any more.
+  private var compared: Set<Dot> = []
 
   init(_ connection: Connection, versions: VersionTable) throws(SQLiteError) {
     self.connection = connection
@@ -20,9 +23,12 @@ final class PendingTable {
   }
 
   func reload() throws(SQLiteError) {
+    compared = []
     guard try Layout.hasTable("_flotilla_pending", on: connection) else { return count = 0 }
     count = Int(try connection.scalar("SELECT count(*) FROM _flotilla_pending").integer ?? 0)
   }
+
+  func noteCompared(_ dot: Dot) { compared.insert(dot) }
 
   /// Keeps a version, unless a later one of its origin waits already; false in that case. Without
   /// an entry its content is not here; it may come later.
@@ -82,6 +88,7 @@ final class PendingTable {
     guard count > 0, let number = versions.origins.knownNumber(of: item.version.dot.origin) else {
       return
     }
+    compared.remove(item.version.dot)
     count -= try connection.run(
       "DELETE FROM _flotilla_pending WHERE tbl = ? AND key = ? AND origin = ?",
       [.integer(item.table), .blob(item.key.bytes), .integer(number)])
@@ -108,9 +115,25 @@ final class PendingTable {
   /// that decides about them.
   func due(in table: Int64? = nil, limit: Int) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
-    let whole = try due(in: table, "p.row IS NOT NULL", limit: limit)
+    var whole = try due(in: table, "p.row IS NOT NULL", limit: limit)
+    if !compared.isEmpty {
+      whole += try early().filter { table == nil || $0.table == table }
+      whole = Array(
+        whole.sorted { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
+          .prefix(limit))
+    }
     return whole.count == limit
       ? whole : whole + (try due(in: table, "p.row IS NULL", limit: limit - whole.count))
+  }
+
+  /// What was compared, and came before all that its number covers.
+  private func early() throws(SQLiteError) -> [Item] {
+    try items(
+      """
+      FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
+      WHERE p.seq > o.seq
+      """, []
+    ).filter { compared.contains($0.version.dot) }
   }
 
   private func due(
@@ -129,11 +152,13 @@ final class PendingTable {
   /// Whether there is anything of that.
   func hasDue() throws(SQLiteError) -> Bool {
     guard count > 0 else { return false }
-    return try connection.row(
+    let covered = try connection.row(
       """
       SELECT 1 FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
       WHERE p.seq <= o.seq LIMIT 1
-      """) != nil
+      """)
+    if covered != nil { return true }
+    return compared.isEmpty ? false : try !early().isEmpty
   }
 
   /// Those whose dots a frontier covers.

@@ -46,7 +46,10 @@ extension Store {
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
         incoming, entry(row), table, key, standingSide(table, key), at: now)
-    case .waits: return try hold(incoming, entry(row), table, key)
+    case .waits:
+      try hold(incoming, entry(row), table, key)
+      if application.isRepair, office.certifies { pending.noteCompared(incoming.dot) }
+      return
     case .gives(let fate):
       if let old, let edit = try edit(above: incoming, shownBy: old, table, key, application) {
         application.repeated.append((table.id, key, edit))

@@ -381,4 +381,36 @@ import Testing
     try site.meet()
     #expect(try site.replicas.allSatisfy { try $0.store.trackedTables().count == 1 })
   }
+
+  /// Its author was lost for good in the middle of a long exchange.
+  @Test(arguments: [("client-wins", "mine"), ("server-wins", "base")])
+  func `come for what was compared, though the rest of its exchange never does`(
+    rule: String, expected: String
+  ) throws {
+    let site = try AnchorSite(rule)
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    try a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    let (covers, batches) = try a.export(.above(b.store.position.frontier))
+    try b.mergeSlice(batches, covers: covers, from: a)
+    #expect(try b.text() == "mine" && b.store.position.frontier[a.store.own] == 0)
+    try anchor.pull(from: b)
+    #expect(try anchor.text() == "base" && anchor.pendingTexts == ["mine"])
+    // The frontiers are equal then, and the digests are not.
+    try b.pull(from: anchor)
+    let (_, all) = try b.export(.above(Frontier()))
+    try anchor.merge(all, .repair, from: b)
+    try b.pull(from: anchor)
+    for replica in [anchor, b] {
+      #expect(try replica.text() == expected && replica.version()?.isTentative == false)
+    }
+    #expect(try anchor.pendingTexts.isEmpty)
+    #expect(anchor.store.position.digest == b.store.position.digest)
+    #expect(anchor.store.position.frontier[a.store.own] == 0)
+    // The author is there again after all.
+    try site.meet()
+    #expect(try site.isEqual && a.text() == expected)
+    #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+    #expect(try a.conflicts().count == (expected == "mine" ? 0 : 1))
+    #expect(try anchor.conflicts().count == (expected == "mine" ? 0 : 1))
+  }
 }
