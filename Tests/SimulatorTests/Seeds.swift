@@ -454,6 +454,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 40_359, steps: 52, isDrawn: true,
       found: "a checker did not know that an earlier anchor had certified edits with another time"),
     KeptSeed(
+      depth: .full, seed: 70_511, steps: 10, isDrawn: true,
+      found: "a checker did not know that what reached a leaf alone leaves a row waiting there"),
+    KeptSeed(
       depth: .full, seed: 103_009, with: [.rights, .office],
       found: "a checker forgot what was folded when rights changed before all tables were there"),
     KeptSeed(

@@ -48,7 +48,7 @@ extension Store {
         incoming, entry(row), table, key, standingSide(table, key), at: now)
     case .waits:
       try hold(incoming, entry(row), table, key)
-      if application.isRepair, office.certifies { pending.noteCompared(incoming.dot) }
+      if office.certifies, brings(application) { pending.noteCompared(incoming.dot) }
       return
     case .gives(let fate):
       if let old, let edit = try edit(above: incoming, shownBy: old, table, key, application) {
@@ -58,6 +58,13 @@ extension Store {
       try old.map { try leave($0, to: fate, row, table, key, at: now) }
     }
     try stand(row, table, key, over: old, at: now, &application)
+  }
+
+  /// Whether a repair has brought what will not come any other way: its sender covers no more than
+  /// this node.
+  private func brings(_ application: Application) -> Bool {
+    let frontier = origins.frontier
+    return application.isRepair && frontier.joined(application.held) == frontier
   }
 
   /// The own edit whose content is in the table and that is made again on top of what comes: the
