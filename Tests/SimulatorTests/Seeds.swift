@@ -457,6 +457,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 70_511, steps: 10, isDrawn: true,
       found: "a checker did not know that what reached a leaf alone leaves a row waiting there"),
     KeptSeed(
+      depth: .full, seed: 69_689, steps: 87, isDrawn: true,
+      found: "a checker missed what an edit that was taken back had been made over in mid work"),
+    KeptSeed(
       depth: .full, seed: 103_009, with: [.rights, .office],
       found: "a checker forgot what was folded when rights changed before all tables were there"),
     KeptSeed(

@@ -34,7 +34,10 @@ extension Witness {
     for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
       history.withdraw(row, of: own, above: change.delivered)
-      if change.held[row] == nil, let base = old.dot.origin == own ? bases[row] : old.dot {
+      // What it was made over may have come in mid work as well.
+      let parents = history.lineage.edits[old.dot]?.parents ?? []
+      let base = bases[row] ?? parents.first { $0.origin != own }
+      if change.held[row] == nil, let base = old.dot.origin == own ? base : old.dot {
         history.leave(row, at: node, over: base)
       }
       // What was made over another's was taken back with that: it is asked for, now or when the
