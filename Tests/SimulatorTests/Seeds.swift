@@ -460,6 +460,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 69_689, steps: 87, isDrawn: true,
       found: "a checker missed what an edit that was taken back had been made over in mid work"),
     KeptSeed(
+      depth: .full, seed: 74_885, steps: 64, isDrawn: true,
+      found: "the same where it was folded when the rights changed, and taken back at once"),
+    KeptSeed(
       depth: .full, seed: 103_009, with: [.rights, .office],
       found: "a checker forgot what was folded when rights changed before all tables were there"),
     KeptSeed(

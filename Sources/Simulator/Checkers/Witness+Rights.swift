@@ -29,7 +29,8 @@ extension Witness {
     _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
     _ history: inout History, at node: String
   ) {
-    let before = seen.versions.merging(unseen) { $1 }
+    // What was folded under the rights before may have been glanced at alone.
+    let before = seen.versions.merging(unseen) { $1 }.merging(glanced?.versions ?? [:]) { $1 }
     let hasEnded = before.keys.contains { change.ended.contains(table($0)) }
     for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
