@@ -15,6 +15,8 @@ package struct Governance: Sendable, Equatable {
   package var certifiesAll: Bool
   /// The last terms of those who must stand down before this node takes office.
   package var awaited: [Predecessor]
+  /// The last term before this one in which nobody was appointed.
+  package var vacancy: Term?
 
   /// The same, without waiting for predecessors that are gone: what only they certified is lost, so
   /// that the rest is certified again.
@@ -75,12 +77,14 @@ package enum Appointments {
     for appointment in earlier[start...] where appointment.node != node {
       if let node = appointment.node { awaited[node] = appointment.term }
     }
-    return Governance(
+    var governance = Governance(
       term: last.term, isHeld: last.node != nil, isOwn: last.node == node,
       wasAppointed: earlier.contains { $0.node == node },
       isFirst: !earlier.contains { $0.node != nil }, isForced: last.isForced,
       awaited: awaited.sorted { $0.key < $1.key }.map {
         Governance.Predecessor(node: $0.key, term: $0.value)
       })
+    governance.vacancy = earlier.last { $0.node == nil }?.term
+    return governance
   }
 }

@@ -30,6 +30,9 @@ extension Store {
       officeRecord.office = Office(following: governance)
       if stability.renewal != nil { officeRecord.office.postpone() }
       if !previous.office.isHeld { try missVerdicts(through: edits.last) }
+      if let vacancy = governance.vacancy, vacancy > previous.office.term {
+        try doubtVerdicts()
+      }
       officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }

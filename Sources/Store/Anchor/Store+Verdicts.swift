@@ -144,6 +144,17 @@ extension Store {
       ])
   }
 
+  /// This node hears of a term in which nobody judged when that is over: what it has made before may
+  /// have been let go of by others then, and count as judged now. What stands tells, or nothing.
+  func doubtVerdicts() throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_verdict SET reason = ? WHERE verdict IS NULL AND reason IS NULL",
+      [.string(Self.doubt)])
+  }
+
+  /// In place of a reason: none is known.
+  private static let doubt = ""
+
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {
     for life in lives {
       let open = try connection.row(
@@ -205,7 +216,8 @@ extension Store {
         // What stands is not told here any more, nor what was ruled.
         outcome = .unknown
       } else if mayLack || row[3].string != nil, try !isPart(edit, name, key) {
-        (outcome, reason) = row[3].string.map { (.rejected, $0) } ?? (.unknown, nil)
+        let why = row[3].string.flatMap { $0 == Self.doubt ? nil : $0 }
+        (outcome, reason) = why.map { (.rejected, $0) } ?? (.unknown, nil)
       }
       var rule = ruling?.ruling.rule
       if rule == nil, let table = tables.table(name) { rule = try actingRule(of: table).name }

@@ -57,6 +57,25 @@ import Testing
     #expect(try site.a.verdicts(of: "r") == ["superseded"])
   }
 
+  @Test func `is not told that an edit was accepted if nobody judged while it was away`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try site.a.write("INSERT INTO note VALUES ('n', 'new')", at: 11)
+    try site.b.pull(from: site.a)
+    try site.anchor.write("UPDATE note SET text = 'other' WHERE id = 'r'", at: 20)
+    let others = [site.anchor, site.b]
+    try site.appoint(nil, heardBy: others)
+    try site.meet(others)
+    try site.appoint(site.anchor, heardBy: others)
+    try site.meet(others)
+    try site.hear(site.a)
+    try site.meet()
+    #expect(try site.isEqual && site.a.text() == "other" && site.a.text("n") == "new")
+    #expect(try site.a.conflicts().count == 1)
+    #expect(try site.a.verdicts(of: "r") == ["unknown newest-wins"])
+    #expect(try site.a.verdicts(of: "n") == ["accepted newest-wins"])
+  }
+
   @Test func `does not make an edit again that was rejected`() throws {
     let site = try site("server-wins")
     try site.a.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
