@@ -54,7 +54,8 @@ import Testing
     "sql.rows": ["id", "amount", "data", "void"],
     "doctor": ["findings", "size"],
     "doctor.findings": ["check", "level", "text", "remedy"],
-    "leave": ["site", "node", "unsent_rows", "left", "told", "untold", "may_be_copy"],
+    "leave": [
+      "site", "node", "unsent_rows", "open_conflicts", "left", "told", "untold", "may_be_copy"],
   ]
 
   private static let peer: Set<String> = [

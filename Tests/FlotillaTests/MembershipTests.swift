@@ -224,6 +224,24 @@ extension NodeTests {
       }
     }
 
+    @Test func `with conflicts that nobody has looked at must be forced`() async throws {
+      try await TestSite.with { site in
+        let ((_, first), (b, second)) = try await site.two()
+        try b.write("INSERT INTO item VALUES ('x', '1')")
+        #expect(try await eventually { try await first.isInSync && second.isInSync })
+        try b.write(
+          """
+          INSERT INTO _flotilla_conflict(name, key, at, reason, rule, loser)
+          SELECT 'item', key, 1, 'older', '', NULL FROM _flotilla_version LIMIT 1
+          """)
+        let refused = try await b.library.leave(force: false)
+        #expect(!refused.left && refused.unsent_rows == 0 && refused.open_conflicts == 1)
+        let id = try #require(try await b.library.conflicts().conflicts.first?.id)
+        _ = try await b.library.dismissConflict(id)
+        #expect(try await b.library.leave(force: false).left)
+      }
+    }
+
     @Test func `while its node runs stops it`() async throws {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))

@@ -75,6 +75,46 @@ import Testing
     }
   }
 
+  @Test func `is that of the edit that waits where a statement leaves that as it is`() async throws {
+    try await withAnchorAway { site, server, client, address in
+      try server.write("UPDATE item SET text = 'of the server'")
+      for _ in 0..<2 {
+        let report = try await client.library.sqlOnline(
+          "UPDATE item SET text = 'mine'", timeout: .seconds(1)
+        ) { _ in }
+        #expect(report.verdict == "pending")
+      }
+      _ = try await site.run(server, listen: address)
+      let report = try await client.library.sqlOnline(
+        "UPDATE item SET text = 'mine'", timeout: .seconds(60)
+      ) { _ in }
+      #expect(report.verdict == "rejected")
+      #expect(report.rows.first?.server?.values == [.text("1"), .text("of the server")])
+    }
+  }
+
+  @Test func `is found for keys that are not UTF-8`() async throws {
+    let rows = "INSERT INTO item VALUES (CAST(x'ff80' AS TEXT), 'a'), (CAST(x'ff81' AS TEXT), 'b')"
+    try await withAnchorAway(rows: rows) { site, server, client, address in
+      try server.write("UPDATE item SET text = 'of the server'")
+      let report = try await client.library.sqlOnline(
+        "UPDATE item SET text = CAST(x'fe' AS TEXT)", timeout: .seconds(1)
+      ) { _ in }
+      #expect(report.rows.map(\.verdict.verdict) == ["pending", "pending"])
+      #expect(report.rows.map(\.local.key["id"]) == [[0xFF, 0x80], [0xFF, 0x81]].map {
+        .malformedText($0)
+      })
+      let node = try await site.run(server, listen: address)
+      #expect(try await eventually { try await node.isInSync })
+      let lost = try await client.library.conflicts().conflicts
+      #expect(lost.map(\.loser?.row?["text"]) == [.malformedText([0xFE]), .malformedText([0xFE])])
+      for conflict in lost { _ = try await client.library.restoreConflict(conflict.id) }
+      #expect(
+        try client.rows("SELECT hex(id), hex(text) FROM item ORDER BY 1")
+          == ["FF80|FE", "FF81|FE"])
+    }
+  }
+
   @Test func `is a rejection where another row has the unique value`() async throws {
     try await withAnchorAway { site, server, client, address in
       for replica in [server, client] {

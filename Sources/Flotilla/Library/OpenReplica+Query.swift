@@ -49,7 +49,7 @@ public struct QueryResponses: AsyncSequence, Sendable {
   }
 
   private func read() async throws(FlotillaError) -> SQLReport {
-    try await owner.replica.write(statement, values)
+    try await owner.replica.write(statement, values, mayChange: false)
   }
 }
 

@@ -86,11 +86,16 @@ public struct Receipt: Sendable {
   }
 
   /// Waits for the anchor's verdict on the first row (the server response); `pending` once the time
-  /// is over. Without an anchor an error of code `no-anchor`; of code `table` if the table is not
-  /// replicated.
+  /// is over. Without an anchor an error of code `no-anchor`; of code `table` if the row is not
+  /// replicated: its table is not, or its key holds NULL. While this replica is suspended an error
+  /// of code `node`; it can be asked again after `resume`.
   public func verdict(within timeout: Duration = .seconds(30)) async throws(FlotillaError)
     -> RowVerdict
   {
+    if local.first?.isKeyless == true {
+      throw FlotillaError(
+        .table, "the key of the row holds NULL, so the row is no other node's and nobody judges it")
+    }
     guard let verdict = try await verdicts(within: timeout).first else {
       throw FlotillaError(
         .table, "the row is of a table that is not replicated, so nobody judges it; it stands here")

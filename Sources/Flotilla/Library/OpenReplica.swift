@@ -45,6 +45,7 @@ extension Replica {
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(FlotillaError) -> OpenReplica {
     let replica = Replica(path: path)
+    try await replica.check()
     let host = LibraryHost(replica, options: options, log: log)
     try await host.resume()
     return OpenReplica(replica, host: host)

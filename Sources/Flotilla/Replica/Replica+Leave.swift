@@ -12,7 +12,8 @@ extension Replica {
   /// So often, 5 s each, the write lock is waited for once the others were told.
   private static let mostTries = 6
 
-  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent.
+  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent, or if
+  /// the conflict log holds what nobody has looked at.
   public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
     var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
     do {
@@ -21,7 +22,8 @@ extension Replica {
       report.site = unsent.site
       report.node = unsent.node
       report.unsent_rows = unsent.rows
-      guard force || unsent.rows == 0 else { return report }
+      report.open_conflicts = try await conflicts().conflicts.count
+      guard force || unsent.rows == 0 && report.open_conflicts == 0 else { return report }
       try await requireWriteLock()
       let lock: FileLock
       if let freed = try await stop(isLeaving: true) {

@@ -87,6 +87,7 @@ extension SQLValue {
     case .integer(let integer): .integer(integer)
     case .real(let real): .real(real)
     case .text(let text): .string(text)
+    case .malformedText(let bytes): .text(bytes)
     case .blob(let bytes): .blob(bytes)
     }
   }
@@ -102,7 +103,8 @@ extension SQLValue {
       case .null: .null
       case .integer(let integer): .integer(integer)
       case .real(let real): .real(real)
-      case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))
+      case .text(let bytes): String(validating: bytes, as: UTF8.self).map { .text($0) }
+        ?? .malformedText(bytes)
       case .blob(let bytes): .blob(bytes)
       }
   }

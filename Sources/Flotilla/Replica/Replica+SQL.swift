@@ -20,18 +20,20 @@ extension Replica {
   /// Runs one statement with values for its question marks, and gives all rows that it touched.
   func write(
     _ statement: String, _ values: [SQLValue] = [], shownRows: Int = .max,
-    patience: Duration = Self.lockPatience
+    patience: Duration = Self.lockPatience, mayChange: Bool = true
   ) async throws(FlotillaError) -> SQLReport {
     let replica = self
     return try await offPool { () throws(FlotillaError) in
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
       return try replica.run(
-        statement, values.map(\.stored), shownRows: shownRows, patience: patience)
+        statement, values.map(\.stored), shownRows: shownRows, patience: patience,
+        mayChange: mayChange)
     }
   }
 
   private func run(
-    _ statement: String, _ values: [SQLite.Value], shownRows: Int, patience: Duration
+    _ statement: String, _ values: [SQLite.Value], shownRows: Int, patience: Duration,
+    mayChange: Bool
   ) throws(FlotillaError) -> SQLReport {
     do {
       let connection = try Connection(path: sidecar.database)
@@ -40,6 +42,7 @@ extension Replica {
       try connection.execute("PRAGMA foreign_keys = ON")
       let prepared = try connection.prepare(statement)
       try checkAlone(prepared)
+      if !mayChange { try checkQuery(prepared) }
       let kind = StatementKind(prepared.sql)
       try checkSense(kind)
       try checkOwners(prepared)
@@ -79,6 +82,14 @@ extension Replica {
       throw SQLiteError(
         code: 21, message: "one statement at a time, please; nothing was run")
     }
+  }
+
+  private func checkQuery(_ statement: Statement) throws(SQLiteError) {
+    guard !statement.isReadOnly else { return }
+    throw SQLiteError(
+      code: 21,
+      message: "a query asks for rows and changes nothing (save, update and remove do); "
+        + "nothing was run")
   }
 
   private func checkSense(_ kind: StatementKind) throws(SQLiteError) {
@@ -180,7 +191,8 @@ private struct RowReading {
     keys = try connection.rows(
       "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.string(table)]
     ).compactMap { $0[0].string }
-    let condition = keys.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    // A key may hold NULL.
+    let condition = keys.map { "\(quoted($0)) IS ?" }.joined(separator: " AND ")
     statement = try connection.prepare(
       "SELECT * FROM main.\(quoted(table)) WHERE \(condition)")
   }

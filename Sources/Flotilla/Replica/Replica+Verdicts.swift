@@ -14,13 +14,20 @@ extension Replica {
     wait: (Duration) async throws(FlotillaError) -> Mark
   ) async throws(FlotillaError) -> (verdicts: [RowVerdict], obstacle: String?) {
     let deadline = Uptime.now + timeout.milliseconds
+    // What a write leaves as it was may be an edit that waits: then the word on that is the word.
+    let earlier = try await withFile { store throws(StoreError) in
+      try rows.map { row throws(StoreError) in try Self.waiting(row, through: seq, store) }
+    }
     var verdicts = rows.map { _ in RowVerdict.pending }
     while true {
       let rest = Duration.milliseconds(max(0, deadline - Uptime.now))
       let mark = try await wait(rest)
       let open = verdicts.indices.filter { verdicts[$0] == .pending }
       let news = try await withFile { store throws(StoreError) in
-        try VerdictReading(store, after: seq, through: mark.seq).verdicts(on: open.map { rows[$0] })
+        let reading = try VerdictReading(store, after: seq, through: mark.seq)
+        return try open.map { index throws(StoreError) in
+          try reading.verdict(on: rows[index], or: earlier[index])
+        }
       }
       for (index, verdict) in zip(open, news) { verdicts[index] = verdict }
       let result = (verdicts: verdicts, obstacle: mark.obstacle)
@@ -28,6 +35,22 @@ extension Replica {
       let pause = Duration.milliseconds(min(Self.pause, deadline - Uptime.now))
       guard (try? await Task.sleep(for: pause)) != nil else { return result }
     }
+  }
+
+  /// The last own edit of a row that waits for its verdict.
+  private static func waiting(
+    _ row: TouchedRow, through seq: UInt64, _ store: Store
+  ) throws(StoreError) -> UInt64? {
+    guard !row.isKeyless,
+      let key = try store.key(of: row.table, row.key.mapValues(\.travelling))
+    else { return nil }
+    return try store.waitingEdit(of: row.table, key, through: seq)
+  }
+}
+
+extension RowVerdict {
+  fileprivate init(_ found: EditVerdict) {
+    self.init(verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule)
   }
 }
 
@@ -47,18 +70,18 @@ private struct VerdictReading {
     hasGaps = try store.verdictsMissing() > seq
   }
 
-  func verdicts(on rows: [TouchedRow]) throws(StoreError) -> [RowVerdict] {
-    try rows.map { row throws(StoreError) in try verdict(on: row) }
-  }
-
-  private func verdict(on row: TouchedRow) throws(StoreError) -> RowVerdict {
+  /// What is said of a row, or of an edit of it before the range, if nothing in that changed it.
+  func verdict(
+    on row: TouchedRow, or earlier: UInt64?
+  ) throws(StoreError) -> RowVerdict {
     if row.isKeyless { return .accepted }
     guard let key = try store.key(of: row.table, row.key.mapValues(\.travelling)) else {
       return .unknown
     }
-    if let found = last[row.table.foldedForNames]?[key] {
-      return RowVerdict(
-        verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule)
+    if let found = last[row.table.foldedForNames]?[key] { return RowVerdict(found) }
+    if let earlier {
+      let found = try store.verdicts(after: earlier - 1, through: earlier).first
+      return found.map { RowVerdict($0) } ?? .unknown
     }
     // Of what it may not write a replica makes no version that the anchor could judge.
     if case .refused(let isPutBack) = try store.permission(toWrite: key, of: row.table) {

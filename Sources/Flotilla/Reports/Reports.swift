@@ -171,13 +171,15 @@ public struct TouchedRow: Codable, Sendable, Equatable {
   public var isKeyless: Bool { key.values.contains(.null) }
 }
 
-/// What `leave` removed. JSON: `{site, node, unsent_rows, left, told:[…],
+/// What `leave` removed. JSON: `{site, node, unsent_rows, open_conflicts, left, told:[…],
 /// untold:[…], may_be_copy}`.
 public struct LeaveReport: Codable, Sendable, Equatable {
   public var site: String
   public var node: String
   /// Rows that no other node has acknowledged.
   public var unsent_rows: Int
+  /// Conflicts in the log of this node that were neither restored nor dismissed.
+  public var open_conflicts = 0
   public var left: Bool
   /// The members that were told, and those that still count this node as one.
   public var told: [String] = []

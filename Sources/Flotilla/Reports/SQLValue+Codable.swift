@@ -1,8 +1,12 @@
 import Foundation
 
-/// JSON: a blob is `{"base64":…}`, integers beyond 2^53 are strings.
+/// JSON: a blob is `{"base64":…}`, text that is not UTF-8 `{"base64_text":…}`, integers beyond 2^53
+/// are strings.
 extension SQLValue: Codable {
-  private struct Blob: Codable { var base64: String }
+  private struct Bytes: Codable {
+    var base64: String?
+    var base64_text: String?
+  }
 
   public init(from decoder: any Decoder) throws {
     let box = try decoder.singleValueContainer()
@@ -15,8 +19,10 @@ extension SQLValue: Codable {
     } else if let text = try? box.decode(String.self) {
       self = .text(text)
     } else {
-      let blob = try box.decode(Blob.self)
-      self = .blob([UInt8](Data(base64Encoded: blob.base64) ?? Data()))
+      let bytes = try box.decode(Bytes.self)
+      self =
+        bytes.base64_text.map { .malformedText(Self.bytes($0)) }
+        ?? .blob(Self.bytes(bytes.base64 ?? ""))
     }
   }
 
@@ -29,7 +35,13 @@ extension SQLValue: Codable {
     case .real(let value) where value.isFinite: try box.encode(value)
     case .real(let value): try box.encode(value > 0 ? "Infinity" : "-Infinity")
     case .text(let value): try box.encode(value)
-    case .blob(let bytes): try box.encode(Blob(base64: Data(bytes).base64EncodedString()))
+    case .blob(let bytes): try box.encode(["base64": Data(bytes).base64EncodedString()])
+    case .malformedText(let bytes):
+      try box.encode(["base64_text": Data(bytes).base64EncodedString()])
     }
+  }
+
+  private static func bytes(_ base64: String) -> [UInt8] {
+    [UInt8](Data(base64Encoded: base64) ?? Data())
   }
 }

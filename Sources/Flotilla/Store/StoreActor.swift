@@ -69,7 +69,7 @@ actor StoreActor {
   func close() { store = nil }
 
   private func opened() throws(StoreError) -> Store {
-    guard let store else { throw StoreError(.closed, "the replica was closed") }
+    guard let store else { throw StoreError(.closed, "the node of the replica was stopped") }
     return store
   }
 

@@ -8,14 +8,16 @@ enum Leave {
     discussion: """
       Removes triggers, tables and keys, restores the journal mode and tells the
       other nodes. Changes that no other node has are sent first; if none is in reach
-      it stops short and says how many they are. --force leaves even so.
+      it stops short and says how many they are. So it does if the conflict log holds
+      what nobody has restored or dismissed, for that goes with it. --force leaves
+      even so.
 
       A file that came from another machine and has met no member there, or runs as a
       copy beside the original, leaves with --force alone, and nobody is told.
       """,
     parameters: [.database],
     options: [
-      Option(name: "--force", help: "leaves even if changes were not sent"), .json,
+      Option(name: "--force", help: "leaves even if changes or conflicts are lost"), .json,
     ],
     body: run)
 
@@ -24,6 +26,7 @@ enum Leave {
     let unsent = counted(report.unsent_rows, "row")
     if !report.left {
       if call.json { call.print(report, as: "") }
+      guard report.unsent_rows > 0 else { throw undecided(report, call) }
       throw FlotillaError(
         .node,
         """
@@ -37,6 +40,11 @@ enum Leave {
     }
     if report.unsent_rows > 0 {
       call.output.warnings(["\(unsent) changed here reached no other node"])
+    }
+    if report.open_conflicts > 0 {
+      call.output.warnings([
+        "\(counted(report.open_conflicts, "open conflict")) went with the conflict log"
+      ])
     }
     if report.may_be_copy {
       let node = printable(report.node)
@@ -62,5 +70,18 @@ enum Leave {
         the data stays in \(printable(call.path))
         """)
     return .done
+  }
+
+  private static func undecided(_ report: LeaveReport, _ call: Call) -> FlotillaError {
+    let path = printable(shellWord(call.path))
+    return FlotillaError(
+      .node,
+      """
+      \(call.path): the conflict log holds \(counted(report.open_conflicts, "open conflict")), and \
+      goes with Flotilla; nothing was done
+      """,
+      remedy: """
+        flotilla conflicts \(path) shows what lost: restore or dismiss it, or give it up with --force
+        """)
   }
 }

@@ -140,7 +140,7 @@ extension SQLValue {
   fileprivate var isNumberOrNull: Bool {
     switch self {
     case .null, .integer, .real: true
-    case .text, .blob: false
+    case .text, .malformedText, .blob: false
     }
   }
 
@@ -151,12 +151,16 @@ extension SQLValue {
     case .integer(let number): return String(number)
     case .real(let number): return number.description
     case .text(let text): return text
-    case .blob(let bytes):
-      let digits = bytes.prefix(16).map { byte in
-        String(UInt16(byte) + 0x100, radix: 16).dropFirst()
-      }
-      let more = bytes.count > 16 ? "… (\(counted(bytes.count, "byte")))" : ""
-      return "x'\(digits.joined())'" + more
+    case .malformedText(let bytes): return "CAST(\(Self.digits(bytes)) AS TEXT)"
+    case .blob(let bytes): return Self.digits(bytes)
     }
+  }
+
+  private static func digits(_ bytes: [UInt8]) -> String {
+    let digits = bytes.prefix(16).map { byte in
+      String(UInt16(byte) + 0x100, radix: 16).dropFirst()
+    }
+    let more = bytes.count > 16 ? "… (\(counted(bytes.count, "byte")))" : ""
+    return "x'\(digits.joined())'" + more
   }
 }

@@ -56,6 +56,8 @@ enum JSON: Equatable, CustomStringConvertible {
     case .real(let number): self = .text(number > 0 ? "Infinity" : "-Infinity")
     case .blob(let bytes):
       self = .object(["base64": .text(Data(bytes).base64EncodedString())])
+    case .malformedText(let bytes):
+      self = .object(["base64_text": .text(Data(bytes).base64EncodedString())])
     }
   }
 

@@ -11,9 +11,12 @@ extension Store {
   func unjudgedOfOthers() throws(SQLiteError) -> Int {
     guard office.isHeld, judged.term != .none else { return 0 }
     var count: Int64 = 0
-    for (origin, seq) in origins.frontier.beyond(judged.frontier).sorted where !isOwn(origin) {
+    for (origin, seq) in origins.frontier.beyond(judged.frontier).sorted where origin != own {
       guard let number = origins.knownNumber(of: origin), seq > 0 else { continue }
-      let bounds: [SQLite.Value] = [.integer(number), .integer(Int64(judged.frontier[origin]))]
+      // Of own edits of an earlier life the file knows whether they wait, as far as it goes.
+      let told = lives.last { $0.origin == origin }?.last ?? 0
+      let first = max(judged.frontier[origin], told)
+      let bounds: [SQLite.Value] = [.integer(number), .integer(Int64(clamping: first))]
       // A certificate tells when it was made.
       for table in ["_flotilla_version", "_flotilla_pending"] {
         count +=

@@ -28,6 +28,21 @@ extension Store {
     }
   }
 
+  /// The last own edit of a row, up to a number, that waits for its verdict.
+  package func waitingEdit(
+    of table: String, _ key: Key, through last: UInt64
+  ) throws(StoreError) -> UInt64? {
+    guard let name = tables.table(table)?.name else { return nil }
+    return try reporting { () throws(SQLiteError) in
+      try connection.scalar(
+        """
+        SELECT max(seq) FROM _flotilla_verdict
+        WHERE name = ? AND key = ? AND seq <= ? AND verdict IS NULL
+        """, [.string(name), .blob(key.bytes), .integer(Int64(clamping: last))]
+      ).integer.map(UInt64.init)
+    }
+  }
+
   /// Whether an own edit in (after, through] waits for its verdict.
   package func isAwaitingVerdict(
     after: UInt64, through last: UInt64

@@ -1,5 +1,6 @@
 import Foundation
 import Replication
+import SQLite
 import Testing
 
 @testable import Flotilla
@@ -107,6 +108,12 @@ import Testing
       }
       await #expect(throws: FlotillaError.self) { try await open.remove("item", key: [:]) }
       #expect(throws: FlotillaError.self) { try open.query("DELETE FROM item") }
+      for statement in ["DROP TABLE item", "PRAGMA user_version = 7", "VACUUM"] {
+        let error = await #expect(throws: FlotillaError.self) {
+          for try await _ in try open.query(statement) {}
+        }
+        #expect(error?.message.contains("a query asks for rows") == true)
+      }
       let error = await #expect(throws: FlotillaError.self) {
         try await open.save(["id": .text("2")], in: "item").verdict()
       }
@@ -114,6 +121,32 @@ import Testing
       #expect(try a.count() == 2)
       await open.close()
       await #expect(throws: FlotillaError.self) { try await open.resume() }
+    }
+  }
+
+  @Test func `is no plain file, and none that is not there`() async throws {
+    try await TestSite.with { site in
+      let path = site.folder + "/plain.db"
+      for isThere in [false, true] {
+        if isThere { try Connection(path: path, mode: .create).execute("CREATE TABLE t(a)") }
+        let error = await #expect(throws: FlotillaError.self) {
+          try await Replica.open(path, options: options())
+        }
+        #expect(error?.code == .notInitialised)
+      }
+    }
+  }
+
+  @Test func `shows a row with NULL in its key, which nobody judges`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica(
+        "a", schema: "CREATE TABLE item(id TEXT PRIMARY KEY, text TEXT)")
+      let open = try await Replica.open(a.path, options: options())
+      let receipt = try await open.save(["id": .null, "text": .text("x")], in: "item")
+      #expect(receipt.local.first?.values == [.null, .text("x")])
+      let error = await #expect(throws: FlotillaError.self) { try await receipt.verdict() }
+      #expect(error?.code == .table)
+      await open.close()
     }
   }
 }
