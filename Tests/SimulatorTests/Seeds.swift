@@ -458,5 +458,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 440_485, with: [.rights, .office],
       found: "the same, where the author was lost for good"),
+    KeptSeed(
+      depth: .pure, seed: 917_174, with: [.office, .death, .slices],
+      found: "a checker took an edit that was made again for another one than was seen"),
+    KeptSeed(
+      depth: .pure, seed: 920_080, with: [.office, .death, .slices],
+      found: "the same"),
   ]
 }

@@ -69,8 +69,9 @@ enum FinallyJudged {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
     let lineage = history.lineage
+    let numbers = lineage.numbers(of: edit)
     func isPart(of others: some Sequence<Dot>) -> Bool {
-      others.contains { lineage.line(of: $0).contains(edit) }
+      others.contains { !lineage.line(of: $0).isDisjoint(with: numbers) }
     }
     guard verdict == "accepted", !stands, !wasAbolished, let row,
       let standing = shown.versions[row],

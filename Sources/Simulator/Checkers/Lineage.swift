@@ -173,6 +173,15 @@ struct Lineage {
     edits.contains { $0.key.origin != edit.origin && $0.value.parents.contains(edit) }
   }
 
+  /// An edit, and those of its author that it was made again from: they say the same, at the same
+  /// time, and who has seen one of them has seen it.
+  func numbers(of dot: Dot) -> Set<Dot> {
+    guard let made = edits[dot] else { return [dot] }
+    return line(of: dot).filter {
+      $0.origin == dot.origin && edits[$0]?.hash == made.hash && edits[$0]?.stamp == made.stamp
+    }
+  }
+
   /// An edit and all that it descends from.
   func line(of edit: Dot) -> Set<Dot> {
     var (line, todo) = (Set<Dot>(), [edit])
