@@ -464,5 +464,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 920_080, with: [.office, .death, .slices],
       found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 450_600, with: [.rights, .office],
+      found: "a checker missed what was made, and taken back by a process that had died over it"),
   ]
 }

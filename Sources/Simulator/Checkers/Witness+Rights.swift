@@ -29,7 +29,9 @@ extension Witness {
     _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
     _ history: inout History, at node: String
   ) {
+    // What was made in mid work a process may have died over before anybody looked.
     let before = seen.versions.merging(unseen) { $1 }
+      .merging(glanced?.versions ?? [:]) { $1 }
     let hasEnded = before.keys.contains { change.ended.contains(table($0)) }
     for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
