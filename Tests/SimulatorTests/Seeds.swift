@@ -467,5 +467,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 450_600, with: [.rights, .office],
       found: "a checker missed what was made, and taken back by a process that had died over it"),
+    KeptSeed(
+      depth: .full, seed: 452_933, with: [.rights, .office],
+      found: "a checker missed what was folded over a leaf's edit when its author's rights change"),
   ]
 }

@@ -59,6 +59,7 @@ extension Witness {
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })
     // What was folded before the rights changed, and since the last look in mid work.
     history.lineage.note(glanced ?? seen, now, own: own)
+    history.noteFolded(now.versions, of: own)
     let (rows, hidden) = (seen.rows, change.hidden)
     (seen, unseen, glanced) = (now, [:], nil)
     for row in pending.keys {
