@@ -486,5 +486,17 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 440_485, with: [.rights, .office],
       found: "the same, where the author was lost for good"),
+    KeptSeed(
+      depth: .pure, seed: 917_174, with: [.office, .death, .slices],
+      found: "a checker took an edit that was made again for another one than was seen"),
+    KeptSeed(
+      depth: .pure, seed: 920_080, with: [.office, .death, .slices],
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 450_600, with: [.rights, .office],
+      found: "a checker missed what was made, and taken back by a process that had died over it"),
+    KeptSeed(
+      depth: .full, seed: 452_933, with: [.rights, .office],
+      found: "a checker missed what was folded over a leaf's edit when its author's rights change"),
   ]
 }

@@ -71,10 +71,9 @@ enum FinallyJudged {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
     let lineage = history.lineage
-    // What its author made again is the edit that it was: others may know it under that number.
-    let names = lineage.numbers(of: edit)
+    let numbers = lineage.numbers(of: edit)
     func isPart(of others: some Sequence<Dot>) -> Bool {
-      others.contains { !lineage.line(of: $0).isDisjoint(with: names) }
+      others.contains { !lineage.line(of: $0).isDisjoint(with: numbers) }
     }
     guard verdict == "accepted", !stands, !wasAbolished, let row,
       let standing = shown.versions[row],

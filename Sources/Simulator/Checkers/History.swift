@@ -189,13 +189,23 @@ struct History {
     return gone
   }
 
+  /// The highest version of each row that was folded when the rights of its author changed: it is
+  /// no news when its author is looked at next.
+  private var folded: [RowNumber: Version] = [:]
+
+  mutating func noteFolded(_ versions: [RowNumber: Version], of own: Origin) {
+    let made = versions.filter { $0.value.dot.origin == own }
+    folded.merge(made) { $0.rank > $1.rank ? $0 : $1 }
+  }
+
   /// True if a higher version of the row was made than a leaf's own. A leaf tells of its own edits
   /// alone: what has replaced one of them there comes from its author.
   func isReplaced(_ made: Made) -> Bool {
-    leaves.contains(made.version.dot.origin)
-      && self.made.values.joined().contains {
-        $0?.row == made.row && ($0?.version.rank ?? made.version.rank) > made.version.rank
-      }
+    guard leaves.contains(made.version.dot.origin) else { return false }
+    if let folded = folded[made.row], folded.rank > made.version.rank { return true }
+    return self.made.values.joined().contains {
+      $0?.row == made.row && ($0?.version.rank ?? made.version.rank) > made.version.rank
+    }
   }
 
   /// Whether a replica that holds this may have let go of a later delete: either stands for both.

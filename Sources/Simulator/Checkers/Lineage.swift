@@ -182,15 +182,13 @@ struct Lineage {
     edits.contains { $0.key.origin != edit.origin && $0.value.parents.contains(edit) }
   }
 
-  /// An edit under every number that its author gave it up to this one, by making it again.
-  func numbers(of edit: Dot) -> Set<Dot> {
-    var (numbers, next) = (Set<Dot>(), Optional(edit))
-    while let dot = next, numbers.insert(dot).inserted {
-      next = edits[dot]?.parents.first {
-        $0.origin == dot.origin && edits[$0].map { $0.hash == edits[dot]?.hash } == true
-      }
+  /// An edit, and those of its author that it was made again from: they say the same, at the same
+  /// time, and who has seen one of them has seen it.
+  func numbers(of dot: Dot) -> Set<Dot> {
+    guard let made = edits[dot] else { return [dot] }
+    return line(of: dot).filter {
+      $0.origin == dot.origin && edits[$0]?.hash == made.hash && edits[$0]?.stamp == made.stamp
     }
-    return numbers
   }
 
   /// An edit and all that it descends from.

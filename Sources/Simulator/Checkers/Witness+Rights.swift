@@ -29,8 +29,9 @@ extension Witness {
     _ change: Change, _ now: Observation, own: Origin, table: (RowNumber) -> String,
     _ history: inout History, at node: String
   ) {
-    // What was folded under the rights before may have been glanced at alone.
-    let before = seen.versions.merging(unseen) { $1 }.merging(glanced?.versions ?? [:]) { $1 }
+    // What was made in mid work a process may have died over before anybody looked.
+    let before = seen.versions.merging(unseen) { $1 }
+      .merging(glanced?.versions ?? [:]) { $1 }
     let hasEnded = before.keys.contains { change.ended.contains(table($0)) }
     for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
@@ -61,6 +62,7 @@ extension Witness {
     away.formUnion(now.rows.keys.filter { change.opened.contains(table($0)) })
     // What was folded before the rights changed, and since the last look in mid work.
     history.lineage.note(glanced ?? seen, now, own: own)
+    history.noteFolded(now.versions, of: own)
     let (rows, hidden) = (seen.rows, change.hidden)
     (seen, unseen, glanced) = (now, [:], nil)
     for row in pending.keys {
