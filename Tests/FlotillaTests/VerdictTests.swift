@@ -84,10 +84,13 @@ import Testing
         ) { _ in }
         #expect(report.verdict == "pending")
       }
-      _ = try await site.run(server, listen: address)
-      let report = try await client.library.sqlOnline(
+      let isRun = Mutex(false)
+      async let answer = client.library.sqlOnline(
         "UPDATE item SET text = 'mine'", timeout: .seconds(60)
-      ) { _ in }
+      ) { _ in isRun.withLock { $0 = true } }
+      #expect(try await eventually { isRun.withLock { $0 } })
+      _ = try await site.run(server, listen: address)
+      let report = try await answer
       #expect(report.verdict == "rejected")
       #expect(report.rows.first?.server?.values == [.text("1"), .text("of the server")])
     }

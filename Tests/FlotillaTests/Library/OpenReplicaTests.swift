@@ -132,7 +132,7 @@ import Testing
         let error = await #expect(throws: FlotillaError.self) {
           try await Replica.open(path, options: options())
         }
-        #expect(error?.code == .notInitialised)
+        #expect(error?.code == (isThere ? .notInitialised : .notADatabase))
       }
     }
   }
