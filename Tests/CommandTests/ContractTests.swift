@@ -55,7 +55,8 @@ import Testing
     "doctor": ["findings", "size"],
     "doctor.findings": ["check", "level", "text", "remedy"],
     "leave": [
-      "site", "node", "unsent_rows", "open_conflicts", "left", "told", "untold", "may_be_copy"],
+      "site", "node", "unsent_rows", "open_conflicts", "left", "told", "untold", "may_be_copy",
+    ],
   ]
 
   private static let peer: Set<String> = [

@@ -75,7 +75,8 @@ import Testing
     }
   }
 
-  @Test func `is that of the edit that waits where a statement leaves that as it is`() async throws {
+  @Test func `is that of the edit that waits where a statement leaves that as it is`() async throws
+  {
     try await withAnchorAway { site, server, client, address in
       try server.write("UPDATE item SET text = 'of the server'")
       for _ in 0..<2 {
@@ -104,9 +105,11 @@ import Testing
         "UPDATE item SET text = CAST(x'fe' AS TEXT)", timeout: .seconds(1)
       ) { _ in }
       #expect(report.rows.map(\.verdict.verdict) == ["pending", "pending"])
-      #expect(report.rows.map(\.local.key["id"]) == [[0xFF, 0x80], [0xFF, 0x81]].map {
-        .malformedText($0)
-      })
+      #expect(
+        report.rows.map(\.local.key["id"])
+          == [[0xFF, 0x80], [0xFF, 0x81]].map {
+            .malformedText($0)
+          })
       let node = try await site.run(server, listen: address)
       #expect(try await eventually { try await node.isInSync })
       let lost = try await client.library.conflicts().conflicts

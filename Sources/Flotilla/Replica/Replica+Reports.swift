@@ -103,8 +103,9 @@ extension SQLValue {
       case .null: .null
       case .integer(let integer): .integer(integer)
       case .real(let real): .real(real)
-      case .text(let bytes): String(validating: bytes, as: UTF8.self).map { .text($0) }
-        ?? .malformedText(bytes)
+      case .text(let bytes):
+        String(validating: bytes, as: UTF8.self).map { .text($0) }
+          ?? .malformedText(bytes)
       case .blob(let bytes): .blob(bytes)
       }
   }
