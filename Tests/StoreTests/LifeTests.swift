@@ -53,6 +53,23 @@ import Testing
     #expect(try b.store.lifeStory()?.doubt == .restored)
   }
 
+  @Test func `counts its own edits that wait, though the restored file did not know them`() throws {
+    try site.appoint(site.anchor)
+    try site.meet()
+    let copy = try b.backUp()
+    try b.write("INSERT INTO note VALUES ('later', 'later')", at: 20)
+    try b.write("UPDATE note SET text = 'waits' WHERE id = 'r'", at: 30)
+    try a.pull(from: b)
+    #expect(try b.store.figures().unjudged == 2 && a.store.figures().unjudged == 2)
+    try b.restore(copy)
+    try begin(b)
+    try b.pull(from: a)
+    #expect(try b.text("later") == "later" && b.text() == "waits")
+    #expect(try b.store.figures().unjudged == 2)
+    try site.meet()
+    #expect(try b.store.figures().unjudged == 0 && a.store.figures().unjudged == 0)
+  }
+
   @Test func `issues again what others may know for something else`() throws {
     let copy = try b.backUp()
     let common = b.store.position.frontier[b.origin]

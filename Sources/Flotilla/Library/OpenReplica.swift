@@ -9,6 +9,9 @@ import Store
 /// If a node runs for the file already, it does the work; else this process is the node, and other
 /// programs and the command line use it. Any number of programs may open one file, and plain SQL
 /// beside it works as ever.
+///
+/// `flotilla stop` suspends it like `suspend()`, and the log says so; what waits for a verdict then
+/// ends with an error of code `node`, and can be asked again after `resume()`.
 public final class OpenReplica: Sendable {
   public let replica: Replica
   private let host: LibraryHost
@@ -102,10 +105,16 @@ actor LibraryHost {
       }
       watch = Task { [weak self] in
         await node.untilStopIsWanted()
-        if !Task.isCancelled { await self?.suspend() }
+        if !Task.isCancelled { await self?.stopped() }
       }
       return .own(node)
     }
+  }
+
+  /// Somebody has run `flotilla stop`, or `leave`.
+  private func stopped() async {
+    log("\(replica.path) was stopped by another program; resume() goes on with it")
+    await suspend()
   }
 
   func suspend() async {
