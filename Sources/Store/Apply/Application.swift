@@ -30,6 +30,12 @@ extension Store {
     let incoming = row.row.version
     var old = try versions.version(table: table.id, key: key)
     var meeting = viewpoint.meeting(incoming, old)
+    if case .waits = meeting, old == nil, !viewpoint.isUndecided(incoming),
+      let gone = try lost.version(table, key), incoming.rank <= gone.rank
+    {
+      // It stood here before its table was dropped.
+      meeting = .gives(.history)
+    }
     if case .gives = meeting, let edit = try unrepeat(table, key, over: old, &application) {
       (old, meeting) = (edit, viewpoint.meeting(incoming, edit))
     }

@@ -209,6 +209,25 @@ import Testing
     #expect(try site.a.verdicts() == ["accepted newest-wins", "accepted newest-wins"])
   }
 
+  @Test func `are none on what stood unjudged and comes back to a table that was dropped`() throws {
+    let site = try AnchorSite("newest-wins", appoints: false)
+    try site.a.write("INSERT INTO note VALUES ('n', 'as it was')", at: 5)
+    try site.meet()
+    try site.appoint(site.anchor)
+    try site.meet()
+    let before = try #require(try site.anchor.version("n"))
+    #expect(before.isTentative)
+    try site.anchor.write("DROP TABLE note")
+    try site.anchor.foldAll()
+    try site.anchor.write(AnchorSite.schema)
+    try site.anchor.foldAll()
+    try site.anchor.repair(from: site.a)
+    try site.anchor.foldAll()
+    #expect(try site.anchor.text("n") == "as it was" && site.anchor.version("n") == before)
+    try site.meet()
+    #expect(try site.isEqual)
+  }
+
   @Test(arguments: [true, false])
   func `on a row of 2 MB carry it whole`(isAccepted: Bool) throws {
     let site = try AnchorSite(isAccepted ? "client-wins" : "server-wins")
