@@ -1,14 +1,31 @@
 import Dispatch
 import Foundation
 import Simulator
+import Synchronization
 
 /// Shares the seeds among processes of the same program: a world has one thread.
 enum Parallel {
   /// Seeds that one process runs at most: what it keeps from schedule to schedule grows.
-  private static let most: UInt64 = 5_000
+  static let most: UInt64 = 5_000
+
+  private static let children = Mutex<[Int32]>([])
+
+  /// Who ends this process ends those that it has started as well.
+  private static func endTogether() -> any DispatchSourceSignal {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+    source.setEventHandler {
+      children.withLock { for child in $0 { kill(child, SIGTERM) } }
+      exit(128 + SIGTERM)
+    }
+    source.resume()
+    return source
+  }
 
   /// Gives the exit status: 1 if one of them failed.
   static func run(_ request: Request) -> Int32 {
+    let source = endTogether()
+    defer { source.cancel() }
     let even = (request.count + UInt64(request.jobs) - 1) / UInt64(request.jobs)
     let share = max(1, min(most, even))
     var shares = stride(from: 0, to: request.count, by: UInt64.Stride(share)).map { first in
@@ -31,8 +48,9 @@ enum Parallel {
       }
       if running.isEmpty { return status }
       ended.wait()
-      for process in running where !process.isRunning && process.terminationStatus != 0 {
-        status = 1
+      for process in running where !process.isRunning {
+        if process.terminationStatus != 0 { status = 1 }
+        children.withLock { $0.removeAll { $0 == process.processIdentifier } }
       }
       running.removeAll { !$0.isRunning }
     }
@@ -47,6 +65,7 @@ enum Parallel {
       [request.name, "--first", "\(first)", "--seeds", "\(count)"] + request.options
     process.terminationHandler = { _ in atEnd() }
     try process.run()
+    children.withLock { $0.append(process.processIdentifier) }
     return process
   }
 }

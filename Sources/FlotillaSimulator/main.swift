@@ -18,5 +18,5 @@ do {
   print("\(error)\n\(Request.usage)")
   exit(2)
 }
-if request.jobs > 1 { exit(Parallel.run(request)) }
+if request.jobs > 1 || request.count > Parallel.most { exit(Parallel.run(request)) }
 exit(request.task == .laws ? Laws.run(request) : Serial.run(request))
