@@ -498,5 +498,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 452_933, with: [.rights, .office],
       found: "a checker missed what was folded over a leaf's edit when its author's rights change"),
+    KeptSeed(
+      depth: .full, seed: 92_402,
+      found: "of two that said the same the earlier time counted, and a delete in between won"),
+    KeptSeed(
+      depth: .pure, seed: 928_275, with: [.office, .death, .slices],
+      found: "a checker took an edit that was made again, at a later time, for another one"),
   ]
 }
