@@ -186,9 +186,19 @@ struct Lineage {
   /// time, and who has seen one of them has seen it.
   func numbers(of dot: Dot) -> Set<Dot> {
     guard let made = edits[dot] else { return [dot] }
-    return line(of: dot).filter {
+    var numbers = line(of: dot).filter {
       $0.origin == dot.origin && edits[$0]?.hash == made.hash && edits[$0]?.stamp == made.stamp
     }
+    // What was made again over something later has a later time. What says the same as the only
+    // one that stood there before is no edit of an application.
+    var next = dot
+    while let parents = edits[next]?.parents, parents.count == 1, parents[0].origin == dot.origin,
+      let earlier = edits[parents[0]], earlier.hash == made.hash, !earlier.isDeleted
+    {
+      next = parents[0]
+      numbers.insert(next)
+    }
+    return numbers
   }
 
   /// An edit and all that it descends from.
