@@ -504,5 +504,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 928_275, with: [.office, .death, .slices],
       found: "a checker took an edit that was made again, at a later time, for another one"),
+    KeptSeed(
+      depth: .full, seed: 114_938,
+      found: "a checker noted what an edit was made over after the rights had changed"),
   ]
 }
