@@ -507,5 +507,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 114_938,
       found: "a checker noted what an edit was made over after the rights had changed"),
+    KeptSeed(
+      depth: .full, seed: 94_831,
+      found: "a checker missed that an edit lost elsewhere before the first anchor was heard of"),
   ]
 }

@@ -92,13 +92,15 @@ struct Lineage {
     }
   }
 
-  /// Where nobody judges, what comes gives way at once to the certificate of what it was made over.
+  /// Where nobody judges, what comes gives way at once to the certificate of what it was made over,
+  /// or to a later edit that had not seen it.
   mutating func noteLetGo(_ before: Observation, _ now: Observation, own: Origin) {
     guard let office = now.office, !office.isHeld, now.frontier != before.frontier else { return }
     for (origin, seq) in now.frontier.beyond(before.frontier).sorted where origin != own {
       for dot in (before.frontier[origin] + 1...seq).map({ Dot(origin, $0) }) {
-        guard let edit = edits[dot], let standing = now.versions[edit.row],
-          !standing.isTentative, standing.edit != dot, line(of: dot).contains(standing.edit),
+        guard let edit = edits[dot], let standing = now.versions[edit.row], standing.edit != dot,
+          line(of: dot).contains(standing.edit)
+            ? !standing.isTentative : !line(of: standing.edit).contains(dot),
           office.pending[edit.row]?.contains(where: { $0.edit == dot }) != true
         else { continue }
         dissolved.insert(dot)
