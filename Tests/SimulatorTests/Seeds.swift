@@ -498,5 +498,20 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 452_933, with: [.rights, .office],
       found: "a checker missed what was folded over a leaf's edit when its author's rights change"),
+    KeptSeed(
+      depth: .full, seed: 92_402,
+      found: "of two that said the same the earlier time counted, and a delete in between won"),
+    KeptSeed(
+      depth: .pure, seed: 928_275, with: [.office, .death, .slices],
+      found: "a checker took an edit that was made again, at a later time, for another one"),
+    KeptSeed(
+      depth: .full, seed: 114_938,
+      found: "a checker noted what an edit was made over after the rights had changed"),
+    KeptSeed(
+      depth: .full, seed: 94_831,
+      found: "a checker missed that an edit lost elsewhere before the first anchor was heard of"),
+    KeptSeed(
+      depth: .full, seed: 114_841,
+      found: "a checker took what was judged while not all tables were there as one look"),
   ]
 }

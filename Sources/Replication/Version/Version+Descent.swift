@@ -38,10 +38,11 @@ extension Version {
   }
 
   /// The same version as one that stands for another of equal content, too: what was made before
-  /// either is history of it.
+  /// either is history of it, and the later time counts.
   package func joined(with other: Version?) -> Version {
     guard let other, saysTheSame(as: other) else { return self }
     var version = self
+    version.stamp = max(stamp, other.stamp)
     for dot in other.context.dots + [other.edit] where dot.origin != edit.origin {
       version.context.add(dot)
     }

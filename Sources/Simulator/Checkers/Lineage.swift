@@ -92,13 +92,15 @@ struct Lineage {
     }
   }
 
-  /// Where nobody judges, what comes gives way at once to the certificate of what it was made over.
+  /// Where nobody judges, what comes gives way at once to the certificate of what it was made over,
+  /// or to a later edit that had not seen it.
   mutating func noteLetGo(_ before: Observation, _ now: Observation, own: Origin) {
     guard let office = now.office, !office.isHeld, now.frontier != before.frontier else { return }
     for (origin, seq) in now.frontier.beyond(before.frontier).sorted where origin != own {
       for dot in (before.frontier[origin] + 1...seq).map({ Dot(origin, $0) }) {
-        guard let edit = edits[dot], let standing = now.versions[edit.row],
-          !standing.isTentative, standing.edit != dot, line(of: dot).contains(standing.edit),
+        guard let edit = edits[dot], let standing = now.versions[edit.row], standing.edit != dot,
+          line(of: dot).contains(standing.edit)
+            ? !standing.isTentative : !line(of: standing.edit).contains(dot),
           office.pending[edit.row]?.contains(where: { $0.edit == dot }) != true
         else { continue }
         dissolved.insert(dot)
@@ -186,9 +188,19 @@ struct Lineage {
   /// time, and who has seen one of them has seen it.
   func numbers(of dot: Dot) -> Set<Dot> {
     guard let made = edits[dot] else { return [dot] }
-    return line(of: dot).filter {
+    var numbers = line(of: dot).filter {
       $0.origin == dot.origin && edits[$0]?.hash == made.hash && edits[$0]?.stamp == made.stamp
     }
+    // What was made again over something later has a later time. What says the same as the only
+    // one that stood there before is no edit of an application.
+    var next = dot
+    while let parents = edits[next]?.parents, parents.count == 1, parents[0].origin == dot.origin,
+      let earlier = edits[parents[0]], earlier.hash == made.hash, !earlier.isDeleted
+    {
+      next = parents[0]
+      numbers.insert(next)
+    }
+    return numbers
   }
 
   /// An edit and all that it descends from.

@@ -325,6 +325,7 @@ final class StoreReplica: SimulatedReplica {
       closed: Set(tables.map(\.name).filter { before.mayWrite($0) && !rights.mayWrite($0) }),
       hidden: Set(tables.map(\.name).filter { rights.right(to: $0) == .none }),
       ended: ended, isWhole: rights.isWhole, delivered: delivered)
+    history.lineage.join(&glances)
     try witness.follow(change, observe(), own: origin, table: names.table, &history, at: name)
   }
 

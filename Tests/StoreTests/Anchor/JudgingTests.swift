@@ -432,4 +432,19 @@ import Testing
     #expect(try a.conflicts().count == (expected == "mine" ? 0 : 1))
     #expect(try anchor.conflicts().count == (expected == "mine" ? 0 : 1))
   }
+
+  /// What two have written of the same new row stands for both, by the later time: a delete that
+  /// was made in between is older.
+  @Test func `go by the later time of two that say the same`() throws {
+    let site = try AnchorSite("newest-wins")
+    try site.anchor.write("INSERT INTO note VALUES ('n', 'new')", at: 30)
+    try site.a.write("INSERT INTO note VALUES ('n', 'new')", at: 10)
+    try site.b.write("INSERT INTO note VALUES ('n', 'new')", at: 10)
+    try site.b.write("DELETE FROM note WHERE id = 'n'", at: 20)
+    try site.meet([site.anchor, site.a])
+    #expect(try site.a.verdicts() == ["accepted newest-wins"])
+    try site.meet()
+    #expect(try site.isEqual && site.b.text("n") == "new")
+    #expect(try site.b.verdicts().last == "rejected older newest-wins")
+  }
 }
