@@ -510,5 +510,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 94_831,
       found: "a checker missed that an edit lost elsewhere before the first anchor was heard of"),
+    KeptSeed(
+      depth: .full, seed: 114_841,
+      found: "a checker took what was judged while not all tables were there as one look"),
   ]
 }

@@ -4,8 +4,8 @@ import Replication
 /// its author was told stays, and nobody is told that an edit was accepted that was rejected.
 enum AnytimeJudged {
   static func check(
-    _ before: Observation, _ after: Observation, own: Origin, _ history: inout History,
-    at node: String
+    _ before: Observation, _ after: Observation, own: Origin, waited: [UInt64] = [],
+    _ history: inout History, at node: String
   ) {
     guard let office = after.office else { return }
     let rulings = office.rulings(since: before.office)
@@ -15,22 +15,25 @@ enum AnytimeJudged {
         history.blame("\(ruling.edit) was rejected twice in one term: \(other), \(ruling.dot)")
       }
     }
-    // What is judged between two looks was all there at the first. What does not fit comes last,
+    // What is judged between two looks was all there at the first; `waited` has the numbers up to
+    // which it was looked at before it had all tables. What does not fit comes last,
     // and so does what was written over: the anchor may have it by name alone. What did not fit in
     // its turn may be rejected for another reason later, where all claim each other's values. What
     // an earlier anchor had certified counts with the time that it had there.
     let rejections = rulings.filter {
       $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own
     }.sorted { $0.dot.seq < $1.dot.seq }
-    var last: (edit: Dot, stamp: Stamp)?
+    var last: (edit: Dot, stamp: Stamp, ruling: UInt64)?
     for ruling in rejections where !history.lineage.wasWrittenOver(ruling.edit) {
       guard let edit = history.lineage.edits[ruling.edit], let stamp = edit.stamp,
         !history.traces.rows.contains(edit.row), !history.lineage.wasRedated(ruling.edit)
       else { continue }
-      if let last, last.stamp > stamp {
+      if let last, last.stamp > stamp,
+        !waited.contains(where: { last.ruling <= $0 && $0 < ruling.dot.seq })
+      {
         history.blame("\(node) has judged \(last.edit) before \(ruling.edit), made earlier")
       }
-      last = (ruling.edit, stamp)
+      last = (ruling.edit, stamp, ruling.dot.seq)
     }
     guard before.office?.verdicts != office.verdicts else { return }
     // Whoever waits for an edit that was made again is told what became of that.

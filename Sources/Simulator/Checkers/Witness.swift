@@ -28,6 +28,8 @@ struct Witness {
   /// What stood of a row when the application wrote over it since the last check, and the content
   /// that it wrote: nil if it deleted the row.
   private var erased: [(row: RowNumber, edit: Dot, content: Observation.Content?)] = []
+  /// Its own last number at each look while it did not have all tables.
+  private var waited: [UInt64] = []
   /// Rows that the application has changed since the last check.
   var touched: Set<RowNumber> = []
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
@@ -152,7 +154,7 @@ struct Witness {
       for (row, edit, content) in erased where content == nil || now.rows[row] == content {
         history.lineage.remove(row, edit)
       }
-      AnytimeJudged.check(seen, now, own: own, &history, at: node)
+      AnytimeJudged.check(seen, now, own: own, waited: waited, &history, at: node)
       if let glanced {
         history.lineage.note(glanced, now, own: own)
       } else {
@@ -162,7 +164,7 @@ struct Witness {
       history.lineage.noteLetGo(seen, now, own: own)
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
-    (touched, erased, unseen) = ([], [], [:])
+    (touched, erased, unseen, waited) = ([], [], [:], [])
     if now.office != nil, !pending.isEmpty { settleHistory(now, own, history.lineage) }
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
@@ -234,6 +236,7 @@ struct Witness {
   mutating func wait(
     _ rows: [RowNumber: Observation.Content], _ versions: [RowNumber: Version], own: Origin
   ) {
+    if let glanced { waited.append(glanced.frontier[own]) }
     let before = seen.rows
     for (row, version) in versions where version.dot.origin == own { noteBase(of: row, version) }
     unseen = versions
