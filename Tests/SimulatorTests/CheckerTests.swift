@@ -154,6 +154,26 @@ import Testing
     #expect(check(3, 9, at: site) == 3)
   }
 
+  @Test func `verdicts out of the order of the stamps, but for looks in between`() {
+    let (anchor, term) = (Origin(rawValue: 2), Term(number: 1, incarnation: 1))
+    for (waited, count) in [([], 1), ([3], 1), ([4], 0), ([5], 1)] as [([UInt64], Int)] {
+      var history = History()
+      var now = Observation(office: OfficeView())
+      for (row, seq) in [UInt64(2), 1].enumerated() {
+        let made = version(seq, stamp: Int64(seq))
+        history.lineage.note(
+          Observation(office: OfficeView()),
+          Observation(versions: [row: made], office: OfficeView()), own: origin)
+        now.office?.rulings.append(
+          OfficeView.Ruled(
+            dot: Dot(anchor, 4 + UInt64(row)), kind: 1, edit: made.dot, term: term))
+      }
+      AnytimeJudged.check(
+        Observation(office: OfficeView()), now, own: anchor, waited: waited, &history, at: "n")
+      #expect(history.faults.count == count, "\(waited)")
+    }
+  }
+
   @Test func `an edit that was rejected and is taken for accepted`() {
     var history = History()
     let (edit, term) = (Dot(origin, 1), Term(number: 1, incarnation: 1))

@@ -513,5 +513,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 114_841,
       found: "a checker took what was judged while not all tables were there as one look"),
+    KeptSeed(
+      depth: .full, seed: 109_426,
+      found: "a row that had given way while it waited to be put back stayed on the shelf"),
   ]
 }

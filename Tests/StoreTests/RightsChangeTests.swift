@@ -331,6 +331,29 @@ import Testing
     #expect(try reader.content("badge") == site.content("badge"))
   }
 
+  /// It had taken the value of a row that was put back before it, and gave way to that.
+  @Test func `a row that was parked while it waited is parked no more once it is put back`() throws
+  {
+    let schema = "CREATE TABLE badge(id INTEGER PRIMARY KEY, code INTEGER UNIQUE)"
+    let site = try TestReplica(1, schema: schema, tracking: ["badge"])
+    let leaf = try TestReplica(2, schema: schema)
+    try site.write("INSERT INTO badge VALUES (1, 1)")
+    try site.write("INSERT INTO badge VALUES (2, 2)")
+    try leaf.exchange(with: site)
+    try leaf.store.allow(Rights(tables: ["badge": .read]), delivered: 0, at: leaf.now)
+    try leaf.write("UPDATE badge SET code = 3 WHERE id = 1")
+    try leaf.write("UPDATE badge SET code = 1 WHERE id = 2")
+    try leaf.foldAll()
+    for wanted in try leaf.store.wantedRows() {
+      let (_, batches) = try site.export(.rows([wanted]))
+      try leaf.merge(batches, .repair, from: site)
+    }
+    #expect(try leaf.store.wantedRows().isEmpty)
+    #expect(try leaf.value("SELECT count(*) FROM _flotilla_shelf") == .integer(0))
+    #expect(try leaf.content("badge") == site.content("badge"))
+    #expect(try leaf.content("badge").count == 2)
+  }
+
   @Test func `who may write nothing any more covers nothing`() throws {
     try leaf.write("INSERT INTO note VALUES ('c', 'z')")
     try leaf.foldAll()

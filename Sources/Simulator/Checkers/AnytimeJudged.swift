@@ -4,7 +4,7 @@ import Replication
 /// its author was told stays, and nobody is told that an edit was accepted that was rejected.
 enum AnytimeJudged {
   static func check(
-    _ before: Observation, _ after: Observation, own: Origin, _ waited: [UInt64],
+    _ before: Observation, _ after: Observation, own: Origin, waited: [UInt64] = [],
     _ history: inout History, at node: String
   ) {
     guard let office = after.office else { return }

@@ -154,7 +154,7 @@ struct Witness {
       for (row, edit, content) in erased where content == nil || now.rows[row] == content {
         history.lineage.remove(row, edit)
       }
-      AnytimeJudged.check(seen, now, own: own, waited, &history, at: node)
+      AnytimeJudged.check(seen, now, own: own, waited: waited, &history, at: node)
       if let glanced {
         history.lineage.note(glanced, now, own: own)
       } else {

@@ -216,6 +216,8 @@ extension Store {
     guard hasPutBacks, case .values(let values) = row.row.content,
       let statements = table.statements, try forgetPutBack(table, key)
     else { return false }
+    // It may have given way to another row while it waited: what it showed then was refused.
+    try shelf.remove(table: table.id, key: key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
     if try !place(placement, statements, table, key) {
