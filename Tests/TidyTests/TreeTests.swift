@@ -15,7 +15,7 @@ import Testing
     ],
     "FlotillaCommand": ["Flotilla", "Foundation", "Glibc", "Dispatch", "Synchronization"],
     "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
-    "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch"],
+    "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],
     "FlotillaBench": [
       "Flotilla", "Store", "SQLite", "Replication", "Network", "Foundation", "Glibc", "Dispatch",
     ],

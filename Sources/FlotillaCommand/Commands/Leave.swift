@@ -81,7 +81,8 @@ enum Leave {
       goes with Flotilla; nothing was done
       """,
       remedy: """
-        flotilla conflicts \(path) shows what lost: restore or dismiss it, or give it up with --force
+        flotilla conflicts \(path) shows what lost: restore or dismiss it, or give it up \
+        with --force
         """)
   }
 }

@@ -47,7 +47,7 @@ package struct Governance: Sendable, Equatable {
 
   package init(
     term: Term, isHeld: Bool, isOwn: Bool, wasAppointed: Bool = false, isFirst: Bool = false,
-    isForced: Bool = false, awaited: [Predecessor] = []
+    isForced: Bool = false, awaited: [Predecessor] = [], vacancy: Term? = nil
   ) {
     self.term = term
     self.isHeld = isHeld
@@ -57,6 +57,7 @@ package struct Governance: Sendable, Equatable {
     self.isForced = isForced
     self.certifiesAll = isForced
     self.awaited = awaited
+    self.vacancy = vacancy
   }
 }
 
@@ -77,14 +78,12 @@ package enum Appointments {
     for appointment in earlier[start...] where appointment.node != node {
       if let node = appointment.node { awaited[node] = appointment.term }
     }
-    var governance = Governance(
+    return Governance(
       term: last.term, isHeld: last.node != nil, isOwn: last.node == node,
       wasAppointed: earlier.contains { $0.node == node },
       isFirst: !earlier.contains { $0.node != nil }, isForced: last.isForced,
       awaited: awaited.sorted { $0.key < $1.key }.map {
         Governance.Predecessor(node: $0.key, term: $0.value)
-      })
-    governance.vacancy = earlier.last { $0.node == nil }?.term
-    return governance
+      }, vacancy: earlier.last { $0.node == nil }?.term)
   }
 }

@@ -25,8 +25,8 @@ enum FinallyJudged {
       }
       guard isHeld else { continue }
       // The first anchor leaves what stands as it is; every later one has certified all of it.
-      // A deleted one may be forgotten where it would have been certified, and of one that its author
-      // has taken back nobody may hear: digests do not count it.
+      // A deleted one may be forgotten where it would have been certified, and of one that its
+      // author has taken back nobody may hear: digests do not count it.
       for (row, version) in shown.versions
       where !isFirst && version.isTentative {
         if version.isDeleted, history.collects || history.isWithdrawn(version.dot, row) { continue }

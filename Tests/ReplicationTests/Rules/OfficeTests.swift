@@ -29,7 +29,7 @@ import Testing
     ([appoint(1, nil)], Governance(term: term(1), isHeld: false, isOwn: false, isFirst: true)),
     (
       [appoint(1, nil), appoint(2, c)],
-      Governance(term: term(2), isHeld: true, isOwn: true, isFirst: true)
+      Governance(term: term(2), isHeld: true, isOwn: true, isFirst: true, vacancy: term(1))
     ),
     (
       [appoint(1, a), appoint(2, c)],
@@ -59,7 +59,8 @@ import Testing
     ),
     (
       [appoint(1, a), appoint(2, nil), appoint(3, c)],
-      Governance(term: term(3), isHeld: true, isOwn: true, awaited: [waits(a, 1)])
+      Governance(
+        term: term(3), isHeld: true, isOwn: true, awaited: [waits(a, 1)], vacancy: term(2))
     ),
     // Rivals: the incarnation decides, for everybody alike.
     (
