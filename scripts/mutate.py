@@ -6,9 +6,9 @@ usage: mutate.py [--budget PURE,FULL] [NAME…]
 Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
 where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. `depth: pure returns` looks where machines come back and deleted rows are let go of,
-`full schemas` where tables and columns come and go, `full offices` where anchors do. In a copy of the tree each is applied alone,
-the simulator is built and runs until it finds a fault or has spent the schedules that `make test`
-runs. Prints a table; the status is 0 only if all were found.
+`full schemas` where tables and columns come and go, `full offices` where anchors do. In a copy of
+the tree each is applied alone, the simulator is built and runs until it finds a fault or has spent
+the schedules that `make test` runs. Prints a table; the status is 0 only if all were found.
 """
 import pathlib
 import re

@@ -144,8 +144,8 @@ extension Store {
       ])
   }
 
-  /// This node hears of a term in which nobody judged when that is over: what it has made before may
-  /// have been let go of by others then, and count as judged now. What stands tells, or nothing.
+  /// This node hears of a term in which nobody judged when that is over: what it has made before
+  /// may have been let go of by others then, and count as judged now. What stands tells, or none.
   func doubtVerdicts() throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_verdict SET reason = ? WHERE verdict IS NULL AND reason IS NULL",
