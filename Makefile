@@ -42,10 +42,11 @@ bench: setup ## measure, with the release build
 SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)
 # Deleted rows are let go of while machines are away and links are slow; and files are copied and put
-# back. And tables and columns come and go.
+# back. Tables and columns come and go, and so do anchors.
 RETURNS = --with collection,slowness --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
 SCHEMAS = --with migration,removal --steps 300 --drawn
+OFFICES = --with collection,office --first 600000
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -55,6 +56,8 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SCHEMAS)
+	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(OFFICES)
+	@$(SIMULATOR) laws --seeds 50 --jobs $(JOBS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	@scripts/simulator.sh
@@ -65,6 +68,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 5000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SCHEMAS)
+	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(OFFICES)
 	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?

@@ -7,10 +7,10 @@ struct Request {
   }
 
   static let usage = """
-    usage: flotilla-simulator pure|full [--seeds N] [--first N] [--jobs N] [--stop]
-           flotilla-simulator pure|full --seed N [--steps N [--drawn]] [--with KIND,…]
+    usage: FlotillaSimulator pure|full [--seeds N] [--first N] [--jobs N] [--stop]
+           FlotillaSimulator pure|full --seed N [--steps N [--drawn]] [--with KIND,…]
              [--without KIND,…] [--tell] [--shrink]
-           flotilla-simulator laws [--seeds N] [--first N] [--jobs N]
+           FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """

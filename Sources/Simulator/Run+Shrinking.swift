@@ -1,7 +1,7 @@
 extension Run.Plan {
   /// What a person types to run this again.
   package var command: String {
-    var words = ["flotilla-simulator", depth.rawValue, "--seed", "\(seed)"]
+    var words = [".build/simulator/release/FlotillaSimulator", depth.rawValue, "--seed", "\(seed)"]
     if let steps { words += ["--steps", "\(steps)"] }
     if isDrawn { words.append("--drawn") }
     if !with.isEmpty { words += ["--with", with.map { "\($0)" }.joined(separator: ",")] }

@@ -222,4 +222,28 @@ import Testing
       await open.close()
     }
   }
+
+  @Test func `reaches a reader that comes when its edit waits already`() async throws {
+    try await withAnchorAway { site, server, client, address in
+      var options = RunOptions()
+      options.discovery = false
+      try client.write("UPDATE item SET text = 'mine'")
+      #expect(try await eventually { try await client.library.status(all: true).unjudged == 1 })
+      let open = try await Replica.open(client.path, options: options)
+      let verdicts = open.verdicts()
+      try await Task.sleep(for: .milliseconds(300))
+      _ = try await site.run(server, listen: address)
+      let first = Task {
+        for await judgement in verdicts { return judgement.verdict.verdict }
+        return "none"
+      }
+      #expect(
+        try await eventually(within: .seconds(30)) {
+          try await client.library.status(all: true).in_sync
+        })
+      try await Task.sleep(for: .seconds(1))
+      await open.close()
+      #expect(await first.value == "accepted")
+    }
+  }
 }

@@ -26,6 +26,11 @@ struct `The simulator` {
       "--drawn")
   }
 
+  @Test func `finds no fault where anchors come and go and deleted rows are let go of`() throws {
+    try Program.run(
+      "full", "--seeds", "600", "--first", "600000", "--jobs", "2", "--with", "collection,office")
+  }
+
   @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String

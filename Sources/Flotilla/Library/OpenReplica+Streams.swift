@@ -33,8 +33,8 @@ extension OpenReplica {
     }
   }
 
-  /// Verdicts, each once, in the order of the edits: those after the one of that number, or those
-  /// that come from now on. A reader that takes its time loses none that the node keeps.
+  /// Verdicts, each once, in the order of the edits: on those after that number, or on those that
+  /// wait now and all later ones. A reader that takes its time loses none that the node keeps.
   public func verdicts(after number: UInt64? = nil) -> AsyncStream<Judgement> {
     stream(from: number, isComplete: true) { (last: UInt64?) async throws(FlotillaError) in
       let news = try await self.ask(

@@ -32,11 +32,11 @@ extension Node {
       })
   }
 
-  /// Waits for verdicts on edits after that number; on those after the last settled one if none.
+  /// Waits for verdicts on edits after that number; on those that wait now, and later ones, if none.
   func settled(after number: UInt64?, within limit: Duration) async throws(FlotillaError)
     -> VerdictNews
   {
-    guard let number else { return VerdictNews(last: try await lastSettled(), verdicts: []) }
+    guard let number else { return VerdictNews(last: try await lastTold(), verdicts: []) }
     let deadline = Uptime.now + limit.milliseconds
     while true {
       let age = position.age
@@ -59,10 +59,12 @@ extension Node {
     }
   }
 
-  private func lastSettled() async throws(FlotillaError) -> UInt64 {
+  /// They are told in the order of the edits, so those above the first that waits were not.
+  private func lastTold() async throws(FlotillaError) -> UInt64 {
     try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try store.lastSettled() ?? store.position.frontier[store.own]
+        if let first = try store.firstWaiting() { return first - 1 }
+        return try store.lastSettled() ?? store.position.frontier[store.own]
       }
     }
   }

@@ -55,18 +55,19 @@ enum SQL {
     }
   }
 
-  /// The touched rows, a table for each table; a row that is gone shows its key.
+  /// The touched rows, a table for each table; a row that is gone, or is nobody else's, shows its
+  /// key.
   static func touched(_ report: SQLReport, colour: Bool) -> [String] {
     var names: [String] = []
     for row in report.touched where !names.contains(row.table) { names.append(row.table) }
     return names.flatMap { name in
       let rows = report.touched.filter { $0.table == name }
-      let present = rows.filter { $0.values != nil }
+      let present = rows.filter { $0.values != nil && !$0.isKeyless }
       var lines = ["\(printable(name)):"]
       if let columns = present.first?.columns {
         lines.append(text(columns, present.compactMap(\.values), colour: colour))
       }
-      for row in rows where row.values == nil {
+      for row in rows where row.values == nil || row.isKeyless {
         let key = row.key.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.words)" }
         lines.append(
           (row.isKeyless ? "not replicated, for NULL in the key: " : "gone: ")

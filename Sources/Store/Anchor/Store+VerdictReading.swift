@@ -65,6 +65,15 @@ extension Store {
     }
   }
 
+  /// The first own edit whose verdict is open; nil if none is.
+  package func firstWaiting() throws(StoreError) -> UInt64? {
+    try reporting { () throws(SQLiteError) in
+      try connection.scalar(
+        "SELECT min(seq) FROM _flotilla_verdict WHERE verdict IS NULL"
+      ).integer.map(UInt64.init)
+    }
+  }
+
   /// Up to which own edit verdicts may be missing: they were let go, or never awaited.
   package func verdictsMissing() throws(StoreError) -> UInt64 {
     try reporting { () throws(SQLiteError) in UInt64(try meta.integer(.verdictsMissing) ?? 0) }
