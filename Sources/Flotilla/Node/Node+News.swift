@@ -32,7 +32,8 @@ extension Node {
       })
   }
 
-  /// Waits for verdicts on edits after that number; on those that wait now, and later ones, if none.
+  /// Waits for verdicts on edits after that number; on those that wait now, and later ones, if it
+  /// is none.
   func settled(after number: UInt64?, within limit: Duration) async throws(FlotillaError)
     -> VerdictNews
   {
