@@ -33,17 +33,27 @@ import Testing
     }
   }
 
+  /// What comes of a statement that is run while the anchor is away, which starts after that.
+  private func answer(
+    to statement: String, at client: TestReplica, startingAnchor start: () async throws -> Void
+  ) async throws -> OnlineReport {
+    let isRun = Mutex(false)
+    async let answer = client.library.sqlOnline(statement, timeout: .seconds(60)) { _ in
+      isRun.withLock { $0 = true }
+    }
+    #expect(try await eventually { isRun.withLock { $0 } })
+    try await start()
+    return try await answer
+  }
+
   @Test func `counts all rows that were touched, however many, and soon`() async throws {
     try await withAnchorAway(rows: Self.many) { site, server, client, address in
       try server.write("UPDATE item SET text = 'of the server' WHERE id = '2999'")
-      let isRun = Mutex(false)
-      async let answer = client.library.sqlOnline(
-        "UPDATE item SET text = 'mine'", timeout: .seconds(60)
-      ) { _ in isRun.withLock { $0 = true } }
-      #expect(try await eventually { isRun.withLock { $0 } })
-      let start = ContinuousClock.now
-      _ = try await site.run(server, listen: address)
-      let report = try await answer
+      var start = ContinuousClock.now
+      let report = try await answer(to: "UPDATE item SET text = 'mine'", at: client) {
+        start = ContinuousClock.now
+        _ = try await site.run(server, listen: address)
+      }
       #expect(ContinuousClock.now - start < .seconds(30))
       #expect(report.verdict == "rejected")
       #expect(report.rows.count == 3000 && report.local.touched.count == 3000)
@@ -85,13 +95,9 @@ import Testing
         ) { _ in }
         #expect(report.verdict == "pending")
       }
-      let isRun = Mutex(false)
-      async let answer = client.library.sqlOnline(
-        "UPDATE item SET text = 'mine'", timeout: .seconds(60)
-      ) { _ in isRun.withLock { $0 = true } }
-      #expect(try await eventually { isRun.withLock { $0 } })
-      _ = try await site.run(server, listen: address)
-      let report = try await answer
+      let report = try await answer(to: "UPDATE item SET text = 'mine'", at: client) {
+        _ = try await site.run(server, listen: address)
+      }
       #expect(report.verdict == "rejected")
       #expect(report.rows.first?.server?.values == [.text("1"), .text("of the server")])
     }
@@ -127,13 +133,9 @@ import Testing
         try replica.write("CREATE UNIQUE INDEX one ON item(text)")
       }
       try server.write("INSERT INTO item VALUES ('s', 'same')")
-      let isRun = Mutex(false)
-      async let answer = client.library.sqlOnline(
-        "INSERT INTO item VALUES ('c', 'same')", timeout: .seconds(60)
-      ) { _ in isRun.withLock { $0 = true } }
-      #expect(try await eventually { isRun.withLock { $0 } })
-      _ = try await site.run(server, listen: address)
-      let report = try await answer
+      let report = try await answer(to: "INSERT INTO item VALUES ('c', 'same')", at: client) {
+        _ = try await site.run(server, listen: address)
+      }
       #expect(report.verdict == "rejected")
       #expect(report.rows.map(\.verdict.reason) == ["parked"])
       // The row is gone here.

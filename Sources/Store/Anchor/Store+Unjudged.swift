@@ -10,6 +10,7 @@ extension Store {
   /// outranks it. There are few of them, and their numbers are in an index.
   func unjudgedOfOthers() throws(SQLiteError) -> Int {
     guard office.isHeld, judged.term != .none else { return 0 }
+    let lives = lives
     var count: Int64 = 0
     for (origin, seq) in origins.frontier.beyond(judged.frontier).sorted where origin != own {
       guard let number = origins.knownNumber(of: origin), seq > 0 else { continue }
