@@ -112,6 +112,7 @@ extension RowBatch {
     var (created, createdAt) = (dot, stamp)
     if !flags.contains(.createdHere) {
       created = try self.dot(from: &reader, names)
+      guard created != dot else { throw WireError(.malformed, "Row: created") }
       createdAt = try reader.stamp("Row: created", before: stamp)
     }
     var version = Version(

@@ -67,7 +67,9 @@ extension SessionDriver {
     case 6: feed(.ask)
     case 7: feed(.exportOpened(covers: session.position.frontier, rows: 3))
     case 8:
-      feed(.exported(batch: [UInt8](repeating: 0, count: try size()), rows: 1, check: 1))
+      // A store hands over no more than fits one frame.
+      let count = min(try size(), Limits.piece)
+      feed(.exported(batch: [UInt8](repeating: 0, count: count), rows: 1, check: 1))
     case 9: feed(.exportDone)
     case 10: feed(.exportPaused(progress: try frontier()))
     case 11: feed(.exportFailed(""))
