@@ -46,6 +46,23 @@ extension Node {
     }
   }
 
+  /// After a life has begun: no peer can tell of an office of this node that its file has forgotten,
+  /// for here is all that the peer holds, or the node appoints itself now.
+  func becomeSure() async {
+    guard !isSure, clock.now.site != nil else { return }
+    do {
+      let (result, position) = try await store.patiently { (store) throws(StoreError) in
+        (try store.becomeSure(at: self.clock.now), store.position)
+      }
+      isSure = true
+      guard let result else { return }
+      await folded(result, position)
+      if result.hasMore, !isStopping { try await foldAll() }
+    } catch {
+      if !note(error) { log("could not note that nothing of the site is missing: \(error.message)") }
+    }
+  }
+
   private func appointmentText(_ governance: Governance) -> String {
     if governance.isOwn { return "this node was appointed the anchor of the site" }
     guard let anchor = roster.roll.anchor else { return "the site has no anchor any more" }
@@ -153,6 +170,7 @@ extension Node {
       throw FlotillaError(.usage, "this site has had too many anchors")
     }
     try checkMayAppoint()
+    if wanted?.node == identity.node { await becomeSure() }
     let changed = wanted != nil && isFirst ? try await chooseRules(rule) : []
     try await say(.appoint(number: number, node: wanted?.node, isForced: isForced))
     var report = try await office()

@@ -177,6 +177,7 @@ extension Node {
         (try store.life(), store.runLog, store.position)
       }
       savedDelivery = position.frontier[position.own]
+      isSure = false
       log(Self.sentence(doubt))
     } catch {
       // Nothing goes out meanwhile: the next session begins with the same word.

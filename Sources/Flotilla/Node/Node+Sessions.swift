@@ -146,6 +146,7 @@ extension Node {
     noteEqual(session)
     noteDelivery()
     guard position.frontier.covers(frontier) else { return }
+    await becomeSure()
     if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
       guard clock.now.site != nil else { return }
       waitingToPull.remove(at: turn)

@@ -26,6 +26,8 @@ actor Node {
   var invitations = InvitationBook()
   /// From which the origin follows, as others can check.
   var life: UInt64
+  /// Whether the file has forgotten nothing, as far as others can tell.
+  var isSure = false
   /// The runs of the file, as the store last told.
   var runLog = RunLog()
   /// The node is to be started again once it has stopped.

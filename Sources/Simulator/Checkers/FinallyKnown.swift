@@ -39,7 +39,8 @@ enum FinallyKnown {
       kept[row, default: []].formUnion(lineage.line(of: edit))
     }
     for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) {
-      guard known.covers(dot), !edit.isDeleted, let hash = edit.hash else { continue }
+      guard known.covers(dot), !edit.isDeleted, let hash = edit.hash, !history.isForked(dot)
+      else { continue }
       guard edit.isGoverned || words.contains(dot) else { continue }
       let isTakenBack = history.isWithdrawn(dot, edit.row)
       if gone.contains(dot.origin) || isTakenBack, !words.contains(dot) { continue }

@@ -58,7 +58,16 @@ struct History {
   /// A whole machine was put back to an earlier state. Until a peer that it had told itself shows
   /// that, it may give one dot to two edits; then all must still be equal in the end, but dots
   /// prove nothing.
-  var hasForks = false
+  var hasForks: Bool { !forks.isEmpty }
+  /// By origin, the number above which that may be.
+  private var forks: [Origin: UInt64] = [:]
+
+  mutating func fork(_ origin: Origin, above seq: UInt64) {
+    forks[origin] = min(forks[origin] ?? seq, seq)
+  }
+
+  /// Whether two edits may have this name.
+  func isForked(_ dot: Dot) -> Bool { forks[dot.origin].map { dot.seq > $0 } ?? false }
 
   /// Two copies of one file have run: what was written and deleted again in one of them before it
   /// was folded, the other one may have given to all.

@@ -23,6 +23,8 @@ extension StoreReplica {
 
   func setLiveSessions(_ sessions: [UInt64: Origin]) { try? store().setLiveSessions(sessions) }
 
+  func becomeSure(at now: Instant) throws -> FoldResult? { try begin(now).becomeSure(at: now) }
+
   func setRule(_ rule: String, ofTable number: Int, at now: Instant) throws {
     let table = tables[number % tables.count]
     // Only a node that has the site's settings may.

@@ -13,6 +13,7 @@ final class StoreReplica: SimulatedReplica {
   let number: Int
   /// What a copy of the file has.
   var backup: [String: [UInt8]] = [:]
+  var departed: Set<Origin> = [] { didSet { open?.departed = departed } }
   let tables: [ApplicationTable]
   let names: RowNames
   private let schemas: SchemaCache
@@ -176,6 +177,7 @@ final class StoreReplica: SimulatedReplica {
     process.fate = { [unowned self] in self.fate(of: $0) }
     witness.beginClocks()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
+    open?.departed = departed
     try lookAtRights(&history)
     try inspect(at: now, &history)
   }

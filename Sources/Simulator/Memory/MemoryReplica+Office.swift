@@ -6,6 +6,7 @@ extension MemoryReplica {
   var viewpoint: Viewpoint {
     var viewpoint = Viewpoint(own: origin, office: file.office.office, judged: file.office.judged)
     viewpoint.earlier = Set(file.runs.entries.map(\.origin)).subtracting([origin])
+    viewpoint.departed = departed
     return viewpoint
   }
 
@@ -51,6 +52,8 @@ extension MemoryReplica {
   }
 
   func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
+
+  func becomeSure(at now: Instant) -> FoldResult? { nil }
 
   func setRule(_ rule: String, ofTable number: Int, at now: Instant) {
     self.rule = MergeRules.named(rule) ?? MergeRules.standard

@@ -48,6 +48,7 @@ final class MemoryReplica: SimulatedReplica {
   var origin: Origin
   let number: Int
   var backup: File?
+  var departed: Set<Origin> = []
   let schemaHash: UInt64 = 1
   var file = File()
   /// What the process knows of clocks, where stamps are given by the time of the site.

@@ -64,6 +64,7 @@ extension World {
   private mutating func appoint(
     _ choice: Int?, isForced: Bool, by node: Int, _ plan: inout OfficePlan
   ) {
+    if choice == node { becomeSure(node) }
     hear([appointment(choice, isForced: isForced, by: node, &plan)], at: node)
   }
 
@@ -119,6 +120,7 @@ extension World {
       world.nodes[node].isGoverned = true
       if isNew, governance.isFirst, governance.isOwn,
         world.nodes[node].replica.stability.renewal == nil,
+        world.nodes[world.identity(node)].lives == 0,
         let office = try world.nodes[node].replica.observe().office, office.part != 3,
         !office.rulings.contains(where: {
           $0.kind == Ruling.Kind.stoodDown.rawValue && $0.term == governance.term

@@ -15,6 +15,8 @@ protocol SimulatedReplica {
   var frontier: Frontier { get }
   var stability: Stability { get }
   var wanted: UInt64 { get }
+  /// Origins whose authors cannot keep what is lost of their edits.
+  var departed: Set<Origin> { get set }
 
   /// What an application does: one transaction of its own.
   mutating func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws
@@ -43,6 +45,8 @@ protocol SimulatedReplica {
   mutating func goOnline(_ session: UInt64, at now: Instant) throws -> FoldResult
   /// The sessions that reach authors from here.
   mutating func setLiveSessions(_ sessions: [UInt64: Origin])
+  /// Nobody can tell of an office that its file has forgotten.
+  mutating func becomeSure(at now: Instant) throws -> FoldResult?
   /// Gives a table another rule.
   mutating func setRule(_ rule: String, ofTable number: Int, at now: Instant) throws
 

@@ -22,8 +22,8 @@ extension World {
       }
       (copy.record, copy.testimonies) = (nodes[node].record, nodes[node].testimonies)
       copy.isMoved = random.chance(600)
-      if !copy.isMoved { history.hasForks = true }
       nodes.append(copy)
+      if !copy.isMoved { try noteFork(number) }
       history.hasCopies = true
       let other = copy.isMoved ? "another machine" : "a machine that looks the same"
       tell("\(Words.node(node)) is copied to \(other), as \(Words.node(number))")

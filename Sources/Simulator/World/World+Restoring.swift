@@ -12,6 +12,7 @@ extension World {
     guard let record = nodes[node].backup, random.chance(600) else {
       tell("the file of \(Words.node(node)) is copied")
       nodes[node].backup = .some(nodes[node].record)
+      nodes[node].knownThen = nodes[node].appointments
       return nodes[node].replica.backUp()
     }
     let isAlone = random.chance(600)
@@ -20,17 +21,24 @@ extension World {
     do {
       guard try nodes[node].replica.putBack() else { return }
       history.brought[nodes[node].replica.name] = nil
+      nodes[node].appointments = nodes[node].knownThen
       if isAlone {
         nodes[node].isReplaced = random.chance(500)
         if random.chance(100) { nodes[node].record = nil }
       } else {
         nodes[node].record = record
-        history.hasForks = true
+        try noteFork(node)
       }
       leave(node, after: Int64(random.chance(500) ? 0 : random.below(20_000)))
     } catch {
       history.blame("\(Words.node(node)) cannot be put back: \(error)")
     }
+  }
+
+  /// What a machine writes from now on may have the name of something else.
+  mutating func noteFork(_ node: Int) throws {
+    let own = nodes[node].replica.own
+    history.fork(own, above: try nodes[node].replica.observe().frontier[own])
   }
 
   /// Before anything is written: a new life if the file is in doubt, else a new run.
@@ -111,8 +119,31 @@ extension World {
     noteTestimony(link, side)
     let node = links[link].nodes[side]
     let own = nodes[node].replica.own
+    if nodes[node].replica.frontier.covers(frontier) { becomeSure(node) }
     guard frontier[own] > 0 else { return }
     attempt(node, link, side) { try $0.nodes[node].replica.noteDelivered(frontier[own]) }
+  }
+
+  /// Nobody can tell of an office that the file has forgotten.
+  mutating func becomeSure(_ node: Int) {
+    guard isFounded, hasLives, nodes[identity(node)].lives > 0, nodes[node].isUp else { return }
+    attempt(node, nil, 0) { world in
+      guard let fold = try world.use(node, { try $0.becomeSure(at: $1) }) else { return }
+      world.folded(node, fold)
+    }
+  }
+
+  /// Lives of others that are over: no author is left to keep what is lost of them.
+  mutating func noteMet(_ hello: Hello, _ link: Int, _ side: Int) {
+    let ends = links[link].nodes
+    let (node, peer) = (ends[side], identity(ends[1 - side]))
+    guard nodes[node].metLives[peer]?.last != hello.life else { return }
+    nodes[node].metLives[peer, default: []].removeAll { $0 == hello.life }
+    nodes[node].metLives[peer, default: []].append(hello.life)
+    nodes[node].replica.departed = nodes[node].metLives.reduce(into: []) { departed, met in
+      let over = met.value.dropLast()
+      departed.formUnion(over.map { Templates.origin(of: met.key, life: $0) })
+    }
   }
 
   /// What the peer has told of its own edits itself.

@@ -36,11 +36,15 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var lives: UInt64 = 0
     var run: UInt64 = 0
     var record: LifeRecord?
+    /// The lives of others that it has met, the present one last.
+    var metLives: [Int: [UInt64]] = [:]
     /// The file, or all that the machine has, is on another machine or in another's place.
     var isMoved = false
     var isReplaced = false
     /// What stood beside the file when it was copied; nil if it never was.
     var backup: LifeRecord??
+    /// The appointments that were in it.
+    var knownThen: [Appointment] = []
     /// Of which node this is a copy, with the same key.
     var original: Int?
     /// Who is connected, where two may be one node.
@@ -173,6 +177,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     case .opened(let hello):
       opened(link, side, hello)
       if hasCopies { meet(hello, link, side) }
+      if hasLives { noteMet(hello, link, side) }
       tellAppointments(link, side)
       noteSessions(of: links[link].nodes[side])
     case .statements(let statements):

@@ -90,15 +90,35 @@ struct RulingTable {
       connection, "WHERE r.kind = ?", [.integer(Int64(Ruling.Kind.stoodDown.rawValue))])
   }
 
-  /// What a node has said about the office in a term, in order; its edits are counted on from life
-  /// to life.
+  /// What a node has said about the office in a term, in order: that of its present life last.
+  ///
+  /// A file that was put back counts its edits from an earlier number on, so that their times tell
+  /// which life came later.
   func words(of node: Identity, in term: Term) throws(SQLiteError) -> [Ruling.Kind] {
+    let words = try self.words(of: node).filter { $0.version.term == term }
+    let lives = Dictionary(grouping: words, by: \.version.dot.origin)
+    let ends = lives.mapValues { $0.map(\.version.stamp).max() ?? .zero }
+    return words.sorted { left, right in
+      let (one, other) = (left.version.dot, right.version.dot)
+      if one.origin == other.origin { return one.seq < other.seq }
+      return (ends[one.origin] ?? .zero, one.origin) < (ends[other.origin] ?? .zero, other.origin)
+    }.map(\.ruling.kind)
+  }
+
+  /// Whether a node has taken the office of a term under another origin than this.
+  func tookOffice(
+    _ node: Identity, in term: Term, but origin: Origin
+  ) throws(SQLiteError) -> Bool {
+    try words(of: node).contains {
+      $0.ruling.kind == .tookOffice && $0.version.term == term && $0.version.dot.origin != origin
+    }
+  }
+
+  private func words(of node: Identity) throws(SQLiteError) -> [Item] {
     let kinds = [Ruling.Kind.stoodDown, .tookOffice].map { Int64($0.rawValue) }
     return try read(
       connection, "WHERE r.kind IN (?, ?) AND r.rule = ?",
-      kinds.map { .integer($0) } + [.string(node.description)]
-    ).filter { $0.version.term == term }.sorted { $0.version.dot.seq < $1.version.dot.seq }
-      .map(\.ruling.kind)
+      kinds.map { .integer($0) } + [.string(node.description)])
   }
 
   func read(

@@ -28,7 +28,7 @@ extension Store {
       try overruledEdits.clear()
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
-      if stability.renewal != nil { officeRecord.office.postpone() }
+      if try stability.renewal != nil || isUnsure() { officeRecord.office.postpone() }
       if !previous.office.isHeld { try missVerdicts(through: edits.last) }
       if let vacancy = governance.vacancy, vacancy > previous.office.term {
         try doubtVerdicts()
@@ -36,6 +36,7 @@ extension Store {
       officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
       if governance.wasAppointed { try rule(.stoodDown, &edits, at: now) }
+      try resignIfTakenBefore(&edits, at: now)
       if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
       if !office.certifies { try unveilPending(at: now) }
       if !governance.isHeld { try dissolvePending(&edits, at: now) }

@@ -5,7 +5,7 @@ import SQLite
 extension Store {
   /// Takes office once all who had it before have stood down, and all that they certified is here.
   func takeOfficeIfFree() throws {
-    guard office.part == .waiting, stability.renewal == nil else { return }
+    guard office.part == .waiting, stability.renewal == nil, try !isUnsure() else { return }
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
     let isFree = officeRecord.awaited.allSatisfy { before in
       gone.contains {

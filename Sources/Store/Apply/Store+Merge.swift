@@ -51,6 +51,7 @@ extension Store {
       if merge.kind == .repair, application.placed > 0 { repairs += 1 }
       try finish(&edits)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
+      if tellOfOffice(rows) { try resignIfTakenBefore(&edits, at: now) }
       if let judged = merge.verdicts { try join(judged, at: now) }
       try conclude(&edits, at: now)
       // One may have been made again, or judged.
@@ -124,6 +125,7 @@ extension Store {
       let isResumed = try !progress(of: merge.sender, run: merge.run).isEmpty
       if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
       try clearProgress(of: merge.sender)
+      if try isUnsure() { try meta.set(.isUnsure, .integer(0)) }
     }
   }
 
