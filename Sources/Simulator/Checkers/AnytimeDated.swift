@@ -19,7 +19,10 @@ enum AnytimeDated {
       let time = site.map { "at \($0)" } ?? "without the time of the site"
       history.blame("\(node) stamps row \(row) \(version.stamp.millisecondsSince1970) \(time)")
     }
-    if let last = history.last(version.dot.origin, row), last.dot.seq < version.dot.seq,
+    // A certificate keeps the time of its edit, and so does an edit that is made again.
+    if version.isTentative, version.first == version.dot,
+      let last = history.last(version.dot.origin, row),
+      last.dot.seq < version.dot.seq,
       last.stamp >= version.stamp
     {
       history.blame("\(node) stamps row \(row) below what it wrote before, \(last.dot)")

@@ -83,7 +83,7 @@ final class StoreReplica: SimulatedReplica {
       faults[.slices] == 0 && faults[.restore] == 0 && faults[.clone] == 0
       && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
-    disk = Disk(canLosePower: faults[.powerCut] > 0)
+    disk = Disk(canLosePower: faults[.powerCut] + faults[.siteTime] > 0)
     let template = try templates.image(
       tables, tracking: tracking, number: number, rules: plan, hasHeard: hasHeard)
     self.template = template

@@ -80,6 +80,7 @@ extension World {
   private mutating func setRule(at node: Int, _ plan: inout OfficePlan) {
     let rule = plan.random.pick(MergeRules.all).name
     let number = plan.random.below(16)
+    guard knowsTime(node) else { return }
     tell("\(Words.node(node)) gives a table the rule \(rule)")
     attempt(node, nil, 0) { world in
       try world.use(node) { try $0.setRule(rule, ofTable: number, at: $1) }
@@ -109,6 +110,7 @@ extension World {
   /// The replica follows what the node has heard. A node that cannot write it down now has no
   /// sessions until it can: what it took in meanwhile would not be kept for the anchor.
   mutating func govern(_ node: Int) {
+    guard knowsTime(node) else { return }
     let id = nodes[node].replica.id
     guard let governance = Appointments.governance(of: nodes[node].appointments, for: id) else {
       return
@@ -176,7 +178,7 @@ extension World {
   }
 
   private mutating func goOnline(_ node: Int, _ nonce: UInt64) {
-    guard nodes[node].online != nonce, nodes[node].isUp else { return }
+    guard nodes[node].online != nonce, nodes[node].isUp, knowsTime(node) else { return }
     nodes[node].online = nonce
     attempt(node, nil, 0) { world in
       let fold = try world.use(node) { try $0.goOnline(nonce, at: $1) }

@@ -126,7 +126,9 @@ extension World {
 
   /// Nobody can tell of an office that the file has forgotten.
   mutating func becomeSure(_ node: Int) {
-    guard isFounded, hasLives, nodes[identity(node)].lives > 0, nodes[node].isUp else { return }
+    guard isFounded, hasLives, nodes[identity(node)].lives > 0, nodes[node].isUp,
+      knowsTime(node)
+    else { return }
     attempt(node, nil, 0) { world in
       guard let fold = try world.use(node, { try $0.becomeSure(at: $1) }) else { return }
       world.folded(node, fold)

@@ -64,7 +64,10 @@ extension World {
         saveClock(node)
         tellOfTime(node)
         feed(node: node, .compareClocks)
-        if !wasKnown { fold(node) }
+        if !wasKnown {
+          fold(node)
+          govern(node)
+        }
       case .stepped: tellOfTime(node)
       }
     }
