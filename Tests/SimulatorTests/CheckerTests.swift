@@ -200,7 +200,7 @@ import Testing
     let other = shown([0: version(1, stamp: 20, hash: 8)], [0: 5], seq: 1)
     func faults(_ shown: Observation, forks: Bool) -> Int {
       var history = History()
-      history.hasForks = forks
+      if forks { history.fork(Origin(rawValue: 1), above: 0) }
       EventuallyEqual.check([("a", one), ("b", shown)], &history)
       return history.faults.count
     }
