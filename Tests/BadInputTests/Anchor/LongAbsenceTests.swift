@@ -132,7 +132,7 @@ extension BadInputTests {
       }
     }
 
-    /// Both sides of each conflict are in the log of the anchor, and in that of the author who lost.
+    /// Both sides of each conflict are in the log of the anchor, and of the author who lost.
     private func expectLogged(_ desk: Desk) async throws {
       let standing = Dictionary(
         uniqueKeysWithValues: try await content(desk, "a.db").split(separator: "\n").map { line in
