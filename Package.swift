@@ -92,7 +92,11 @@ let package = Package(
     .executableTarget(
       name: "CrashRunner", dependencies: ["CrashShim", "Store", "SQLite", "Replication"],
       path: "Tests/CrashRunner", swiftSettings: strict),
-    .testTarget(name: "CrashTests", dependencies: ["CrashRunner"], swiftSettings: strict),
+    .executableTarget(
+      name: "CrashProgram", dependencies: ["Flotilla"], path: "Tests/CrashProgram",
+      swiftSettings: strict),
+    .testTarget(
+      name: "CrashTests", dependencies: ["CrashRunner", "CrashProgram"], swiftSettings: strict),
     .testTarget(name: "TidyTests", swiftSettings: strict),
     fuzzing,
   ]

@@ -6,5 +6,6 @@ set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 swift build --product CrashShim
 swift build --product flotilla
+swift build --product CrashProgram
 swift build --product CrashRunner
 exec "$(swift build --show-bin-path)/CrashRunner" "$@"

@@ -69,6 +69,8 @@ package final class Store {
   package var departed: Set<Origin> = []
   /// Who may change merge rules; everybody, as long as nobody has said.
   package var ruleSetters: RuleSetters?
+  /// The rules by which an edit can be judged here.
+  package var rules = MergeRules.all
   /// How far which life has written: settled verdicts are asked for by it.
   var runs = RunLog()
   /// The state of the file, as SQLite counts it, that was seen to follow what is in memory.

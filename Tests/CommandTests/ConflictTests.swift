@@ -39,6 +39,27 @@ import Testing
       JSON(reflecting: try #require(conflict.loser)).description == "{\"deleted\":false,\(known)}")
   }
 
+  @Test func `shows both rows side by side, and marks the columns that differ`() throws {
+    var conflict = try conflict(
+      table: "t", key: #"{"id":1}"#, lost: #"{"id":1,"ward":"A","bed":7,"note":null}"#,
+      columns: ["id", "ward", "bed", "note"])
+    conflict.winner = conflict.loser
+    conflict.winner?.row?["ward"] = .text("B")
+    conflict.winner?.row?["note"] = .text("")
+    let lines = Conflicts.sides(conflict, colour: false).split(separator: "\n").dropFirst(3)
+    let cells = lines.map { $0.split(separator: " ").map(String.init) }
+    #expect(
+      cells == [
+        ["COLUMN", "LOST", "WON"], ["id", "1", "1"], ["*", "ward", "A", "B"], ["bed", "7", "7"],
+        ["*", "note", "NULL"],
+      ])
+    // Of a delete every column differs.
+    conflict.winner?.row = nil
+    conflict.winner?.deleted = true
+    let deleted = Conflicts.sides(conflict, colour: false).split(separator: "\n").dropFirst(4)
+    #expect(deleted.count == 4 && deleted.allSatisfy { $0.hasPrefix("*") })
+  }
+
   @Test func `tells times to the thousandth, and why it lost`() throws {
     var conflict = try conflict(
       table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])

@@ -225,6 +225,32 @@ import Testing
     }
   }
 
+  @Test func `reaches a reader for each edit, also for one that was written over`() async throws {
+    try await withAnchorAway { site, server, client, address in
+      try server.write("UPDATE item SET text = 'of the server'")
+      var options = RunOptions()
+      options.discovery = false
+      let open = try await Replica.open(client.path, options: options)
+      let verdicts = open.verdicts()
+      try await Task.sleep(for: .milliseconds(300))
+      for text in ["mine", "mine again"] {
+        let key = ["id": SQLValue.text("1")]
+        _ = try await open.update("item", key: key, set: ["text": .text(text)])
+      }
+      _ = try await open.save(["id": .text("new")], in: "item")
+      _ = try await site.run(server, listen: address)
+      var told: [OpenReplica.Judgement] = []
+      for await judgement in verdicts {
+        told.append(judgement)
+        if judgement.key["id"] == .text("new") { break }
+      }
+      #expect(told.map(\.key["id"]) == [.text("1"), .text("1"), .text("new")])
+      #expect(told.map(\.verdict.verdict) == ["superseded", "rejected", "accepted"])
+      #expect(told.map(\.verdict.reason) == [nil, "unseen", nil])
+      await open.close()
+    }
+  }
+
   @Test func `reaches a reader that comes when its edit waits already`() async throws {
     try await withAnchorAway { site, server, client, address in
       var options = RunOptions()

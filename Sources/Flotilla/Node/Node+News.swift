@@ -43,8 +43,10 @@ extension Node {
       let age = position.age
       let verdicts = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try store.verdicts(after: number, through: .max, limit: Self.changesTold)
-            .prefix { $0.outcome != .pending }.map { verdict in
+          try store
+            .verdicts(
+              after: number, through: .max, limit: Self.changesTold, repetitions: false
+            ).prefix { $0.outcome != .pending }.map { verdict in
               OpenReplica.Judgement(
                 number: verdict.seq, table: verdict.table,
                 key: store.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),

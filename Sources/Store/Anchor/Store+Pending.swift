@@ -144,7 +144,7 @@ extension Store {
     let name = try connection.scalar(
       "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(table.name)]
     ).string
-    return name.flatMap(MergeRules.named) ?? MergeRules.standard
+    return rules.first { $0.name == name } ?? MergeRules.standard
   }
 
   /// Takes note of what an anchor has ruled.

@@ -7,15 +7,16 @@ extension Store {
   private static let kept: Int64 = 100_000
   private static let keptFor: Int64 = 86_400_000
 
-  /// What became of the own edits (after, through].
+  /// What became of the own edits (after, through]. Without repetitions one that was made again is
+  /// among them under its first number alone, once it is judged.
   package func verdicts(
-    after: UInt64, through last: UInt64, limit: Int = .max
+    after: UInt64, through last: UInt64, limit: Int = .max, repetitions: Bool = true
   ) throws(StoreError) -> [EditVerdict] {
     try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
         SELECT seq, name, key, verdict, reason, rule FROM _flotilla_verdict
-        WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+        WHERE seq > ? AND seq <= ? \(repetitions ? "" : "AND at IS NOT 0") ORDER BY seq LIMIT ?
         """, [.integer(Int64(after)), .integer(Int64(clamping: last)), .integer(Int64(limit))]
       ).map { row in
         let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)

@@ -52,7 +52,8 @@ extension Store {
     guard office.term != .none else { return }
     try connection.run(
       """
-      UPDATE _flotilla_verdict SET verdict = ?
+      UPDATE _flotilla_verdict
+      SET verdict = ?, at = CASE WHEN \(Self.isRepetition) THEN 0 ELSE at END
       WHERE name = ? AND key = ? AND seq < ? AND verdict IS NULL
       """,
       [
@@ -89,19 +90,31 @@ extension Store {
   /// The verdict of the edit ?2 itself, and of those that were made again as that one.
   private static let settledWith = ["at IS NOT NULL AND at = ?2", "seq = ?2"]
 
+  /// Of a row that is open: its edit waits under an earlier number, too.
+  private static let isRepetition =
+    "seq IN (SELECT at FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NOT NULL)"
+
+  /// Settles an edit under all its numbers. Programs are told of it under the first of them; `at`
+  /// of the others is 0.
   func settle(
     _ seq: Int64, _ outcome: EditVerdict.Outcome, _ reason: String?, rule: String?,
     at now: Instant
   ) throws(SQLiteError) {
+    let earlier = try connection.scalar(
+      """
+      SELECT min(seq) FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NOT NULL AND at = ?
+      """, [.integer(seq)]
+    ).integer
     for condition in Self.settledWith {
       try connection.run(
         """
-        UPDATE _flotilla_verdict SET verdict = ?1, reason = ?3, rule = ?4, at = ?5
+        UPDATE _flotilla_verdict SET verdict = ?1, reason = ?3, rule = ?4,
+          at = CASE seq WHEN ?6 THEN ?5 ELSE 0 END
         WHERE verdict IS NULL AND \(condition)
         """,
         [
           .string(outcome.rawValue), .integer(seq), .string(reason), .string(rule),
-          .integer(now.moment),
+          .integer(now.moment), .integer(min(earlier ?? seq, seq)),
         ])
     }
   }
@@ -137,7 +150,11 @@ extension Store {
       [.string(Reason.notAllowed.name), .string(table.name), .integer(Int64(delivered))])
     guard isLast else { return }
     try connection.run(
-      "UPDATE _flotilla_verdict SET verdict = ?, at = ? WHERE verdict IS NULL AND reason = ?",
+      """
+      UPDATE _flotilla_verdict
+      SET verdict = ?, at = CASE WHEN \(Self.isRepetition) THEN 0 ELSE ? END
+      WHERE verdict IS NULL AND reason = ?
+      """,
       [
         .string(EditVerdict.Outcome.rejected.rawValue), .integer(now.moment),
         .string(Reason.notAllowed.name),

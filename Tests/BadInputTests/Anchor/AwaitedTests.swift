@@ -33,6 +33,44 @@ extension BadInputTests {
       }
     }
 
+    @Test func `an edit that is written over before it is judged is superseded`() async throws {
+      try await Desk.with { desk in
+        let first = try await desk.pair("a.db", "b.db", rows: 3)
+        try await desk.succeed("anchor", "a.db", "--here", "--rule", "client-wins")
+        _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", first.address)
+        try await desk.succeed("wait", "b.db", "--for", "anchor")
+        try await desk.succeed("stop", "a.db")
+        async let awaited = desk.flotilla(
+          "sql", "b.db", "UPDATE t SET v = 'first' WHERE id < 'k3'", "--online", "--timeout", "50s",
+          "--json")
+        for (edit, count) in [(nil, "2"), ("UPDATE t SET v = 'second' WHERE id = 'k1'", "3")] {
+          if let edit { try await desk.sql("b.db", edit) }
+          let look = "SELECT count(*) FROM _flotilla_verdict"
+          let isFolded = try await eventually(within: .seconds(20)) {
+            try await desk.sql("b.db", look) == count
+          }
+          #expect(isFolded)
+        }
+        _ = try await desk.start("a.db", "--listen", first.address)
+        let outcome = try await awaited
+        // Nothing went wrong: what the program wrote last stands.
+        #expect(outcome.status == 0, "\(outcome)")
+        let answer = try JSONDecoder().decode(Online.self, from: Data(outcome.output.utf8))
+        #expect(answer.verdict == "superseded")
+        #expect(answer.rows.map(\.verdict) == ["superseded", "accepted"])
+        #expect(answer.rows.map { $0.server?["v"] } == ["second", "first"])
+      }
+    }
+
+    private struct Online: Decodable {
+      struct Row: Decodable {
+        var verdict: String
+        var server: [String: String]?
+      }
+      var verdict: String
+      var rows: [Row]
+    }
+
     @Test func `a row with NULL in its key is nothing to judge`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db", rows: 1)

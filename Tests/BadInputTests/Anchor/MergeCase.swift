@@ -107,6 +107,16 @@ struct MergeCase: Decodable, Sendable {
     return steps
   }
 
+  /// The same, before and after what the node does.
+  var unseenAroundEdit:
+    (
+      early: [(time: String, statement: String)], late: [(time: String, statement: String)]
+    )
+  {
+    let isEarly = { (step: (time: String, statement: String)) in step.time < client.at }
+    return (unseen.filter(isEarly), unseen.filter { !isEarly($0) })
+  }
+
   private static let base: [Field] = [
     .integer(1), .text("Växjö-Kalmar"), .integer(0), .integer(0),
   ]

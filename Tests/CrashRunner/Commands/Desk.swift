@@ -29,15 +29,17 @@ final class Desk {
 
   func path(_ name: String) -> String { folder + "/" + name }
 
-  /// Starts `flotilla` with these words.
-  func start(_ words: [String], _ more: [String: String] = [:]) throws -> Program {
+  /// Starts `flotilla`, or another of the built programs, with these words.
+  func start(
+    _ words: [String], by program: String = "flotilla", _ more: [String: String] = [:]
+  ) throws -> Program {
     number += 1
     let environment = [
       "XDG_RUNTIME_DIR": top + "/run", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere",
       "SWIFT_BACKTRACE": "enable=no", "SWIFT_DETERMINISTIC_HASHING": "1",
     ].merging(more) { $1 }
     return try Program(
-      [Self.programs + "/flotilla"] + words, in: folder, environment: environment,
+      ["\(Self.programs)/\(program)"] + words, in: folder, environment: environment,
       said: "\(top)/said\(number)")
   }
 
@@ -53,10 +55,10 @@ final class Desk {
 
   /// Starts the process that is to be cut off, with its orders.
   func startVictim(
-    _ words: [String], at call: Int, _ deed: Deed?, _ record: String
+    _ words: [String], by program: String, at call: Int, _ deed: Deed?, _ record: String
   ) throws -> Program {
     try start(
-      words,
+      words, by: program,
       [
         "LD_PRELOAD": Self.programs + "/libCrashShim.so", "CRASH_FOLDER": folder,
         "CRASH_AT": "\(call)", "CRASH_DEED": "\(deed?.code ?? 0)", "CRASH_RECORD": record,

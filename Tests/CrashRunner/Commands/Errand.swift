@@ -14,6 +14,7 @@ final class Errand {
   /// The rows of t that must stand in the end.
   private var ledger: [String: Int] = [:]
   private var edits = 0
+  var told = Told()
   private var migrations = 0
 
   init(_ desk: Desk) {
@@ -39,24 +40,32 @@ final class Errand {
     _ scenario: Scenario, at call: Int, _ deed: Deed?, _ record: String
   ) throws -> Child.Ending {
     let words = try scenario.prepare(self)
-    let victim = try desk.startVictim(words, at: call, deed, record)
+    let victim = try desk.startVictim(words, by: scenario.program, at: call, deed, record)
     self.victim = victim
     self.deed = deed
     try scenario.during(self)
     // A lasting node is asked to end; that, too, is cut.
-    if words[0] == "run" { return victim.stop() }
+    if scenario.isLasting { return victim.stop() }
     return victim.wait()
   }
 
   func stopAll() throws {
-    for program in [first, second] {
-      guard let program else { continue }
-      let ending = program.stop()
-      guard ending == .ended(0) else {
-        throw CrashFailure("a node ended with \(ending): \(program.text.suffix(300))")
-      }
+    try Self.stop(first)
+    first = nil
+    try stopSecond()
+  }
+
+  func stopSecond() throws {
+    try Self.stop(second)
+    second = nil
+  }
+
+  private static func stop(_ node: Program?) throws {
+    guard let node else { return }
+    let ending = node.stop()
+    guard ending == .ended(0) else {
+      throw CrashFailure("a node ended with \(ending): \(node.text.suffix(300))")
     }
-    (first, second) = (nil, nil)
   }
 
   // MARK: Nodes
@@ -199,6 +208,8 @@ final class Errand {
     return try one.rows["t"] == two.rows["t"]
       && (one.rows["u"] == two.rows["u"] || !isTracked("u", "a.db"))
   }
+
+  var isFaultLasting: Bool { deed == .errors || deed == .full }
 
   /// A fault that passes is got over without a restart; of others nothing is expected yet.
   private func awaitEqualBeside(_ victim: Program) throws {

@@ -13,6 +13,8 @@ struct Scenario: Sendable {
 
   let name: String
   let base: Base
+  /// The program that is cut off.
+  var program = "flotilla"
   /// What runs beside the victim, and the victim's words.
   let prepare: @Sendable (Errand) throws -> [String]
   /// What happens while the victim lives; by itself it only waits for the end.
@@ -22,8 +24,12 @@ struct Scenario: Sendable {
 
   static let all: [Scenario] = [
     initialise, track, untrack, join, joinWithRows, inviter, sync, leave, leaveRunning, running,
-    server, migration,
+    server, migration, library,
   ]
+
+  /// Whether the victim goes on until it is asked to end.
+  var isLasting: Bool { Self.lasting.contains(name) }
+  private static let lasting: Set = ["inviter", "run", "server", "migration", "library"]
 
   static let initialise = Scenario(
     name: "init", base: .plain,
@@ -181,4 +187,13 @@ struct Scenario: Sendable {
       try errand.startSecond()
       try errand.awaitEqual()
     })
+
+  static let library = Scenario(
+    name: "library", base: .pair, program: "CrashProgram",
+    prepare: { errand in
+      try errand.appointFirst()
+      return errand.programWords
+    },
+    during: { errand in try errand.writeBesideProgram() },
+    recover: { errand in try errand.finishProgram() })
 }

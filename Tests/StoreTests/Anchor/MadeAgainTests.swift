@@ -53,6 +53,29 @@ import Testing
     #expect(try a.verdicts().allSatisfy { !$0.hasPrefix("rejected") })
   }
 
+  /// The word on it comes, or nobody judges any more and its author writes the row again.
+  @Test(arguments: [true, false])
+  func `is told of once, under its first number`(isJudged: Bool) throws {
+    let site = try AnchorSite("client-wins")
+    let (anchor, a) = (site.anchor, site.a)
+    try a.write("UPDATE note SET text = 'first' WHERE id = 'r'", at: 10)
+    let word = try #require(anchor.pull(from: a).fold.push)
+    try a.write("UPDATE note SET text = 'second' WHERE id = 'r'", at: 20)
+    try a.merge(word, from: anchor)
+    try a.write("INSERT INTO note VALUES ('n', 'next')", at: 30)
+    #expect(try a.version()?.dot.seq == 3)
+    if isJudged {
+      try site.meet()
+    } else {
+      try site.appoint(nil, heardBy: [a])
+      try a.write("UPDATE note SET text = 'third' WHERE id = 'r'", at: 40)
+    }
+    let told = try a.store.verdicts(after: 0, through: .max, repetitions: false)
+    #expect(told.map(\.seq) == [1, 2, 4])
+    #expect(told[1].outcome == (isJudged ? .accepted : .superseded))
+    #expect(try a.store.verdicts(after: 2, through: 3).map(\.outcome) == [told[1].outcome])
+  }
+
   @Test func `is one conflict where it loses, under whichever number`() throws {
     let site = try AnchorSite("server-wins-on-conflict")
     let (anchor, a, b) = (site.anchor, site.a, site.b)
