@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A sample of the points at which processes are killed, and half as many at which their disk fails;
-/// another one each day.
+/// A sample of the points at which processes are killed, and half as many at which their disk
+/// fails; another one each day.
 @Suite(.serialized) struct CrashTests {
   /// Runs the runner to its end; gives its status and what it said.
   private func run(_ words: String...) async throws -> (status: Int32, text: String) {
