@@ -19,8 +19,8 @@ check: setup ## what must hold before a commit: format, warnings, tests, three h
 	$(SWIFT) build --build-tests
 	@scripts/test.sh
 
-crash: setup ## kill processes at 6,000 calls, or repeat one: make crash POINT=…
-	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5000) \
+crash: setup ## kill processes at 6,000 calls, fail 3,000 calls, or repeat one: make crash POINT=…
+	@scripts/crash.sh $(if $(POINT),--point $(POINT),--sample $(or $(POINTS),5100) \
 	  --commands $(or $(COMMANDS),1000)) $(if $(SEED),--seed $(SEED))
 
 chaos: setup ## a LAN of five nodes under kills, cuts and wrong clocks, some times for minutes

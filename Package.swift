@@ -21,7 +21,10 @@ let fuzzing: Target =
   case "wire":
     .executableTarget(
       name: "FlotillaFuzz", dependencies: ["Replication"], path: "Tests/FuzzTests",
-      exclude: ["CorpusTests.swift", "FuzzingTests.swift", "Seeds.swift", "Targets/Node"],
+      exclude: [
+        "AnchorSeeds.swift", "CorpusTests.swift", "FuzzingTests.swift", "Seeds.swift",
+        "Targets/Node",
+      ],
       swiftSettings: strict + [.define("WIRE")])
   default:
     .executableTarget(

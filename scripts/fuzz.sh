@@ -26,7 +26,9 @@ builds=
 # Which program has a target: the small one with what needs no store, or the one of everything.
 part() {
   case $1 in
-    frame | message | batch | key | session | code) echo wire ;;
+    frame | message | batch | key | session | code | statements | appointment | certificate)
+      echo wire
+      ;;
     *) echo node ;;
   esac
 }

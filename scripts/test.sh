@@ -19,8 +19,8 @@ without_starts() {
     { print; fflush() }'
 }
 
-# So long is each reader of the wire fed by libFuzzer.
-export FLOTILLA_FUZZ_SECONDS=${FLOTILLA_FUZZ_SECONDS:-3}
+# So long is each reader of foreign bytes fed by libFuzzer.
+export FLOTILLA_FUZZ_SECONDS=${FLOTILLA_FUZZ_SECONDS:-2}
 
 # Schedules by the ten thousand need the optimiser; and whole programs are tried as they are
 # installed, for the optimiser has its own ways to use what is gone.

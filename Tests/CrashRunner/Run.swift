@@ -11,6 +11,7 @@ struct Run {
   static let usage = """
     usage: CrashRunner [--sample N] [--commands N] [--seed S] [--jobs N] [--list]
            CrashRunner --point DEED:LIFE:CALL | --point DEED:SCENARIO:CALL
+    A sample of N is N kills and half as many calls that fail.
     """
 
   private var sample: Int?
@@ -69,7 +70,7 @@ struct Run {
       list(reference)
       return 0
     }
-    let chosen = point.map { [$0] } ?? choose(sample, from: points)
+    let chosen = point.map { [$0] } ?? choose(sample, from: points, \.deed)
     let outcome = try Crew(reference: reference, jobs: jobs).run(chosen) { point, what in
       say(Self.text(point, what, reference))
     }
@@ -87,7 +88,7 @@ struct Run {
       names = try crew.names()
       let points = CommandCrew.points(names)
       say("\(names.count) scenarios, \(names.joined().count) calls, \(points.count) points")
-      chosen = choose(commands, from: points)
+      chosen = choose(commands, from: points, \.deed)
     }
     if isListing {
       for (scenario, calls) in zip(Scenario.all, names) {
@@ -107,14 +108,25 @@ struct Run {
   private func close(_ outcome: Crew.Outcome, since start: Int64) {
     let seconds = Double(Clock.uptime - start) / 1_000
     say(
-      "\(outcome.count) points in \(seconds) s: \(outcome.struck) struck and survived, "
-        + "\(outcome.missed) not reached, \(outcome.faults) faults (seed \(seed))")
+      "\(outcome.count) points in \(seconds) s: \(outcome.killed) kills and "
+        + "\(outcome.failed) failing calls survived, \(outcome.missed) not reached, "
+        + "\(outcome.faults) faults (seed \(seed))")
+  }
+
+  /// So many kills, and half as many calls that fail; all, if no number is given.
+  private func choose<Point>(
+    _ sample: Int?, from points: [Point], _ deed: KeyPath<Point, Deed>
+  ) -> [Point] {
+    guard let sample else { return points }
+    let kills = points.filter { $0[keyPath: deed].isKill }
+    let errors = points.filter { !$0[keyPath: deed].isKill }
+    return spread(sample, over: kills) + spread(sample / 2, over: errors)
   }
 
   /// A sample spread over all, shifted by the seed.
-  private func choose<Element>(_ sample: Int?, from points: [Element]) -> [Element] {
-    guard let sample, sample < points.count else { return points }
-    let offset = Int(seed % UInt64(max(1, points.count / sample)))
+  private func spread<Point>(_ sample: Int, over points: [Point]) -> [Point] {
+    guard sample < points.count else { return points }
+    let offset = Int(seed % UInt64(max(1, points.count / max(1, sample))))
     return (0..<sample).map { points[($0 * points.count / sample + offset) % points.count] }
   }
 

@@ -16,6 +16,10 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case code
   /// Signed statements, taken in beside a site's own, and what they amount to.
   case statements
+  /// Statements that appoint an anchor, and what they mean to every node.
+  case appointment
+  /// What an anchor says of rows, judged by every rule.
+  case certificate
   #if !WIRE
     /// A row on the shelf, as it lies in the file.
     case shelf
@@ -48,6 +52,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .session: readSession(bytes)
     case .code: readCode(bytes)
     case .statements: readStatements(bytes)
+    case .appointment: readAppointments(bytes)
+    case .certificate: readCertificates(bytes)
     #if !WIRE
       case .shelf: readShelf(bytes)
       case .merge: readMerge(bytes)

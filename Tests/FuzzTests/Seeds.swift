@@ -24,6 +24,8 @@ extension FuzzTarget {
     case .address:
       ["192.168.1.2:7391", "[fe80::1%eth0]:7391", "::1", "host.name.:80"].map { Array($0.utf8) }
     case .statements: Seeds.statements
+    case .appointment: Seeds.appointments
+    case .certificate: Seeds.certificates
     case .handshake: Seeds.handshakes
     case .siteKey:
       [Array(SiteKeyText(SigningKey(seed: Array(repeating: 9, count: 32))!).text(site: "s").utf8)]

@@ -102,6 +102,48 @@ import Testing
     #expect(left == [1] || left == [1, 2, 3])
   }
 
+  @Test func `may bring a removed file back until its folder is synced`() throws {
+    var back: [Bool: Int] = [:]
+    for seed in 1...40 as ClosedRange<UInt64> {
+      for syncsFolder in [false, true] {
+        let disk = try make()
+        // The last connection to be closed leaves no WAL behind; for a while the name may return.
+        let process = DiskProcess(on: disk, random: Seeded(1))
+        try open(process).execute("INSERT INTO t VALUES (2)")
+        #expect(disk.file("\(path)-wal") == nil)
+        if syncsFolder { disk.remove("/other", syncsFolder: true) }
+        var random = Seeded(seed)
+        disk.cutPower(&random)
+        if disk.file("\(path)-wal") != nil { back[syncsFolder, default: 0] += 1 }
+        #expect(try values(disk) == [1, 2])
+      }
+    }
+    #expect(1..<40 ~= back[false] ?? 0 && back[true] == nil)
+  }
+
+  @Test func `may fail to read, and then again`() throws {
+    let disk = try make()
+    var failed = 0
+    for failing in 1...12 {
+      let process = DiskProcess(on: disk, random: Seeded(1))
+      var count = 0
+      process.failsToRead = {
+        count += 1
+        return count == failing
+      }
+      do {
+        for _ in 0..<failing { _ = try open(process).rows("SELECT a FROM t") }
+      } catch let error as SQLiteError {
+        #expect(error.primary == 10, "the call \(failing)")
+        failed += 1
+      }
+      process.failsToRead = nil
+      #expect(try values(disk) == [1])
+    }
+    // Who closes a file does without the lock that it cannot have.
+    #expect(failed >= 10)
+  }
+
   @Test func `has no room, and then again`() throws {
     let disk = try make()
     let process = DiskProcess(on: disk, random: Seeded(1))

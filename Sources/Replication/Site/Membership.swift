@@ -14,8 +14,9 @@ package struct Membership: Sendable {
   /// The sum over the statements: tells two sets apart.
   package private(set) var hash: UInt64 = 0
   private(set) var statements: [Identity: SignedStatement] = [:]
-  /// Those who have said that they leave: nobody says so twice.
-  private var leavers: Set<Identity> = []
+  /// By which statement each of those leaves who have said so. Of several the one with the lowest
+  /// name counts, and no other is kept: an issuer cannot make many that are ever lower.
+  private var farewells: [Identity: Identity] = [:]
   /// How many statements of each issuer were taken.
   private var counts: [Identity: Int] = [:]
   package let notary: Notary
@@ -153,21 +154,27 @@ package struct Membership: Sendable {
     let isLeave = statement.kind == .leave
     let identity = identity(of: signed)
     guard statement.site == site else { return .forged }
-    guard statements[identity] == nil, !(isLeave && leavers.contains(statement.issuer)) else {
+    let farewell = isLeave ? farewells[statement.issuer] : nil
+    guard statements[identity] == nil, farewell.map({ identity < $0 }) ?? true else {
       return .known
     }
     guard let key = key(of: statement) else { return .presumed }
     guard isLeave || !isFull(statement.issuer) else { return .noRoom }
     guard notary.isSigned(statement.bytes, signed.signature, key) else { return .forged }
     statements[identity] = signed
-    if isLeave { leavers.insert(statement.issuer) }
-    counts[statement.issuer, default: 0] += 1
-    // Of a member that has said twice that it leaves each node keeps what it heard first: one
-    // counts as the other.
-    let mark = isLeave ? statement.issuer : identity
-    hash &+= mix(mark.high ^ mix(mark.low))
+    hash &+= Self.mark(identity)
+    if isLeave {
+      farewells[statement.issuer] = identity
+      if let farewell, statements.removeValue(forKey: farewell) != nil {
+        hash &-= Self.mark(farewell)
+      }
+    } else {
+      counts[statement.issuer, default: 0] += 1
+    }
     return .taken
   }
+
+  private static func mark(_ name: Identity) -> UInt64 { mix(name.high ^ mix(name.low)) }
 
   /// The key of an issuer who may make such a statement; nil if it may not.
   private func key(of statement: SiteStatement) -> [UInt8]? {

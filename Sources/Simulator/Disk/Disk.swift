@@ -64,6 +64,8 @@ final class Disk {
   }
 
   private(set) var files: [String: File] = [:]
+  /// What was removed since its folder was synced: a power cut may bring it back.
+  private var removed: [String: File] = [:]
   /// Whether it is remembered what a power cut may take.
   let canLosePower: Bool
 
@@ -77,17 +79,35 @@ final class Disk {
     return file
   }
 
-  func remove(_ name: String) { files[name] = nil }
+  /// Removes a file; that is safe from a power cut once the folder is synced.
+  func remove(_ name: String, syncsFolder: Bool) {
+    let file = files.removeValue(forKey: name)
+    if syncsFolder {
+      removed = [:]
+    } else if canLosePower, file?.platter != nil {
+      removed[name] = file
+    }
+  }
+
+  /// Makes a file safe; with a new one SQLite syncs the folder that it is in.
+  func sync(_ file: File, isNamed: Bool) {
+    if isNamed, file.platter == nil { removed = [:] }
+    file.sync()
+  }
 
   /// Puts a finished file there, as from a copy.
   func install(_ bytes: [UInt8], as name: String) {
     let file = create(name)
+    removed[name] = nil
     file.bytes = bytes
     file.platter = bytes
   }
 
   /// Power is gone: every file is what was synced, and any part of what was not.
   func cutPower(_ random: inout Seeded) {
+    // Drawn apart: it changes nothing else.
+    var draws = random
+    var returns = draws.fork()
     for (name, file) in files.sorted(by: { $0.key < $1.key }) {
       file.locks = FileLocks()
       file.shared = nil
@@ -99,6 +119,14 @@ final class Disk {
       for write in file.unsynced { Self.keep(share, of: write, in: &platter, &random) }
       file.settle(as: platter)
     }
+    for (name, file) in removed.sorted(by: { $0.key < $1.key })
+    where files[name] == nil && returns.chance(500) {
+      file.locks = FileLocks()
+      file.shared = nil
+      file.settle(as: file.platter ?? [])
+      files[name] = file
+    }
+    removed = [:]
   }
 
   /// Writes bytes into others, which grow if need be.

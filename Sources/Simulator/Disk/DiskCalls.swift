@@ -29,10 +29,10 @@ enum DiskCalls {
       outFlags?.pointee = flags
       return SQLITE_OK
     }
-    vfs.xDelete = { vfs, name, _ in
+    vfs.xDelete = { vfs, name, syncsFolder in
       let process = DiskCalls.process(vfs)
       return process.perform(.remove, failure: DiskFailure.delete) {
-        process.disk.remove(String(cString: name!))
+        process.disk.remove(String(cString: name!), syncsFolder: syncsFolder != 0)
         return SQLITE_OK
       }
     }

@@ -45,7 +45,7 @@ final class DiskHandle {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
-    guard !process.isDead else { return DiskFailure.read }
+    guard process.canRead else { return DiskFailure.read }
     let count = max(0, min(buffer.count, file.bytes.count - offset))
     if count > 0 {
       file.bytes.withUnsafeBytes {
@@ -74,13 +74,13 @@ final class DiskHandle {
 
   func sync() -> Int32 {
     process.perform(.sync, failure: DiskFailure.sync) {
-      if process.disk.canLosePower { file.sync() }
+      if process.disk.canLosePower { process.disk.sync(file, isNamed: name != nil) }
       return SQLITE_OK
     }
   }
 
   func lock(_ level: Int32) -> Int32 {
-    guard !process.isDead else { return DiskFailure.lock }
+    guard process.canRead else { return DiskFailure.lock }
     return file.locks.raise(holder, to: level) ? SQLITE_OK : SQLITE_BUSY
   }
 
@@ -92,7 +92,7 @@ final class DiskHandle {
   func map(
     _ region: Int, size: Int, extends: Bool
   ) -> (code: Int32, region: UnsafeMutableRawPointer?) {
-    guard !process.isDead else { return (DiskFailure.sharedMap, nil) }
+    guard process.canRead else { return (DiskFailure.sharedMap, nil) }
     let shared = file.shared ?? SharedMemory()
     file.shared = shared
     return (SQLITE_OK, shared.region(region, size: size, extends: extends, for: holder))

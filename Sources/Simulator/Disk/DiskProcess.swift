@@ -31,6 +31,8 @@ final class DiskProcess {
   let name: String
   /// Decides what becomes of a call; nil for a process that nothing happens to.
   var fate: ((Call) -> Fate)?
+  /// Whether a call fails that changes nothing: a read, a lock of a file, a look at shared memory.
+  var failsToRead: (() -> Bool)?
   /// The wall clock, in ms since 1970.
   var wall: Int64 = 0
   private(set) var isDead = false
@@ -70,6 +72,9 @@ final class DiskProcess {
     isDead = true
     for handle in handles.values { handle.release() }
   }
+
+  /// Whether a call that changes nothing can be carried out.
+  var canRead: Bool { !isDead && !(failsToRead?() ?? false) }
 
   /// Asks what becomes of a call, carries it out accordingly and gives SQLite's code.
   func perform(_ call: Call, failure: Int32, _ body: () -> Int32) -> Int32 {

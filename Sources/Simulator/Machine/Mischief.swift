@@ -7,6 +7,10 @@ final class Mischief {
   /// Calls that fail from now on, and how.
   private var failing = 0
   private var failure = DiskProcess.Fate.failed
+  /// What fails is reading, locking and looking at shared memory, and nothing else.
+  private var isOfReading = false
+  /// Decides about these calls, apart from all others.
+  private var readings: Seeded
   private var isWriting = false
   var isCalm = false
   /// A call has failed in what the store does now.
@@ -23,6 +27,8 @@ final class Mischief {
       faults[$0 == .full ? .diskFull : .ioError] > 0
     }
     self.random = random
+    var draws = random
+    readings = draws.fork()
   }
 
   var hasTrouble: Bool { hasFailed || failing > 0 && !isCalm }
@@ -37,6 +43,7 @@ final class Mischief {
     guard !kinds.isEmpty, !isCalm else { return }
     failure = random.pick(kinds)
     failing = 1 + random.below(60)
+    isOfReading = failure == .failed && readings.chance(400)
   }
 
   func interleaves() -> Bool {
@@ -49,10 +56,18 @@ final class Mischief {
     guard !isCalm else { return .done }
     if failing > 0 {
       failing -= 1
+      if isOfReading { return .done }
       hasFailed = true
       return failure
     }
     if random.chance(crash) { return random.chance(500) ? .deadBefore : .deadAfter }
     return .done
+  }
+
+  /// Whether a call that changes nothing fails.
+  func failsToRead() -> Bool {
+    guard !isCalm, failing > 0, isOfReading, readings.chance(100) else { return false }
+    hasFailed = true
+    return true
   }
 }

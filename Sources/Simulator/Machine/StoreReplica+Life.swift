@@ -15,7 +15,7 @@ extension StoreReplica {
     guard !backup.isEmpty else { return false }
     kill()
     application.die()
-    for name in disk.files.keys.sorted() { disk.remove(name) }
+    for name in disk.files.keys.sorted() { disk.remove(name, syncsFolder: true) }
     for (name, bytes) in backup { disk.install(bytes, as: name) }
     application = try application.restart(on: disk, random: random.fork())
     application.sharesBadges = true
@@ -29,6 +29,7 @@ extension StoreReplica {
   /// The schedule is over: the application may go on in another one.
   func end(_ programs: IdlePrograms) {
     process.fate = nil
+    process.failsToRead = nil
     close()
     if let template { programs.keep(application.program, of: template) }
   }

@@ -98,6 +98,7 @@ final class StoreReplica: SimulatedReplica {
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     witness.begin(try observe())
     process.fate = { [unowned self] in self.fate(of: $0) }
+    process.failsToRead = { [mischief] in mischief.failsToRead() }
   }
 
   /// A copy of the files of another one, which another program uses; the store opens at the start.
@@ -175,6 +176,7 @@ final class StoreReplica: SimulatedReplica {
     process = DiskProcess(on: disk, random: random.fork())
     process.wall = now.wall
     process.fate = { [unowned self] in self.fate(of: $0) }
+    process.failsToRead = { [mischief] in mischief.failsToRead() }
     witness.beginClocks()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     open?.departed = departed

@@ -42,6 +42,8 @@ struct Link {
     var merge: Merge?
     var export: Export?
     var mayPull = false
+    /// What has arrived, up to the next whole frame.
+    private var arrived = FrameBuffer(limit: Limits.frame)
     /// What the peer has said that it holds.
     var holds = Frontier()
     /// What this end goes by, for itself and for the peer.
@@ -54,6 +56,12 @@ struct Link {
       self.session = session
       isConnected = true
       deadline = session.deadline
+    }
+
+    /// Takes what arrives; gives a frame if one is whole.
+    mutating func arrive(_ bytes: [UInt8]) throws(WireError) -> [UInt8]? {
+      arrived.append(bytes)
+      return try arrived.next()
     }
 
     mutating func close() { (session, isConnected) = (nil, false) }

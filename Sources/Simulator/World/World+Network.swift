@@ -110,9 +110,9 @@ extension World {
     let frame = links[link].sides[side].queue.removeFirst()
     defer { minds(link, side) }
     guard links[link].sides[1 - side].isConnected else { return }
-    var buffer = FrameBuffer(limit: Limits.frame)
-    buffer.append(frame.bytes)
-    guard let body = try? buffer.next(), let message = try? Message(frame: body) else {
+    guard let body = try? links[link].sides[1 - side].arrive(frame.bytes),
+      let message = try? Message(frame: body)
+    else {
       preconditionFailure("a frame that was sent cannot be read")
     }
     feed(link, 1 - side, .heard)
@@ -131,7 +131,9 @@ extension World {
     tell("the cable between \(names[0]) and \(names[1]) breaks")
     let deaf = random.chance(300) ? random.below(2) : nil
     for side in 0...1 {
-      if !links[link].sides[1 - side].queue.isEmpty, random.chance(500) { feed(link, side, .heard) }
+      if let frame = links[link].sides[1 - side].queue.first, random.chance(500) {
+        tear(frame, link, side)
+      }
       if side == deaf {
         links[link].sides[side].isBlocked = true
       } else {
@@ -139,6 +141,15 @@ extension World {
       }
     }
     for side in 0...1 { links[link].sides[side].queue = [] }
+  }
+
+  /// Some bytes of a frame arrive at this end, which shows that the peer is there, and no more.
+  private mutating func tear(_ frame: Link.Frame, _ link: Int, _ side: Int) {
+    feed(link, side, .heard)
+    guard links[link].sides[side].isConnected else { return }
+    let count = 1 + tears.below(frame.bytes.count - 1)
+    let body = try? links[link].sides[side].arrive(Array(frame.bytes.prefix(count)))
+    if body != nil { history.blame("\(count) bytes of a longer frame were taken for one") }
   }
 
   /// This end of the connection is gone.

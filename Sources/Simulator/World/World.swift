@@ -74,6 +74,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
   }
 
   var random: Seeded
+  /// Where frames are torn; drawn apart, so that it changes nothing else.
+  var tears: Seeded
   let faults: Faults
   var nodes: Places<Node>
   var links: Places<Link>
@@ -105,6 +107,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
 
   init(replicas: [Replica], isLine: Bool, faults: Faults, random: Seeded, story: Story) {
     self.random = random
+    var draws = random
+    tears = draws.fork()
     self.faults = faults
     self.story = story
     collecting = Collecting(random)

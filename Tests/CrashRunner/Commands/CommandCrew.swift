@@ -27,7 +27,7 @@ struct CommandCrew {
   func run(
     _ points: [CommandPoint], _ report: (CommandPoint, String) -> Void
   ) throws -> Crew.Outcome {
-    try Crew.share(points.count, jobs) { job in
+    try Crew.share(points.map(\.deed), jobs) { job in
       let bench = try Bench("\(folder.path)/r\(job + 1)")
       return { index in try bench.run(points[index]) }
     } report: { index, what in

@@ -7,16 +7,18 @@ struct Crew {
   let jobs: Int
 
   struct Outcome {
-    var struck = 0
+    /// Processes that were killed at a call, and calls that failed.
+    var killed = 0
+    var failed = 0
     var missed = 0
     var faults = 0
 
-    var count: Int { struck + missed + faults }
+    var count: Int { killed + failed + missed + faults }
   }
 
   /// Tries every point; `report` hears of each fault at once.
   func run(_ points: [Point], _ report: (Point, String) -> Void) throws -> Outcome {
-    try Self.share(points.count, jobs) { job in
+    try Self.share(points.map(\.deed), jobs) { job in
       guard let record = crash_shared_record() else { throw CrashFailure("no memory") }
       let place = reference.folder.workplace(job + 1)
       return { index in
@@ -27,15 +29,16 @@ struct Crew {
     }
   }
 
-  /// Deals `count` trials out to `jobs` processes, each of which first makes its place of work.
+  /// Deals trials of these deeds out to `jobs` processes, each of which first makes its place of
+  /// work.
   static func share(
-    _ count: Int, _ jobs: Int,
+    _ deeds: [Deed], _ jobs: Int,
     _ prepare: (Int) throws -> (Int) throws -> Trial.Verdict,
     report: (Int, String) -> Void
   ) throws -> Outcome {
-    let jobs = min(jobs, count)
+    let jobs = min(jobs, deeds.count)
     var workers = try (0..<jobs).map { job in
-      try Child(within: 0) { line in work(job, jobs, count, prepare, line) }
+      try Child(within: 0) { line in work(job, jobs, deeds.count, prepare, line) }
     }
     var outcome = Outcome()
     while !workers.isEmpty {
@@ -50,7 +53,9 @@ struct Crew {
         }
         let parts = line.split(separator: " ", maxSplits: 2)
         switch parts[0] {
-        case "hit": outcome.struck += 1
+        case "hit":
+          let isKill = Int(parts[1]).map { deeds[$0].isKill } ?? false
+          if isKill { outcome.killed += 1 } else { outcome.failed += 1 }
         case "miss": outcome.missed += 1
         default:
           outcome.faults += 1

@@ -186,3 +186,23 @@ import Testing
     #expect(begin.check(1) != other.check(1))
   }
 }
+
+@Suite struct `The epochs of an anchor` {
+  @Test func `rise above all that it has given and seen, as far as peers read them`() {
+    var version = Version(
+      dot: Dot(Origin(rawValue: 1), 1), created: Dot(Origin(rawValue: 1), 1), stamp: .zero,
+      hash: 7, isDeleted: false)
+    #expect(Epoch.next(after: 4, over: [version, nil]) == 5)
+    version.epoch = 9
+    #expect(Epoch.next(after: 4, over: [nil, version]) == 10)
+    version.epoch = Epoch.highest
+    version.term = Term(number: 1, incarnation: 0)
+    let epoch = Epoch.next(after: 4, over: [version])
+    var writer = RowBatchWriter()
+    writer.add(
+      TableShape(name: "t", keyCount: 1, columns: ["id"]),
+      version.certified(version.dot, term: version.term, epoch: epoch, at: .zero),
+      .values([.integer(1)]))
+    #expect((try? RowBatch(bytes: writer.bytes))?.rows.count == 1)
+  }
+}
