@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Breaks the product on purpose and asks whether the simulator notices.
 
-usage: mutate.py [--budget PURE,FULL] [NAME…]
+usage: mutate.py [--budget DEPTH=COUNT,…] [NAME…]
 
 Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
 where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. `depth: pure returns` looks where machines come back and deleted rows are let go of,
 `full schemas` where tables and columns come and go, `full offices` where anchors do. In a copy of
 the tree each is applied alone, the simulator is built and runs until it finds a fault or has spent
-the schedules that `make test` runs. Prints a table; the status is 0 only if all were found.
+the schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing
+can be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be
+built. Prints a table; the status is 0 only if all were found.
 """
 import pathlib
 import re
@@ -30,6 +32,10 @@ KINDS = {
     "schemas": ["--with", "migration,removal", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "600000"],
 }
+
+
+class NoAnswer(Exception):
+    """The simulator was not built, or ended without a word on its schedules."""
 
 
 class Mutation:
@@ -72,7 +78,7 @@ def build(tree):
     result = subprocess.run(arguments, cwd=tree, capture_output=True, text=True)
     if result.returncode:
         errors = [line for line in result.stderr.splitlines() if "error:" in line]
-        raise SystemExit("\n".join(errors[:5]) or result.stderr)
+        raise NoAnswer("\n".join(errors[:5]) or result.stderr)
     return result.stdout.strip()
 
 
@@ -83,19 +89,38 @@ def seeds_needed(program, depth, budget):
     for name in more:
         arguments += KINDS[name]
     result = subprocess.run(arguments, capture_output=True, text=True)
-    if result.returncode == 0:
+    counts = re.findall(r"^(\d+) \w+ schedules, (\d+) failed", result.stdout, flags=re.M)
+    done, failed = (sum(map(int, column)) for column in zip(*counts)) if counts else (0, 0)
+    if result.returncode == 0 and failed == 0 and done == budget:
         return None
-    return sum(map(int, re.findall(r"^(\d+) \w+ schedules, ", result.stdout, flags=re.M)))
+    if failed == 0 or not re.search(r"^failed: .* --seed \d+", result.stdout, flags=re.M):
+        said = (result.stdout + result.stderr)[-2000:]
+        raise NoAnswer(f"the simulator ended with {result.returncode}:\n{said}")
+    return done
+
+
+def budgets(argument):
+    """The schedules of each depth; some may be given others."""
+    budget = dict(BUDGET)
+    for part in filter(None, argument.split(",")):
+        depth, _, count = part.partition("=")
+        if depth not in budget or not count.isdigit():
+            raise SystemExit(f"{part}: not one of {', '.join(f'{name}=COUNT' for name in budget)}")
+        budget[depth] = int(count)
+    return budget
 
 
 def main():
     names = sys.argv[1:]
-    budget = dict(BUDGET)
+    budget = budgets("")
     if names[:1] == ["--budget"]:
-        budget = dict(zip(budget, map(int, names[1].split(","))))
+        budget = budgets("".join(names[1:2]))
         names = names[2:]
     files = sorted((TOP / "Tests/Mutations").glob("*.txt"))
     mutations = [Mutation(path) for path in files if not names or path.stem in names]
+    unknown = set(names) - {mutation.name for mutation in mutations}
+    if unknown:
+        raise SystemExit(f"no such breakage: {', '.join(sorted(unknown))}")
     stale = [line for mutation in mutations for line in mutation.complaints(TOP)]
     if stale:
         raise SystemExit("\n".join(stale))
@@ -105,14 +130,22 @@ def main():
         shutil.copytree(TOP / "Sources", tree / "Sources")
         shutil.copytree(TOP / "Tests", tree / "Tests")
         shutil.copy(TOP / "Package.swift", tree)
+        program = build(tree)
+        for depth in sorted({mutation.depth for mutation in mutations}):
+            if seeds_needed(program, depth, budget[depth]) is not None:
+                raise SystemExit(f"nothing is broken, and {depth} schedules fail")
         missed = 0
         for mutation in mutations:
             before = mutation.apply(tree)
-            needed = seeds_needed(build(tree), mutation.depth, budget[mutation.depth])
+            try:
+                needed = seeds_needed(build(tree), mutation.depth, budget[mutation.depth])
+                found = "NOT FOUND" if needed is None else f"{needed} {mutation.depth}"
+            except NoAnswer as problem:
+                print(problem, file=sys.stderr)
+                needed, found = None, "NO ANSWER"
             for path, text in before.items():
                 path.write_text(text, encoding="utf-8")
             missed += needed is None
-            found = "NOT FOUND" if needed is None else f"{needed} {mutation.depth}"
             print(f"{mutation.name:32} {found:>16}  {mutation.rule}", flush=True)
     print(f"{len(mutations) - missed} of {len(mutations)} found")
     sys.exit(1 if missed else 0)
