@@ -174,6 +174,7 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     history.collects = hasCollection
+    history.hasSteadyClocks = !hasLives && Faults.Kind.redating.allSatisfy { faults[$0] == 0 }
     if hasSiteTime { foundTime() }
     if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }
     live(steps: steps)
@@ -186,6 +187,8 @@ extension World {
       for node in nodes.all where !node.isDead && node.replica.rights.isWhole {
         shown.append((node.replica.name, try node.replica.observeEnd()))
       }
+      for node in nodes.all where !node.isDead { try node.replica.inspectEnd(&history) }
+      EventuallyEqual.check(digests: digests, shown, &history)
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
       EventuallyStanding.check(shown, &history)
@@ -193,6 +196,7 @@ extension World {
         let dead = nodes.all.filter(\.isDead).map(\.replica.name)
         FinallyFound.check(shown, dead: Set(dead), &history)
       }
+      if plan == nil { try checkLogs(shown) }
       if hasSiteTime { EventuallyTimed.check(times, &history) }
       if plan != nil { checkOffice(shown) }
       if hasRights { try checkRights(shown) }

@@ -122,7 +122,7 @@ import Testing
 
   @Test func `a row that gives way to one that was deleted and put back is parked, not lost`() {
     let committed = Self.now.wall - 1_000
-    let edit = [0: (content: Observation.Content(5) as Observation.Content?, moment: committed)]
+    let edit = [0: Witness.Edit(content: Observation.Content(5), moment: committed)]
     func faults(stamped moment: Int64, hidden: Set<RowNumber>) -> Int {
       var history = History()
       let stamp = Stamp(millisecondsSince1970: moment).rawValue
@@ -220,8 +220,8 @@ import Testing
     (dot.dot, dot.created) = (Dot(other, 1), Dot(other, 1))
     var now = shown([0: dot], [0: 6], seq: 1)
     now.office = OfficeView()
-    now.office?.log = [
-      OfficeView.Logged(row: 0, reason: "unseen", loser: edit.dot, winner: dot.dot, isWhole: true)
+    now.log = [
+      Observation.Logged(row: 0, reason: "unseen", loser: edit.dot, winner: dot.dot, isWhole: true)
     ]
     let ruling = OfficeView.Ruled(dot: Dot(other, 2), kind: 1, edit: edit.dot, term: .none)
     now.office?.rulings = [ruling]
@@ -329,7 +329,7 @@ import Testing
 
   @Test func `edits without a right that stand, or are in no log`() {
     let content = Observation.Content(whole: 9, common: 9)
-    let edits: FinallyKept.Edits = [0: (content, 1_900_000_000_000)]
+    let edits = [0: Witness.Edit(content: content, moment: 1_900_000_000_000)]
     let own = Origin(rawValue: 2)
     func faults(_ now: Observation) -> Int {
       var history = History()

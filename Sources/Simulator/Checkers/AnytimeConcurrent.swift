@@ -11,9 +11,8 @@ enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
   ) {
-    guard let log = after.office?.log else { return }
     let isAnchor = after.office?.certifies == true && before.office?.certifies == true
-    for entry in log.dropFirst(before.office?.log.count ?? 0) {
+    for entry in after.logged(since: before) {
       if !entry.isWhole { history.blame("\(node) has logged \(entry) without its content") }
       // Neither is about what the author knew.
       if ["offline", "parked"].contains(entry.reason) { continue }
@@ -29,7 +28,7 @@ enum AnytimeConcurrent {
   }
 
   private static func isExplained(
-    _ edit: Dot, _ after: Observation, _ entry: OfficeView.Logged, _ history: History
+    _ edit: Dot, _ after: Observation, _ entry: Observation.Logged, _ history: History
   ) -> Bool {
     guard let standing = after.versions[entry.row] else { return false }
     // The later edit may have given way to another one already.

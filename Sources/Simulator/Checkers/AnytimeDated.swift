@@ -6,6 +6,19 @@ enum AnytimeDated {
   /// So many versions of a row are made between two looks, at most.
   private static let most: Int64 = 64
 
+  /// Where no clock is ever set, an edit has the time at which its row was last written, or the one
+  /// after what it replaces.
+  static func check(
+    _ row: RowNumber, _ version: Version, writtenAt moment: Int64, over old: Version?,
+    _ history: inout History, at node: String
+  ) {
+    guard version.isTentative, moment < .max else { return }
+    let latest = max(Stamp(millisecondsSince1970: moment), old?.stamp ?? .zero)
+    guard version.stamp.rawValue > latest.rawValue + most else { return }
+    let stamp = version.stamp.millisecondsSince1970
+    history.blame("\(node) stamps row \(row) \(stamp), which was written at \(moment)")
+  }
+
   static func check(
     _ row: RowNumber, _ version: Version, _ site: Int64?, _ history: inout History,
     at node: String

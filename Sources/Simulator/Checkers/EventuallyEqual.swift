@@ -52,6 +52,16 @@ enum EventuallyEqual {
     }
   }
 
+  /// Those that hold the same say the same of it.
+  static func check(
+    digests: [Digest], _ all: [(name: String, shown: Observation)], _ history: inout History
+  ) {
+    for (digest, (name, shown)) in zip(digests, all).dropFirst()
+    where digest != digests[0] && shown.versions == all[0].shown.versions {
+      history.blame("\(name) holds what \(all[0].name) holds, and its digest is another one")
+    }
+  }
+
   private static func dot(_ shown: Observation, _ row: RowNumber) -> String {
     shown.versions[row].map { "\($0.dot)" } ?? "nothing"
   }

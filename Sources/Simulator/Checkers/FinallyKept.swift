@@ -1,9 +1,9 @@
 import Replication
 
-/// Every edit that an application has committed becomes a version, or something newer of another
-/// origin stands in its place.
+/// Every edit that an application has committed becomes a version, or is in the log, for something
+/// newer of another origin stands in its place.
 enum FinallyKept {
-  typealias Edits = [RowNumber: (content: Observation.Content?, moment: Int64)]
+  typealias Edits = [RowNumber: Witness.Edit]
 
   static func check(
     _ edits: Edits, _ now: Observation, own: Origin, _ history: inout History, at node: String
@@ -20,12 +20,14 @@ enum FinallyKept {
       {
         continue
       }
+      if now.hasLogged(row, of: own, above: edit.above) { continue }
       if edit.content != nil, isParked(row, edit.moment, now, own) { continue }
       if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }
-      if isOutranked == true || isHistory(edit.content, now, row, own, history) { continue }
+      if isOutranked == true, isSeen(edit, row, now, own, history) { continue }
+      if isHistory(edit.content, now, row, own, history) { continue }
       history.blame("an edit of row \(row) at \(node) is lost")
     }
   }
@@ -36,10 +38,28 @@ enum FinallyKept {
   private static func isParked(
     _ row: RowNumber, _ moment: Int64, _ now: Observation, _ own: Origin
   ) -> Bool {
-    guard now.hidden.contains(row) || now.parked[row] != nil, let standing = now.versions[row]
+    guard now.office != nil && now.hidden.contains(row) || now.parked[row] != nil,
+      let standing = now.versions[row]
     else { return false }
     return standing.edit.origin == own
       && standing.stamp >= Stamp(millisecondsSince1970: moment)
+  }
+
+  /// Whether an edit that something else has outranked at once was a version before, or is in the
+  /// log: what becomes of that is looked at in the end. Of a delete nothing is kept, and nothing is
+  /// logged of what somebody else had said as well.
+  private static func isSeen(
+    _ edit: Witness.Edit, _ row: RowNumber, _ now: Observation, _ own: Origin,
+    _ history: History
+  ) -> Bool {
+    guard let log = now.log, let content = edit.content else { return true }
+    let isKnown = history.lineage.edits.contains {
+      $0.key.origin == own && $0.key.seq > edit.above && $0.value.row == row
+    }
+    if isKnown || log.contains(where: { $0.row == row && $0.loser == nil }) { return true }
+    return history.made.values.joined().contains {
+      $0?.row == row && $0?.content == content.common
+    }
   }
 
   /// Whether what stands at an anchor was made over an edit of somebody else that says the same: it

@@ -21,6 +21,8 @@ struct History {
   /// told anybody of it.
   private(set) var lost: [RowNumber: Version] = [:]
 
+  /// An edit has the time at which its row was written: no clock is set, and nothing is made anew.
+  var hasSteadyClocks = false
   /// Stamps are given by the time of the site, and looked at.
   var isDated = false
   /// The highest stamp of each row, and what each origin made of a row last.
@@ -172,6 +174,14 @@ struct History {
   subscript(dot: Dot) -> Made? {
     guard let list = made[dot.origin], dot.seq <= UInt64(list.count) else { return nil }
     return list[Int(dot.seq) - 1]
+  }
+
+  /// Edits of which their author has the content no more, or may not read what becomes of them: it
+  /// cannot log them.
+  private(set) var unlogged: Set<Dot> = []
+
+  mutating func hide(_ versions: [RowNumber: Version], of own: Origin) {
+    unlogged.formUnion(versions.values.map(\.edit).filter { $0.origin == own })
   }
 
   mutating func lose(_ versions: [RowNumber: Version]) {

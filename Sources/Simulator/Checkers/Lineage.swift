@@ -28,7 +28,7 @@ struct Lineage {
   /// The time that an edit had in its first certificate: one from the future has another there.
   private var certifiedStamps: [Dot: Stamp] = [:]
   /// Edits in conflict logs, with what stood against them.
-  private(set) var logged: [Dot: OfficeView.Logged] = [:]
+  private(set) var logged: [Dot: Observation.Logged] = [:]
   /// Those that an anchor has logged, or a delete that gave way there, of which nothing is logged:
   /// it has judged them, or what took their place.
   private(set) var overruled: Set<Dot> = []
@@ -52,8 +52,21 @@ struct Lineage {
     _ before: Observation, _ now: Observation, news: [(row: RowNumber, version: Version)],
     own: Origin
   ) {
-    guard let office = now.office else { return }
     for (row, version) in news { note(version, row, before, own, stands: true) }
+    if let office = now.office { note(office, before, now, own) }
+    for entry in now.logged(since: before) {
+      guard let loser = entry.loser else { continue }
+      logged[loser] = logged[loser] ?? entry
+      if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
+    }
+    for (edit, row) in now.givenUp where edit.origin == own && before.givenUp[edit] == nil {
+      add(edit, row, nil, isDeleted: false, before, own)
+    }
+  }
+
+  private mutating func note(
+    _ office: OfficeView, _ before: Observation, _ now: Observation, _ own: Origin
+  ) {
     for (row, versions) in office.pending {
       for version in versions {
         note(version, row, before, own, stands: false)
@@ -67,14 +80,8 @@ struct Lineage {
     {
       overruled.insert(version.edit)
     }
-    for entry in office.log.dropFirst(before.office?.log.count ?? 0) {
-      guard let loser = entry.loser else { continue }
-      logged[loser] = logged[loser] ?? entry
-      if office.certifies || before.office?.certifies == true { overruled.insert(loser) }
-      if loser.origin == own { add(loser, entry.row, nil, isDeleted: false, before, own) }
-    }
-    for (edit, row) in now.givenUp where edit.origin == own && before.givenUp[edit] == nil {
-      add(edit, row, nil, isDeleted: false, before, own)
+    if office.certifies || before.office?.certifies == true {
+      overruled.formUnion(now.logged(since: before).compactMap(\.loser))
     }
     for ruling in office.rulings(since: before.office) where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot

@@ -18,6 +18,16 @@ struct Observation {
     init(_ content: UInt64) { self.init(whole: content, common: content) }
   }
 
+  /// An entry of the conflict log.
+  struct Logged {
+    var row: RowNumber
+    var reason: String
+    /// Nil for a row that nobody had made a version of.
+    var loser: Dot?
+    var winner: Dot?
+    var isWhole: Bool
+  }
+
   /// What the replica claims to hold.
   var frontier = Frontier()
   var versions: [RowNumber: Version] = [:]
@@ -30,7 +40,7 @@ struct Observation {
   /// Rows whose content is kept beside the table, as long as it cannot be placed.
   var shelved: Set<RowNumber> = []
   /// Those of whose version no application sees anything: it reads nothing, or what was there
-  /// before. Beside an anchor alone.
+  /// before.
   var hidden: Set<RowNumber> = []
   /// Where all claim each other's unique values: the rows that stand, and those that are parked.
   var standing: [RowNumber: Badge] = [:]
@@ -47,6 +57,8 @@ struct Observation {
   var isRenewing = false
   /// That, or it knows that it must.
   var isBehind = false
+  /// The conflict log; nil where nobody looks at it.
+  var log: [Logged]?
   /// What there is because of the anchor; nil in a schedule without one.
   var office: OfficeView?
 
@@ -59,6 +71,18 @@ struct Observation {
       news.append((row, version))
     }
     return news
+  }
+
+  /// The entries of the log that were not there before.
+  func logged(since before: Observation) -> ArraySlice<Logged> {
+    (log ?? []).dropFirst(before.log?.count ?? 0)
+  }
+
+  /// Whether an edit of the row that a node has made since is in the log.
+  func hasLogged(_ row: RowNumber, of own: Origin, above seq: UInt64) -> Bool {
+    log?.contains { entry in
+      entry.row == row && entry.loser.map { $0.origin == own && $0.seq > seq } ?? false
+    } ?? false
   }
 
   func hasDeleted(_ row: RowNumber, above version: Version) -> Bool {

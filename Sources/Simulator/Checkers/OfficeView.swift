@@ -9,16 +9,6 @@ struct OfficeView {
     var term: Term
   }
 
-  /// An entry of the conflict log.
-  struct Logged {
-    var row: RowNumber
-    var reason: String
-    /// Nil for a row that nobody had made a version of.
-    var loser: Dot?
-    var winner: Dot?
-    var isWhole: Bool
-  }
-
   /// The highest term that it follows, and whether somebody is its anchor.
   var term = Term.none
   var isHeld = false
@@ -30,7 +20,6 @@ struct OfficeView {
   /// Those of them that are there by name alone.
   var nameless: Set<Dot> = []
   var rulings: [Ruled] = []
-  var log: [Logged] = []
   /// By the seq of the edit; nil as long as there is no verdict.
   var verdicts: [UInt64: String?] = [:]
 
@@ -47,13 +36,11 @@ struct OfficeView {
 }
 
 extension OfficeView {
-  /// Whether an edit that was just made need not stand: it waits, or is logged, or the anchor has
-  /// spoken.
+  /// Whether an edit that was just made need not stand: it waits, or the anchor has spoken.
   func keeps(
     _ row: RowNumber, of own: Origin, _ standing: Version?, isDelete: Bool
   ) -> Bool {
     if pending[row]?.contains(where: { $0.dot.origin == own }) == true { return true }
-    if log.contains(where: { $0.row == row && $0.loser?.origin == own }) { return true }
     return standing?.certificate != nil && isDelete
   }
 }

@@ -23,6 +23,11 @@ extension Witness {
     var delivered: UInt64
   }
 
+  /// What was made in the middle of the work, and beside an anchor also what came.
+  private func glimpsed(_ now: Observation, _ own: Origin) -> [RowNumber: Version] {
+    (glanced?.versions ?? [:]).filter { now.office != nil || $0.value.dot.origin == own }
+  }
+
   /// The replica goes by other rights: only its own versions are taken back, and each is logged or
   /// in a table that it may not even read.
   mutating func follow(
@@ -31,8 +36,9 @@ extension Witness {
   ) {
     // What was made in mid work a process may have died over before anybody looked.
     let before = seen.versions.merging(unseen) { $1 }
-      .merging(glanced?.versions ?? [:]) { $1 }
+      .merging(glimpsed(now, own)) { $1 }
     let hasEnded = before.keys.contains { change.ended.contains(table($0)) }
+    history.hide(before.filter { change.hidden.contains(table($0.key)) }, of: own)
     for (row, old) in before where change.held[row] != old {
       if let new = change.held[row], new.rank > old.rank { continue }
       history.withdraw(row, of: own, above: change.delivered)

@@ -30,6 +30,8 @@ struct Witness {
   private var erased: [(row: RowNumber, edit: Dot, content: Observation.Content?)] = []
   /// Its own last number at each look while it did not have all tables.
   private var waited: [UInt64] = []
+  /// When the application changed a row last, by the wall clock; .max if nothing tells.
+  private var changed: [RowNumber: Int64] = [:]
   /// Rows that the application has changed since the last check.
   var touched: Set<RowNumber> = []
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
@@ -61,6 +63,7 @@ struct Witness {
   ) {
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
+      changed[row] = moment == 0 ? .max : moment
       // What the replica has put there since the last look is what the application changes.
       if pending[row] == nil { seen.rows[row] = before[row] }
       let shown = glanced ?? seen
@@ -108,6 +111,7 @@ struct Witness {
 
   /// A migration changes what rows look like, and may take the note of a touch along.
   mutating func reshaped(_ rows: [RowNumber: Observation.Content]) {
+    changed = changed.mapValues { _ in .max }
     for row in pending.keys {
       pending[row]?.content = rows[row]
       pending[row]?.moment = 0
@@ -139,6 +143,10 @@ struct Witness {
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       noteBase(of: row, version)
+      if history.hasSteadyClocks, let last = changed[row] {
+        AnytimeDated.check(
+          row, version, writtenAt: last, over: seen.versions[row], &history, at: node)
+      }
       if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
       history.add(
         History.Made(
@@ -149,7 +157,7 @@ struct Witness {
     AnytimeLost.check(seen.dropped.subtracting(touched), news, own: own, &history, at: node)
     AnytimeContent.check(news, now, &history, at: node, waiting)
     AnytimeFrontier.check(seen, now, &history, at: node) { right($0) != .none }
-    if now.office != nil {
+    if now.log != nil {
       // What was written over it may stand by the version of another, which has the same content.
       for (row, edit, content) in erased where content == nil || now.rows[row] == content {
         history.lineage.remove(row, edit)
@@ -165,7 +173,7 @@ struct Witness {
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
     (touched, erased, unseen, waited) = ([], [], [:], [])
-    if now.office != nil, !pending.isEmpty { settleHistory(now, own, history.lineage) }
+    if now.log != nil, !pending.isEmpty { settleHistory(now, own, history.lineage) }
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
@@ -207,7 +215,9 @@ struct Witness {
     _ history: inout History, _ right: (RowNumber) -> Right
   ) {
     let edits = pending.mapValues {
-      ($0.content, $0.moment > 0 ? max(1, min($0.moment, wall) - lag) : $0.moment)
+      var edit = $0
+      if edit.moment > 0 { edit.moment = max(1, min(edit.moment, wall) - lag) }
+      return edit
     }
     let doubtful = Set(edits.keys.filter { right($0) != .write })
     FinallyKept.check(
@@ -228,6 +238,9 @@ struct Witness {
       lineage.remove(row, edit)
       return true
     }
+    // A process may die over what was made, and taken back, before anybody looks.
+    let own = glanced?.versions.filter { $0.value.dot.origin == own } ?? [:]
+    unseen.merge(own) { $1 }
     glanced = now
   }
 

@@ -26,7 +26,6 @@ extension Application {
         """
       ).map { Self.dot($0[0], $0[1]) })
     view.rulings = try rulings()
-    view.log = try log(of: tables)
     for row in try connection.rows("SELECT seq, verdict FROM _flotilla_verdict") {
       view.verdicts.updateValue(row[1].string, forKey: UInt64(row[0].integer ?? 0))
     }
@@ -60,7 +59,7 @@ extension Application {
     }
   }
 
-  private func log(of tables: [ApplicationTable]) throws -> [OfficeView.Logged] {
+  func log(of tables: [ApplicationTable]) throws -> [Observation.Logged] {
     let wanted = Set(tables.map(\.name))
     return try connection.rows(
       "SELECT name, key, reason, loser, winner FROM _flotilla_conflict"
@@ -69,7 +68,7 @@ extension Application {
       let loser = row[3].blob.flatMap(ConflictSide.init)
       let winner = row[4].blob.flatMap(ConflictSide.init)
       let key = Key(bytes: row[1].blob ?? [])
-      return OfficeView.Logged(
+      return Observation.Logged(
         row: names.number(of: key, in: table), reason: row[2].string ?? "",
         loser: loser?.edit, winner: winner?.edit,
         isWhole: loser.map { $0.isDeleted || $0.values.count > $0.keyCount || table == "tag" }

@@ -183,6 +183,16 @@ extension Application {
       """) == nil
   }
 
+  /// What waits: entries of the journal, and tables that are still to be compared.
+  func unfolded() throws -> [String] {
+    try texts(
+      """
+      SELECT 'entries of ' || l.name FROM _flotilla_journal AS j
+      LEFT JOIN _flotilla_local AS l ON l.id = j.tbl GROUP BY j.tbl UNION ALL
+      SELECT name || ' since ' || comparing FROM _flotilla_local WHERE comparing IS NOT NULL
+      """)
+  }
+
   /// Changes when another connection has committed.
   func dataVersion() throws -> Int64 { try connection.dataVersion() }
 

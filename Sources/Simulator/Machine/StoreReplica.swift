@@ -28,6 +28,10 @@ final class StoreReplica: SimulatedReplica {
   private let faults: Faults
   /// Long exchanges are merged in slices, which show.
   private let isWhole: Bool
+  /// Where each transaction is whole in the end.
+  var mayBeWhole: Bool {
+    faults[.restore] == 0 && faults[.clone] == 0 && rights.right(to: Ledger.name) != .none
+  }
   /// Columns are dropped and renamed: nothing is promised of what is in them.
   private let losesColumns: Bool
   /// Whether somebody is the anchor now and then.
@@ -35,7 +39,7 @@ final class StoreReplica: SimulatedReplica {
   /// Whether deleted versions are let go of.
   private let collects: Bool
   /// Something was forbidden once, so that applications may have tried.
-  private var wasForbidden = false
+  private(set) var wasForbidden = false
   /// How much of its own the world has told it to be held by others.
   var delivered: UInt64 = 0
   /// Tables whose right has changed since everything was folded: what was written there meanwhile
@@ -49,6 +53,8 @@ final class StoreReplica: SimulatedReplica {
   var witness = Witness()
   /// What was seen to descend from what in the middle of the work under way.
   private var glances = Lineage()
+  /// What was in a table that the application has taken away since the last look.
+  private var dropped: [RowNumber: Version] = [:]
   /// What the application has written, and nobody has looked at.
   private var writes = Traces()
   let mischief: Mischief
@@ -212,9 +218,12 @@ final class StoreReplica: SimulatedReplica {
   func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
     let before = try rows()
+    let versions = try application.versions(of: tables)
     let gone = try application.remove(&random, &story)
     hasWritten = true
     let after = try rows()
+    let away = gone.union(before.keys.filter { after[$0] == nil }.map(names.table))
+    dropped.merge(versions.filter { away.contains(names.table(of: $0.key)) }) { $1 }
     if gone.isEmpty {
       witness.reshaped(after)
     } else {
@@ -264,9 +273,7 @@ final class StoreReplica: SimulatedReplica {
     if call == .lock, mischief.interleaves() {
       var story = Story(isTold: false)
       let now = Instant(uptime: 0, wall: process.wall)
-      if hasOffice, let shown = try? observe() {
-        witness.glance(shown, own: origin, &glances)
-      }
+      if let shown = try? observe() { witness.glance(shown, own: origin, &glances) }
       // Whoever cannot write now, because the store does, writes another time.
       try? write(&mischief.random, at: now, &story)
     }
@@ -280,7 +287,7 @@ final class StoreReplica: SimulatedReplica {
       lost: try application.lost(of: readable),
       dropped: losesColumns ? try application.rowsOfDropped() : [], rows: try rows(),
       shelved: try application.shelved(inPart: !losesColumns).filter(mayRead),
-      hidden: hasOffice ? try application.shelved(inPart: false) : [],
+      hidden: try application.shelved(inPart: false),
       standing: try standingBadges(),
       parked: application.claims > 0 ? try application.parkedBadges() : [:],
       waiting: wasForbidden ? try application.waiting().filter(mayRead) : [],
@@ -288,6 +295,7 @@ final class StoreReplica: SimulatedReplica {
       refused: wasForbidden ? try application.refused() : [:],
       givenUp: collects ? try application.givenUp() : [:],
       isRenewing: stability.renewal != nil, isBehind: stability.standing.isBehind,
+      log: try application.log(of: tables),
       office: hasOffice ? try application.office(of: tables) : nil)
   }
 
@@ -342,6 +350,8 @@ final class StoreReplica: SimulatedReplica {
     (hasWritten, lastVersion) = (false, version)
     knownSchema = try application.schemaVersion()
     history.traces.join(&writes)
+    history.hide(dropped, of: origin)
+    dropped = [:]
     if application.claims > 0 {
       history.traces.add(logged: try application.loggedBadges(), at: name)
     }
@@ -350,7 +360,7 @@ final class StoreReplica: SimulatedReplica {
     let captured = try application.capturedTables()
     guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
-      if hasOffice { witness.glance(try observe(), own: origin, &glances) }
+      witness.glance(try observe(), own: origin, &glances)
       return witness.wait(
         try rows(), faults[.rights] > 0 ? try application.versions(of: readable) : [:],
         own: origin)

@@ -27,6 +27,7 @@ struct MemoryOffice {
   var written: [RowNumber: [UInt64]] = [:]
   /// Own edits that were made again, and as which.
   var again: [UInt64: UInt64] = [:]
+  var log: [Observation.Logged] = []
   /// What others look at.
   var view = OfficeView()
 }

@@ -123,7 +123,8 @@ extension MemoryReplica {
       frontier: file.frontier, versions: file.versions,
       rows: file.rows,
       givenUp: file.givenUp, isRenewing: file.stability.renewal != nil,
-      isBehind: file.stability.standing.isBehind, office: officeView)
+      isBehind: file.stability.standing.isBehind,
+      log: hasOffice ? file.office.log : nil, office: officeView)
   }
 
   func inspect(at now: Instant, _ history: inout History) {

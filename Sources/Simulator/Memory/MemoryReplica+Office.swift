@@ -251,10 +251,11 @@ extension MemoryReplica {
   }
 
   func log(_ old: Version, _ new: Version, _ row: RowNumber, _ reason: String) {
-    guard file.versions[row] != nil, !file.office.view.log.contains(where: { $0.loser == old.edit })
+    guard file.versions[row] != nil, !file.office.log.contains(where: { $0.loser == old.edit })
     else { return }
-    file.office.view.log.append(
-      OfficeView.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true))
+    file.office.log.append(
+      Observation.Logged(row: row, reason: reason, loser: old.edit, winner: new.edit, isWhole: true)
+    )
   }
 
   func rule(

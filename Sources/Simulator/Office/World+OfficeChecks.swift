@@ -23,17 +23,16 @@ extension World {
   }
 
   /// What everybody shows in the end, for a person who looks for a fault.
-  private mutating func tellEnd(_ shown: [(name: String, shown: Observation)]) {
+  mutating func tellEnd(_ shown: [(name: String, shown: Observation)]) {
     for (name, shown) in shown {
       for (row, version) in shown.versions.sorted(by: { $0.key < $1.key }) {
         tell("\(name) ends with row \(row): \(Words.version(version))")
       }
-      guard let office = shown.office else { continue }
-      for ruling in office.rulings {
+      for ruling in shown.office?.rulings ?? [] {
         let (dot, edit) = (Words.dot(ruling.dot), Words.dot(ruling.edit))
         tell("\(name) knows \(dot): \(ruling.kind) about \(edit), term \(ruling.term.number)")
       }
-      for entry in office.log {
+      for entry in shown.log ?? [] {
         let (loser, winner) = (entry.loser.map(Words.dot), entry.winner.map(Words.dot))
         tell("\(name) logs \(loser ?? "?") under \(winner ?? "?"), \(entry.reason)")
       }

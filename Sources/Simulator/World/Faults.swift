@@ -198,6 +198,11 @@ extension Faults.Kind {
   /// knows what it had claimed.
   static let withoutClaims: [Self] = [.restore, .clone, .collection, .rights]
 
+  /// Where these happen an edit may have another time than that at which its row was written.
+  static let redating: [Self] = [
+    .clockStep, .clockDrift, .noClock, .siteTime, .migration, .removal, .rights, .unique,
+  ]
+
   /// What is not tried beside rights.
   static let withoutRights: [Self] = [
     .removal, .passing, .siteTime, .restore, .collection, .clone, .unique,

@@ -121,10 +121,13 @@ protocol SimulatedReplica {
   func observe() throws -> Observation
   /// The same once all has healed.
   func observeEnd() throws -> Observation
+  /// Looks at what must hold at any time, and is looked at now and then alone.
+  func inspectEnd(_ history: inout History) throws
 }
 
 extension SimulatedReplica {
   func observeEnd() throws -> Observation { try observe() }
+  func inspectEnd(_ history: inout History) throws {}
   var frontier: Frontier { position.frontier }
   var stability: Stability { position.stability }
   var wanted: UInt64 { position.wanted }

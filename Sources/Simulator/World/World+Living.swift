@@ -123,6 +123,10 @@ extension World {
     while time - lastMessage < 10_000 || nodes.indices.contains(where: { isWaitingForTime($0) }) {
       guard time - start < 900_000, messages - said < 200_000 else { return false }
       work()
+      for node in nodes.indices where nodes[node].hasWork && nodes[node].isUp {
+        nodes[node].hasWork = false
+        fold(node)
+      }
       pass(min(5_000, max(1, (nextDeadline ?? 0))))
       for link in links.indices { connect(link) }
     }

@@ -1,0 +1,57 @@
+import Replication
+
+/// Where nobody is ever the anchor no edit is lost: it is in the history of what stands, or in the
+/// log of its author and nowhere else, or something with the same content is. Whoever sees an edit
+/// of a life lose that is over keeps it.
+///
+/// What was made on a machine that is lost for good may be in no log, nor what its author dropped
+/// with the table, or may not read any more. What an author took back with the right to make it is
+/// logged as not allowed, which `FinallyRefused` looks at.
+enum FinallyLogged {
+  /// What a node that is still there has in its log, and under which origins it wrote what.
+  struct Author {
+    var name: String
+    var log: [Observation.Logged]
+    var lives: [RunLog.Life]
+  }
+
+  static func check(
+    _ shown: Observation, known: Frontier, _ authors: [Author], _ history: inout History
+  ) {
+    // One number may mean two edits.
+    if history.hasForks { return }
+    let lineage = history.lineage
+    var logged: [(row: RowNumber, edit: Dot)] = []
+    for author in authors {
+      for entry in author.log {
+        guard let loser = entry.loser else { continue }
+        logged.append((entry.row, loser))
+        let isElsewhere = authors.contains { other in
+          other.name != author.name && other.lives.last?.origin == loser.origin
+        }
+        if isElsewhere { history.blame("\(author.name) has logged \(loser), which is another's") }
+      }
+    }
+    // Of a machine and its copy one is left, and what the other wrote is nobody's.
+    func isLeft(_ dot: Dot) -> Bool {
+      authors.flatMap(\.lives).contains {
+        $0.origin == dot.origin && (dot.seq <= $0.last || !history.hasCopies)
+      }
+    }
+    // What somebody else had said as well goes with that. Where tables were dropped, what was there
+    // in the middle of some work alone may have gone with one of them.
+    let hasDropped = !history.unlogged.isEmpty
+    for (dot, edit) in lineage.edits
+    where !known.covers(dot) || !isLeft(dot) || history.unlogged.contains(dot)
+      || history.isWithdrawn(dot, edit.row) || hasDropped && history[dot] == nil
+    {
+      logged.append((edit.row, dot))
+    }
+    let kept = history.kept(in: shown, known: known, logged: logged)
+    for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) where !edit.isDeleted {
+      if kept[edit.row]?.contains(dot) == true { continue }
+      let standing = shown.versions[edit.row].map { "\($0.edit)" } ?? "nothing"
+      history.blame("\(dot) of row \(edit.row) is in no log; \(standing) stands")
+    }
+  }
+}

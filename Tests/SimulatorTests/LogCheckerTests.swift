@@ -1,0 +1,108 @@
+import Replication
+import Testing
+
+@testable import Simulator
+
+/// Checkers of what is logged, dated and summed up.
+@Suite struct `Checkers of logs, times and digests` {
+  private let own = Origin(rawValue: 1)
+  private let other = Origin(rawValue: 2)
+
+  private func version(_ origin: Origin, stamp: Int64, hash: UInt64) -> Version {
+    let dot = Dot(origin, 1)
+    return Version(
+      dot: dot, created: dot, stamp: Stamp(rawValue: stamp), hash: hash, isDeleted: false)
+  }
+
+  private func shown(_ version: Version, _ log: [Observation.Logged] = []) -> Observation {
+    Observation(
+      frontier: Frontier([own: 1, other: 1]), versions: [0: version], log: log)
+  }
+
+  /// Two nodes have written one row, of which `other` wins.
+  private func faults(
+    hash: UInt64 = 7, logs: [String: Dot] = [:], isAuthorThere: Bool = true,
+    isUnlogged: Bool = false
+  ) -> Int {
+    var history = History()
+    let (lost, won) = (version(own, stamp: 1, hash: hash), version(other, stamp: 2, hash: 8))
+    history.lineage.note(Observation(), shown(lost), own: own)
+    history.lineage.note(Observation(), shown(won), own: other)
+    if isUnlogged { history.hide([0: lost], of: own) }
+    let authors = [("a", own), ("b", other)].filter { isAuthorThere || $0.0 == "b" }
+      .map { (name, origin) -> FinallyLogged.Author in
+        let log = logs[name].map {
+          Observation.Logged(row: 0, reason: "older", loser: $0, winner: won.dot, isWhole: true)
+        }
+        return FinallyLogged.Author(
+          name: name, log: log.map { [$0] } ?? [], lives: RunLog().lives(now: origin))
+      }
+    FinallyLogged.check(shown(won), known: Frontier([own: 1, other: 1]), authors, &history)
+    return history.faults.count
+  }
+
+  @Test func `an edit that lost is in the log of its author`() {
+    #expect(faults() == 1)
+    #expect(faults(logs: ["a": Dot(own, 1)]) == 0)
+    // In that of another one, and in none of its own.
+    #expect(faults(logs: ["b": Dot(own, 1)]) == 1)
+  }
+
+  @Test func `what need not be in a log`() {
+    #expect(faults(hash: 8) == 0)
+    #expect(faults(isAuthorThere: false) == 0)
+    #expect(faults(isUnlogged: true) == 0)
+  }
+
+  @Test func `an edit that was outranked before it became a version`() {
+    var history = History()
+    let (content, moment) = (Observation.Content(5), Int64(1_900_000_000_000))
+    let edits = [0: Witness.Edit(content: content, moment: moment, above: 0)]
+    let stamp = Stamp(millisecondsSince1970: moment + 1).rawValue
+    var now = shown(version(other, stamp: stamp, hash: 8))
+    FinallyKept.check(edits, now, own: own, &history, at: "a")
+    #expect(history.faults.count == 1)
+    now.log = [
+      Observation.Logged(
+        row: 0, reason: "older", loser: Dot(own, 1), winner: Dot(other, 1), isWhole: true)
+    ]
+    FinallyKept.check(edits, now, own: own, &history, at: "a")
+    #expect(history.faults.count == 1)
+  }
+
+  @Test(arguments: [(0, 0), (1, 1)])
+  func `a stamp after the last write of its row`(late: Int64, faults: Int) {
+    var history = History()
+    let moment: Int64 = 1_900_000_000_000
+    let stamp = Stamp(millisecondsSince1970: moment + late).rawValue
+    AnytimeDated.check(
+      0, version(own, stamp: stamp, hash: 7), writtenAt: moment, over: nil, &history, at: "a")
+    #expect(history.faults.count == faults)
+  }
+
+  @Test func `a digest that is another one where the same is held`() {
+    var history = History()
+    let same = version(own, stamp: 1, hash: 7)
+    var digest = Digest()
+    let all = [("a", shown(same)), ("b", shown(same))]
+    EventuallyEqual.check(digests: [digest, digest], all, &history)
+    #expect(history.faults == [])
+    let before = digest
+    let key = Key([.integer(1)], collations: [])!
+    digest.replace(table: 1, key: key, old: nil, new: same)
+    EventuallyEqual.check(digests: [before, digest], all, &history)
+    #expect(history.faults.count == 1)
+  }
+
+  @Test(arguments: [(1, 0), (3, 1)])
+  func `of two rows with one value the earlier stands`(standing: Int64, faults: Int) {
+    var history = History()
+    let (first, parked) = (
+      version(own, stamp: standing, hash: 7), version(other, stamp: 2, hash: 8)
+    )
+    let shown = Observation(
+      versions: [0: first, 1: parked], standing: [0: Badge(code: 5)], parked: [1: Badge(code: 5)])
+    EventuallyStanding.check([("a", shown)], &history)
+    #expect(history.faults.count == faults)
+  }
+}
