@@ -26,9 +26,12 @@ enum FinallyLogged {
       for entry in author.log {
         guard let loser = entry.loser else { continue }
         logged.append((entry.row, loser))
-        let isElsewhere = authors.contains { other in
-          other.name != author.name && other.lives.last?.origin == loser.origin
-        }
+        // Of two copies one passes for a life that is over.
+        let isElsewhere =
+          !history.hasCopies
+          && authors.contains { other in
+            other.name != author.name && other.lives.last?.origin == loser.origin
+          }
         if isElsewhere { history.blame("\(author.name) has logged \(loser), which is another's") }
       }
     }

@@ -30,7 +30,7 @@ final class StoreReplica: SimulatedReplica {
   private let isWhole: Bool
   /// Where each transaction is whole in the end.
   var mayBeWhole: Bool {
-    faults[.restore] == 0 && faults[.clone] == 0 && rights.right(to: Ledger.name) != .none
+    [.restore, .clone, .rights].allSatisfy { faults[$0] == 0 }
   }
   /// Columns are dropped and renamed: nothing is promised of what is in them.
   private let losesColumns: Bool

@@ -200,7 +200,8 @@ extension Faults.Kind {
 
   /// Where these happen an edit may have another time than that at which its row was written.
   static let redating: [Self] = [
-    .clockStep, .clockDrift, .noClock, .siteTime, .migration, .removal, .rights, .unique,
+    .clockStep, .clockDrift, .noClock, .powerCut, .siteTime, .interleaving, .migration, .removal,
+    .rights, .unique,
   ]
 
   /// What is not tried beside rights.
