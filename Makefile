@@ -42,11 +42,13 @@ bench: setup ## measure, with the release build
 SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)
 # Deleted rows are let go of while machines are away and links are slow; and files are copied and put
-# back. Tables and columns come and go, and so do anchors.
+# back. Tables and columns come and go, and so do anchors,
+# whose files are put back, too.
 RETURNS = --with collection,slowness --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
 SCHEMAS = --with migration,removal --steps 300 --drawn
 OFFICES = --with collection,office --first 600000
+RESTORES = --with office,restore
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -57,6 +59,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SCHEMAS)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(OFFICES)
+	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) laws --seeds 50 --jobs $(JOBS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
@@ -69,6 +72,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 5000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SCHEMAS)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(OFFICES)
+	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(RESTORES)
 	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?

@@ -26,11 +26,13 @@ BUDGET = {
     "pure returns": 8_000,
     "full schemas": 1_000,
     "full offices": 600,
+    "full restores": 600,
 }
 KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "schemas": ["--with", "migration,removal", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "600000"],
+    "restores": ["--with", "office,restore"],
 }
 
 

@@ -31,6 +31,10 @@ struct `The simulator` {
       "full", "--seeds", "600", "--first", "600000", "--jobs", "2", "--with", "collection,office")
   }
 
+  @Test func `finds no fault where the files of anchors are put back`() throws {
+    try Program.run("full", "--seeds", "600", "--jobs", "2", "--with", "office,restore")
+  }
+
   @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String
