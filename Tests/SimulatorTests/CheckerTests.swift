@@ -128,6 +128,7 @@ import Testing
       let stamp = Stamp(millisecondsSince1970: moment).rawValue
       var now = shown([0: version(1, stamp: stamp)], [:], seq: 1)
       now.hidden = hidden
+      now.office = OfficeView()
       FinallyKept.check(edit, now, own: origin, &history, at: "n")
       return history.faults.count
     }
@@ -276,7 +277,7 @@ import Testing
     var history = History()
     var witness = Witness()
     var begin = Observation()
-    begin.office = OfficeView()
+    (begin.office, begin.log) = (OfficeView(), [])
     witness.begin(begin)
     let content = Observation.Content(whole: 7, common: 7)
     witness.written([0: content], before: [:], own: origin, at: 1_900_000_000_000)
@@ -290,7 +291,7 @@ import Testing
     deleted.versions[0] = delete
     history.lineage.note(made, deleted, own: other)
     var now = shown([0: delete], [:], seq: 1)
-    now.office = OfficeView()
+    (now.office, now.log) = (OfficeView(), [])
     witness.check(now, own: origin, isFolded: true, at: "n", Self.now, &history)
     #expect(history.faults.count == faults)
   }

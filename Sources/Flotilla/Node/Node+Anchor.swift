@@ -46,8 +46,8 @@ extension Node {
     }
   }
 
-  /// After a life has begun: no peer can tell of an office of this node that its file has forgotten,
-  /// for here is all that the peer holds, or the node appoints itself now.
+  /// After a life has begun: no peer can tell of an office that the file has forgotten, for here is
+  /// all that the peer holds, or the node appoints itself now.
   func becomeSure() async {
     guard !isSure, clock.now.site != nil else { return }
     do {
@@ -59,7 +59,7 @@ extension Node {
       await folded(result, position)
       if result.hasMore, !isStopping { try await foldAll() }
     } catch {
-      if !note(error) { log("could not note that nothing of the site is missing: \(error.message)") }
+      if !note(error) { log("could not note that nothing is missing here: \(error.message)") }
     }
   }
 
