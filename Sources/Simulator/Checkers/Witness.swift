@@ -30,8 +30,8 @@ struct Witness {
   private var erased: [(row: RowNumber, edit: Dot, content: Observation.Content?)] = []
   /// Its own last number at each look while it did not have all tables.
   private var waited: [UInt64] = []
-  /// When the application changed a row last, by the wall clock; .max if nothing tells.
-  private var changed: [RowNumber: Int64] = [:]
+  /// When the application wrote a row last, by the wall clock; .max if nothing tells.
+  private var wrote: [RowNumber: Int64] = [:]
   /// Rows that the application has changed since the last check.
   var touched: Set<RowNumber> = []
   /// Rows whose table was taken away, perhaps with edits that were not folded, until they are here
@@ -59,11 +59,12 @@ struct Witness {
   /// between.
   mutating func written(
     _ rows: [RowNumber: Observation.Content], before: [RowNumber: Observation.Content],
-    own: Origin, at moment: Int64
+    touching all: Set<RowNumber>, own: Origin, at moment: Int64
   ) {
+    // What is written as it was is written then, too.
+    for row in all { wrote[row] = moment == 0 ? .max : moment }
     for row in Set(before.keys).union(rows.keys) where before[row] != rows[row] {
       touched.insert(row)
-      changed[row] = moment == 0 ? .max : moment
       // What the replica has put there since the last look is what the application changes.
       if pending[row] == nil { seen.rows[row] = before[row] }
       let shown = glanced ?? seen
@@ -111,7 +112,7 @@ struct Witness {
 
   /// A migration changes what rows look like, and may take the note of a touch along.
   mutating func reshaped(_ rows: [RowNumber: Observation.Content]) {
-    changed = changed.mapValues { _ in .max }
+    wrote = wrote.mapValues { _ in .max }
     for row in pending.keys {
       pending[row]?.content = rows[row]
       pending[row]?.moment = 0
@@ -143,7 +144,7 @@ struct Witness {
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       noteBase(of: row, version)
-      if history.hasSteadyClocks, let last = changed[row] {
+      if history.hasSteadyClocks, let last = wrote[row] {
         AnytimeDated.check(
           row, version, writtenAt: last, over: seen.versions[row], &history, at: node)
       }

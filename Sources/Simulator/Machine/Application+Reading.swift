@@ -70,16 +70,19 @@ extension Application {
     var numbers = NumberedNames()
     try connection.with(
       """
-      SELECT l.name, v.key, o.origin, v.seq, v.stamp, v.hash, v.at, v.extra FROM \(source) AS v
+      SELECT l.name, v.key, o.origin, v.seq, v.stamp, v.hash, v.at, v.extra, c.origin, v.cseq,
+        coalesce(v.cstamp, v.stamp) FROM \(source) AS v
       JOIN _flotilla_local AS l ON l.id = v.tbl JOIN _flotilla_origin AS o ON o.id = v.origin
+      LEFT JOIN _flotilla_origin AS c ON c.id = v.corigin
       """
     ) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let table = statement.string(0), wanted.contains(table) else { continue }
-        let dot = Dot(
-          Origin(rawValue: UInt64(bitPattern: statement.integer(2))), UInt64(statement.integer(3)))
+        let dot = Self.dot(statement, at: 2)
         var version = Version(
-          dot: dot, created: dot, stamp: Stamp(rawValue: statement.integer(4)),
+          dot: dot, created: statement.isNull(8) ? dot : Self.dot(statement, at: 8),
+          createdAt: Stamp(rawValue: statement.integer(10)),
+          stamp: Stamp(rawValue: statement.integer(4)),
           hash: UInt64(bitPattern: statement.integer(5)), isDeleted: statement.isNull(5))
         if !statement.isNull(7) {
           try numbers.load(connection)
@@ -89,6 +92,12 @@ extension Application {
         body(names.number(of: Key(bytes: statement.bytes(1)), in: table), version)
       }
     }
+  }
+
+  private static func dot(_ statement: Statement, at first: Int) -> Dot {
+    Dot(
+      Origin(rawValue: UInt64(bitPattern: statement.integer(first))),
+      UInt64(statement.integer(first + 1)))
   }
 
   /// Rows that are kept beside their table; also those of which some columns are alone, if asked.

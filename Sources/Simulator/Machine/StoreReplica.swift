@@ -195,11 +195,14 @@ final class StoreReplica: SimulatedReplica {
     let isKnown = try application.schemaVersion() == knownSchema
     let before = try rows()
     let claimed = try standingBadges()
+    let last = try application.lastTouch()
     guard try application.write(&random, &story) else { return }
     writes.add(try standingBadges(), over: claimed, at: name)
     hasWritten = true
     let after = try rows()
-    witness.written(after, before: before, own: own, at: isKnown ? now.wall : 0)
+    witness.written(
+      after, before: before, touching: try application.touched(after: last), own: own,
+      at: isKnown ? now.wall : 0)
   }
 
   /// The rows whose values all claim, where they do.

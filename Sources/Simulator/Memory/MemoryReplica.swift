@@ -120,17 +120,19 @@ final class MemoryReplica: SimulatedReplica {
     // To put back what was not allowed is the store's affair: here nobody tries.
     guard file.rights.right(to: Self.shape.name) == .write else { return }
     let before = file.rows
+    var touched: Set<RowNumber> = []
     for _ in 0...random.below(4) {
       let row = random.below(Self.keys)
       let content = random.chance(200) ? nil : random.next() | 1
       file.rows[row] = content.map(Observation.Content.init)
+      touched.insert(row)
       file.journal[row] = now.wall
       file.order[row] = (file.order.values.max() ?? 0) + 1
       story.tell("\(name) writes row \(row)\(content == nil ? " away" : "")")
     }
     // Applications sync what they commit.
     durable = file
-    witness.written(file.rows, before: before, own: own, at: now.wall)
+    witness.written(file.rows, before: before, touching: touched, own: own, at: now.wall)
   }
 
   /// There is no schema.
