@@ -235,8 +235,7 @@ final class StoreReplica: SimulatedReplica {
     let missing = try tables.filter { !application.isGone($0) }.map(\.name)
       .filter { try !application.isCaptured($0) }
     guard !missing.isEmpty else { return }
-    mischief.begin()
-    try store().track(missing, rule: nil, at: now)
+    try begin(now).track(missing, rule: nil, at: now)
   }
 
   var additions: Set<String> {
