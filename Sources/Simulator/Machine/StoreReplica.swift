@@ -350,9 +350,9 @@ final class StoreReplica: SimulatedReplica {
     guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
       if hasOffice { witness.glance(try observe(), own: origin, &glances) }
+      let isKnown = faults[.rights] > 0 || losesColumns
       return witness.wait(
-        try rows(), faults[.rights] > 0 ? try application.versions(of: readable) : [:],
-        own: origin)
+        try rows(), isKnown ? try application.versions(of: readable) : [:], own: origin)
     }
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()
