@@ -8,8 +8,9 @@ extension Witness {
   ) {
     let hasWritten = now.frontier[own] > max(seen.frontier[own], delivered)
     let covered = history.newest(now.frontier).mapValues(\.version)
-    let held = covered.merging(seen.lost, uniquingKeysWith: Self.higher)
-      .merging(seen.versions, uniquingKeysWith: Self.higher)
+    let held = [passed, seen.lost, seen.versions].reduce(covered) {
+      $0.merging($1, uniquingKeysWith: Self.higher)
+    }
     for (row, old) in held where wasDropped(row) {
       if let known = now.known(row), known.rank >= old.rank { continue }
       let isUnsent = old.dot.origin == own && old.dot.seq > delivered
@@ -20,7 +21,7 @@ extension Witness {
     }
   }
 
-  private static func higher(_ one: Version, _ other: Version) -> Version {
+  static func higher(_ one: Version, _ other: Version) -> Version {
     one.rank < other.rank ? other : one
   }
 }

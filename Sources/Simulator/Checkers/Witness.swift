@@ -17,6 +17,8 @@ struct Witness {
   /// The versions of a replica that does not have all tables yet: nobody looks at them, but its
   /// rights may change.
   var unseen: [RowNumber: Version] = [:]
+  /// The highest of each row that it has known meanwhile: it may lose them with their table.
+  var passed: [RowNumber: Version] = [:]
   /// What the replica has written over last of others, row by row.
   private(set) var bases: [RowNumber: Dot] = [:]
   /// What stood in the middle of the work under way, when the application wrote.
@@ -173,7 +175,7 @@ struct Witness {
       history.lineage.noteLetGo(seen, now, own: own)
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
-    (touched, erased, unseen, waited) = ([], [], [:], [])
+    (touched, erased, unseen, passed, waited) = ([], [], [:], [:], [])
     if now.log != nil, !pending.isEmpty { settleHistory(now, own, history.lineage) }
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
@@ -254,6 +256,9 @@ struct Witness {
     let before = seen.rows
     for (row, version) in versions where version.dot.origin == own { noteBase(of: row, version) }
     unseen = versions
+    for known in [seen.versions, versions] {
+      passed.merge(known, uniquingKeysWith: Self.higher)
+    }
     seen = Observation(rows: rows)
     for row in pending.keys { seen.rows[row] = before[row] }
   }
@@ -272,7 +277,7 @@ struct Witness {
     (seen, glanced) = (now, nil)
     for (row, version) in now.versions where version.dot.origin == own { seen.versions[row] = nil }
     (touched, away) = ([], [])
-    former = [:]
+    (former, passed) = ([:], [:])
     guard keepsEdits else {
       // A row without a version waits in the journal: deleted again it leaves nothing to tell.
       let waiting = now.rows.filter { now.versions[$0.key] == nil }

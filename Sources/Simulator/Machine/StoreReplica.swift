@@ -247,8 +247,7 @@ final class StoreReplica: SimulatedReplica {
     let missing = try tables.filter { !application.isGone($0) }.map(\.name)
       .filter { try !application.isCaptured($0) }
     guard !missing.isEmpty else { return }
-    mischief.begin()
-    try store().track(missing, rule: nil, at: now)
+    try begin(now).track(missing, rule: nil, at: now)
   }
 
   var additions: Set<String> {
@@ -364,9 +363,9 @@ final class StoreReplica: SimulatedReplica {
     guard present.allSatisfy({ captured.contains($0.name) }) else {
       // Who had seen what is noted all the same: an edit may be deleted again before all are there.
       witness.glance(try observe(), own: origin, &glances)
+      let isKnown = faults[.rights] > 0 || losesColumns
       return witness.wait(
-        try rows(), faults[.rights] > 0 ? try application.versions(of: readable) : [:],
-        own: origin)
+        try rows(), isKnown ? try application.versions(of: readable) : [:], own: origin)
     }
     history.lineage.join(&glances)
     let isFolded = try application.isFolded()

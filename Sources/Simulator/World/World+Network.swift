@@ -8,7 +8,10 @@ extension World {
     guard (0...1).contains(where: { !links[link].sides[$0].isConnected }) else { return }
     for node in ends { comeBack(node) }
     for node in ends where !nodes[node].isGoverned { govern(node) }
-    guard ends.allSatisfy({ nodes[$0].isUp && nodes[$0].isGoverned }) else { return }
+    // Who does not know the time takes nothing yet, and learns it in sessions alone.
+    guard ends.allSatisfy({ nodes[$0].isUp && (nodes[$0].isGoverned || !knowsTime($0)) }) else {
+      return
+    }
     // One end may not have noticed yet that the last connection is gone.
     for side in 0...1 { drop(link, side) }
     tell("\(Words.node(ends[0])) and \(Words.node(ends[1])) connect")
