@@ -155,6 +155,21 @@ import Testing
     #expect(check(3, 9, at: site) == 3)
   }
 
+  @Test func `an edit over a later word of the anchor is stamped by the clock alone`() {
+    let stamp = Stamp(millisecondsSince1970: Self.now.wall).rawValue
+    func faults(stamped stamp: Int64, epoch: UInt64) -> Int {
+      var history = History()
+      history.isDated = true
+      history.add(History.Made(row: 0, version: version(1, stamp: stamp + 7), content: 5))
+      var next = version(2, stamp: stamp)
+      next.epoch = epoch
+      AnytimeDated.check(0, next, Self.now.wall, &history, at: "n")
+      return history.faults.count
+    }
+    #expect(faults(stamped: stamp, epoch: 1) == 0)
+    #expect(faults(stamped: stamp, epoch: 0) == 1)
+  }
+
   @Test func `verdicts out of the order of the stamps, but for looks in between`() {
     let (anchor, term) = (Origin(rawValue: 2), Term(number: 1, incarnation: 1))
     for (waited, count) in [([], 1), ([3], 1), ([4], 0), ([5], 1)] as [([UInt64], Int)] {

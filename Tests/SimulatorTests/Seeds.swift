@@ -516,5 +516,23 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 109_426,
       found: "a row that had given way while it waited to be put back stayed on the shelf"),
+    KeptSeed(
+      depth: .full, seed: 7_701_772,
+      found: "a checker forgot a delete while one table was missing, and another was lost with it"),
+    KeptSeed(
+      depth: .full, seed: 804_438, with: [.office, .siteTime], without: [.collection],
+      found: "a checker took an edit over an anchor's word, of the same moment, for too early"),
+    KeptSeed(
+      depth: .full, seed: 804_738, with: [.office, .siteTime], without: [.collection],
+      found: "the same, where the earlier edit had counted on from many"),
+    KeptSeed(
+      depth: .full, seed: 803_098, with: [.office, .siteTime], without: [.collection],
+      found: "a checker did not know when a store worked that died while it tracked a table"),
+    KeptSeed(
+      depth: .full, seed: 805_091, with: [.office, .siteTime], without: [.collection],
+      found: "a node that could not follow an appointment lost the time, and was kept from all"),
+    KeptSeed(
+      depth: .full, seed: 1_124, with: [.office, .siteTime],
+      found: "the same"),
   ]
 }

@@ -35,10 +35,18 @@ enum AnytimeDated {
     // A certificate keeps the time of its edit, and so does an edit that is made again.
     if version.isTentative, version.first == version.dot,
       let last = history.last(version.dot.origin, row),
-      last.dot.seq < version.dot.seq,
-      last.stamp >= version.stamp
+      last.dot.seq < version.dot.seq, !isOrdered(version, after: last)
     {
       history.blame("\(node) stamps row \(row) below what it wrote before, \(last.dot)")
     }
+  }
+
+  /// Made over a later word of the anchor, which may have an earlier time, an edit has the time at
+  /// which it was written: perhaps the same millisecond, without a count.
+  private static func isOrdered(_ version: Version, after last: Version) -> Bool {
+    if (last.term, last.epoch) < (version.term, version.epoch) {
+      return last.stamp.millisecondsSince1970 <= version.stamp.millisecondsSince1970
+    }
+    return last.stamp < version.stamp
   }
 }
