@@ -49,6 +49,7 @@ COPIES = --with collection,absence,restore,clone --steps 250
 SCHEMAS = --with migration,removal --steps 300 --drawn
 OFFICES = --with collection,office --first 600000
 RESTORES = --with office,restore
+TIMES = --with office,siteTime --without collection
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -60,6 +61,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SCHEMAS)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(OFFICES)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(RESTORES)
+	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) laws --seeds 50 --jobs $(JOBS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
@@ -73,6 +75,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SCHEMAS)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(OFFICES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(RESTORES)
+	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TIMES)
 	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?

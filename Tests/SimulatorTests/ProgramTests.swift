@@ -35,6 +35,12 @@ struct `The simulator` {
     try Program.run("full", "--seeds", "600", "--jobs", "2", "--with", "office,restore")
   }
 
+  @Test func `finds no fault where the time of the site goes wrong beside an anchor`() throws {
+    try Program.run(
+      "full", "--seeds", "600", "--jobs", "2", "--with", "office,siteTime", "--without",
+      "collection")
+  }
+
   @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String
