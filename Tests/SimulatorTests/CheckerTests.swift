@@ -114,7 +114,7 @@ import Testing
     var witness = Witness()
     let content = Observation.Content(whole: 1, common: 1)
     witness.begin(Observation())
-    witness.written([0: content], before: [:], own: origin, at: 1_900_000_000_000)
+    witness.written([0: content], before: [:], touching: [0], own: origin, at: 1_900_000_000_000)
     witness.check(
       Observation(), own: origin, isFolded: true, at: "n", Self.now, &history)
     #expect(history.faults.count == 1)
@@ -233,7 +233,7 @@ import Testing
     // The application writes what another one has written as well, or something else.
     for (content, isMeant) in [(8, true), (9, false)] as [(UInt64, Bool)] {
       let written = Observation.Content(whole: content, common: content)
-      witness.written([0: written], before: now.rows, own: origin, at: 0)
+      witness.written([0: written], before: now.rows, touching: [0], own: origin, at: 0)
       now.rows[0] = Observation.Content(whole: 8, common: 8)
       witness.check(now, own: origin, isFolded: true, at: "n", Self.now, &history)
       #expect(history.lineage.removed.isEmpty != isMeant)
@@ -261,7 +261,8 @@ import Testing
     let start: Int64 = 1_900_000_000_000
     witness.compareClocks(at: Instant(uptime: 1_000, wall: start))
     let content = Observation.Content(whole: 1, common: 1)
-    witness.written([0: content], before: [:], own: Origin(rawValue: 2), at: start + 999)
+    witness.written(
+      [0: content], before: [:], touching: [0], own: Origin(rawValue: 2), at: start + 999)
     // Uptime says that it was written two ms before.
     witness.compareClocks(at: Instant(uptime: 2_001, wall: start + 999))
     let other = version(1, stamp: Stamp(millisecondsSince1970: start + stamp).rawValue)
@@ -279,7 +280,7 @@ import Testing
     begin.office = OfficeView()
     witness.begin(begin)
     let content = Observation.Content(whole: 7, common: 7)
-    witness.written([0: content], before: [:], own: origin, at: 1_900_000_000_000)
+    witness.written([0: content], before: [:], touching: [0], own: origin, at: 1_900_000_000_000)
     // Another one has deleted the row, having seen the edit, or one of another row.
     let other = Origin(rawValue: 2)
     var (made, deleted) = (shown([row: version(1, stamp: 10)], [:], seq: 1), begin)
@@ -318,7 +319,7 @@ import Testing
     witness.wait([:], [:], own: Origin(rawValue: 2))
     // Row 0 has come before the application wrote row 1.
     witness.written(
-      [0: content, 1: own], before: [0: content], own: Origin(rawValue: 2),
+      [0: content, 1: own], before: [0: content], touching: [1], own: Origin(rawValue: 2),
       at: 1_900_000_000_000)
     // Row 0 is replaced by its author's next version, of an earlier moment than that of the edit.
     let now = shown([0: version(2, stamp: 20)], [0: 9, 1: 2], seq: 2)
