@@ -80,6 +80,23 @@ import Testing
     #expect(history.faults.count == faults)
   }
 
+  @Test(arguments: [([0], 0), ([], 1)] as [(Set<RowNumber>, Int)])
+  func `a row is written again as it was`(touched: Set<RowNumber>, faults: Int) {
+    var history = History()
+    history.hasSteadyClocks = true
+    var witness = Witness()
+    let moment: Int64 = 1_900_000_000_000
+    let rows = [0: Observation.Content(7)]
+    witness.written(rows, before: [:], touching: [0], own: own, at: moment)
+    witness.written(rows, before: rows, touching: touched, own: own, at: moment + 1)
+    let stamp = Stamp(millisecondsSince1970: moment + 1).rawValue
+    var now = shown(version(own, stamp: stamp, hash: 7))
+    (now.frontier, now.rows, now.log) = (Frontier([own: 1]), rows, nil)
+    witness.check(
+      now, own: own, isFolded: true, at: "a", Instant(uptime: 0, wall: moment + 1), &history)
+    #expect(history.faults.count == faults)
+  }
+
   @Test func `a digest that is another one where the same is held`() {
     var history = History()
     let same = version(own, stamp: 1, hash: 7)
