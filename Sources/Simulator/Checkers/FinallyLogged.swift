@@ -18,28 +18,22 @@ enum FinallyLogged {
   static func check(
     _ shown: Observation, known: Frontier, _ authors: [Author], _ history: inout History
   ) {
-    // One number may mean two edits.
-    if history.hasForks { return }
+    // One number may mean two edits, and of two copies one passes for a life that is over.
+    if history.hasForks || history.hasCopies { return }
     let lineage = history.lineage
     var logged: [(row: RowNumber, edit: Dot)] = []
     for author in authors {
       for entry in author.log {
         guard let loser = entry.loser else { continue }
         logged.append((entry.row, loser))
-        // Of two copies one passes for a life that is over.
-        let isElsewhere =
-          !history.hasCopies
-          && authors.contains { other in
-            other.name != author.name && other.lives.last?.origin == loser.origin
-          }
+        let isElsewhere = authors.contains { other in
+          other.name != author.name && other.lives.last?.origin == loser.origin
+        }
         if isElsewhere { history.blame("\(author.name) has logged \(loser), which is another's") }
       }
     }
-    // Of a machine and its copy one is left, and what the other wrote is nobody's.
     func isLeft(_ dot: Dot) -> Bool {
-      authors.flatMap(\.lives).contains {
-        $0.origin == dot.origin && (dot.seq <= $0.last || !history.hasCopies)
-      }
+      authors.flatMap(\.lives).contains { $0.origin == dot.origin }
     }
     // What somebody else had said as well goes with that. Where tables were dropped, what was there
     // in the middle of some work alone may have gone with one of them.
