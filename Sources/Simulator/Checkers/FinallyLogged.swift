@@ -18,8 +18,9 @@ enum FinallyLogged {
   static func check(
     _ shown: Observation, known: Frontier, _ authors: [Author], _ history: inout History
   ) {
-    // One number may mean two edits, and of two copies one passes for a life that is over.
-    if history.hasForks || history.hasCopies { return }
+    // One number may mean two edits; of two copies one passes for a life that is over; and what
+    // gives way to a delete that is forgotten since cannot be told from what is lost.
+    if history.hasForks || history.hasCopies || history.collects { return }
     let lineage = history.lineage
     var logged: [(row: RowNumber, edit: Dot)] = []
     for author in authors {
