@@ -75,11 +75,7 @@ package enum Epoch {
   /// The next one of a replica that has given `own` at last: they never go back, whoever gave those
   /// of the versions that this certificate outranks.
   package static func next(after own: UInt64, over versions: [Version?]) -> UInt64 {
-    min(above(own, versions), highest)
-  }
-
-  private static func above(_ own: UInt64, _ versions: [Version?]) -> UInt64 {
-    max(own, versions.compactMap { $0?.epoch }.max() ?? 0) + 1
+    min(max(own, versions.compactMap { $0?.epoch }.max() ?? 0) + 1, highest)
   }
 }
 

@@ -109,6 +109,11 @@ extension Store {
     guard office.part != .none else { return }
     let terms = rows.map(\.row.version.term) + [judged?.term ?? .none]
     guard terms.contains(where: { $0 > office.term }) else { return }
+    try leaveOffice(at: now)
+  }
+
+  /// Judges no more, and shows what waited for that as everybody does.
+  func leaveOffice(at now: Instant) throws {
     officeRecord.office.part = .none
     officeRecord.cursor = nil
     try unveilPending(at: now)

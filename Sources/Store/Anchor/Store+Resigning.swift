@@ -37,23 +37,15 @@ extension Store {
     guard office.part != .none, try rulings.tookOffice(node, in: office.term, but: own) else {
       return
     }
-    officeRecord.office.part = .none
-    officeRecord.cursor = nil
-    try unveilPending(at: now)
+    try leaveOffice(at: now)
     try rule(.stoodDown, &edits, at: now)
   }
 
-  /// Whether rows tell that this node took the office that it has now in a life that its file has
+  /// Whether rows tell of anybody who took office: this node may have, in a life that its file has
   /// forgotten.
   func tellOfOffice(_ rows: [ShapedRow]) -> Bool {
-    guard office.part != .none else { return false }
-    return rows.contains { row in
-      guard case .ruling(let ruling, _) = row.row.content, ruling.kind == .tookOffice else {
-        return false
-      }
-      let version = row.row.version
-      return ruling.rule == node.description && version.term == office.term
-        && version.dot.origin != own
+    rows.contains { row in
+      if case .ruling(let ruling, _) = row.row.content { ruling.kind == .tookOffice } else { false }
     }
   }
 }

@@ -100,11 +100,7 @@ extension Store {
     _ seq: Int64, _ outcome: EditVerdict.Outcome, _ reason: String?, rule: String?,
     at now: Instant
   ) throws(SQLiteError) {
-    let earlier = try connection.scalar(
-      """
-      SELECT min(seq) FROM _flotilla_verdict WHERE verdict IS NULL AND at IS NOT NULL AND at = ?
-      """, [.integer(seq)]
-    ).integer
+    let first = try repeated(as: UInt64(seq)).map { Int64($0) }.min() ?? seq
     for condition in Self.settledWith {
       try connection.run(
         """
@@ -114,7 +110,7 @@ extension Store {
         """,
         [
           .string(outcome.rawValue), .integer(seq), .string(reason), .string(rule),
-          .integer(now.moment), .integer(min(earlier ?? seq, seq)),
+          .integer(now.moment), .integer(min(first, seq)),
         ])
     }
   }

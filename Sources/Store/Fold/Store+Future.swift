@@ -66,7 +66,7 @@ extension Store {
       dot, over: old, stamp: now.stamp, hash: old.hash, isDeleted: old.isDeleted)
     version.created = old.created
     version.createdAt = min(old.createdAt, now.stamp)
-    version.epoch = min(old.epoch + 1, Epoch.highest)
+    version.epoch = Epoch.next(after: old.epoch, over: [])
     return version
   }
 }
