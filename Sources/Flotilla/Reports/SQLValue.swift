@@ -33,3 +33,12 @@ extension SQLValue: Hashable {
     }
   }
 }
+
+extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByNilLiteral
+{
+  public init(stringLiteral text: String) { self = .text(text) }
+  public init(integerLiteral integer: Int64) { self = .integer(integer) }
+  public init(floatLiteral real: Double) { self = .real(real) }
+  public init(nilLiteral: ()) { self = .null }
+}

@@ -124,6 +124,11 @@ import Testing
     }
   }
 
+  @Test func `takes literals for values`() {
+    let row: [String: SQLValue] = ["a": 7, "b": 0.5, "c": "text", "d": nil]
+    #expect(row == ["a": .integer(7), "b": .real(0.5), "c": .text("text"), "d": .null])
+  }
+
   @Test func `is no plain file, and none that is not there`() async throws {
     try await TestSite.with { site in
       let path = site.folder + "/plain.db"
