@@ -41,10 +41,11 @@ bench: setup ## measure, with the release build
 
 SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)
-# Deleted rows are let go of while machines are away and links are slow; and files are copied and put
-# back. Tables and columns come and go, and so do anchors,
-# whose files are put back, too.
+# Deleted rows are let go of while machines are away and links are slow, also beside an anchor; and
+# files are copied and put back. Tables and columns come and go, and so do anchors, whose files are
+# put back, too.
 RETURNS = --with collection,slowness --steps 250
+ANCHORED = --with collection,slowness,office --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
 SCHEMAS = --with migration,removal --steps 300 --drawn
 OFFICES = --with collection,office --first 600000
@@ -56,6 +57,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 8000 --jobs $(JOBS) $(RETURNS)
+	@$(SIMULATOR) pure --seeds 1000 --jobs $(JOBS) $(ANCHORED)
 	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SCHEMAS)
@@ -70,6 +72,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(RETURNS)
+	@$(SIMULATOR) pure --seeds 30000 --jobs $(JOBS) $(ANCHORED)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 5000 --jobs $(JOBS) $(COPIES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SCHEMAS)

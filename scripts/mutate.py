@@ -6,11 +6,12 @@ usage: mutate.py [--budget DEPTH=COUNT,…] [NAME…]
 Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:` and `file:` name
 where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. `depth: pure returns` looks where machines come back and deleted rows are let go of,
-`full schemas` where tables and columns come and go, `full offices` where anchors do. In a copy of
-the tree each is applied alone, the simulator is built and runs until it finds a fault or has spent
-the schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing
-can be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be
-built. Prints a table; the status is 0 only if all were found.
+`pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
+`full offices` where anchors do. In a copy of the tree each is applied alone, the simulator is built
+and runs until it finds a fault or has spent the schedules that `make test` runs. The tree as it is
+comes first: where it fails by itself nothing can be found. Only a seed that the simulator reports
+counts, neither a crash nor what cannot be built. Prints a table; the status is 0 only if all were
+found.
 """
 import pathlib
 import re
@@ -24,12 +25,14 @@ BUDGET = {
     "pure": 50_000,
     "full": 3_000,
     "pure returns": 8_000,
+    "pure anchored": 1_000,
     "full schemas": 1_000,
     "full offices": 600,
     "full restores": 600,
 }
 KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
+    "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": ["--with", "migration,removal", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "600000"],
     "restores": ["--with", "office,restore"],

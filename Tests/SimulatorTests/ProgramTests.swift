@@ -20,6 +20,12 @@ struct `The simulator` {
       "250")
   }
 
+  @Test func `finds no fault where deleted rows are let go of beside an anchor`() throws {
+    try Program.run(
+      "pure", "--seeds", "1000", "--jobs", "2", "--with", "collection,slowness,office",
+      "--steps", "250")
+  }
+
   @Test func `finds no fault where tables and columns come and go`() throws {
     try Program.run(
       "full", "--seeds", "1000", "--jobs", "2", "--with", "migration,removal", "--steps", "300",

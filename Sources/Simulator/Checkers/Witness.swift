@@ -49,6 +49,7 @@ struct Witness {
   /// placed by the clock as it was: so much earlier.
   private var ahead: Int64?
   private var lag: Int64 = 0
+  private var resigned = AnytimeResigned()
   /// What was seen when everything was folded last.
   var settled = Observation()
 
@@ -141,6 +142,7 @@ struct Witness {
       history.agree(seen.versions.filter { now.versions[$0.key] == nil }.map(\.value))
     }
     AnytimeForward.check(seen, now, &history, at: node)
+    resigned.check(now, &history, at: node)
     history.noteAwaited(now)
     let news = now.news(since: seen)
     for (row, version) in news
@@ -278,6 +280,8 @@ struct Witness {
     for (row, version) in now.versions where version.dot.origin == own { seen.versions[row] = nil }
     (touched, away) = ([], [])
     (former, passed) = ([:], [:])
+    // A file that was put back has its life yet to begin.
+    resigned = AnytimeResigned(since: keepsEdits ? now : nil)
     guard keepsEdits else {
       // A row without a version waits in the journal: deleted again it leaves nothing to tell.
       let waiting = now.rows.filter { now.versions[$0.key] == nil }

@@ -19,6 +19,12 @@ extension World {
     FinallyJudged.check(
       shown, isHeld: last?.node != nil, anchor: anchor, isFirst: last?.term.number == 1,
       wasAbolished: wasAbolished, lives: lives, over: gone.union(over), &history)
+    // The first anchor of a site leaves what stands as it is, by force or not.
+    if last?.isForced == true, last?.term.number != 1 {
+      for (name, shown) in shown where name == anchor {
+        FinallyCertified.check(shown, named: name, &history)
+      }
+    }
     FinallyKnown.check(shown, gone: wasAbolished ? gone : [], &history)
   }
 
