@@ -35,6 +35,53 @@ import Testing
     }
   }
 
+  @Test func `of one's own decides between nodes as those of the house do`() async throws {
+    try await TestSite.with { site in
+      let replicas = [
+        try await site.replica("server"), try await site.replica("a"), try await site.replica("b"),
+      ]
+      let now = Instant(uptime: Uptime.now, wall: Uptime.wall)
+      try Store(path: replicas[0].path).track(["item"], rule: FirstWins.name, at: now)
+      try replicas[0].write("INSERT INTO item VALUES ('r', 'base')")
+      var server: [Node] = []
+      /// Starts the node of a replica that knows the rule.
+      func run(_ replica: TestReplica) async throws -> Node {
+        let node = try await site.run(replica, to: server)
+        await node.store.tell { $0.rules.append(FirstWins.self) }
+        return node
+      }
+      server = [try await run(replicas[0])]
+      _ = try await replicas[0].library.appoint(.here, rule: nil)
+      for replica in replicas.dropFirst() {
+        let node = try await run(replica)
+        // With the server: the other one is away.
+        #expect(
+          try await eventually {
+            let status = try await node.status(all: false)
+            return status.in_sync && status.peers.contains { $0.state == .inSync }
+          })
+        await node.stop()
+      }
+      for (replica, text) in [(replicas[1], "early"), (replicas[2], "late")] {
+        try replica.write("UPDATE item SET text = '\(text)'")
+        // Later, by whole milliseconds.
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      // The later one comes first, and stands until the earlier one comes.
+      for (replica, text) in [(replicas[2], "late"), (replicas[1], "early")] {
+        _ = try await run(replica)
+        #expect(try await eventually { try replicas[0].rows("SELECT text FROM item") == [text] })
+      }
+      #expect(try await eventually { try await server[0].isInSync })
+      for replica in replicas {
+        #expect(try replica.rows("SELECT text FROM item") == ["early"])
+        let lost = try await replica.library.conflicts().conflicts
+        #expect(lost.map(\.rule) == (replica.name == "a" ? [] : [FirstWins.name]))
+        #expect(lost.compactMap { $0.loser?.row?["text"] }.allSatisfy { $0 == .text("late") })
+      }
+    }
+  }
+
   @Test(arguments: [true, false])
   func `is not set by a mere writer, by no command`(hasAnchor: Bool) async throws {
     try await TestSite.with { site in

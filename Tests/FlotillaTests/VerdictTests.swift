@@ -247,6 +247,12 @@ import Testing
       #expect(told.map(\.key["id"]) == [.text("1"), .text("1"), .text("new")])
       #expect(told.map(\.verdict.verdict) == ["superseded", "rejected", "accepted"])
       #expect(told.map(\.verdict.reason) == [nil, "unseen", nil])
+      // The word on both edits comes in one: by then the row is as the server has it.
+      #expect(
+        told.map(\.standing?.values) == [
+          [.text("1"), .text("of the server")], [.text("1"), .text("of the server")],
+          [.text("new"), .null],
+        ])
       await open.close()
     }
   }

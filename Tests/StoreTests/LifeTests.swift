@@ -157,6 +157,29 @@ import Testing
     #expect(try site.isEqual)
   }
 
+  @Test func `counts what it has certified and hands on as an edit, once it is the anchor no more`()
+    throws
+  {
+    try site.appoint(site.anchor)
+    try site.meet()
+    let common = site.anchor.store.position.frontier[site.anchor.origin]
+    let copy = try site.anchor.backUp()
+    try site.anchor.write("INSERT INTO note VALUES ('k', 'known elsewhere')", at: 10)
+    try a.pull(from: site.anchor)
+    try site.anchor.restore(copy)
+    // The same number for another edit.
+    try site.anchor.write("INSERT INTO note VALUES ('n', 'waits')", at: 20)
+    #expect(try site.anchor.version("n")?.isTentative == false)
+    try begin(site.anchor, .unknown, above: common)
+    #expect(try site.anchor.store.figures().unjudged == 1)
+    try site.meet()
+    #expect(try site.isEqual && site.anchor.version("n")?.isTentative == true)
+    #expect(try site.replicas.map { try $0.store.figures().unjudged } == [1, 1, 1])
+    try site.appoint(site.anchor)
+    try site.meet()
+    #expect(try site.replicas.map { try $0.store.figures().unjudged } == [0, 0, 0])
+  }
+
   @Test func `is refused what another copy of it has written`() throws {
     let kind = Begin.Kind.full(covers: Frontier([b.origin: 1_000]))
     let error = #expect(throws: StoreError.self) { try b.merge([], kind, from: a) }

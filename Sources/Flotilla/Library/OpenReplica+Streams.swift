@@ -18,6 +18,9 @@ extension OpenReplica {
     public var table: String
     public var key: [String: SQLValue]
     public var verdict: RowVerdict
+    /// The row as it stands here when this is told (the server response), without values if it is
+    /// gone. Nil if the verdict is `unknown`, or the table is not here any more.
+    public var standing: TouchedRow?
   }
 
   /// So long the node holds an answer back until there is something to say, in ms.
@@ -39,7 +42,7 @@ extension OpenReplica {
     stream(from: number, isComplete: true) { (last: UInt64?) async throws(FlotillaError) in
       let news = try await self.ask(
         .settled(after: last, milliseconds: Self.patience), as: VerdictNews.self)
-      return (news.last, news.verdicts)
+      return (news.last, try await self.replica.standing(after: news.verdicts))
     }
   }
 

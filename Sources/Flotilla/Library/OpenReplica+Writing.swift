@@ -85,10 +85,10 @@ public struct Receipt: Sendable {
     self.through = through
   }
 
-  /// Waits for the anchor's verdict on the first row (the server response); `pending` once the time
-  /// is over. Without an anchor an error of code `no-anchor`; of code `table` if the row is not
-  /// replicated: its table is not, or its key holds NULL. While this replica is suspended an error
-  /// of code `node`; it can be asked again after `resume`.
+  /// Waits for the anchor's verdict on the first row (`standing` has the row itself); `pending`
+  /// once the time is over. Without an anchor an error of code `no-anchor`; of code `table` if the
+  /// row is not replicated: its table is not, or its key holds NULL. While this replica is suspended
+  /// an error of code `node`; it can be asked again after `resume`.
   public func verdict(within timeout: Duration = .seconds(30)) async throws(FlotillaError)
     -> RowVerdict
   {
@@ -116,7 +116,8 @@ public struct Receipt: Sendable {
     }.verdicts
   }
 
-  /// The rows as they stand here now: after the verdict what the anchor has made of them.
+  /// The rows as they stand here now: after the verdict what the anchor has made of them (the
+  /// server response).
   public func standing() async throws(FlotillaError) -> [TouchedRow] {
     try await owner.replica.standing(local)
   }

@@ -159,24 +159,69 @@ extension Replica {
 
   /// The rows of these keys as they stand now.
   func standing(_ rows: [TouchedRow]) async throws(FlotillaError) -> [TouchedRow] {
+    try await readingRows { readings throws(SQLiteError) in
+      try rows.map { row throws(SQLiteError) in try readings.row(of: row.table, row.key) }
+    }
+  }
+
+  /// Verdicts with the rows that stand now, as far as they are known here.
+  func standing(
+    after verdicts: [OpenReplica.Judgement]
+  ) async throws(FlotillaError) -> [OpenReplica.Judgement] {
+    try await readingRows { readings throws(SQLiteError) in
+      try verdicts.map { judgement throws(SQLiteError) in
+        guard judgement.verdict != .unknown, try readings.hasTable(judgement.table) else {
+          return judgement
+        }
+        var judgement = judgement
+        judgement.standing = try readings.row(of: judgement.table, judgement.key)
+        return judgement
+      }
+    }
+  }
+
+  /// Reads rows beside the node.
+  private func readingRows<Result: Sendable>(
+    _ body: @escaping @Sendable (inout RowReadings) throws(SQLiteError) -> Result
+  ) async throws(FlotillaError) -> Result {
     let (path, file) = (path, sidecar.database)
     return try await offPool { () throws(FlotillaError) in
       do throws(SQLiteError) {
         let connection = try Connection(path: file)
         connection.setBusyTimeout(milliseconds: 10_000)
-        var readings: [String: RowReading] = [:]
-        return try rows.map { row throws(SQLiteError) in
-          let known = readings[row.table]
-          let reading = if let known { known } else { try RowReading(row.table, on: connection) }
-          readings[row.table] = reading
-          var standing = try reading.row(reading.keys.map { row.key[$0]?.stored ?? .null })
-          standing.key = row.key
-          return standing
-        }
+        var readings = RowReadings(connection: connection)
+        return try body(&readings)
       } catch {
         throw FlotillaError(error, path: path)
       }
     }
+  }
+}
+
+/// Looks rows of several tables up by their keys.
+private struct RowReadings {
+  let connection: Connection
+  private var known: [String: RowReading] = [:]
+
+  init(connection: Connection) { self.connection = connection }
+
+  /// Whether there is a table of this name, with a key.
+  func hasTable(_ name: String) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM pragma_table_info(?) WHERE pk > 0", [.string(name)]) != nil
+  }
+
+  /// A row as it is now, under the key that is asked for.
+  mutating func row(
+    of table: String, _ key: [String: SQLValue]
+  ) throws(SQLiteError) -> TouchedRow {
+    let reading =
+      if let found = known[table] { found } else {
+        try RowReading(table, on: connection)
+      }
+    known[table] = reading
+    var row = try reading.row(reading.keys.map { key[$0]?.stored ?? .null })
+    row.key = key
+    return row
   }
 }
 

@@ -51,12 +51,17 @@ struct Restoration {
     let columns = row.keys.sorted()
     let names = columns.map(quoted).joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    let others = columns.filter { name in !keyColumns.contains { isSameName($0, name) } }
+    // The key, too, where it is spelled otherwise: a collation may take both for one.
+    let stands = try standing(on: connection)
+    let changed = columns.filter { name in
+      !keyColumns.contains { isSameName($0, name) }
+        || stands?.first { isSameName($0.key, name) }?.value != row[name]
+    }
     let update =
-      others.isEmpty
+      changed.isEmpty
       ? "NOTHING"
       : "UPDATE SET "
-        + others.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
+        + changed.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
     let key = keyColumns.map(quoted).joined(separator: ", ")
     try connection.run(
       """

@@ -10,8 +10,30 @@ struct OfficeRecord: Equatable {
   var certifiesAll = false
   /// Members that were appointed before and must have stood down first.
   var awaited: [Governance.Predecessor] = []
-  /// Up to where rows were certified on taking office.
-  var cursor: (table: Int64, key: Key)?
+  /// How far the work has come that a change of the office brings; nil if none is under way, or
+  /// rows are to be certified from the start.
+  var work: Work?
+
+  /// A walk through rows, a slice at a time.
+  struct Work {
+    var task: Task
+    /// Nil at the start.
+    var after: VersionTable.Place?
+  }
+
+  /// What is done with the rows; the numbers are those on disk.
+  enum Task: UInt8 {
+    /// Who takes office certifies them. The last step.
+    case certifying = 1
+    /// Who takes office puts what is parked among what waits. Next: forgetting.
+    case holding = 2
+    /// Who takes office forgets what was written over. Next: certifying.
+    case forgetting = 3
+    /// Who does not judge shows what waited to be judged. Next: dissolving, if nobody judges.
+    case unveiling = 4
+    /// Where nobody judges, what waits is given up.
+    case dissolving = 5
+  }
 
   static func == (left: OfficeRecord, right: OfficeRecord) -> Bool { left.bytes == right.bytes }
 
@@ -27,10 +49,10 @@ struct OfficeRecord: Equatable {
       writer.identity(awaited.node)
       writer.term(awaited.term)
     }
-    writer.byte(cursor == nil ? 0 : 1)
-    if let cursor {
-      writer.int(cursor.table)
-      writer.blob(cursor.key.bytes)
+    writer.byte(work?.task.rawValue ?? 0)
+    if let work {
+      writer.int(work.after?.table ?? -1)
+      writer.blob(work.after?.key.bytes ?? [])
     }
     return writer.bytes
   }
@@ -49,8 +71,10 @@ struct OfficeRecord: Equatable {
         Governance.Predecessor(
           node: try reader.identity("office"), term: try reader.term("office")))
     }
-    guard try reader.byte("office") == 1 else { return }
-    cursor = (try reader.int("office"), Key(bytes: try reader.blob("office", limit: Limits.row)))
+    guard let task = Task(rawValue: try reader.byte("office")) else { return }
+    let table = try reader.int("office")
+    let key = Key(bytes: try reader.blob("office", limit: Limits.row))
+    work = Work(task: task, after: table < 0 ? nil : (table, key))
   }
 }
 

@@ -108,6 +108,22 @@ final class PendingTable {
     return try items("FROM _flotilla_pending AS p", [])
   }
 
+  /// The next of a walk, in the order of table and key, and where it goes on; nowhere if these were
+  /// the last ones. What waits of one row is not torn.
+  func slice(
+    after place: VersionTable.Place?, limit: Int
+  ) throws(SQLiteError) -> (items: [Item], next: VersionTable.Place?) {
+    guard count > 0 else { return ([], nil) }
+    let items = try items(
+      "FROM _flotilla_pending AS p WHERE (p.tbl, p.key) > (?, ?) ORDER BY p.tbl, p.key LIMIT ?",
+      [
+        .integer(place?.table ?? -1), .blob(place?.key.bytes ?? []), .integer(Int64(limit)),
+      ])
+    guard items.count == limit, let last = items.last else { return (items, nil) }
+    let rest = items.prefix { ($0.table, $0.key) != (last.table, last.key) }
+    return (rest + (try all(table: last.table, key: last.key)), (last.table, last.key))
+  }
+
   /// What came whole, in the order in which an anchor judges; of one table if that is named.
   ///
   /// A catch-up that is still under way has brought dots that the frontier does not cover yet.

@@ -320,33 +320,4 @@ extension Store {
     guard office.isHeld, !office.certifies, judged.term >= office.term else { return [] }
     return try pending.covered(by: judged.frontier, limit: limit)
   }
-
-  /// Without an anchor nobody judges any more: what waits has lost to what stands, unless it was
-  /// made on that.
-  func dissolvePending(_ edits: inout Edits, at now: Instant) throws {
-    var application = Application()
-    for item in try pending.all().sorted(by: { $0.version.rank > $1.version.rank })
-    where try !editAgain(waiting: item, &edits, at: now, &application) {
-      try release(item, at: now)
-    }
-    try settle(&application)
-  }
-
-  private func release(_ item: PendingTable.Item, at now: Instant) throws {
-    let entry = try pending.entry(item)
-    try pending.remove(item)
-    guard isOwn(item.version.edit.origin), let table = tables.byID[item.table] else { return }
-    let standing = try versions.version(table: item.table, key: item.key)
-    guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
-    if viewpoint.isSpent(item.version, under: standing), try ruling(on: item.version.edit) == nil {
-      return
-    }
-    guard entry != nil || item.version.isDeleted else {
-      // Of an earlier life, and written over here since.
-      guard !office.isHeld, wasMadeHere(item.version.edit) else { return }
-      return try settle(Int64(item.version.edit.seq), .superseded, nil, rule: nil, at: now)
-    }
-    try logLoser(
-      item.version, entry, table, item.key, standingSide(table, item.key), at: now)
-  }
 }

@@ -39,7 +39,7 @@ extension Store {
       try resignIfTakenBefore(&edits, at: now)
       if office.part == .judging { try rule(.tookOffice, &edits, at: now) }
       if !office.certifies { try unveilPending(at: now) }
-      if !governance.isHeld { try dissolvePending(&edits, at: now) }
+      try dissolveSlice(&edits, at: now)
     }
   }
 
@@ -112,13 +112,6 @@ extension Store {
     try leaveOffice(at: now)
   }
 
-  /// Judges no more, and shows what waited for that as everybody does.
-  func leaveOffice(at now: Instant) throws {
-    officeRecord.office.part = .none
-    officeRecord.cursor = nil
-    try unveilPending(at: now)
-  }
-
   /// Ends a transaction in which something was folded, merged or ruled.
   ///
   /// A few edits are judged in the commit that brings them; more are in the next one, so that the
@@ -146,7 +139,7 @@ extension Store {
   /// Whether the office leaves something to do in a transaction of its own.
   func hasOfficeWork() throws(SQLiteError) -> Bool {
     switch office.part {
-    case .none, .waiting: try hasUnfollowed()
+    case .none, .waiting: isLeavingOffice ? true : try hasUnfollowed()
     case .taking: true
     case .judging: try pending.hasDue() ? true : hasOpenVerdicts()
     }
@@ -156,15 +149,20 @@ extension Store {
   func workInOffice(_ edits: inout Edits, at now: Instant) throws {
     try followJudged(limit: pace.judgedRows, at: now)
     switch office.part {
-    case .none, .waiting: break
+    case .none, .waiting:
+      try unveilSlice(at: now)
+      try dissolveSlice(&edits, at: now)
     case .judging:
       let isSmall = pending.count <= pace.judgedWhole
       try judgeDue(&edits, limit: isSmall ? pace.judgedWhole : pace.judgedRows, at: now)
     case .taking:
+      if try prepareSlice() { return }
+      let before = edits.count
       if try judgeDue(&edits, limit: pace.judgedRows, at: now) { return }
-      if try certifySlice(&edits, at: now) { return }
+      let left = max(1, pace.judgedRows - (edits.count - before))
+      if try certifySlice(&edits, limit: left, at: now) { return }
       officeRecord.office.part = .judging
-      officeRecord.cursor = nil
+      officeRecord.work = nil
       try rule(.tookOffice, &edits, at: now)
     }
   }

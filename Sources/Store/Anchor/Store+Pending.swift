@@ -77,23 +77,6 @@ extension Store {
     }
   }
 
-  /// What waited to be judged here stands now where it outranks what does: a former anchor shows
-  /// what everybody shows, and its frontier covers these versions, or soon will.
-  func unveilPending(at now: Instant) throws {
-    var application = Application()
-    for item in try pending.all().sorted(by: { $0.version.rank < $1.version.rank }) {
-      let standing = try versions.version(table: item.table, key: item.key)
-      guard case .gives = viewpoint.meeting(item.version, standing),
-        let table = tables.byID[item.table]
-      else { continue }
-      let row = shaped(item.version, try pending.entry(item), table, item.key)
-      try pending.remove(item)
-      try apply(row, table, item.key, at: now, &application)
-      if table.name == Tables.settings { try applySettings(isLocal: false) }
-    }
-    try settle(&application)
-  }
-
   /// Notes an edit of this node that lost without having been seen.
   func logLoser(
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,

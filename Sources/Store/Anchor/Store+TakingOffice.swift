@@ -5,7 +5,9 @@ import SQLite
 extension Store {
   /// Takes office once all who had it before have stood down, and all that they certified is here.
   func takeOfficeIfFree() throws {
-    guard office.part == .waiting, stability.renewal == nil, try !isUnsure() else { return }
+    guard office.part == .waiting, officeRecord.work?.task != .unveiling,
+      stability.renewal == nil, try !isUnsure()
+    else { return }
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
     let isFree = officeRecord.awaited.allSatisfy { before in
       gone.contains {
@@ -14,14 +16,32 @@ extension Store {
     }
     guard isFree else { return }
     officeRecord.office.part = .taking
-    try holdParked()
-    try forgetHistory()
+    officeRecord.work = OfficeRecord.Work(task: .holding)
+    // If it is little, all of it is in this commit.
+    try prepareSlice()
+    if officeRecord.work?.task == .forgetting { try prepareSlice() }
+  }
+
+  /// Before anything is judged: one slice of what comes first. False if that is done.
+  @discardableResult
+  func prepareSlice() throws -> Bool {
+    guard let work = officeRecord.work, work.task != .certifying else { return false }
+    let isHolding = work.task == .holding
+    let next = isHolding ? try holdParked(after: work.after) : try forgetHistory(after: work.after)
+    officeRecord.work =
+      if let next {
+        OfficeRecord.Work(task: work.task, after: next)
+      } else {
+        isHolding ? OfficeRecord.Work(task: .forgetting) : nil
+      }
+    return true
   }
 
   /// What waits and was written over by what stands is history of that, and does not come back if
-  /// another edit takes the place of that now.
-  private func forgetHistory() throws {
-    for item in try pending.all() {
+  /// another edit takes the place of that now. A slice of it; gives where it goes on.
+  private func forgetHistory(after place: VersionTable.Place?) throws -> VersionTable.Place? {
+    let (items, next) = try pending.slice(after: place, limit: pace.comparedRows)
+    for item in items {
       guard let table = tables.byID[item.table],
         let standing = try versions.version(table: item.table, key: item.key),
         item.version.isHistory(of: standing),
@@ -29,11 +49,13 @@ extension Store {
       else { continue }
       try pending.remove(item)
     }
+    return next
   }
 
   /// Certifies rows whose winner is tentative, or of a lower term after a forced take-over.
-  func certifySlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let (items, next) = try versions.slice(after: officeRecord.cursor, limit: pace.judgedRows)
+  func certifySlice(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Bool {
+    let (items, next) = try versions.slice(
+      after: officeRecord.work?.after, limit: limit)
     for item in items {
       guard let table = tables.byID[item.table],
         office.mustCertify(item.version, isForced: officeRecord.certifiesAll),
@@ -45,22 +67,24 @@ extension Store {
       try keep(certificate, table, item.key, old: item.version)
       edits.addLong()
     }
-    officeRecord.cursor = next
+    officeRecord.work = next.map { OfficeRecord.Work(task: .certifying, after: $0) }
     return next != nil
   }
 
   /// What is parked is judged among what waits, not certified: it would be parked for ever.
   ///
-  /// Before anything is judged, for what an edit was made over is decided after it.
-  private func holdParked() throws {
-    for table in tables.tracked {
-      for key in try shelf.keys(table: table.id, why: [.constraint], limit: 100_000) {
-        guard let version = try versions.version(table: table.id, key: key),
-          office.mustCertify(version, isForced: officeRecord.certifiesAll)
-        else { continue }
-        _ = try holdIfParked(version, table, key)
-      }
+  /// Before anything is judged, for what an edit was made over is decided after it. A slice of it;
+  /// gives where it goes on.
+  private func holdParked(after place: VersionTable.Place?) throws -> VersionTable.Place? {
+    let places = try shelf.slice(after: place, limit: pace.comparedRows)
+    for place in places {
+      guard let table = tables.byID[place.table], table.isTracked,
+        let version = try versions.version(table: place.table, key: place.key),
+        office.mustCertify(version, isForced: officeRecord.certifiesAll)
+      else { continue }
+      _ = try holdIfParked(version, table, place.key)
     }
+    return places.count < pace.comparedRows ? nil : places.last
   }
 
   /// True if a row is parked; its version goes on to stand until it is judged.

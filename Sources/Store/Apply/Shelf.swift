@@ -66,6 +66,18 @@ struct Shelf {
     ).compactMap { $0[0].blob.map(Key.init) }
   }
 
+  /// The next places of a walk through the shelf, in the order of table and key.
+  func slice(
+    after place: VersionTable.Place?, limit: Int
+  ) throws(SQLiteError) -> [VersionTable.Place] {
+    try connection.rows(
+      "SELECT tbl, key FROM _flotilla_shelf WHERE (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT ?",
+      [
+        .integer(place?.table ?? -1), .blob(place?.key.bytes ?? []), .integer(Int64(limit)),
+      ]
+    ).map { ($0[0].integer ?? 0, Key(bytes: $0[1].blob ?? [])) }
+  }
+
   static func encode(_ entry: Entry) -> [UInt8] {
     var writer = ByteWriter()
     writer.uint(entry.keyCount)

@@ -42,13 +42,13 @@ extension Store {
               try countWithoutKey(schema)
             } ?? 0))
       }
-      let ofOthers = try unjudgedOfOthers() + unjudgedCertificates()
+      let unawaited = try unjudgedUnawaited() + unjudgedCertificates()
       return Figures(
         tables: tables,
         conflicts: try number(Self.openConflicts),
         parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
         unfolded: try Journal.count(on: connection),
-        unjudged: office.isHeld ? withoutVerdict + ofOthers : 0,
+        unjudged: office.isHeld ? withoutVerdict + unawaited : 0,
         withoutVerdict: withoutVerdict,
         derivedTrouble: derivation.trouble)
     }

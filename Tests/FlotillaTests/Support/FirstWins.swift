@@ -1,0 +1,1 @@
+../../StoreTests/Anchor/FirstWins.swift
