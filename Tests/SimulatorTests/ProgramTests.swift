@@ -41,6 +41,10 @@ struct `The simulator` {
       "collection")
   }
 
+  @Test func `finds no fault where anchors are copied`() throws {
+    try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
+  }
+
   @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String

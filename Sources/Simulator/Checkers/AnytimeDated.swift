@@ -36,7 +36,8 @@ enum AnytimeDated {
     // A certificate keeps the time of its edit, and so does an edit that is made again.
     if version.isTentative, version.first == version.dot,
       let last = history.last(version.dot.origin, row),
-      last.dot.seq < version.dot.seq, !isOrdered(version, after: last, within: isRecalled ? Dating.tolerance : 0)
+      last.dot.seq < version.dot.seq,
+      !isOrdered(version, after: last, within: isRecalled ? Dating.tolerance : 0)
     {
       history.blame("\(node) stamps row \(row) below what it wrote before, \(last.dot)")
     }
