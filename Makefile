@@ -43,7 +43,7 @@ SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)
 # Deleted rows are let go of while machines are away and links are slow, also beside an anchor; and
 # files are copied and put back. Tables and columns come and go, and so do anchors, whose files are
-# put back, too.
+# put back and copied, too.
 RETURNS = --with collection,slowness --steps 250
 ANCHORED = --with collection,slowness,office --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
@@ -51,6 +51,7 @@ SCHEMAS = --with migration,removal --steps 300 --drawn
 OFFICES = --with collection,office --first 600000
 RESTORES = --with office,restore
 TIMES = --with office,siteTime --without collection
+TWINS = --with office,clone
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -64,7 +65,8 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(OFFICES)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
-	@$(SIMULATOR) laws --seeds 50 --jobs $(JOBS)
+	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
+	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	@scripts/simulator.sh
@@ -79,6 +81,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(OFFICES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TIMES)
+	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
 	@$(MAKE) --no-print-directory chaos
 
 mutate: setup ## break the product on purpose: does the simulator notice?

@@ -5,7 +5,10 @@ import Simulator
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
   setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
   // A process that only ever runs schedules keeps what it has freed, on large pages (jemalloc(3)).
-  setenv("MALLOC_CONF", "dirty_decay_ms:-1,muzzy_decay_ms:-1,tcache_max:131072,thp:always", 0)
+  // The files of the laws are large and many sizes: kept, they would grow to half a gigabyte.
+  if CommandLine.arguments.dropFirst().first != "laws" {
+    setenv("MALLOC_CONF", "dirty_decay_ms:-1,muzzy_decay_ms:-1,tcache_max:131072,thp:always", 0)
+  }
   execv("/proc/self/exe", CommandLine.unsafeArgv)
 }
 

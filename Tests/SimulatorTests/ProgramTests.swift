@@ -47,6 +47,10 @@ struct `The simulator` {
       "collection")
   }
 
+  @Test func `finds no fault where anchors are copied`() throws {
+    try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
+  }
+
   @Test(arguments: [("pure", "3000"), ("full", "150")])
   func `finds no fault where files are copied and put back and deleted rows are let go of`(
     depth: String, count: String
@@ -56,8 +60,8 @@ struct `The simulator` {
       "--steps", "250")
   }
 
-  @Test func `finds the laws of merging kept in all orders and a million random cases`() throws {
-    try Program.run("laws", "--seeds", "50", "--jobs", "2")
+  @Test func `finds the laws of merging kept in all orders and 200,000 random cases`() throws {
+    try Program.run("laws", "--seeds", "10", "--jobs", "2")
   }
 }
 

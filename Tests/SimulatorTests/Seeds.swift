@@ -534,5 +534,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 1_124, with: [.office, .siteTime],
       found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 1_612, with: [.office, .siteTime],
+      found: "after a kill a checker held times to more than what is kept of clocks"),
+    KeptSeed(
+      depth: .full, seed: 3_895, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a checker did not know that a row still stood in a table that had another name"),
   ]
 }

@@ -27,7 +27,7 @@ package struct Dating: Sendable {
   }
 
   /// Clocks are read a little apart, and a julian day is only exact to so much.
-  static let tolerance: Int64 = 2_000
+  package static let tolerance: Int64 = 2_000
   /// What can be told within this is told.
   static let exact: Int64 = 60_000
 

@@ -19,9 +19,10 @@ enum AnytimeDated {
     history.blame("\(node) stamps row \(row) \(stamp), which was written at \(moment)")
   }
 
+  /// `isRecalled` tells that the clocks are known as a process that was killed has kept them.
   static func check(
-    _ row: RowNumber, _ version: Version, _ site: Int64?, _ history: inout History,
-    at node: String
+    _ row: RowNumber, _ version: Version, _ site: Int64?, isRecalled: Bool,
+    _ history: inout History, at node: String
   ) {
     // What is issued again in a new life keeps its stamp, and dots prove nothing where forks are.
     if history.hasForks { return }
@@ -35,7 +36,8 @@ enum AnytimeDated {
     // A certificate keeps the time of its edit, and so does an edit that is made again.
     if version.isTentative, version.first == version.dot,
       let last = history.last(version.dot.origin, row),
-      last.dot.seq < version.dot.seq, !isOrdered(version, after: last)
+      last.dot.seq < version.dot.seq,
+      !isOrdered(version, after: last, within: isRecalled ? Dating.tolerance : 0)
     {
       history.blame("\(node) stamps row \(row) below what it wrote before, \(last.dot)")
     }
@@ -43,9 +45,12 @@ enum AnytimeDated {
 
   /// Made over a later word of the anchor, which may have an earlier time, an edit has the time at
   /// which it was written: perhaps the same millisecond, without a count.
-  private static func isOrdered(_ version: Version, after last: Version) -> Bool {
+  private static func isOrdered(
+    _ version: Version, after last: Version, within tolerance: Int64
+  ) -> Bool {
     if (last.term, last.epoch) < (version.term, version.epoch) {
-      return last.stamp.millisecondsSince1970 <= version.stamp.millisecondsSince1970
+      let (before, after) = (last.stamp, version.stamp)
+      return before.millisecondsSince1970 <= after.millisecondsSince1970 + tolerance
     }
     return last.stamp < version.stamp
   }

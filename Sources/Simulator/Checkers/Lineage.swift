@@ -136,7 +136,9 @@ struct Lineage {
     guard edits[dot] == nil else { return }
     let all = before.office?.pending[row] ?? []
     let waiting = all.filter { $0.dot.origin == own }
-    let standing = [before.versions[row]].compactMap { $0 }
+    // In a table that has another name for a while a row still stands.
+    let renamed = before.dropped.contains(row) ? nil : before.lost[row]
+    let standing = [before.versions[row] ?? renamed].compactMap { $0 }
     let isHidden = before.hidden.contains(row)
     var parents = ((isHidden ? [] : standing) + waiting).map(\.edit)
     // What gives way to a row that did not see it is made again as it was.

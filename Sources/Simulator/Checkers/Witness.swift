@@ -42,6 +42,8 @@ struct Witness {
   /// The earliest time of the site at which what comes into the journal is placed; nil where stamps
   /// are given by the wall clock.
   private var floor: Int64?
+  /// Whether a process has started and not folded everything yet.
+  private var isRecalling = false
   /// The latest at which the replica has worked: a process may die once it has committed.
   private var latest: Int64?
   /// By how much the wall clock was ahead of uptime when the store first compared them, or when it
@@ -90,6 +92,7 @@ struct Witness {
   /// be old.
   mutating func beginTime() {
     floor = 1
+    isRecalling = true
     pending = pending.mapValues {
       Edit(content: $0.content, moment: min($0.moment, 1), above: $0.above)
     }
@@ -148,11 +151,7 @@ struct Witness {
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       noteBase(of: row, version)
-      if history.hasSteadyClocks, let last = wrote[row] {
-        AnytimeDated.check(
-          row, version, writtenAt: last, over: seen.versions[row], &history, at: node)
-      }
-      if floor != nil { AnytimeDated.check(row, version, latest, &history, at: node) }
+      checkTime(of: row, version, &history, at: node)
       history.add(
         History.Made(
           row: row, version: version, content: now.rows[row]?.common,
@@ -182,7 +181,7 @@ struct Witness {
     if isFolded {
       if !away.isEmpty { away.subtract(now.rows.keys) }
       if !pending.isEmpty { look(at: now, own, at: node, wall, &history, right) }
-      (pending, former, lag) = ([:], [:], 0)
+      (pending, former, lag, isRecalling) = ([:], [:], 0, false)
       settled = now
       seen = now
     } else {
@@ -200,6 +199,17 @@ struct Witness {
       seen = now
       for row in pending.keys { seen.rows[row] = rows[row] }
     }
+  }
+
+  private func checkTime(
+    of row: RowNumber, _ version: Version, _ history: inout History, at node: String
+  ) {
+    if history.hasSteadyClocks, let last = wrote[row] {
+      AnytimeDated.check(
+        row, version, writtenAt: last, over: seen.versions[row], &history, at: node)
+    }
+    guard floor != nil else { return }
+    AnytimeDated.check(row, version, latest, isRecalled: isRecalling, &history, at: node)
   }
 
   /// What somebody else has made over it is what became of an edit, whatever takes the place of

@@ -4,16 +4,18 @@ import Replication
 struct LawCase {
   let versions: [LawVersion]
 
-  /// `seq` counts the versions of all cases. Where nobody was ever the anchor all are plain.
-  init(row: Int, seq: inout UInt64, isPlain: Bool, _ random: inout Seeded) {
+  /// `seq` counts the versions of all cases. Where nobody was ever the anchor all are plain; where
+  /// one judges them, no author falls behind itself.
+  init(row: Int, seq: inout UInt64, isPlain: Bool, isJudged: Bool, _ random: inout Seeded) {
     var versions: [LawVersion] = []
     for _ in 0..<2 + random.below(3) {
       seq += 1
       let law = LawVersion(
         row: Int64(row), content: random.chance(250) ? nil : Int64(random.below(4)),
         stamp: Int64(1 + random.below(3)), origin: UInt64(1 + random.below(3)), seq: seq)
-      versions.append(
-        isPlain ? law : Self.judged(law, after: versions.map(\.version), &random))
+      let earlier = versions.map(\.version)
+      let made = isPlain ? law : Self.judged(law, after: earlier, &random)
+      versions.append(isPlain || !isJudged ? made : Self.rising(made, after: earlier))
     }
     self.versions = versions
   }
@@ -47,5 +49,18 @@ struct LawCase {
       law.version.context.add(other.edit)
     }
     return random.chance(150) ? law.undated : law
+  }
+
+  /// An author writes a row again on what it wrote before, or on what came after that. An anchor
+  /// goes by it: of two edits of one author it looks at the later one alone.
+  private static func rising(_ law: LawVersion, after earlier: [Version]) -> LawVersion {
+    let own = earlier.filter { $0.dot.origin == law.version.dot.origin }
+    guard let last = own.max(by: { $0.rank < $1.rank }), law.version.rank < last.rank else {
+      return law
+    }
+    var law = law.made(in: last.term, epoch: last.epoch)
+    law.version.certificate = nil
+    law.version.stamp = last.stamp.successor
+    return law
   }
 }

@@ -10,12 +10,7 @@ package struct MergeLaws {
   package private(set) var faults: [String] = []
   package private(set) var cases = 0
 
-  /// Whether random cases are judged by an anchor, too: see docs/testing.md, what is open.
-  private let judges: Bool
-
-  package init(_ templates: Templates, judges: Bool = false) {
-    (self.templates, self.judges) = (templates, judges)
-  }
+  package init(_ templates: Templates) { self.templates = templates }
 
   /// Two rows, four versions each, all 40,320 orders of the eight, one by one, and one of them a
   /// second time: commutative and idempotent; with what anchors have said, also where there is one.
@@ -74,8 +69,7 @@ package struct MergeLaws {
   /// With an anchor the third is that, and the two hear its word last.
   package mutating func sample(_ count: Int, seed: UInt64) throws {
     var random = Seeded(seed)
-    let drawn = random.pick([String?.none, .none, "newest-wins", "client-wins", "server-wins"])
-    let rule = judges ? drawn : nil
+    let rule = random.pick([String?.none, .none, "newest-wins", "client-wins", "server-wins"])
     let part: LawStore.Part = random.chance(500) && rule == nil ? .free : .member
     let (a, b) = (
       try LawStore(templates, number: 1, part), try LawStore(templates, number: 2, part)
@@ -83,7 +77,9 @@ package struct MergeLaws {
     let c = try LawStore(templates, number: 0, rule.map { .anchor(rule: $0) } ?? part)
     var seq: UInt64 = 0
     let isPlain = random.chance(300)
-    let universe = (0..<count).map { LawCase(row: $0, seq: &seq, isPlain: isPlain, &random) }
+    let universe = (0..<count).map {
+      LawCase(row: $0, seq: &seq, isPlain: isPlain, isJudged: rule != nil, &random)
+    }
     let isFull = rule != nil || random.chance(500)
     let all = universe.flatMap(\.versions)
     // Of each origin both have everything, or one has.

@@ -219,8 +219,9 @@ extension World {
     defer { self.plan = plan }
     let last = nodes.indices.filter { !nodes[$0].isDead }
       .compactMap { nodes[$0].appointments.last }.max { $0.term < $1.term }
-    guard let anchor = nodes.indices.first(where: { nodes[$0].replica.id == last?.node }),
-      nodes[anchor].isUp, (try? nodes[anchor].replica.observe())?.office?.part == 0
+    // Of two copies one is left.
+    let anchor = nodes.indices.first { !nodes[$0].isDead && nodes[$0].replica.id == last?.node }
+    guard let anchor, nodes[anchor].isUp, (try? nodes[anchor].replica.observe())?.office?.part == 0
     else { return false }
     appoint(anchor, isForced: plan.random.chance(300), by: anchor, &plan)
     return true
