@@ -534,5 +534,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 1_124, with: [.office, .siteTime],
       found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 620_431, with: [.collection, .office],
+      found: "who took office by force in a long exchange certified a part of a transaction"),
+    KeptSeed(
+      depth: .full, seed: 620_040, with: [.collection, .office],
+      found: "the same, where an office had ended, and what was made over its last words was lost"),
   ]
 }
