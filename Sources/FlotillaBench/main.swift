@@ -5,7 +5,7 @@ import Glibc
 let measurements = [
   Capture.measurement, Latency.measurement, Reconnect.measurement, Idle.measurement,
   Handshake.measurement, Crowd.measurement, Bulk.measurement, Join.measurement, CatchUp.measurement,
-  Heal.measurement, Verdicts.measurement, Growth.measurement, Year.measurement,
+  Heal.measurement, Verdicts.measurement, Whole.measurement, Growth.measurement, Year.measurement,
 ]
 
 let usage = """

@@ -540,6 +540,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 3_895, with: [.migration, .removal], steps: 300, isDrawn: true,
       found: "a checker did not know that a row still stood in a table that had another name"),
+    KeptSeed(
       depth: .full, seed: 620_431, with: [.collection, .office],
       found: "who took office by force in a long exchange certified a part of a transaction"),
     KeptSeed(

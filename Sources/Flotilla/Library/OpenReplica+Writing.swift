@@ -87,8 +87,8 @@ public struct Receipt: Sendable {
 
   /// Waits for the anchor's verdict on the first row (`standing` has the row itself); `pending`
   /// once the time is over. Without an anchor an error of code `no-anchor`; of code `table` if the
-  /// row is not replicated: its table is not, or its key holds NULL. While this replica is suspended
-  /// an error of code `node`; it can be asked again after `resume`.
+  /// row is not replicated: its table is not, or its key holds NULL. While this replica is
+  /// suspended an error of code `node`; it can be asked again after `resume`.
   public func verdict(within timeout: Duration = .seconds(30)) async throws(FlotillaError)
     -> RowVerdict
   {

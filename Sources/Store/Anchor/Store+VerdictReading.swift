@@ -88,18 +88,25 @@ extension Store {
 
   /// Lets go of settled verdicts that are neither of the last day nor among the latest.
   package func trimVerdicts(at now: Instant) throws(StoreError) {
+    while try trimVerdictSlice(at: now) {}
+  }
+
+  /// One slice of that, the earliest first; true if there may be more.
+  private func trimVerdictSlice(at now: Instant) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
         let last = Int64(clamping: origins.frontier[own]) - Self.kept
+        let condition = "verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
         let bounds: [SQLite.Value] = [.integer(last), .integer(now.moment - Self.keptFor)]
-        let condition = "WHERE verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
-        guard
-          let gone = try connection.scalar(
-            "SELECT max(seq) FROM _flotilla_verdict \(condition)", bounds
-          ).integer
-        else { return }
-        try connection.run("DELETE FROM _flotilla_verdict \(condition)", bounds)
+        let going = try connection.rows(
+          "SELECT seq FROM _flotilla_verdict WHERE \(condition) ORDER BY seq LIMIT ?",
+          bounds + [.integer(Int64(pace.comparedRows))])
+        guard let gone = going.last?[0].integer else { return false }
+        try connection.run(
+          "DELETE FROM _flotilla_verdict WHERE \(condition) AND seq <= ?",
+          bounds + [.integer(gone)])
         try missVerdicts(through: UInt64(gone))
+        return going.count == pace.comparedRows
       }
     }
   }

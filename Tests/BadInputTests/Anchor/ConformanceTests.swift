@@ -8,26 +8,6 @@ extension BadInputTests {
   /// behind.
   @Suite(.enabled(if: FalseClock.library != nil, "libfaketime is not here"))
   struct ConformanceTests {
-    private struct Report: Decodable {
-      struct Conflict: Decodable {
-        struct Side: Decodable {
-          var deleted: Bool
-          var row: [String: MergeCase.Field]?
-        }
-        var table: String
-        var rule: String
-        var reason: String
-        var winner: Side?
-        var loser: Side?
-      }
-      var conflicts: [Conflict]
-    }
-
-    private struct Status: Decodable {
-      var in_sync: Bool
-      var unjudged: Int
-    }
-
     private struct Online: Decodable {
       struct Row: Decodable {
         var local: [String: MergeCase.Field]?
@@ -119,16 +99,14 @@ extension BadInputTests {
           var said = ""
           let isSettled = try await eventually(within: .seconds(60)) {
             said = try await flotilla("status", database, "--json").output
-            let status = try? JSONDecoder().decode(Status.self, from: Data(said.utf8))
-            return status.map { $0.in_sync && $0.unjudged == 0 } ?? false
+            return ToldStatus.isSettled(said)
           }
           #expect(isSettled, "\(rule): \(database) waits for something: \(said)")
         }
       }
 
-      func conflicts(_ database: String) async throws -> [Report.Conflict] {
-        let output = try await succeed("conflicts", database, "--json")
-        return try JSONDecoder().decode(Report.self, from: Data(output.utf8)).conflicts
+      func conflicts(_ database: String) async throws -> [ToldConflict] {
+        try await ToldConflict.all(succeed("conflicts", database, "--json"))
       }
 
       mutating func start() async throws {
@@ -235,7 +213,7 @@ extension BadInputTests {
     }
 
     private func check(
-      _ merge: MergeCase, _ rule: String, atAnchor: [Report.Conflict], atClient: [Report.Conflict]
+      _ merge: MergeCase, _ rule: String, atAnchor: [ToldConflict], atClient: [ToldConflict]
     ) {
       let what = "case \(merge.id), \(rule)"
       let mine = atClient.filter { $0.table == merge.table }
@@ -259,7 +237,7 @@ extension BadInputTests {
       if let count = merge.conflicts { #expect(mine.count + yours.count == count, "\(what)") }
     }
 
-    private func printed(_ side: Report.Conflict.Side?) -> String? {
+    private func printed(_ side: ToldConflict.Side?) -> String? {
       guard let side else { return nil }
       if side.deleted { return "" }
       return ["id", "title", "a", "b"].map { side.row?[$0]?.printed ?? "?" }.joined(separator: "|")

@@ -4,24 +4,6 @@ import Testing
 extension BadInputTests {
   /// The anchor is away for a day while five nodes work.
   @Suite struct LongAbsenceTests {
-    private struct Report: Decodable {
-      struct Conflict: Decodable {
-        struct Side: Decodable {
-          var row: [String: String]?
-        }
-        var key: [String: String]
-        var reason: String
-        var winner: Side?
-        var loser: Side?
-      }
-      var conflicts: [Conflict]
-    }
-
-    private struct Status: Decodable {
-      var in_sync: Bool
-      var unjudged: Int
-    }
-
     private static let rows = 10_000
     /// So many of the first rows are edited by two nodes each.
     private static let contested = 500
@@ -70,8 +52,7 @@ extension BadInputTests {
         var said = ""
         let settled = try await eventually(within: .seconds(120), every: .milliseconds(500)) {
           said = try await desk.flotilla("status", name, "--all", "--json").output
-          let status = try? JSONDecoder().decode(Status.self, from: Data(said.utf8))
-          return status.map { $0.in_sync && $0.unjudged == 0 } ?? false
+          return ToldStatus.isSettled(said)
         }
         #expect(settled, "\(name): \(said)")
       }
@@ -92,9 +73,8 @@ extension BadInputTests {
       for name in Self.nodes { try await desk.succeed("stop", name) }
     }
 
-    private func conflicts(_ desk: Desk, _ name: String) async throws -> [Report.Conflict] {
-      let output = try await desk.succeed("conflicts", name, "--json")
-      return try JSONDecoder().decode(Report.self, from: Data(output.utf8)).conflicts
+    private func conflicts(_ desk: Desk, _ name: String) async throws -> [ToldConflict] {
+      try await ToldConflict.all(desk.succeed("conflicts", name, "--json"))
     }
 
     @Test func `every edit of five nodes has one verdict when the anchor is back`() async throws {
@@ -143,8 +123,8 @@ extension BadInputTests {
       var lost: [String: String] = [:]
       for (index, name) in Self.nodes.enumerated() {
         for conflict in try await conflicts(desk, name) {
-          let key = try #require(conflict.key["id"])
-          #expect(conflict.loser?.row?["v"] == "n\(index + 1)")
+          let key = try #require(conflict.key["id"]?.printed)
+          #expect(conflict.loser?.row?["v"]?.printed == "n\(index + 1)")
           #expect(lost.updateValue("n\(index + 1)", forKey: key) == nil)
         }
       }
@@ -152,9 +132,9 @@ extension BadInputTests {
       let logged = try await conflicts(desk, "a.db")
       #expect(logged.count == Self.contested)
       for conflict in logged {
-        let key = try #require(conflict.key["id"])
-        #expect(conflict.reason == "unseen" && conflict.loser?.row?["v"] == lost[key])
-        #expect(conflict.winner?.row?["v"] == standing[key])
+        let key = try #require(conflict.key["id"]?.printed)
+        #expect(conflict.reason == "unseen" && conflict.loser?.row?["v"]?.printed == lost[key])
+        #expect(conflict.winner?.row?["v"]?.printed == standing[key])
         let number = try #require(Int(key))
         let authors = [number % 5 + 1, (number + 4) % 5 + 1].map { "n\($0)" }
         #expect(Set([lost[key], standing[key]]) == Set(authors))

@@ -9,7 +9,11 @@ import Testing
   private static let day: Int64 = 86_400_000
   private let site: AnchorSite
 
-  init() throws { site = try AnchorSite("client-wins") }
+  init() throws {
+    var pace = Pace()
+    pace.comparedRows = 2
+    site = try AnchorSite("client-wins", pace: pace)
+  }
 
   private func count() throws -> SQLite.Value {
     try site.a.value("SELECT count(*) FROM _flotilla_verdict")
@@ -34,10 +38,12 @@ import Testing
     let before = site.a.store.position.frontier[site.a.store.own]
     try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
     try site.meet()
+    try site.a.write("INSERT INTO note VALUES ('k', 'k'), ('l', 'l'), ('m', 'm')", at: 11)
+    try site.meet()
     let edit = site.a.store.position.frontier[site.a.store.own]
     let later = Instant(uptime: 0, wall: site.a.now.moment + 2 * Self.day)
     try site.a.store.trimVerdicts(at: later)
-    #expect(try site.a.verdicts() == ["accepted client-wins"])
+    #expect(try site.a.verdicts() == Array(repeating: "accepted client-wins", count: 4))
     #expect(try site.a.store.verdictsMissing() <= before)
     try age(by: 100_000)
     try site.a.store.trimVerdicts(at: later)
