@@ -540,5 +540,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 3_895, with: [.migration, .removal], steps: 300, isDrawn: true,
       found: "a checker did not know that a row still stood in a table that had another name"),
+    KeptSeed(
+      depth: .full, seed: 12, with: [.collection, .restore, .absence], without: [.office],
+      steps: 250, found: "a checker looked for an edit under the new life of its author alone"),
   ]
 }
