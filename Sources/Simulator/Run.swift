@@ -173,7 +173,7 @@ package struct Run: Sendable {
 extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
-    history.collects = hasCollection
+    (history.collects, history.putsBack) = (hasCollection, faults[.restore] > 0)
     history.hasSteadyClocks = !hasLives && Faults.Kind.redating.allSatisfy { faults[$0] == 0 }
     if hasSiteTime { foundTime() }
     if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }

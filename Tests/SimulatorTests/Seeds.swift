@@ -546,5 +546,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 620_040, with: [.collection, .office],
       found: "the same, where an office had ended, and what was made over its last words was lost"),
+    KeptSeed(
+      depth: .full, seed: 12, with: [.collection, .restore, .absence], without: [.office],
+      steps: 250, found: "a checker looked for an edit under the new life of its author alone"),
   ]
 }

@@ -20,13 +20,14 @@ enum FinallyKept {
       {
         continue
       }
-      if now.hasLogged(row, of: own, above: edit.above) { continue }
+      let authors: Set<Origin> = [own, edit.author ?? own]
+      if authors.contains(where: { now.hasLogged(row, of: $0, above: edit.above) }) { continue }
       if edit.content != nil, isParked(row, edit.moment, now, own) { continue }
       if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }
-      if isOutranked == true, isSeen(edit, row, now, own, history) { continue }
+      if isOutranked == true, isSeen(edit, row, now, authors, history) { continue }
       if isHistory(edit.content, now, row, own, history) { continue }
       history.blame("an edit of row \(row) at \(node) is lost")
     }
@@ -49,12 +50,12 @@ enum FinallyKept {
   /// log: what becomes of that is looked at in the end. Of a delete nothing is kept, and nothing is
   /// logged of what somebody else had said as well.
   private static func isSeen(
-    _ edit: Witness.Edit, _ row: RowNumber, _ now: Observation, _ own: Origin,
+    _ edit: Witness.Edit, _ row: RowNumber, _ now: Observation, _ authors: Set<Origin>,
     _ history: History
   ) -> Bool {
     guard let log = now.log, let content = edit.content else { return true }
     let isKnown = history.lineage.edits.contains {
-      $0.key.origin == own && $0.key.seq > edit.above && $0.value.row == row
+      authors.contains($0.key.origin) && $0.key.seq > edit.above && $0.value.row == row
     }
     if isKnown || log.contains(where: { $0.row == row && $0.loser == nil }) { return true }
     return history.made.values.joined().contains {

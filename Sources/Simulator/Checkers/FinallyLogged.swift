@@ -19,8 +19,9 @@ enum FinallyLogged {
     _ shown: Observation, known: Frontier, _ authors: [Author], _ history: inout History
   ) {
     // One number may mean two edits; of two copies one passes for a life that is over; and what
-    // gives way to a delete that is forgotten since cannot be told from what is lost.
-    if history.hasForks || history.hasCopies || history.collects { return }
+    // gives way to a delete that is forgotten since, where files are put back, cannot be told from
+    // what is lost.
+    if history.hasForks || history.hasCopies || history.collects && history.putsBack { return }
     let lineage = history.lineage
     var logged: [(row: RowNumber, edit: Dot)] = []
     for author in authors {

@@ -77,6 +77,8 @@ struct History {
 
   /// Deleted versions are let go of.
   var collects = false
+  /// Files may be put back to an earlier state.
+  var putsBack = false
 
   /// An export has paused, for its peer took nothing for long: what comes before the pause is
   /// merged by itself, and may be half a transaction.

@@ -11,6 +11,8 @@ struct Witness {
     var moment: Int64
     /// The last own number that was there when it was committed: it has a later one.
     var above: UInt64 = 0
+    /// Under which origin it was committed: a new life may begin before anybody looks.
+    var author: Origin?
   }
 
   var seen = Observation()
@@ -77,7 +79,8 @@ struct Witness {
       let isHidden = before[row] == nil && shown.parked[row] != nil
       if !isHidden, let gone = shown.versions[row] { erased.append((row, gone.edit, rows[row])) }
       var edit = Edit(
-        content: rows[row], moment: moment == 0 ? 0 : floor ?? moment, above: shown.frontier[own])
+        content: rows[row], moment: moment == 0 ? 0 : floor ?? moment, above: shown.frontier[own],
+        author: own)
       for earlier in former[row] ?? [] where earlier.content == edit.content {
         edit.moment = min(edit.moment, earlier.moment)
         edit.above = min(edit.above, earlier.above)
@@ -94,7 +97,8 @@ struct Witness {
     floor = 1
     isRecalling = true
     pending = pending.mapValues {
-      Edit(content: $0.content, moment: min($0.moment, 1), above: $0.above)
+      Edit(
+        content: $0.content, moment: min($0.moment, 1), above: $0.above, author: $0.author)
     }
   }
 
