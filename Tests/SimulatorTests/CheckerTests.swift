@@ -145,7 +145,8 @@ import Testing
     let site = Self.now.wall
     let stamp = Stamp(millisecondsSince1970: site).rawValue
     func check(_ seq: UInt64, _ stamp: Int64, at site: Int64?) -> Int {
-      AnytimeDated.check(0, version(seq, stamp: stamp), site, &history, at: "n")
+      AnytimeDated.check(
+        0, version(seq, stamp: stamp), site, isRecalled: false, &history, at: "n")
       return history.faults.count
     }
     #expect(check(3, stamp, at: site) == 0)
@@ -157,17 +158,23 @@ import Testing
 
   @Test func `an edit over a later word of the anchor is stamped by the clock alone`() {
     let stamp = Stamp(millisecondsSince1970: Self.now.wall).rawValue
-    func faults(stamped stamp: Int64, epoch: UInt64) -> Int {
+    func faults(epoch: UInt64, behind: Int64 = 0, isRecalled: Bool = false) -> Int {
       var history = History()
       history.isDated = true
-      history.add(History.Made(row: 0, version: version(1, stamp: stamp + 7), content: 5))
+      let earlier = version(1, stamp: stamp + 7 + behind << 16)
+      history.add(History.Made(row: 0, version: earlier, content: 5))
       var next = version(2, stamp: stamp)
       next.epoch = epoch
-      AnytimeDated.check(0, next, Self.now.wall, &history, at: "n")
+      AnytimeDated.check(
+        0, next, Self.now.wall, isRecalled: isRecalled, &history, at: "n")
       return history.faults.count
     }
-    #expect(faults(stamped: stamp, epoch: 1) == 0)
-    #expect(faults(stamped: stamp, epoch: 0) == 1)
+    #expect(faults(epoch: 1) == 0)
+    #expect(faults(epoch: 0) == 1)
+    #expect(faults(epoch: 1, behind: 2_000) == 1)
+    #expect(faults(epoch: 1, behind: 2_000, isRecalled: true) == 0)
+    #expect(faults(epoch: 0, behind: 2_000, isRecalled: true) == 1)
+    #expect(faults(epoch: 1, behind: 2_001, isRecalled: true) == 1)
   }
 
   @Test func `verdicts out of the order of the stamps, but for looks in between`() {
