@@ -545,7 +545,7 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       found: "who took office by force in a long exchange certified a part of a transaction"),
     KeptSeed(
       depth: .full, seed: 620_040, with: [.collection, .office],
-      found: "the same, where an office had ended, and what was made over its last words was lost"),
+      found: "what was made over the last words of an office that had ended lost to the next one"),
     KeptSeed(
       depth: .full, seed: 12, with: [.collection, .restore, .absence], without: [.office],
       steps: 250, found: "a checker looked for an edit under the new life of its author alone"),

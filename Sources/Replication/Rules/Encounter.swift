@@ -96,7 +96,8 @@ package struct Viewpoint: Sendable {
   }
 
   /// Whether what comes is the anchor's word on something that this node's edit was made on, and
-  /// the edit itself is yet to be judged, or never will be, as nobody is the anchor any more.
+  /// the edit itself is yet to be judged, or never will be, as nobody is the anchor any more. What
+  /// the judged frontier covers may be yet to be judged, too: it had lost where nobody was one.
   ///
   /// The certificate outranks the edit, which inherited the epoch before it. But its author has
   /// seen what is certified: the edit is made again on top, lest a program find its own committed
@@ -106,7 +107,7 @@ package struct Viewpoint: Sendable {
   /// also if both say the same, for another certificate may be on its way.
   package func isBase(_ incoming: Version, of standing: Version) -> Bool {
     isOwn(standing.edit.origin)
-      && (standing.isTentative && isUndecided(standing) || !office.isHeld)
+      && (standing.isTentative || !office.isHeld)
       && !incoming.isTentative && incoming.edit != standing.edit
       && (incoming.hash != standing.hash || !office.isHeld) && standing.hasSeen(incoming)
   }

@@ -99,12 +99,21 @@ extension Store {
   ) throws -> Bool {
     guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.schema != nil
     else { return false }
-    if application.judged?.covers(old.dot, in: office.term) == true { return false }
+    // An edit that was judged without a word on it never met an anchor: it had lost where nobody
+    // was one. Unless words may have been let go.
+    if isJudged(old, application), try rulings.mayLack() { return false }
     // Who may not write the table any more makes nothing again: others have the edit, and it is
     // judged as it is.
     guard mayWrite(table) || !office.isHeld else { return false }
     guard try ruling(on: old.edit) == nil else { return false }
     return try shelf.entry(table: table.id, key: key)?.why.isWhole != true
+  }
+
+  /// Whether the anchor says that it has judged an edit, or the sender does.
+  private func isJudged(_ edit: Version, _ application: Application) -> Bool {
+    guard office.isHeld else { return false }
+    return !viewpoint.isUndecided(edit)
+      || application.judged?.covers(edit.dot, in: office.term) == true
   }
 
   /// What an own edit was to be made again on gives way itself to more that comes: so the edit

@@ -53,6 +53,29 @@ import Testing
     #expect(try a.verdicts().allSatisfy { !$0.hasPrefix("rejected") })
   }
 
+  /// Its author hears of what it was made on only when somebody is the anchor again, who holds all
+  /// edits and says so.
+  @Test(arguments: [true, false])
+  func `may have lost where nobody was the anchor`(isForced: Bool) throws {
+    let site = try AnchorSite("client-wins")
+    let (anchor, a) = (site.anchor, site.a)
+    try a.write("UPDATE note SET text = 'first' WHERE id = 'r'", at: 10)
+    try anchor.pull(from: a)
+    try a.write("UPDATE note SET text = 'second' WHERE id = 'r'", at: 20)
+    try site.appoint(nil)
+    try anchor.pull(from: a)
+    #expect(try anchor.text() == "first" && a.text() == "second")
+    try site.appoint(anchor, isForced: isForced)
+    try a.pull(from: anchor)
+    #expect(try a.text() == "second")
+    try site.meet()
+    #expect(try site.isEqual && anchor.text() == "second")
+    for replica in site.replicas {
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+    #expect(try a.verdicts().last == "accepted client-wins")
+  }
+
   /// The word on it comes, or nobody judges any more and its author writes the row again.
   @Test(arguments: [true, false])
   func `is told of once, under its first number`(isJudged: Bool) throws {
