@@ -36,8 +36,6 @@ enum AnytimeConcurrent {
       $0.key.origin == edit.origin && $0.key > edit && $0.value.parents.contains(edit)
     }
     if isWrittenOver { return true }
-    // Its author was away when the office ended, and others let go of it unjudged.
-    if after.office?.isHeld == true, history.lineage.dissolved.contains(edit) { return true }
     // The anchor has logged it as lost to one that it had not seen, and its ancestor has taken the
     // place of that since.
     if history.lineage.overruled.contains(edit),
@@ -46,7 +44,6 @@ enum AnytimeConcurrent {
     {
       return true
     }
-    if entry.reason == Reason.unseen.name, history.lineage.wasCovered(edit) { return true }
     if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
     return standing.edit == entry.winner
       && history.lineage.rejected.contains { word, ruling in
