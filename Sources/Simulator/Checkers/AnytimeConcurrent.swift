@@ -44,6 +44,7 @@ enum AnytimeConcurrent {
     {
       return true
     }
+    if entry.reason == Reason.unseen.name, history.lineage.wasCovered(edit) { return true }
     if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
     return standing.edit == entry.winner
       && history.lineage.rejected.contains { word, ruling in

@@ -34,9 +34,6 @@ struct Lineage {
   private(set) var overruled: Set<Dot> = []
   /// Edits that somebody has had by name alone, and passed on so.
   private(set) var nameless: Set<Dot> = []
-  /// Those that somebody else than their author let go of unjudged, when the office ended or when
-  /// they came after that: a later anchor counts them as judged.
-  private(set) var dissolved: Set<Dot> = []
   /// What an author has deleted in knowledge of it, though the delete was replaced before anybody
   /// saw it.
   private(set) var removed: [(row: RowNumber, edit: Dot)] = []
@@ -73,7 +70,6 @@ struct Lineage {
         if office.nameless.contains(version.dot) { nameless.insert(version.edit) }
       }
     }
-    if !office.isHeld { noteDissolved(before, now, own) }
     for (row, version) in before.versions
     where office.certifies && version.isTentative && version.isDeleted
       && now.versions[row] != version
@@ -85,33 +81,6 @@ struct Lineage {
     }
     for ruling in office.rulings(since: before.office) where ruling.kind < 128 {
       rejected[Word(edit: ruling.edit, term: ruling.term)] = ruling.dot
-    }
-  }
-
-  private mutating func noteDissolved(_ before: Observation, _ now: Observation, _ own: Origin) {
-    for (row, versions) in before.office?.pending ?? [:] {
-      let waiting = now.office?.pending[row] ?? []
-      for edit in versions.map(\.edit) where edit.origin != own {
-        guard !waiting.contains(where: { $0.edit == edit }), now.versions[row]?.edit != edit
-        else { continue }
-        dissolved.insert(edit)
-      }
-    }
-  }
-
-  /// Where nobody judges, what comes gives way at once to the certificate of what it was made over,
-  /// or to a later edit that had not seen it.
-  mutating func noteLetGo(_ before: Observation, _ now: Observation, own: Origin) {
-    guard let office = now.office, !office.isHeld, now.frontier != before.frontier else { return }
-    for (origin, seq) in now.frontier.beyond(before.frontier).sorted where origin != own {
-      for dot in (before.frontier[origin] + 1...seq).map({ Dot(origin, $0) }) {
-        guard let edit = edits[dot], let standing = now.versions[edit.row], standing.edit != dot,
-          line(of: dot).contains(standing.edit)
-            ? !standing.isTentative : !line(of: standing.edit).contains(dot),
-          office.pending[edit.row]?.contains(where: { $0.edit == dot }) != true
-        else { continue }
-        dissolved.insert(dot)
-      }
     }
   }
 
@@ -173,7 +142,6 @@ struct Lineage {
     overruled.formUnion(other.overruled)
     removed += other.removed
     nameless.formUnion(other.nameless)
-    dissolved.formUnion(other.dissolved)
     other = Lineage()
   }
 

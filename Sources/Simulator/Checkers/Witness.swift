@@ -177,7 +177,6 @@ struct Witness {
         history.lineage.note(seen, now, news: news, own: own)
       }
       glanced = nil
-      history.lineage.noteLetGo(seen, now, own: own)
       AnytimeConcurrent.check(seen, now, &history, at: node)
     }
     (touched, erased, unseen, passed, waited) = ([], [], [:], [:], [])
