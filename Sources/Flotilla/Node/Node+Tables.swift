@@ -30,6 +30,7 @@ extension Node {
 
   func untrack(_ names: [String]) async throws(FlotillaError) -> TrackReport {
     try requireWhole("choose tables")
+    if try await hasRule(names) { try requireSay() }
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store, clock: self.clock).untrack(names)
@@ -37,6 +38,16 @@ extension Node {
     }
     await announce()
     return report
+  }
+
+  /// Whether somebody has given one of these tables a rule: who may not set rules may not end that.
+  private func hasRule(_ names: [String]) async throws(FlotillaError) -> Bool {
+    let tracked = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.trackedTables() }
+    }
+    return tracked.contains { table in
+      table.rule != MergeRules.standard.name && names.contains { isSameName($0, table.name) }
+    }
   }
 
   func rule(table: String?, rule: String?) async throws(FlotillaError) -> RuleReport {

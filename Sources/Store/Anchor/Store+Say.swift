@@ -23,9 +23,10 @@ extension Store {
     _ table: ReplicaTable
   ) throws -> Bool {
     guard table.name == Tables.settings, let standing, standing.edit != item.version.edit,
-      !item.version.isDeleted, try !hasSay(item.version)
+      try !hasSay(item.version)
     else { return false }
-    // A table is chosen by who may write, with the rule that nobody has set.
+    // A table is chosen by who may write, with the rule that nobody has set, and given up if that is
+    // so; given up and chosen anew it would lose its rule.
     let before = standing.isDeleted ? nil : try content(of: standing, table, item.key)
     return rule(in: entry) != rule(in: before)
   }

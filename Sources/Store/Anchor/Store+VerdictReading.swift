@@ -24,7 +24,8 @@ extension Store {
           seq: UInt64(row[0].integer ?? 0), table: row[1].string ?? "",
           key: Key(bytes: row[2].blob ?? []), outcome: outcome ?? .pending,
           // Of one that is open it is what will be said unless something better is known.
-          reason: outcome == nil ? nil : row[4].string, rule: row[5].string)
+          reason: outcome == nil ? nil : row[4].string,
+          rule: outcome == nil ? nil : row[5].string)
       }
     }
   }

@@ -207,7 +207,7 @@ extension Store {
   private func settle(_ life: RunLog.Life, limit: Int, at now: Instant) throws(SQLiteError) {
     let open = try connection.rows(
       """
-      SELECT seq, name, key, reason FROM _flotilla_verdict
+      SELECT seq, name, key, reason, rule FROM _flotilla_verdict
       WHERE verdict IS NULL AND at IS NULL AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?
       """, judgedRange(of: life) + [.integer(Int64(limit))])
     guard !open.isEmpty else { return }
@@ -233,7 +233,12 @@ extension Store {
         (outcome, reason) = why.map { (.rejected, $0) } ?? (.unknown, nil)
       }
       var rule = ruling?.ruling.rule
-      if rule == nil, let table = tables.table(name) { rule = try actingRule(of: table).name }
+      if rule == nil, let table = tables.table(name) {
+        let isKnown = row[4].string != Self.unknownRule
+        if try isKnown ? true : isJudgedByActingRule(edit, table, Key(bytes: key)) {
+          rule = try actingRule(of: table).name
+        }
+      }
       try settle(seq, outcome, reason, rule: rule, at: now)
     }
   }

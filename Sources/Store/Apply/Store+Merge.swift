@@ -152,8 +152,11 @@ extension Store {
     _ rows: [ShapedRow], _ edits: inout Edits, at now: Instant, _ application: inout Application
   ) throws {
     // The settings first: they tell which tables there are, and thereby what is one key in them.
-    try apply(rows.filter { isSettings($0) }, at: now, &application)
-    if application.placed > 0 { try applySettings(isLocal: false) }
+    let settings = rows.filter { isSettings($0) }
+    if !settings.isEmpty {
+      try whileRulesMayChange { try apply(settings, at: now, &application) }
+      if application.placed > 0 { try applySettings(isLocal: false) }
+    }
     try apply(rows.filter { !isSettings($0) }, at: now, &application)
     for (table, key, edit) in application.repeated {
       if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }

@@ -13,9 +13,11 @@ extension Store {
         let standing = try self.connection.scalar(
           "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(name)]
         ).string
-        try self.connection.run(
-          "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
-          [.string(name), .string(rule ?? standing ?? "")])
+        try self.whileRulesMayChange {
+          try self.connection.run(
+            "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
+            [.string(name), .string(rule ?? standing ?? "")])
+        }
         try self.note(name, key, &edits, at: now)
       }
     }

@@ -80,6 +80,33 @@ import Testing
     #expect(try site.anchor.store.conflictList(all: true).isEmpty)
   }
 
+  @Test func `is none by giving up a table and choosing it anew`() throws {
+    try site.a.store.untrack(["note"], at: site.a.now)
+    try site.meet()
+    #expect(try rules() == ["server-wins", "server-wins", "server-wins"])
+    let verdicts = try site.a.store.verdicts(after: 0, through: .max)
+    #expect(verdicts.contains { $0.outcome == .rejected && $0.reason == "not-allowed" })
+    try site.a.store.track(["note"], rule: nil, at: site.a.now)
+    try site.meet()
+    #expect(try rules() == ["server-wins", "server-wins", "server-wins"])
+    #expect(try site.isEqual)
+    for replica in site.replicas { #expect(try replica.text() == "base") }
+  }
+
+  /// Its author hears of both at once.
+  @Test func `after the judgement is not told as the rule of that`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try site.anchor.pull(from: site.a)
+    try site.anchor.store.track(["note"], rule: "server-wins", at: site.anchor.now)
+    try site.meet()
+    #expect(try site.a.verdicts(of: "r") == ["accepted"])
+    // What is made from then on is told by it.
+    try site.a.write("INSERT INTO note VALUES ('n', 'next')", at: 20)
+    try site.meet()
+    #expect(try site.a.verdicts(of: "n") == ["accepted server-wins"])
+  }
+
   @Test func `that an earlier anchor has certified holds under the next one`() throws {
     try allow([], once: [site.a])
     try site.appoint(site.a)
