@@ -30,7 +30,9 @@ extension Node {
 
   func untrack(_ names: [String]) async throws(FlotillaError) -> TrackReport {
     try requireWhole("choose tables")
-    if try await hasRule(names) { try requireSay() }
+    if let table = try await tableWithRule(names) {
+      try requireSay(to: "untrack \(table), which was given a rule")
+    }
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store, clock: self.clock).untrack(names)
@@ -40,14 +42,14 @@ extension Node {
     return report
   }
 
-  /// Whether somebody has given one of these tables a rule: who may not set rules may not end that.
-  private func hasRule(_ names: [String]) async throws(FlotillaError) -> Bool {
+  /// One of these tables that somebody has given a rule: who may not set rules may not end that.
+  private func tableWithRule(_ names: [String]) async throws(FlotillaError) -> String? {
     let tracked = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.trackedTables() }
     }
-    return tracked.contains { table in
+    return tracked.first { table in
       table.rule != MergeRules.standard.name && names.contains { isSameName($0, table.name) }
-    }
+    }?.name
   }
 
   func rule(table: String?, rule: String?) async throws(FlotillaError) -> RuleReport {
@@ -70,10 +72,10 @@ extension Node {
   }
 
   /// Rules are for the anchor to set, for members of its role, and for admins.
-  private func requireSay() throws(FlotillaError) {
+  private func requireSay(to what: String = "set rules") throws(FlotillaError) {
     guard !isAnchor, keys.site == nil, (ownEntry?.role ?? .reader) < .anchor else { return }
     throw FlotillaError(
-      .notAllowed, "\(identity.name) may not set rules: it is neither the anchor nor an admin",
+      .notAllowed, "\(identity.name) may not \(what): it is neither the anchor nor an admin",
       remedy: "Do it on \(anchor.map { "\($0.name), or on " } ?? "")an admin: flotilla members "
         + "\(shellWord(path)) shows them.")
   }

@@ -59,6 +59,18 @@ extension BadInputTests {
       }
     }
 
+    @Test func `who may not set rules does not end one by giving its table up`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 1)
+        try await desk.succeed("anchor", "a.db", "--here")
+        try await desk.succeed("sync", "b.db", node.address)
+        try await expect(
+          1, "may not untrack t, which was given a rule", desk, ["untrack", "b.db", "t"])
+        #expect(try await desk.succeed("rule", "b.db").contains("server-wins"))
+        try await desk.succeed("untrack", "a.db", "t")
+      }
+    }
+
     @Test func `nobody becomes the anchor who cannot be, nor by a node that may not say so`()
       async throws
     {
