@@ -3,8 +3,8 @@ import SQLite
 
 /// A rule that changes while edits are on their way.
 extension Store {
-  /// Who hears that the rule of a table is another one cannot always tell by which of the two an edit
-  /// was judged whose verdict is not here yet. If the anchor rejects it its word says so.
+  /// Who hears that the rule of a table is another one cannot always tell by which of the two an
+  /// edit was judged whose verdict is not here yet. If the anchor rejects it its word says so.
   func whileRulesMayChange(_ body: () throws -> Void) throws {
     let before = try rulesByTable()
     try body()

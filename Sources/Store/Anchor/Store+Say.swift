@@ -25,8 +25,8 @@ extension Store {
     guard table.name == Tables.settings, let standing, standing.edit != item.version.edit,
       try !hasSay(item.version)
     else { return false }
-    // A table is chosen by who may write, with the rule that nobody has set, and given up if that is
-    // so; given up and chosen anew it would lose its rule.
+    // A table is chosen by who may write, with the rule that nobody has set, and given up while it
+    // has that one; given up and chosen anew it would lose any other.
     let before = standing.isDeleted ? nil : try content(of: standing, table, item.key)
     return rule(in: entry) != rule(in: before)
   }
