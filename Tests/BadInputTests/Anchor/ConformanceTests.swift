@@ -158,9 +158,11 @@ extension BadInputTests {
       }
     }
 
-    @Test(arguments: rules)
+    /// The edits of the node are made by `flotilla sql --online`, which is told the verdict, or by
+    /// `sqlite3`, which knows nothing of Flotilla.
+    @Test(arguments: rules, [true, false])
     func `the node is told what the table says, and both sides end with the row that stands`(
-      rule: String
+      rule: String, isTold: Bool
     ) async throws {
       let cases = try MergeCase.all().filter { $0.rules.contains(rule) }
       #expect(cases.count > 7)
@@ -170,16 +172,25 @@ extension BadInputTests {
         for merge in cases { try await site.write("anchor.db", merge.seen) }
         try await site.connect()
         for merge in cases where merge.isOnline {
+          guard isTold else {
+            try await check(merge, rule, writtenIn: site)
+            continue
+          }
           let answer = try await site.flotilla(
             "sql", "client.db", merge.statement, "--online", "--json")
           try check(merge, rule, told: answer)
         }
+        if !isTold { try await site.settle() }
         try await site.workApart()
         var answers: [(MergeCase, Task<Outcome, any Error>)] = []
         for merge in cases {
           let (early, late) = merge.unseenAroundEdit
           try await site.write("anchor.db", early)
-          if !merge.isOnline { answers.append((merge, try await site.edit(merge))) }
+          switch (merge.isOnline, isTold) {
+          case (true, _): break
+          case (false, true): answers.append((merge, try await site.edit(merge)))
+          case (false, false): try await check(merge, rule, writtenIn: site)
+          }
           try await site.write("anchor.db", late)
         }
         try await site.meet()
@@ -194,6 +205,15 @@ extension BadInputTests {
           check(merge, rule, atAnchor: logs.0, atClient: logs.1)
         }
       }
+    }
+
+    /// What `sqlite3` writes stands in the node's own file at once; until the anchor has spoken,
+    /// which it does soon where it is in touch.
+    private func check(_ merge: MergeCase, _ rule: String, writtenIn site: Site) async throws {
+      try await site.write("client.db", [("", merge.statement)])
+      if merge.isOnline { return }
+      let row = try await site.row("client.db", of: merge)
+      #expect(row == MergeCase.printed(merge.local), "case \(merge.id), \(rule): local")
     }
 
     /// The local response, the verdict and the server response come in one answer.
