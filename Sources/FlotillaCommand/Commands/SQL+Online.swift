@@ -75,7 +75,7 @@ extension SQL {
     let key = row.local.key.sorted { $0.key < $1.key }.map(\.value.words).joined(separator: ", ")
     let why = [row.verdict.reason, row.verdict.rule].compactMap { $0 }.joined(separator: ", ")
     return "\(printable(row.local.table)) \(printable(key)): \(row.verdict.verdict)"
-      + (row.verdict.reason == nil ? "" : " (\(why))")
+      + (why.isEmpty ? "" : " (\(why))")
   }
 
   /// JSON: `{verdict, rows:[{table, key, local, verdict, reason, rule, server}]}`; of what returned
