@@ -25,7 +25,7 @@ extension Store {
           key: Key(bytes: row[2].blob ?? []), outcome: outcome ?? .pending,
           // Of one that is open it is what will be said unless something better is known.
           reason: outcome == nil ? nil : row[4].string,
-          rule: outcome == nil ? nil : row[5].string)
+          rule: outcome == nil || row[5].string == Self.unknownRule ? nil : row[5].string)
       }
     }
   }

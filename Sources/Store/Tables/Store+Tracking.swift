@@ -8,17 +8,17 @@ extension Store {
   /// Their rows become versions in the folds that follow.
   package func track(_ names: [String], rule: String?, at now: Instant) throws(StoreError) {
     try edit(at: now) { edits in
-      for name in names {
-        let key = try self.settingsKey(name)
-        let standing = try self.connection.scalar(
-          "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(name)]
-        ).string
-        try self.whileRulesMayChange {
+      try self.whileRulesMayChange {
+        for name in names {
+          let key = try self.settingsKey(name)
+          let standing = try self.connection.scalar(
+            "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(name)]
+          ).string
           try self.connection.run(
             "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
             [.string(name), .string(rule ?? standing ?? "")])
+          try self.note(name, key, &edits, at: now)
         }
-        try self.note(name, key, &edits, at: now)
       }
     }
   }

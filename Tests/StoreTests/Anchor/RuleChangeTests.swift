@@ -107,6 +107,19 @@ import Testing
     #expect(try site.a.verdicts(of: "n") == ["accepted server-wins"])
   }
 
+  /// Nobody is to judge it any more, and its author writes the row again.
+  @Test func `is no rule of what is given up before a verdict comes`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
+    try site.a.store.track(["note"], rule: "server-wins", at: site.a.now)
+    try site.appoint(nil, heardBy: [site.a])
+    try site.a.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
+    #expect(try site.a.store.verdicts(after: 0, through: .max).map(\.outcome).contains(.superseded))
+    for verdict in try site.a.store.verdicts(after: 0, through: .max) {
+      #expect(verdict.rule == nil)
+    }
+  }
+
   @Test func `that an earlier anchor has certified holds under the next one`() throws {
     try allow([], once: [site.a])
     try site.appoint(site.a)
