@@ -19,10 +19,10 @@ struct Program: Sendable {
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
       Rule.command, Anchor.command, Conflicts.command, Members.command, Grant.command,
       Revoke.command, Forget.command, SiteKey.export, SiteKey.import, SiteTime.command,
-      Verify.command, Doctor.command, Leave.command,
+      Schema.command, Verify.command, Doctor.command, Leave.command,
     ],
     laterCommands: [
-      "schema", "changes", "completions",
+      "changes", "completions",
     ])
 }
 

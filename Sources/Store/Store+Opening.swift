@@ -130,8 +130,7 @@ extension Store {
     try insert(who.statements, on: connection)
     try meta.set(.journalMode, .string(journalMode))
     try meta.set(.path, .string(path))
-    try connection.run(
-      "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(Tables.settings)])
+    try Layout.nameSettings(on: connection)
   }
 
   static func identity(

@@ -9,6 +9,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case track(tables: [String]?, rule: String?)
   case untrack(tables: [String])
   case rule(table: String?, rule: String?)
+  case schema(SchemaRequest)
   case invite(milliseconds: Int, role: String)
   case members
   case revoke(node: String, disowning: Bool)

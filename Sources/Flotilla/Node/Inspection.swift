@@ -20,6 +20,9 @@ struct Inspection: Sendable {
 enum Verification: Sendable {
   /// All sums are equal.
   case equal(Account.Sums)
+  /// All sums are equal, but tables show other values for the same edits; so many rows hold here
+  /// what their table has no column for.
+  case shownOtherwise(Account.Sums, apart: Int)
   /// Row by row.
   case compared(Account.Sums, RowComparison, buckets: [Int])
   /// The sums differ, and no row does: so it is where rows change while they are compared.

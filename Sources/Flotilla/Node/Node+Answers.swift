@@ -21,6 +21,8 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await self.rule(table: table, rule: rule)
       }
+    case .schema(let request):
+      return await controlReply { () async throws(FlotillaError) in try await schema(request) }
     case .invite(let milliseconds, let role):
       return await controlReply { () async throws(FlotillaError) in
         try await invite(timeToLive: .milliseconds(milliseconds), role: role)

@@ -48,7 +48,9 @@ extension Node {
     }
     guard let sums = inspections[session.id]?.sums else { return silence(of: session) }
     let buckets = audit.digest.differing(from: sums.digest)
-    guard !buckets.isEmpty else { return .equal(sums) }
+    guard !buckets.isEmpty else {
+      return audit.shown == sums.shown ? .equal(sums) : .shownOtherwise(sums, apart: audit.apart)
+    }
     do {
       let walk = try await store.openWalk(buckets, strays: audit.strays, told)
       inspections[session.id]?.walk = walk

@@ -28,6 +28,14 @@ extension Node {
       return VerifyReport.Peer(node: name, state: state, error: reason)
     case .equal(let sums):
       return report(sums, VerifyReport.Peer(node: name, state: .identical))
+    case .shownOtherwise(let sums, let apart):
+      let rows = { (count: Int) in count == 1 ? "1 row" : "\(count) rows" }
+      let reason =
+        "the same edits are here and there, but the tables show them differently: "
+        + "\(rows(apart)) here and \(rows(Int(clamping: sums.apart))) there hold values for "
+        + "columns that their table lacks, or a table, a default differs; see: flotilla schema "
+        + shellWord(path)
+      return report(sums, VerifyReport.Peer(node: name, state: .differing, error: reason))
     case .unexplained(let sums, isMoving: true):
       return report(sums, VerifyReport.Peer(node: name, state: .moving))
     case .unexplained(let sums, isMoving: false):

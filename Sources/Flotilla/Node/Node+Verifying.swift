@@ -145,7 +145,7 @@ extension Node {
       least = min(least, report.differing_rows)
       guard canWait else { return report }
       switch found {
-      case .equal, .stopped: return report
+      case .equal, .shownOtherwise, .stopped: return report
       case .unexplained(_, let isMoving):
         guard isMoving || futile < Self.attempts else { return report }
       case .compared(_, let comparison, let buckets):

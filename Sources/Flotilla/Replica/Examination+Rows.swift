@@ -71,24 +71,20 @@ extension Examination {
       case .notHereYet:
         add(
           "columns", .warning, "\(what) with values for columns that are not here: \(names)",
-          "They are kept. Add the columns here as at the other nodes (ALTER TABLE), and the values "
-            + "enter by themselves.")
+          "They are kept. Add the columns here as on the other machines (ALTER TABLE), and the values "
+            + "enter by themselves; if one has another name here: flotilla schema \(shellWord(path)) "
+            + "--map \(shellWord(group.table)) OLD=NEW")
       case .dropped:
         add(
           "columns", .warning,
-          "\(what) with values for columns that were dropped or renamed here: \(names)",
-          "They are kept for the other nodes. If a column was renamed: write these rows again "
-            + "where the values show. Or let go of the values here: flotilla doctor "
-            + "\(shellWord(path)) --repair (no node may run meanwhile)")
+          "\(what) with values for columns that were dropped here: \(names)",
+          "They are kept for the other machines. If a column has another name here: flotilla schema "
+            + "\(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW; if nobody wants the "
+            + "values here: --let-go \(shellWord(group.table)) COLUMN")
       case .letGo:
         add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")
       }
     }
-  }
-
-  mutating func letGo(_ count: Int) {
-    guard count > 0 else { return }
-    add("repair", .ok, "let go of values for dropped columns in \(rows(Int64(count)))")
   }
 
   private func rows(_ count: Int64) -> String { count == 1 ? "1 row" : "\(count) rows" }

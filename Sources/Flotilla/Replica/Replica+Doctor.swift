@@ -113,7 +113,6 @@ struct Examination {
         health = try store.health()
       }
       judge(health)
-      if repair { letGo(try store.letGoOfDropped()) }
       try judgeRows(in: sidecar.database)
       judgeColumns(try store.keptColumns())
       judge(try store.size(), isNodeRunning: lock == nil)

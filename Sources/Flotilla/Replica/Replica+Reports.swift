@@ -33,6 +33,14 @@ extension Replica {
     }
   }
 
+  /// The columns of the replicated tables, here and as the site knows them; before that says what
+  /// was renamed, or lets go of values that are kept for columns which are not here.
+  public func schema(_ request: SchemaRequest = .show) async throws(FlotillaError) -> SchemaReport {
+    try await perform(.schema(request)) { node async throws(FlotillaError) in
+      try await node.schema(request)
+    }
+  }
+
   /// One exchange now, both ways, with all reachable nodes or the one named.
   public func sync(
     with peer: String?, timeout: Duration

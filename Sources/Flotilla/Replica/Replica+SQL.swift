@@ -247,7 +247,7 @@ private struct RowReading {
     let name = try connection.scalar(
       "SELECT name FROM _flotilla_local WHERE id = ?", [.integer(number)]
     ).string
-    guard let name, name != "_flotilla_table" else { return nil }
+    guard let name, !name.hasPrefix("_flotilla_") else { return nil }
     return try RowReading(name, on: connection)
   }
 

@@ -63,6 +63,7 @@ extension PeerSession {
     accounting.strays = result.strays
     return Account.Sums(
       frontier: result.frontier, rows: UInt64(result.rows), uncaptured: UInt64(result.uncaptured),
+      apart: UInt64(result.apart), shown: result.shown,
       digest: result.digest)
   }
 

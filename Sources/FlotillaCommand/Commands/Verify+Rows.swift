@@ -91,7 +91,7 @@ extension Verify {
     }
     let isWrong =
       report.local.contains { $0.finding != "waiting" }
-      || report.peers.contains { $0.state == .differing }
+      || report.peers.contains { $0.state == .differing && $0.differing_rows > 0 }
     guard isWrong, !call.arguments.has("--repair") else { return nil }
     return "to put it right: flotilla verify \(call.shellPath) --repair"
   }

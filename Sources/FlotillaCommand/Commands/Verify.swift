@@ -76,7 +76,7 @@ enum Verify {
       parts = ["identical", counted(peer.rows ?? 0, "row"), "digest \(peer.digest ?? "?")"]
     case .differing where peer.differing_rows > 0:
       parts = [peer.differing_rows == 1 ? "1 row differs" : differ(peer.differing_rows)]
-    case .differing: parts = ["as here"]
+    case .differing: parts = [peer.error.map(printable) ?? "as here"]
     case .moving: parts = ["no difference so far"]
     case .away: parts = ["away: \(peer.error ?? "not in reach")"]
     case .incomparable, .late, .failed: parts = ["not compared: \(printable(peer.error ?? ""))"]

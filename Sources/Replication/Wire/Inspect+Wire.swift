@@ -24,6 +24,8 @@ extension Account {
       body.frontier(sums.frontier)
       body.uint(sums.rows)
       body.uint(sums.uncaptured)
+      body.uint(sums.apart)
+      body.word(sums.shown)
       for bucket in sums.digest.buckets { body.word(bucket) }
     case .rows(let rows, let isLast):
       body.byte(isLast ? 2 : 1)
@@ -61,6 +63,8 @@ extension Account.Sums {
     self.frontier = try reader.frontier("Account")
     self.rows = try reader.number("Account")
     self.uncaptured = try reader.number("Account")
+    self.apart = try reader.number("Account")
+    self.shown = try reader.word("Account")
     var sums: [UInt64] = []
     for _ in 0..<Digest.bucketCount { sums.append(try reader.word("Account")) }
     guard let digest = Digest(buckets: sums) else { throw WireError(.malformed, "Account") }

@@ -39,13 +39,22 @@ package struct Account: Sendable, Equatable {
     package var rows: UInt64
     /// Rows that are not as the replica has noted them: written past its triggers.
     package var uncaptured: UInt64
+    /// Rows that hold values for columns which their table does not have.
+    package var apart: UInt64
+    /// A sum over what the tables show, NULL left out: equal where programs read the same.
+    package var shown: UInt64
     /// The digest, with the content that stands in place of what was noted.
     package var digest: Digest
 
-    package init(frontier: Frontier, rows: UInt64, uncaptured: UInt64, digest: Digest) {
+    package init(
+      frontier: Frontier, rows: UInt64, uncaptured: UInt64, apart: UInt64 = 0, shown: UInt64 = 0,
+      digest: Digest
+    ) {
       self.frontier = frontier
       self.rows = rows
       self.uncaptured = uncaptured
+      self.apart = apart
+      self.shown = shown
       self.digest = digest
     }
   }

@@ -63,7 +63,7 @@ extension Store {
     _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable,
     _ standing: Version?, at now: Instant
   ) throws -> Candidate? {
-    guard table.isTracked, table.name != Tables.settings, let statements = table.statements
+    guard table.isTracked, !table.isSettings, let statements = table.statements
     else { return nil }
     if item.version.isDeleted {
       guard let standing, !standing.isDeleted else { return nil }

@@ -33,8 +33,9 @@ extension Store {
 
   /// The settings first: they tell which tables there are, and by which rule the others are judged.
   private func judgeSettings(_ edits: inout Edits, at now: Instant) throws {
-    guard let settings = tables.table(Tables.settings) else { return }
-    let items = try pending.due(in: settings.id, limit: Limits.wholeRows)
+    let items = try tables.settings.flatMap { table in
+      try pending.due(in: table.id, limit: Limits.wholeRows)
+    }
     guard !items.isEmpty else { return }
     try judge(items, .tried, &edits, at: now)
     // They were made elsewhere: rows that are here already are not the site's for that.

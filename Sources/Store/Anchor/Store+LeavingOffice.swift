@@ -31,7 +31,7 @@ extension Store {
       let row = shaped(item.version, try pending.entry(item), table, item.key)
       try pending.remove(item)
       try apply(row, table, item.key, at: now, &application)
-      if table.name == Tables.settings { try applySettings(isLocal: false) }
+      if table.isSettings { try applySettings(isLocal: false) }
     }
     try settle(&application)
     officeRecord.work =

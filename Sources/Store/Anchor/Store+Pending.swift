@@ -123,7 +123,7 @@ extension Store {
 
   /// The rule that decides about a table at present.
   func actingRule(of table: ReplicaTable) throws(SQLiteError) -> any MergeRule.Type {
-    guard office.isHeld, table.name != Tables.settings else { return MergeRules.standard }
+    guard office.isHeld, !table.isSettings else { return MergeRules.standard }
     let name = try connection.scalar(
       "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(table.name)]
     ).string

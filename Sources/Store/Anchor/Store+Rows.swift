@@ -7,9 +7,9 @@ extension Store {
   package func key(
     of table: String, _ values: [String: Replication.Value]
   ) throws(StoreError) -> Key? {
-    guard let table = tables.table(table), let shape = table.statements?.shape else { return nil }
+    guard let table = tables.table(table), table.statements != nil else { return nil }
     var key: [Replication.Value] = []
-    for column in shape.columns.prefix(shape.keyCount) {
+    for column in keyColumns(of: table.name) {
       guard let value = values.first(where: { isSameName($0.key, column) })?.value else {
         return nil
       }
@@ -56,7 +56,7 @@ extension Store {
           ])
         for row in found {
           guard let table = row[0].integer.flatMap({ tables.byID[$0] }),
-            table.name != Tables.settings
+            !table.isSettings
           else { continue }
           let key = Key(bytes: row[1].blob ?? [])
           rows.append(

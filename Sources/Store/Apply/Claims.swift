@@ -21,14 +21,14 @@ struct Claims {
       return
     }
     let shape = statements.shape
-    let key = shape.columns.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
+    let key = statements.names.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
     questions = schema.uniqueIndexes.compactMap { index in
       guard index.predicate == nil else { return nil }
       var columns: [Int] = []
       var terms: [String] = []
       for term in index.terms {
         guard case .column(let column) = term.source,
-          let place = statements.column(named: schema.columns[column].name, at: nil)
+          let place = statements.column(here: schema.columns[column].name)
         else { return nil }
         columns.append(place)
         terms.append("\(quoted(schema.columns[column].name)) = ? COLLATE \(term.collation)")

@@ -17,8 +17,8 @@ struct Placement {
   func known(
     in statements: RowStatements
   ) -> [(column: Int, value: Replication.Value)] {
-    zip(shape.columns, values).enumerated().compactMap { index, named in
-      statements.column(named: named.0, at: index).map { ($0, named.1) }
+    zip(statements.columns(for: shape.columns), values).compactMap { column, value in
+      column.map { ($0, value) }
     }
   }
 
@@ -43,11 +43,11 @@ extension Store {
     let shape = placement.shape
     var known: [(column: Int, value: Replication.Value)] = []
     var extras: [(name: String, value: Replication.Value)] = []
-    for (index, name) in shape.columns.enumerated() {
-      if let column = statements.column(named: name, at: index) {
+    for (index, column) in statements.columns(for: shape.columns).enumerated() {
+      if let column {
         known.append((column, placement.values[index]))
       } else {
-        extras.append((name, placement.values[index]))
+        extras.append((shape.columns[index], placement.values[index]))
       }
     }
     let reading = statements.read(

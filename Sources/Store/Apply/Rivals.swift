@@ -20,7 +20,7 @@ final class Rivals {
   }
 
   private var keyNames: [String] {
-    statements.shape.columns.prefix(statements.shape.keyCount).map(quoted)
+    statements.names.prefix(statements.shape.keyCount).map(quoted)
   }
 
   /// The keys of the rows in the way, while `write` puts the row in.

@@ -164,7 +164,7 @@ extension Store {
     try settle(&application)
   }
 
-  private func isSettings(_ row: ShapedRow) -> Bool { isSameName(row.shape.name, Tables.settings) }
+  private func isSettings(_ row: ShapedRow) -> Bool { Tables.isSettings(row.shape.name) }
 
   private func apply(
     _ rows: [ShapedRow], at now: Instant, _ application: inout Application

@@ -109,11 +109,12 @@ extension Store {
     let keyValues = (key.values ?? []).map(\.sqlite)
     let standing = try connection.row(statements.selectByKey, keyValues) ?? []
     var known: [(column: Int, value: SQLite.Value)] = []
-    for (name, value) in entry.values {
-      guard let column = statements.column(named: name, at: nil), column < standing.count,
+    let columns = statements.columns(for: entry.values.map(\.name))
+    for (column, kept) in zip(columns, entry.values) {
+      guard let column, column < standing.count,
         statements.defaults[column] == Replication.Value(standing[column])
       else { continue }
-      known.append((column, value.sqlite))
+      known.append((column, kept.value.sqlite))
     }
     if !known.isEmpty {
       let broken = try writing { () throws(SQLiteError) in

@@ -77,6 +77,16 @@ package enum Journal {
     ).reversed().map(JournalEntry.init)
   }
 
+  /// The newest entries of one table, in the order of writing.
+  static func readNewest(
+    of table: Int64, limit: Int, on connection: Connection
+  ) throws(SQLiteError) -> [JournalEntry] {
+    try connection.rows(
+      "SELECT * FROM main.\(self.table) WHERE tbl = ? ORDER BY id DESC LIMIT ?",
+      [.integer(table), .integer(Int64(limit))]
+    ).reversed().map(JournalEntry.init)
+  }
+
   package static func isEmpty(on connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row("SELECT 1 FROM main.\(table) LIMIT 1") == nil
   }

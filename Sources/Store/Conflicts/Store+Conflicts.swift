@@ -20,12 +20,13 @@ extension Store {
   package func conflictList(all: Bool) throws(StoreError) -> [Conflict] {
     try reporting { () throws(SQLiteError) in
       try conflicts.list("\(all ? "" : "WHERE state = 'open'") ORDER BY id DESC", [])
+        .map(namedHere)
     }
   }
 
   package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {
     try reporting { () throws(SQLiteError) in
-      try conflicts.list("WHERE id = ?", [.integer(id)]).first
+      try conflicts.list("WHERE id = ?", [.integer(id)]).first.map(namedHere)
     }
   }
 
@@ -119,14 +120,35 @@ extension Store {
         let entry = Shelf.decode(row[3].blob ?? [], why)
         return ParkedRow(
           table: table.name, key: Key(bytes: row[1].blob ?? []), why: why.rawValue,
-          values: entry?.values ?? [])
+          values: namedHere(entry?.values ?? [], in: table.name))
       }
     }
   }
 
+  /// Values by the names that their columns have in this file, where they have one.
+  func namedHere(
+    _ values: [(name: String, value: Replication.Value)], in table: String
+  ) -> [(name: String, value: Replication.Value)] {
+    guard let statements = tables.table(table)?.statements else { return values }
+    return zip(values, statements.columns(for: values.map(\.name))).map { kept, column in
+      (column.map { statements.names[$0] } ?? kept.name, kept.value)
+    }
+  }
+
+  private func namedHere(_ conflict: Conflict) -> Conflict {
+    var conflict = conflict
+    if let loser = conflict.loser {
+      conflict.loser?.values = namedHere(loser.values, in: conflict.table)
+    }
+    if let winner = conflict.winner {
+      conflict.winner?.values = namedHere(winner.values, in: conflict.table)
+    }
+    return conflict
+  }
+
   /// The names of the key columns of a table, as far as the table is here.
   package func keyColumns(of table: String) -> [String] {
-    guard let shape = tables.table(table)?.statements?.shape else { return [] }
-    return Array(shape.columns.prefix(shape.keyCount))
+    guard let statements = tables.table(table)?.statements else { return [] }
+    return Array(statements.names.prefix(statements.shape.keyCount))
   }
 }

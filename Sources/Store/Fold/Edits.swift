@@ -26,7 +26,7 @@ struct Edits {
 
   mutating func add(_ shape: TableShape, _ version: Version, _ content: WireRow.Content) {
     count += 1
-    if shape.name == Tables.settings, content.ruling == nil { changedSettings = true }
+    if Tables.isSettings(shape.name), content.ruling == nil { changedSettings = true }
     guard writer != nil else { return }
     guard count <= Limits.wholeRows, content.size < Limits.wholeBytes / 2 else {
       writer = nil

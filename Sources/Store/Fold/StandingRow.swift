@@ -48,6 +48,17 @@ struct StandingRow {
     return sum.value
   }
 
+  /// The hash of all that the table shows: a column that is not here and one that is NULL are alike
+  /// to whoever reads, but a default is not.
+  func shownHash(_ statements: RowStatements) -> UInt64 {
+    guard let values else { return content.value }
+    var sum = ContentHash()
+    for (column, value) in values.enumerated() where value != .null {
+      sum.add(column: statements.columnHashes[column], value)
+    }
+    return sum.value
+  }
+
   /// What is missing to give `hash`, beside the row and the columns unknown here.
   func rest(
     extras: [(name: String, value: Replication.Value)], to hash: UInt64

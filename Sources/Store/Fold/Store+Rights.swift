@@ -134,7 +134,7 @@ extension Store {
   private func endUnsentTracking() throws {
     let names = try tables.trackedNames()
     let ended = tables.byID.values.filter { table in
-      table.isTracked && table.name != Tables.settings
+      table.isTracked && !table.isSettings
         && !names.contains { isSameName($0, table.name) }
     }
     guard !ended.isEmpty else { return }

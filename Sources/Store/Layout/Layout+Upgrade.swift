@@ -6,6 +6,7 @@ extension Layout {
   static func upgrade(from format: Int64, on connection: Connection) throws(SQLiteError) {
     if format < 2 { try upgradeToTerms(connection) }
     try connection.execute(additions)
+    try nameSettings(on: connection)
     if format < 3 { try upgradeDigest(connection) }
     // The author that this replica itself is.
     try connection.execute(

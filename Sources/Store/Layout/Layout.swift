@@ -28,6 +28,8 @@ enum Layout {
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
   /// - `dropped`: hashes of columns that tables had here and have no more.
+  /// - `column`: renamed columns of the site's tables and their first names; replicated.
+  /// - `named`: the columns of each table as they were seen last, with their first names.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `fresh`: rows that came since everything began to be fetched anew.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
@@ -83,6 +85,14 @@ enum Layout {
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_dropped(
       name TEXT NOT NULL COLLATE NOCASE, column INTEGER NOT NULL, PRIMARY KEY(name, column)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_column(
+      tbl TEXT NOT NULL COLLATE NOCASE, name TEXT NOT NULL COLLATE NOCASE, first TEXT NOT NULL,
+      PRIMARY KEY(tbl, name)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_named(
+      tbl TEXT NOT NULL COLLATE NOCASE, place INTEGER NOT NULL, name TEXT NOT NULL,
+      declared TEXT NOT NULL, first TEXT NOT NULL, PRIMARY KEY(tbl, place)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_conflict(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL,
@@ -145,6 +155,14 @@ enum Layout {
     let count = try connection.scalar(countAdded).integer
     guard count != Int64(added.count) else { return }
     try connection.execute(additions)
+    try nameSettings(on: connection)
+  }
+
+  /// Gives the tables that hold for the whole site their numbers.
+  static func nameSettings(on connection: Connection) throws(SQLiteError) {
+    for name in [Tables.settings, Renames.settings] {
+      try connection.run("INSERT OR IGNORE INTO _flotilla_local(name) VALUES (?)", [.string(name)])
+    }
   }
 
   /// The names of the tables and indexes that `additions` makes.

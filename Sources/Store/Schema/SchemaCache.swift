@@ -14,6 +14,12 @@ package final class SchemaCache {
     var statements: RowStatements
     /// Whether the triggers and the view are there as they should be.
     var isIntact: Bool
+
+    /// What the site calls the columns; they are not those of every file with this schema.
+    mutating func take(_ columns: Renames.Columns?) {
+      guard let columns, !columns.isPlain else { return }
+      statements = RowStatements(schema, columns.names(of: schema))
+    }
   }
 
   private struct Entry {

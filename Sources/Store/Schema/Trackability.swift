@@ -32,7 +32,7 @@ package enum Trackability: Sendable, Equatable {
     of name: String, id: Int64, among objects: StoredObjects, on connection: Connection,
     _ schemas: SchemaCache
   ) throws(StoreError) -> SchemaCache.Known? {
-    if name != Tables.settings {
+    if !Tables.isSettings(name) {
       if TableSchema.isReserved(name) { return nil }
       // In a plain file what is no ordinary table is not found.
       if !objects.isPlain, try refusalByKind(name, connection) != nil { return nil }

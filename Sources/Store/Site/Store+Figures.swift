@@ -73,10 +73,10 @@ extension Store {
 
   /// Live rows without those of Flotilla's own settings.
   package func applicationRowCount() throws(StoreError) -> Int {
-    let settings = tables.table(Tables.settings)?.id ?? 0
+    let settings = tables.settings.map { "\($0.id)" }.joined(separator: ", ")
     return try reporting { () throws(SQLiteError) in
       try number(
-        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl <> \(settings)")
+        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(settings))")
     }
   }
 

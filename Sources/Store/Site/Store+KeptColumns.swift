@@ -51,37 +51,7 @@ extension Store {
     return kept
   }
 
-  /// Lets go of values for columns that were dropped here; gives the number of rows.
-  ///
-  /// Their share of the content hash stays, so the rows keep their versions, and an edit here still
-  /// leaves the columns as they are where they exist.
-  package func letGoOfDropped() throws(StoreError) -> Int {
-    try transaction {
-      var rows = 0
-      for table in tables.tracked {
-        guard let statements = table.statements else { continue }
-        let dropped = try tables.dropped(table.name)
-        guard !dropped.isEmpty else { continue }
-        var lighter: [(Key, Shelf.Entry)] = []
-        try eachKept(table) { (key, entry) throws(SQLiteError) in
-          var entry = entry
-          entry.values = statements.unknown(in: entry)
-          let gone = entry.values.filter { dropped.contains(ContentHash.column($0.name)) }
-          guard !gone.isEmpty else { return }
-          entry.values.removeAll { dropped.contains(ContentHash.column($0.name)) }
-          var share = ContentHash()
-          for (name, value) in gone { share.add(column: ContentHash.column(name), value) }
-          entry.rest &+= ContentHash().rest(to: share.value)
-          lighter.append((key, entry))
-        }
-        for (key, entry) in lighter { try shelf.put(entry, table: table.id, key: key) }
-        rows += lighter.count
-      }
-      return rows
-    }
-  }
-
-  private func eachKept(
+  func eachKept(
     _ table: ReplicaTable, _ body: (Key, Shelf.Entry) throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
     try connection.with(

@@ -20,6 +20,9 @@ struct ReplicaTable {
   let keyCollations: [KeyCollation]
   let statements: RowStatements?
 
+  /// Whether it is the site's, not the application's.
+  var isSettings: Bool { Tables.isSettings(name) }
+
   init(
     id: Int64, name: String, known: SchemaCache.Known?, isTracked: Bool, isBaseline: Bool,
     collations: [KeyCollation] = []

@@ -1,11 +1,17 @@
 import Replication
 import SQLite
 
-/// The SQL that reads and writes single rows of one table, made from its local schema alone.
+/// The SQL that reads and writes single rows of one table, made from its local schema and from the
+/// names under which the site knows its columns.
 struct RowStatements {
-  /// How the table travels: the key columns first, generated columns not at all.
+  /// How the table travels: the key columns first, generated columns not at all, each under its
+  /// first name.
   let shape: TableShape
-  /// For each column of the shape: the hash of its name.
+  /// For each column of the shape: its name in this file.
+  let names: [String]
+  /// Further names under which values may come for a column of the shape (see `ColumnNames`).
+  let aliases: [String: Int]
+  /// For each column of the shape: the hash of its first name.
   let columnHashes: [UInt64]
   /// For each column of the shape: the value that counts for nothing in the content hash.
   let defaults: [Replication.Value?]
@@ -21,13 +27,22 @@ struct RowStatements {
   /// A key column can change though the row stays the same one (case, 1 for 1.0).
   private let writesKey: Bool
 
-  init(_ schema: TableSchema) {
+  /// `columnNames` tells the first name of each column of the schema; their own, if nil.
+  init(_ schema: TableSchema, _ columnNames: ColumnNames? = nil) {
     let others = schema.shippedColumns.filter { !schema.key.contains($0) }
-    let columns = (schema.key + others).map { schema.columns[$0] }
+    let shipped = schema.key + others
+    let columns = shipped.map { schema.columns[$0] }
+    let firsts = columnNames.map { names in shipped.map { names.firsts[$0] } }
     self.shape = TableShape(
-      name: schema.name, keyCount: schema.key.count, columns: columns.map(\.name),
+      name: schema.name, keyCount: schema.key.count, columns: firsts ?? columns.map(\.name),
       collations: schema.collations)
-    self.columnHashes = columns.map { ContentHash.column($0.name) }
+    self.names = columns.map(\.name)
+    var aliases: [String: Int] = [:]
+    for (alias, column) in columnNames?.aliases ?? [:] {
+      if let place = shipped.firstIndex(of: column) { aliases[alias] = place }
+    }
+    self.aliases = aliases
+    self.columnHashes = shape.columns.map { ContentHash.column($0) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
     self.table = "main." + quoted(schema.name)
     self.keyTerms = schema.key.enumerated().map { position, column in
@@ -36,7 +51,7 @@ struct RowStatements {
       return quoted(column.name) + (collation == column.collation ? "" : " COLLATE \(collation)")
     }
     self.keyCondition = keyTerms.map { "\($0) = ?" }.joined(separator: " AND ")
-    let names = columns.map { quoted($0.name) }.joined(separator: ", ")
+    let names = self.names.map(quoted).joined(separator: ", ")
     self.selectByKey = "SELECT \(names) FROM \(table) WHERE \(keyCondition)"
     self.deleteByKey = "DELETE FROM \(table) WHERE \(keyCondition)"
     self.existsByKey = "SELECT 1 FROM \(table) WHERE \(keyCondition)"
@@ -48,22 +63,39 @@ struct RowStatements {
   /// Some columns of the row with the key that is bound.
   func select(_ names: String) -> String { "SELECT \(names) FROM \(table) WHERE \(keyCondition)" }
 
-  /// The column of that name; `index` is where it probably is.
+  /// The column of that first name; `index` is where it probably is.
   func column(named name: String, at index: Int?) -> Int? {
     if let index, index < shape.columns.count, shape.columns[index] == name { return index }
     return shape.columns.firstIndex { isSameName($0, name) }
   }
 
+  /// The column that is called so in this file.
+  func column(here name: String) -> Int? { names.firstIndex { isSameName($0, name) } }
+
+  /// For each name of a version the column that its value is for; nil if there is none here.
+  ///
+  /// `full_name` of a machine that has not heard yet that this is the site's `name` goes into the
+  /// same column, unless the version has a value for `name` as well.
+  func columns(for names: [String]) -> [Int?] {
+    var found = names.enumerated().map { column(named: $1, at: $0) }
+    guard !aliases.isEmpty, found.contains(nil) else { return found }
+    for (index, name) in names.enumerated() where found[index] == nil {
+      guard let column = aliases[folded(name)], !found.contains(column) else { continue }
+      found[index] = column
+    }
+    return found
+  }
+
   /// Inserts a row with the given columns of the shape.
   func insert(_ columns: [Int]) -> String {
-    let names = columns.map { quoted(shape.columns[$0]) }.joined(separator: ", ")
+    let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return "INSERT INTO \(table)(\(names)) VALUES (\(marks))"
   }
 
   /// Updates the given columns of the row whose key values are bound last.
   func update(_ columns: [Int]) -> String {
-    let names = columns.map { "\(quoted(shape.columns[$0])) = ?" }.joined(separator: ", ")
+    let names = columns.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: ", ")
     return "UPDATE \(table) SET \(names) WHERE \(keyCondition)"
   }
 
@@ -74,7 +106,7 @@ struct RowStatements {
 
   /// The rows after a key (or from the start) in key order, without those that have no whole key.
   func selectAfter(hasStart: Bool) -> String {
-    let names = shape.columns.map(quoted).joined(separator: ", ")
+    let names = self.names.map(quoted).joined(separator: ", ")
     let key = keyTerms.joined(separator: ", ")
     let marks = keyTerms.map { _ in "?" }.joined(separator: ", ")
     let present = keyTerms.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
@@ -91,7 +123,7 @@ struct RowStatements {
   /// The values on the shelf whose columns do not exist here.
   func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
     guard let entry, entry.why == .columns else { return [] }
-    return entry.values.filter { column(named: $0.name, at: nil) == nil }
+    return zip(entry.values, columns(for: entry.values.map(\.name))).filter { $1 == nil }.map(\.0)
   }
 
   /// How a row travels with values whose columns do not exist here.

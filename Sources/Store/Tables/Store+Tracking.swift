@@ -49,7 +49,7 @@ extension Store {
   }
 
   /// An edit of the settings, folded in its own transaction after what applications wrote.
-  private func edit(
+  func edit(
     at now: Instant, _ body: (inout Edits) throws -> Void
   ) throws(StoreError) {
     while try fold(at: now).hasMore {}
@@ -77,8 +77,8 @@ extension Store {
       [.integer(table.id), .integer(now.wall), .string(name)])
   }
 
-  private func settings() throws(StoreError) -> ReplicaTable {
-    guard let table = tables.table(Tables.settings) else {
+  func settings(_ name: String = Tables.settings) throws(StoreError) -> ReplicaTable {
+    guard let table = tables.table(name) else {
       throw StoreError(.notInitialised, "the table of settings is missing")
     }
     return table
@@ -100,7 +100,7 @@ extension Store {
   func applySettings(isLocal: Bool) throws {
     let names = try tables.trackedNames()
     for table in tables.byID.values
-    where table.isTracked && table.name != Tables.settings
+    where table.isTracked && !table.isSettings
       && !names.contains(where: { isSameName($0, table.name) })
     {
       try forget(table)
@@ -119,6 +119,7 @@ extension Store {
   /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
   /// is compared with its versions.
   func ensureCapture() throws {
+    try recogniseColumns()
     for table in tables.tracked {
       guard let schema = table.schema else {
         try miss(table)
@@ -147,8 +148,45 @@ extension Store {
     // What came before its table was tracked, or before its columns were there, fits by now, and
     // what broke a constraint of the old schema perhaps as well.
     for table in tables.tracked { try unpack(table, why: [.table, .columns, .constraint]) }
+    // Or before this version of Flotilla knew that they are settings.
+    for table in tables.settings { try unpack(table, why: [.table]) }
     try renewDerived()
     schemaVersion = try connection.schemaVersion()
+  }
+
+  /// Finds out which columns were renamed since the schema was looked at last, and tells the site.
+  private func recogniseColumns() throws {
+    let renames = tables.renames
+    let kept = try renames.read()
+    let search = RenameSearch(connection: connection, versions: versions, shelf: shelf)
+    var hasChanged = false
+    for table in tables.tracked {
+      guard let schema = table.schema else { continue }
+      let columns = kept[folded(table.name)] ?? Renames.Columns()
+      guard schema.known(columns.names(of: schema)) != columns.known else { continue }
+      let gone = try tables.dropped(table.name)
+      let renamed = try search.renames(in: table, columns) { name in
+        gone.contains(ContentHash.column(name))
+      }
+      let now = schema.known(columns.names(of: schema, renamed: renamed))
+      try renames.save(now, of: table.name)
+      hasChanged = true
+      if let settings = tables.table(Renames.settings), mayWrite(settings) {
+        for column in now {
+          guard let first = renamed[folded(column.name)], !isSameName(first, column.name) else {
+            continue
+          }
+          _ = try renames.publish(
+            column.name, first: first, of: table.name, number: settings.id)
+        }
+      }
+      // Its values were counted under another name: the rows' versions stay what they are.
+      let isCountedAnew = columns.known.contains { old in
+        now.contains { isSameName($0.name, old.name) && !isSameName($0.first, old.first) }
+      }
+      if isCountedAnew { try compareColumns(table.id) }
+    }
+    if hasChanged { try tables.reload() }
   }
 
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
@@ -203,6 +241,7 @@ extension Store {
     try lost.forget(table.name, .replaced)
     try lost.forget(table.name, .unsent)
     try lose(table, .ended)
+    try tables.renames.forget(table.name)
     try forgetVersions(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
@@ -290,6 +329,7 @@ extension Store {
   /// True if triggers or a view are missing or something waits on the shelf.
   private func needsWork() throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
+      let kept = try tables.renames.read()
       for table in tables.tracked {
         guard let schema = table.schema else {
           if try lost.isLosing(table) { return true }
@@ -300,6 +340,8 @@ extension Store {
         if try lost.isAway(table) { return true }
         if !tables.isRemembered(table.name, schema.collations) { return true }
         if try !tables.hasColumnsAsRemembered(table) { return true }
+        let columns = kept[folded(table.name)] ?? Renames.Columns()
+        if schema.known(columns.names(of: schema)) != columns.known { return true }
         if !table.isIntact { return true }
       }
       return try !shelf.isEmpty

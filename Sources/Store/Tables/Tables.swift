@@ -5,6 +5,11 @@ import SQLite
 final class Tables {
   /// The replicated table that lists the site's tracked tables.
   static let settings = "_flotilla_table"
+
+  /// Whether it is one of the replicated tables that hold for the whole site.
+  static func isSettings(_ name: String) -> Bool {
+    isSameName(name, settings) || isSameName(name, Renames.settings)
+  }
   /// Names that peers may bring along, at most.
   static let limit = 2_000
 
@@ -13,18 +18,22 @@ final class Tables {
   private var idByName: [String: Int64] = [:]
   private var remembered: [String: [KeyCollation]] = [:]
   private let schemas: SchemaCache
+  let renames: Renames
 
   init(_ connection: Connection, _ schemas: SchemaCache) throws(StoreError) {
     (self.connection, self.schemas) = (connection, schemas)
+    self.renames = Renames(connection: connection)
     try reload()
   }
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {
-    let (rows, tracked, collations, objects) = try reporting { () throws(SQLiteError) in
+    let (rows, tracked, collations, objects, columns) = try reporting {
+      () throws(SQLiteError) in
       (
         try connection.rows("SELECT id, name, baseline FROM _flotilla_local"),
-        try trackedNames(), try rememberedCollations(), try StoredObjects(connection)
+        try trackedNames(), try rememberedCollations(), try StoredObjects(connection),
+        try renames.read()
       )
     }
     remembered = collations
@@ -32,10 +41,11 @@ final class Tables {
     idByName = [:]
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
-      let isTracked = name == Self.settings || tracked.contains { isSameName($0, name) }
-      let known =
+      let isTracked = Self.isSettings(name) || tracked.contains { isSameName($0, name) }
+      var known =
         isTracked
         ? try Trackability.schema(of: name, id: id, among: objects, on: connection, schemas) : nil
+      known?.take(columns[folded(name)])
       add(
         ReplicaTable(
           id: id, name: name, known: known, isTracked: isTracked,
@@ -50,8 +60,11 @@ final class Tables {
   }
 
   var tracked: [ReplicaTable] {
-    byID.values.filter { $0.isTracked && $0.name != Self.settings }.sorted { $0.id < $1.id }
+    byID.values.filter { $0.isTracked && !$0.isSettings }.sorted { $0.id < $1.id }
   }
+
+  /// The tables that hold for the whole site.
+  var settings: [ReplicaTable] { byID.values.filter(\.isSettings).sorted { $0.id < $1.id } }
 
   func table(_ name: String) -> ReplicaTable? {
     idByName[folded(name)].flatMap { byID[$0] }

@@ -77,6 +77,10 @@ package struct AuditResult: Sendable {
   package var digest = Digest()
   /// Rows that stand in the tables of applications.
   package var rows = 0
+  /// Those that hold values for columns which their table does not have.
+  package var apart = 0
+  /// A sum over what the tables of applications show, whatever is held beside them.
+  package var shown: UInt64 = 0
   /// Rows that are held beside their tables.
   package var parked = 0
   package var findings: [Finding] = []

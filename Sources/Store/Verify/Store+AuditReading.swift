@@ -72,7 +72,7 @@ extension Store {
         }
       }
     }
-    if table.name != Tables.settings { audit.result.rows += rows }
+    if !table.isSettings { audit.result.rows += rows }
     audit.phase = isDone ? .rows(table: index + 1, after: nil) : .rows(table: index, after: last)
   }
 
@@ -81,6 +81,11 @@ extension Store {
   ) throws(SQLiteError) {
     let version = try versions(of: snapshot).version(table: table.id, key: key)
     let hash = try standingHash(row, version, table, key, snapshot)
+    if !table.isSettings, let statements = table.statements {
+      let place = hash64(key.bytes, seed: table.seed)
+      audit.result.shown &+= mix(place ^ mix(row.shownHash(statements)))
+      if hash != row.content.value, hash == version?.hash { audit.result.apart += 1 }
+    }
     if let version, !version.isDeleted, hash == version.hash { return }
     if isWaiting(snapshot, table, key) { return audit.note(.waiting, table, key) }
     if var version, !version.isDeleted {
@@ -119,7 +124,7 @@ extension Store {
   /// A table that may not be read is none of the site's here.
   private func isAudited(_ table: ReplicaTable) -> Bool {
     table.isTracked && table.schema != nil
-      && (table.name == Tables.settings || rights.right(to: table.name) != .none)
+      && (table.isSettings || rights.right(to: table.name) != .none)
   }
 
   func isWaiting(_ snapshot: Export, _ table: ReplicaTable, _ key: Key) -> Bool {

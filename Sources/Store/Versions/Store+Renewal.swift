@@ -89,7 +89,7 @@ extension Store {
     let (items, next) = try versions.slice(after: sweepCursor, limit: pace.comparedRows)
     var application = Application()
     for item in items {
-      guard let table = tables.byID[item.table], table.name != Tables.settings else { continue }
+      guard let table = tables.byID[item.table], !table.isSettings else { continue }
       try sweep(item, try fresh(item.table, item.key), table, &edits, at: now, &application)
     }
     try settle(&application)

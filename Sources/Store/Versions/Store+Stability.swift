@@ -108,11 +108,11 @@ extension Store {
   private func nextDeletions(
     before limit: Stamp
   ) throws(SQLiteError) -> [PendingTable.Item] {
-    let settings = tables.table(Tables.settings)?.id
+    let settings = Set(tables.settings.map(\.id))
     let (items, next) = try versions.slice(after: search.after, limit: pace.comparedRows)
     (search.after, search.isRunning) = (next, next != nil)
     return items.filter {
-      $0.version.isDeleted && $0.version.stamp < limit && $0.table != settings
+      $0.version.isDeleted && $0.version.stamp < limit && !settings.contains($0.table)
     }
   }
 

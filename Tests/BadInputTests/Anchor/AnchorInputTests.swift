@@ -261,7 +261,7 @@ extension BadInputTests {
         // A settled conflict can still be read.
         try await expect(0, "restored", desk, ["conflicts", "b.db", "show", word(1)])
 
-        try await desk.sql("b.db", "ALTER TABLE t RENAME COLUMN v TO w")
+        try await desk.sql("b.db", "ALTER TABLE t DROP COLUMN v")
         try await expect(
           1, "has changed since and has no column v", desk,
           ["conflicts", "b.db", "restore", word(2)])

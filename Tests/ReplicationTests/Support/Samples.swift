@@ -68,7 +68,8 @@ enum Samples {
 
   static var accounts: [Message] {
     let sums = Account.Sums(
-      frontier: frontiers[3], rows: 1 << 62, uncaptured: 3, digest: digest)
+      frontier: frontiers[3], rows: 1 << 62, uncaptured: 3, apart: 2, shown: .max - 1,
+      digest: digest)
     return [
       .inspect(Inspect(number: 1, buckets: [])),
       .inspect(Inspect(number: .max, buckets: Array(0...255))),

@@ -1,0 +1,37 @@
+/// The columns of the replicated tables, here and as the site knows them. JSON: `{tables:[{table,
+/// columns:[{name, first}], kept:[{columns, fate, rows}]}], remark}`.
+public struct SchemaReport: Codable, Sendable, Equatable {
+  public struct Column: Codable, Sendable, Equatable {
+    public var name: String
+    /// The name under which the site first knew it; another one once it was renamed.
+    public var first: String
+  }
+
+  /// Values that rows hold for columns which the table does not have here.
+  public struct Kept: Codable, Sendable, Equatable {
+    /// Empty if only their share of the content hash is known.
+    public var columns: [String]
+    /// `not-here-yet`, `dropped` (the table had them here) or `let-go`.
+    public var fate: String
+    public var rows: Int
+  }
+
+  public struct Table: Codable, Sendable, Equatable {
+    public var table: String
+    public var columns: [Column]
+    public var kept: [Kept]
+  }
+
+  public var tables: [Table]
+  /// What was done, in words; null if nothing was asked for.
+  public var remark: String?
+}
+
+/// What is to be done about columns.
+public enum SchemaRequest: Codable, Sendable, Equatable {
+  case show
+  /// What others call by the first name is the column of the second one here, for the whole site.
+  case map(table: String, columns: [String: String])
+  /// Values that are kept for columns which the table lacks are not wanted here any more.
+  case letGo(table: String, columns: [String])
+}

@@ -1,0 +1,177 @@
+import Replication
+import SQLite
+
+/// Finds out which columns of a table have got another name.
+///
+/// A migration has left `id, full_name` of `id, name`. Was the column renamed, or was one dropped
+/// and another one added? The rows tell: if their content hashes are as before with `full_name`
+/// counted as `name`, it was renamed. Where they cannot tell (every value is NULL, or programs have
+/// written them since), place and declaration decide.
+struct RenameSearch {
+  let connection: Connection
+  let versions: VersionTable
+  let shelf: Shelf
+
+  /// A new column and the one whose name it may have replaced, by their places.
+  private struct Pair: Equatable {
+    var new: Int
+    var old: Int
+  }
+
+  private enum Evidence {
+    /// A row with a value in such a column has the hash that it had.
+    case proven
+    /// Rows have other hashes, which nothing else explains.
+    case refuted
+    case none
+  }
+
+  /// Rows that are looked at, at most.
+  private static let rows = 2_000
+
+  /// The renamed columns: new name, in small letters → first name.
+  ///
+  /// `hadFirst` tells whether a column of that first name was here once and is gone.
+  func renames(
+    in table: ReplicaTable, _ columns: Renames.Columns, hadFirst: (String) throws -> Bool
+  ) throws -> [String: String] {
+    guard let schema = table.schema, !columns.known.isEmpty else { return [:] }
+    let present = schema.known(columns.names(of: schema))
+    if let swapped = Self.pairsOfSwap(columns.known, present) {
+      guard case .proven = try evidence(for: swapped, table, schema, columns) else { return [:] }
+      return Dictionary(
+        swapped.map { (folded(present[$0.new].name), columns.known[$0.old].first) },
+        uniquingKeysWith: { $1 })
+    }
+    let near = Self.pairsInPlace(columns.known, present)
+    var found: [Pair] = []
+    switch try evidence(for: near, table, schema, columns) {
+    case .proven, .none: found = near
+    case .refuted:
+      for pair in near where near.count > 1 {
+        if case .proven = try evidence(for: [pair], table, schema, columns) { found.append(pair) }
+      }
+    }
+    // A table that was made anew may have its columns in another order.
+    let far = Self.pairsByDeclaration(columns.known, present, without: found)
+    if !far.isEmpty, case .proven = try evidence(for: found + far, table, schema, columns) {
+      found += far
+    }
+    var renamed: [String: String] = [:]
+    for pair in found {
+      let name = present[pair.new].name
+      // `name` was copied to `tmp`, dropped, and `tmp` renamed to `name`: it is itself again.
+      renamed[folded(name)] = try hadFirst(name) ? name : columns.known[pair.old].first
+    }
+    return renamed
+  }
+
+  /// The same names in another order: columns that have swapped theirs, perhaps.
+  private static func pairsOfSwap(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
+  ) -> [Pair]? {
+    let (before, now) = (known.map { folded($0.name) }, present.map { folded($0.name) })
+    guard before != now, before.sorted() == now.sorted() else { return nil }
+    return before.indices.filter { before[$0] != now[$0] }.map { Pair(new: $0, old: $0) }
+  }
+
+  /// Pairs of one declaration between the same columns that stayed.
+  private static func pairsInPlace(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
+  ) -> [Pair] {
+    let (gaps, newGaps) = (gaps(in: known, without: present), gaps(in: present, without: known))
+    var pairs: [Pair] = []
+    for (neighbour, new) in newGaps {
+      var old = (gaps[neighbour] ?? [])[...]
+      for place in new {
+        let match = old.firstIndex { known[$0].declaration == present[place].declaration }
+        guard let match else { continue }
+        pairs.append(Pair(new: place, old: old[match]))
+        old = old[(match + 1)...]
+      }
+    }
+    return pairs.sorted { $0.new < $1.new }
+  }
+
+  /// The places of columns that the others do not have, by the column before them that both have.
+  private static func gaps(
+    in columns: [ColumnNames.Known], without others: [ColumnNames.Known]
+  ) -> [String: [Int]] {
+    let others = Set(others.map { folded($0.name) })
+    var gaps: [String: [Int]] = [:]
+    var neighbour = ""
+    for (place, column) in columns.enumerated() {
+      let name = folded(column.name)
+      if others.contains(name) { neighbour = name } else { gaps[neighbour, default: []].append(place) }
+    }
+    return gaps
+  }
+
+  /// Pairs of a declaration that one column alone has among those that are gone, and one among
+  /// those that are new.
+  private static func pairsByDeclaration(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
+  ) -> [Pair] {
+    let gone = Self.gaps(in: known, without: present).values.flatMap { $0 }
+      .filter { place in !found.contains { $0.old == place } }
+    let new = Self.gaps(in: present, without: known).values.flatMap { $0 }
+      .filter { place in !found.contains { $0.new == place } }
+    return new.sorted().compactMap { place in
+      let declaration = present[place].declaration
+      let old = gone.filter { known[$0].declaration == declaration }
+      let rivals = new.filter { present[$0].declaration == declaration }
+      return old.count == 1 && rivals.count == 1 ? Pair(new: place, old: old[0]) : nil
+    }
+  }
+
+  /// What the rows say to these renames.
+  private func evidence(
+    for pairs: [Pair], _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns
+  ) throws(SQLiteError) -> Evidence {
+    guard !pairs.isEmpty else { return .none }
+    let renamed = Dictionary(
+      pairs.map { (folded(schema.columns[$0.new].name), columns.known[$0.old].first) },
+      uniquingKeysWith: { $1 })
+    let statements = RowStatements(schema, columns.names(of: schema, renamed: renamed))
+    let places = pairs.compactMap { statements.column(here: schema.columns[$0.new].name) }
+    var hasMismatch = false
+    let written = try writtenKeys(of: table, schema)
+    for key in try keys(of: table) {
+      let values = (key.values ?? []).map(\.sqlite)
+      guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
+        let row = try connection.row(statements.selectByKey, values)?.map(Replication.Value.init)
+      else { continue }
+      let beside = try shelf.entry(table: table.id, key: key)
+      if beside?.why.isWhole == true { continue }
+      var sum = statements.sum(row)
+      for (name, value) in statements.unknown(in: beside) {
+        sum.add(column: ContentHash.column(name), value)
+      }
+      sum.add(rest: statements.rest(in: beside))
+      let speaks = places.contains { row[$0] != statements.defaults[$0] }
+      if speaks, sum.value == version.hash { return .proven }
+      if sum.value != version.hash, !written.contains(key) { hasMismatch = true }
+    }
+    let names = Set(schema.columns.map { folded($0.name) })
+    let gone = columns.known.filter { !names.contains(folded($0.name)) }
+    return hasMismatch && gone.count <= pairs.count ? .refuted : .none
+  }
+
+  private func keys(of table: ReplicaTable) throws(SQLiteError) -> [Key] {
+    try connection.rows(
+      "SELECT key FROM _flotilla_version WHERE tbl = ? AND hash IS NOT NULL LIMIT ?",
+      [.integer(table.id), .integer(Int64(Self.rows))]
+    ).compactMap { $0[0].blob.map(Key.init) }
+  }
+
+  /// The rows that programs have written and that were not looked at yet; of very many the latest.
+  private func writtenKeys(
+    of table: ReplicaTable, _ schema: TableSchema
+  ) throws(SQLiteError) -> Set<Key> {
+    let entries = try Journal.readNewest(of: table.id, limit: 10 * Self.rows, on: connection)
+    return Set(
+      entries.compactMap { entry in
+        table.key(entry.key.prefix(schema.key.count).map(Replication.Value.init))
+      })
+  }
+}

@@ -1,0 +1,92 @@
+import SQLite
+
+/// What this file keeps of the columns of its tables, to know a renamed column again.
+///
+/// `_flotilla_named` has the columns as they were seen last, here; `_flotilla_column` the renames
+/// of the site, which are replicated: a machine that joins later has never seen the old name.
+struct Renames {
+  /// The replicated table of the site's renames: `(tbl, name)` → the column's first name.
+  static let settings = "_flotilla_column"
+
+  /// What is kept of one table.
+  struct Columns: Equatable {
+    /// As they were seen last, in their order; empty if they never were.
+    var known: [ColumnNames.Known] = []
+    /// The renames of the site.
+    var settings: [String: String] = [:]
+
+    /// Whether every column has its own name, as far as is known here.
+    var isPlain: Bool { settings.isEmpty && known.allSatisfy { $0.name == $0.first } }
+
+    func names(of schema: TableSchema, renamed: [String: String] = [:]) -> ColumnNames {
+      ColumnNames(
+        of: schema.columns.map(\.name), known: known, renamed: renamed,
+        settings: settings.map { ($0.key, $0.value) })
+    }
+  }
+
+  let connection: Connection
+
+  /// What is kept of each table, by its name in small letters.
+  func read() throws(SQLiteError) -> [String: Columns] {
+    var columns: [String: Columns] = [:]
+    // A file of an older version, opened to look at it.
+    guard try Layout.hasTable("_flotilla_named", on: connection) else { return columns }
+    for row in try connection.rows(
+      "SELECT tbl, name, declared, first FROM _flotilla_named ORDER BY tbl, place")
+    {
+      guard let table = row[0].string, let name = row[1].string, let declared = row[2].string,
+        let first = row[3].string
+      else { continue }
+      columns[folded(table), default: Columns()].known.append(
+        ColumnNames.Known(name: name, declaration: declared, first: first))
+    }
+    for row in try connection.rows("SELECT tbl, name, first FROM \(Self.settings)") {
+      guard let table = row[0].string, let name = row[1].string, let first = row[2].string
+      else { continue }
+      columns[folded(table), default: Columns()].settings[name] = first
+    }
+    return columns
+  }
+
+  func read(_ table: String) throws(SQLiteError) -> Columns {
+    try read()[folded(table)] ?? Columns()
+  }
+
+  /// Remembers the columns of a table as they are now.
+  func save(_ known: [ColumnNames.Known], of table: String) throws(SQLiteError) {
+    try forget(table)
+    for (place, column) in known.enumerated() {
+      try connection.run(
+        "INSERT INTO _flotilla_named(tbl, place, name, declared, first) VALUES (?, ?, ?, ?, ?)",
+        [
+          .string(table), .integer(Int64(place)), .string(column.name),
+          .string(column.declaration), .string(column.first),
+        ])
+    }
+  }
+
+  /// A table is not tracked any more.
+  func forget(_ table: String) throws(SQLiteError) {
+    try connection.run("DELETE FROM _flotilla_named WHERE tbl = ?", [.string(table)])
+  }
+
+  /// Sets what the site says of a name, and notes the edit as a program's would be; false if it
+  /// says so already.
+  func publish(
+    _ name: String, first: String, of table: String, number: Int64
+  ) throws(SQLiteError) -> Bool {
+    let key: [Value] = [.string(table), .string(name)]
+    let standing = try connection.scalar(
+      "SELECT first FROM \(Self.settings) WHERE tbl = ? AND name = ?", key)
+    guard standing != .string(first) else { return false }
+    try connection.run(
+      "INSERT OR REPLACE INTO \(Self.settings)(tbl, name, first) VALUES (?, ?, ?)",
+      key + [.string(first)])
+    try Journal.widen(to: key.count, on: connection)
+    try connection.run(
+      "INSERT INTO \(Journal.table)(tbl, at, k0, k1) VALUES (?, \(TriggerText.now), ?, ?)",
+      [.integer(number)] + key)
+    return true
+  }
+}

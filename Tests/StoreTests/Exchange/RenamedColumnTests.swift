@@ -1,0 +1,196 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A column keeps the name under which the site first knew it: machines that rename it at different
+/// times show the same values all along, and nothing is parked or emptied meanwhile.
+@Suite struct RenamedColumnTests {
+  static let schemas = [
+    "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age INTEGER)",
+    "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, age INTEGER)",
+    "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, age INTEGER, name TEXT NOT NULL UNIQUE)",
+  ]
+
+  /// Ways in which a migration gives `name` its new name.
+  static let renames = [
+    "ALTER TABLE person RENAME COLUMN name TO full_name",
+    """
+    BEGIN; CREATE TABLE new__person(id TEXT PRIMARY KEY NOT NULL, age INTEGER, full_name TEXT);
+    INSERT INTO new__person SELECT id, age, name FROM person; DROP TABLE person;
+    ALTER TABLE new__person RENAME TO person; COMMIT
+    """,
+    """
+    BEGIN; ALTER TABLE person ADD COLUMN full_name TEXT; UPDATE person SET full_name = name;
+    ALTER TABLE person DROP COLUMN name; COMMIT
+    """,
+  ]
+
+  private func replicas(_ schema: String, _ count: Int = 2) throws -> [TestReplica] {
+    let r = try (1...UInt64(count)).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["person"] : [])
+    }
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    try r[0].write("INSERT INTO person(id, name, age) VALUES ('a', 'Ann', 1), ('b', 'Bob', 2)")
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    return r
+  }
+
+  private func names(_ replica: TestReplica, _ column: String) throws -> [String] {
+    try replica.application.prepareRows(
+      "SELECT id || coalesce(\(column), '-') || coalesce(age, '-') FROM person ORDER BY id")
+  }
+
+  private func settle(_ r: [TestReplica]) throws {
+    for _ in 0..<2 {
+      for one in r { for other in r where one !== other { try one.pull(from: other) } }
+    }
+  }
+
+  @Test(arguments: schemas, renames)
+  func `edits made in the gap of a rolling rename flow both ways`(
+    schema: String, rename: String
+  ) throws {
+    guard !(schema.contains("UNIQUE") || schema.contains("name TEXT NOT NULL"))
+      || rename.hasPrefix("ALTER")
+    else { return }
+    let r = try replicas(schema)
+    try r[0].write(rename)
+    try r[0].foldAll()
+    try r[1].write("INSERT INTO person(id, name) VALUES ('c', 'Cid')")
+    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
+    try r[0].write("INSERT INTO person(id, full_name) VALUES ('d', 'Dan')")
+    try settle(r)
+    #expect(try names(r[0], "full_name") == ["aAnn1", "bRob2", "cCid-", "dDan-"])
+    #expect(try names(r[1], "name") == ["aAnn1", "bRob2", "cCid-", "dDan-"])
+    try r[0].write("UPDATE person SET age = 9 WHERE id IN ('b', 'c')")
+    try settle(r)
+    #expect(try names(r[1], "name") == ["aAnn1", "bRob9", "cCid9", "dDan-"])
+    try r[1].write(rename)
+    try settle(r)
+    try r[1].write("UPDATE person SET full_name = 'Rick' WHERE id = 'b'")
+    try settle(r)
+    for replica in r {
+      #expect(try names(replica, "full_name") == ["aAnn1", "bRick9", "cCid9", "dDan-"])
+      #expect(try replica.store.parkedRows().isEmpty)
+      #expect(try replica.store.keptColumns() == [])
+    }
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
+  @Test func `a rename makes no new versions, and the site is told of it once`() throws {
+    let r = try replicas(Self.schemas[0], 3)
+    let frontier = r[0].store.position.frontier
+    try r[0].write(Self.renames[0])
+    try settle(r)
+    let told = r[0].store.position.frontier
+    #expect(told[r[0].origin] == frontier[r[0].origin] + 1)
+    try r[1].write(Self.renames[0])
+    try r[2].write(Self.renames[0])
+    try settle(r)
+    #expect(r.map(\.store.position.frontier) == [told, told, told])
+  }
+
+  @Test func `who joins after the rename gets the values`() throws {
+    let r = try replicas(Self.schemas[1])
+    try r[0].write(Self.renames[0])
+    try r[0].foldAll()
+    let late = try TestReplica(
+      9,
+      schema: "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, full_name TEXT NOT NULL, age)")
+    try late.pull(from: r[1])
+    // What nobody has told it of yet waits, and comes in place then.
+    try late.pull(from: r[0])
+    try late.foldAll()
+    #expect(try names(late, "full_name") == ["aAnn1", "bBob2"])
+    try late.write("UPDATE person SET full_name = 'Al' WHERE id = 'a'")
+    try settle(r + [late])
+    #expect(try names(r[1], "name") == ["aAl1", "bBob2"])
+    #expect(late.store.position.digest == r[1].store.position.digest)
+  }
+
+  @Test func `values that waited come in place once somebody says how the column is called`() throws {
+    let r = try replicas(Self.schemas[1])
+    // Nothing tells that this is a rename: the values were changed on the way.
+    try r[0].write(
+      """
+      BEGIN; CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, full_name TEXT DEFAULT '', age INTEGER);
+      INSERT INTO p SELECT id, upper(name), age FROM person; DROP TABLE person;
+      ALTER TABLE p RENAME TO person; COMMIT
+      """)
+    try r[0].foldAll()
+    try r[1].write("INSERT INTO person(id, name) VALUES ('c', 'Cid')")
+    try settle(r)
+    #expect(try names(r[0], "full_name") == ["aANN1", "bBOB2", "c-"])
+    #expect(
+      try r[0].store.keptColumns() == [
+        KeptColumns(table: "person", fate: .dropped, columns: ["name"], rows: 1)
+      ])
+    #expect(throws: StoreError.self) {
+      try r[0].store.map("person", "name", to: "nickname", at: r[0].now)
+    }
+    try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    try r[0].foldAll()
+    #expect(try names(r[0], "full_name") == ["aANN1", "bBOB2", "cCid-"])
+    #expect(try r[0].store.keptColumns() == [])
+    try settle(r)
+    #expect(try names(r[1], "name") == ["aANN1", "bBOB2", "cCid-"])
+    #expect(try r[1].store.parkedRows().isEmpty)
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+    try r[1].write("UPDATE person SET name = 'Zoe' WHERE id = 'a'")
+    try settle(r)
+    #expect(try names(r[0], "full_name") == ["aZoe1", "bBOB2", "cCid-"])
+  }
+
+  @Test func `columns that swap their names keep their values elsewhere`() throws {
+    let schema = "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age TEXT)"
+    let swap = """
+      ALTER TABLE person RENAME COLUMN name TO t; ALTER TABLE person RENAME COLUMN age TO name;
+      ALTER TABLE person RENAME COLUMN t TO age
+      """
+    let r = try replicas(schema)
+    try r[0].write(swap)
+    try r[0].write("INSERT INTO person(id, name, age) VALUES ('c', '3', 'Cid')")
+    try settle(r)
+    #expect(try names(r[1], "name") == ["aAnn1", "bBob2", "cCid3"])
+    try r[1].write(swap)
+    try settle(r)
+    #expect(try names(r[1], "name") == ["a1Ann", "b2Bob", "c3Cid"])
+    #expect(try r[0].content("person") == r[1].content("person"))
+  }
+
+  @Test func `a column that is dropped beside one that is added is not renamed`() throws {
+    let r = try replicas(
+      "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, age INTEGER, name TEXT)")
+    try r[0].write("ALTER TABLE person DROP COLUMN name; ALTER TABLE person ADD COLUMN note TEXT")
+    try r[0].write("INSERT INTO person(id, note) VALUES ('c', 'new')")
+    try settle(r)
+    #expect(try names(r[1], "name") == ["aAnn1", "bBob2", "c--"])
+    #expect(try r[0].prepareNotes() == ["-", "-", "new"])
+  }
+
+  @Test func `a column that replaces another one by way of a copy is itself again`() throws {
+    let r = try replicas(
+      "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age INTEGER)")
+    for replica in r {
+      for step in [
+        "ALTER TABLE person ADD COLUMN t TEXT; UPDATE person SET t = name",
+        "ALTER TABLE person DROP COLUMN name", "ALTER TABLE person RENAME COLUMN t TO name",
+      ] {
+        try replica.write(step)
+        try replica.foldAll()
+      }
+      try replica.write("UPDATE person SET name = name || '\(replica.origin.rawValue & 7)'")
+      try settle(r)
+      for other in r { #expect(try names(other, "name") == names(replica, "name")) }
+    }
+    #expect(try names(r[0], "name") == ["aAnn121", "bBob122"])
+  }
+}
+
+extension TestReplica {
+  fileprivate func prepareNotes() throws -> [String] {
+    try application.prepareRows("SELECT coalesce(note, '-') FROM person ORDER BY id")
+  }
+}
