@@ -95,7 +95,9 @@ extension BadInputTests {
       }
     }
 
-    @Test func `values for a dropped column are named, and let go of when a person says so`() async throws {
+    @Test func `values for a dropped column are named, and let go of on a person's word`()
+      async throws
+    {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db", rows: 3)
         try await desk.sql("b.db", "ALTER TABLE t DROP COLUMN v")

@@ -71,15 +71,15 @@ extension Examination {
       case .notHereYet:
         add(
           "columns", .warning, "\(what) with values for columns that are not here: \(names)",
-          "They are kept. Add the columns here as on the other machines (ALTER TABLE), and the values "
-            + "enter by themselves; if one has another name here: flotilla schema \(shellWord(path)) "
-            + "--map \(shellWord(group.table)) OLD=NEW")
+          "They are kept. Add the columns here as on the other machines (ALTER TABLE), and the "
+            + "values enter by themselves; if one has another name here: flotilla schema "
+            + "\(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW")
       case .dropped:
         add(
           "columns", .warning,
           "\(what) with values for columns that were dropped here: \(names)",
-          "They are kept for the other machines. If a column has another name here: flotilla schema "
-            + "\(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW; if nobody wants the "
+          "They are kept for the other machines. If a column has another name here: flotilla "
+            + "schema \(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW; if nobody wants the "
             + "values here: --let-go \(shellWord(group.table)) COLUMN")
       case .letGo:
         add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")

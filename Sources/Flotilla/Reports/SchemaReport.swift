@@ -1,6 +1,7 @@
 /// The columns of the replicated tables, here and as the site knows them. JSON: `{tables:[{table,
 /// columns:[{name, first}], kept:[{columns, fate, rows}]}], remark}`.
 public struct SchemaReport: Codable, Sendable, Equatable {
+  /// A column that travels.
   public struct Column: Codable, Sendable, Equatable {
     public var name: String
     /// The name under which the site first knew it; another one once it was renamed.
@@ -16,6 +17,7 @@ public struct SchemaReport: Codable, Sendable, Equatable {
     public var rows: Int
   }
 
+  /// A replicated table that is here.
   public struct Table: Codable, Sendable, Equatable {
     public var table: String
     public var columns: [Column]

@@ -21,8 +21,8 @@ struct ColumnNames: Equatable {
   /// rename, and the column of the schema that they are for.
   let aliases: [String: Int]
 
-  /// Columns keep the first names that they had. A new one has that of the column which it renames;
-  /// else what the site's settings say, unless another column here bears that; else its own.
+  /// A column that was just renamed has the first name of the one that it was. Else the site's
+  /// settings say it; else it keeps the first name that it had; else it has its own.
   ///
   /// `renamed` tells the renames that were recognised: new name, in small letters → first name.
   init(
@@ -39,19 +39,17 @@ struct ColumnNames: Equatable {
       firsts[index] = first
     }
     for (index, name) in names.enumerated() { take(renamed[name], index) }
-    for (index, name) in names.enumerated() where known[name].map(folded) != name {
-      take(known[name], index)
-    }
-    // A column that is new here, or was never renamed here, may be one that others have renamed.
-    for (index, name) in names.enumerated() where known[name] == nil {
-      guard let first = settings[name], known[folded(first)] == nil || !names.contains(folded(first))
-      else { continue }
+    // Where machines have taken a column for different ones the settings decide, but they do not
+    // give a first name to one column that another one here is known to bear.
+    let bearers = Dictionary(
+      names.compactMap { name in known[name].map { (folded($0), name) } }, uniquingKeysWith: { $1 })
+    for (index, name) in names.enumerated() {
+      guard let first = settings[name], bearers[folded(first), default: name] == name else {
+        continue
+      }
       take(first, index)
     }
-    for (index, name) in names.enumerated() where known[name] != nil {
-      guard let first = settings[name], !names.contains(folded(first)) else { continue }
-      take(first, index)
-    }
+    for (index, name) in names.enumerated() { take(known[name], index) }
     for (index, column) in columns.enumerated() { take(column, index) }
     for (index, column) in columns.enumerated() {
       var count = 2

@@ -54,8 +54,12 @@ struct RenameSearch {
     }
     // A table that was made anew may have its columns in another order.
     let far = Self.pairsByDeclaration(columns.known, present, without: found)
-    if !far.isEmpty, case .proven = try evidence(for: found + far, table, schema, columns) {
-      found += far
+    switch far.isEmpty ? .refuted : try evidence(for: found + far, table, schema, columns) {
+    case .proven: found += far
+    // One column for another, and no row that could tell.
+    case .none where present.count == columns.known.count && found.isEmpty && far.count == 1:
+      found = far
+    case .none, .refuted: break
     }
     var renamed: [String: String] = [:]
     for pair in found {
@@ -102,7 +106,11 @@ struct RenameSearch {
     var neighbour = ""
     for (place, column) in columns.enumerated() {
       let name = folded(column.name)
-      if others.contains(name) { neighbour = name } else { gaps[neighbour, default: []].append(place) }
+      guard !others.contains(name) else {
+        neighbour = name
+        continue
+      }
+      gaps[neighbour, default: []].append(place)
     }
     return gaps
   }

@@ -76,7 +76,8 @@ extension Store {
     let settings = tables.settings.map { "\($0.id)" }.joined(separator: ", ")
     return try reporting { () throws(SQLiteError) in
       try number(
-        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(settings))")
+        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(settings))"
+      )
     }
   }
 

@@ -69,7 +69,7 @@ struct Verdict {
         faults.append("\(name) at \(replica.store.nodeName) is live and has no row")
         continue
       }
-      let values = statements.shape.columns.map { Replication.Value(content[$0] ?? .null) }
+      let values = statements.names.map { Replication.Value(content[$0] ?? .null) }
       if statements.contentHash(values) != version.hash {
         faults.append("\(name) at \(replica.store.nodeName) has another hash: \(content)")
       }
