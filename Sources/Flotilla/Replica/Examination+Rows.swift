@@ -79,8 +79,8 @@ extension Examination {
           "columns", .warning,
           "\(what) with values for columns that were dropped here: \(names)",
           "They are kept for the other machines. If a column has another name here: flotilla "
-            + "schema \(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW; if nobody wants the "
-            + "values here: --let-go \(shellWord(group.table)) COLUMN")
+            + "schema \(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW; if nobody wants "
+            + "the values here: --let-go \(shellWord(group.table)) COLUMN")
       case .letGo:
         add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")
       }

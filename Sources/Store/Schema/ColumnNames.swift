@@ -1,8 +1,8 @@
 /// Under which name the site knows each column of one table.
 ///
-/// A column keeps its *first name*: after `RENAME COLUMN name TO full_name` its values still travel,
-/// and are still hashed, as `name`. So a machine that has renamed and one that has not yet show the
-/// same values, whatever either of them writes meanwhile.
+/// A column keeps its *first name*: after `RENAME COLUMN name TO full_name` its values still
+/// travel, and are still hashed, as `name`. So a machine that has renamed and one that has not yet
+/// show the same values, whatever either of them writes meanwhile.
 struct ColumnNames: Equatable {
   /// A column as it was when the schema of this file was last looked at.
   struct Known: Equatable {
