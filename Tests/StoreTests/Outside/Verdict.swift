@@ -60,7 +60,7 @@ struct Verdict {
       faults.append("\(name) at \(replica.store.nodeName) has no version")
     }
     for (name, version) in versions where !version.isDeleted {
-      guard name.table != Tables.settings else { continue }
+      guard !Tables.isSettings(name.table) else { continue }
       let table = replica.store.tables.table(name.table)
       let isShelved =
         try table.flatMap { try replica.store.shelf.entry(table: $0.id, key: name.key) } != nil
