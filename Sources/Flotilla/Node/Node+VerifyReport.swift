@@ -31,10 +31,9 @@ extension Node {
     case .shownOtherwise(let sums, let apart):
       let rows = { (count: Int) in count == 1 ? "1 row" : "\(count) rows" }
       let reason =
-        "the same edits are here and there, but the tables show them differently: "
-        + "\(rows(apart)) here and \(rows(Int(clamping: sums.apart))) there hold values for "
-        + "columns that their table lacks, or a table, a default differs; see: flotilla schema "
-        + shellWord(path)
+        "the same edits, but the tables show them differently: a table, a column or a default "
+        + "is another one there; values without a column are kept in \(rows(apart)) here and in "
+        + "\(rows(Int(clamping: sums.apart))) there; see: flotilla schema \(shellWord(path))"
       return report(sums, VerifyReport.Peer(node: name, state: .differing, error: reason))
     case .unexplained(let sums, isMoving: true):
       return report(sums, VerifyReport.Peer(node: name, state: .moving))
