@@ -9,8 +9,8 @@ import Testing
   /// Every object of a report by its place, with all its keys: those of the contract, then those
   /// that were added to it.
   static let keys: [String: Set<String>] = [
-    "init": ["site", "node", "tables", "rows", "warnings"],
-    "track": ["tables", "rows", "warnings"],
+    "init": ["site", "node", "tables", "rows", "warnings", "takes_new_tables"],
+    "track": ["tables", "rows", "warnings", "takes_new_tables"],
     "rule": ["rules", "remark"],
     "rule.rules": ["table", "rule", "acting_rule"],
     "invite": ["code", "expires", "role", "served", "port"],
@@ -21,6 +21,7 @@ import Testing
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
       "in_sync", "first_copy", "running", "trouble", "clock", "remarks", "anchor_state",
+      "takes_new_tables", "new_tables", "asked_tables",
     ],
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
@@ -56,6 +57,7 @@ import Testing
     "doctor.findings": ["check", "level", "text", "remedy"],
     "leave": [
       "site", "node", "unsent_rows", "open_conflicts", "left", "told", "untold", "may_be_copy",
+      "loss", "parked_rows",
     ],
   ]
 

@@ -73,7 +73,8 @@ import Testing
 
         The file is created if it is absent. The site gets a name for people; without
         --site it is called after the file. Without --all or --track no table is
-        replicated yet; `flotilla track` chooses them later.
+        replicated yet; `flotilla track` chooses them later. --all leaves out the books
+        of migration tools, and new tables are replicated by themselves from then on.
 
         Arguments:
           DB  the SQLite database file
@@ -81,7 +82,7 @@ import Testing
         Options:
           --site NAME      the name of the site
           --name NODE      the name of this node; without it the machine's name
-          --all            replicates every table
+          --all            replicates every table, and new ones from now on
           --track TABLE,…  replicates these tables
           --rule RULE      the merge rule: newest-wins, server-wins,
                            server-wins-on-conflict or client-wins
@@ -102,8 +103,9 @@ import Testing
     ("sync", "sync DB [NODE|HOST:PORT] [--timeout TIME] [--json]"),
     ("wait", "wait DB [--for NODE|anchor|all] [--timeout TIME] [--json]"),
     ("sql", "sql DB STATEMENT [--online] [--timeout TIME] [--json]"),
-    ("track", "track DB (TABLE… | --all) [--rule RULE] [--json]"),
-    ("untrack", "untrack DB TABLE… [--json]"), ("rule", "rule DB [TABLE [RULE]] [--json]"),
+    ("track", "track DB [TABLE… | --all | --new] [--rule RULE] [--json]"),
+    ("untrack", "untrack DB (TABLE… | --new) [--here] [--json]"),
+    ("rule", "rule DB [TABLE [RULE]] [--json]"),
     ("verify", "verify DB [NODE] [--repair] [--timeout TIME] [--json]"),
     ("doctor", "doctor DB [--repair] [--json]"), ("leave", "leave DB [--force] [--json]"),
   ])

@@ -24,7 +24,8 @@ private let clinic = """
   {"node":"field-bag","id":"c","state":"away","behind_rows":7,"behind_seconds":7200,
   "last_seen":"2026-03-01T08:14:00Z","clock_offset_ms":0,"clock_corrected":false,
   "address":null}],
-  "conflicts":0,"parked":0,"unjudged":0,"in_sync":false,"running":true,"remarks":[]}
+  "conflicts":0,"parked":0,"unjudged":0,"in_sync":false,"running":true,"remarks":[],
+  "takes_new_tables":false,"new_tables":[],"asked_tables":[]}
   """
 
 @Suite struct `A report` {
@@ -148,7 +149,8 @@ private let clinic = """
 
   @Test func `of a new site names the next command`() throws {
     var made: InitReport = try report(
-      #"{"site":"North clinic","node":"ward-1","tables":["a"],"rows":1,"warnings":[]}"#)
+      #"{"site":"North clinic","node":"ward-1","tables":["a"],"rows":1,"warnings":[],"#
+        + #""takes_new_tables":false}"#)
     #expect(
       Init.text(made, path: "my clinic.db") == """
         started the site "North clinic"; this node is ward-1; 1 table, 1 row
@@ -156,6 +158,8 @@ private let clinic = """
         """)
     made.tables = []
     #expect(Init.text(made, path: "a.db").hasSuffix("next: flotilla track a.db --all"))
+    made.takes_new_tables = true
+    #expect(Init.text(made, path: "a.db").hasSuffix("next: flotilla run a.db --background"))
   }
 
   @Test func `of a first copy names the site, the rows, the bytes and the time`() throws {

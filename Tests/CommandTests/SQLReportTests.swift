@@ -32,13 +32,13 @@ private let rows = """
 
   @Test func `can be read back as the same report`() throws {
     let text = """
-      {"anchor":null,"anchor_state":null,"clock":null,"conflicts":2,\
+      {"anchor":null,"anchor_state":null,"asked_tables":[],"clock":null,"conflicts":2,\
       "first_copy":{"from":"a","of":9,"rows":2},"in_sync":true,\
-      "node":"ward-1","parked":0,"peers":[{"address":null,\
+      "new_tables":[],"node":"ward-1","parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,\
       "clock_corrected":true,"clock_offset_ms":-3,"id":"a","last_seen":null,\
       "node":"ward-2","state":"catching-up"}],"remarks":["x"],"role":"writer","running":false,\
-      "site":"N","tables":[],"trouble":null,"unjudged":0}
+      "site":"N","tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
       """
     let status: StatusReport = try report(text)
     #expect(JSON(reflecting: status).description == text)

@@ -22,10 +22,18 @@ import Testing
     let usual = size([("version", 2_640_000, 48_000), ("journal", 4_096, 0)])
     #expect(
       findings(usual).map(\.text) == [
-        "Flotilla's own tables take 2.6 MB, 22 % of the file, 55 bytes for each of 48000 rows",
-        "of that version 100 % (48000), journal <1 % (0)",
+        "Flotilla's own tables take 2.6 MB, 22 % of the file: 55 bytes for each row",
+        "most of that: what is known of each row 100 %",
       ])
     #expect(findings(usual).allSatisfy { $0.level == .ok })
+  }
+
+  /// Tables that are nearly empty take their pages, whatever is in them.
+  @Test func `says nothing of a row where there are few`() {
+    var few = size([("version", 16_384, 3), ("verdict", 8_192, 0), ("conflict", 12_288, 0)])
+    few.rows = 3
+    #expect(
+      findings(few).map(\.text) == ["Flotilla's own tables take 37 kB, <1 % of the file"])
   }
 
   @Test func `has a remedy where something is out of proportion`() {

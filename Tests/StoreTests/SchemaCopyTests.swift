@@ -1,4 +1,5 @@
 import Replication
+import SQLite
 import Testing
 
 @testable import Store
@@ -28,5 +29,55 @@ import Testing
       try Store.create(
         [SchemaObject(kind: .table, name: "x", sql: sql)], on: replica.store.connection) == [])
     #expect(try replica.store.schemaObjects().map(\.name).contains("x"))
+  }
+
+  private static let book = "CREATE TABLE alembic_version(version_num VARCHAR(32) NOT NULL)"
+
+  private static func entry(_ table: String, _ column: String) -> SchemaObject {
+    SchemaObject(.entry, of: table, [.init(column: column, value: .text(Array("ae10".utf8)))])
+  }
+
+  /// Whoever gets the schema of a machine has its migrations.
+  @Test func `a new file takes over the books of migrations with the schema`() throws {
+    let first = try TestReplica(
+      1,
+      schema: Self.book + "; INSERT INTO alembic_version VALUES ('ae10');"
+        + "PRAGMA user_version = 7; CREATE TABLE note(id PRIMARY KEY); INSERT INTO note VALUES (1)")
+    let second = try TestReplica(2)
+    let objects = try first.store.schemaObjects()
+    #expect(try Store.create(objects, on: second.store.connection) == [])
+    #expect(try second.prepareRows("SELECT version_num FROM alembic_version") == ["ae10"])
+    #expect(try second.value("PRAGMA user_version") == .integer(7))
+    #expect(try second.value("SELECT count(*) FROM note") == .integer(0))
+  }
+
+  @Test func `a file that had tables keeps its own books and numbers`() throws {
+    let second = try TestReplica(2, schema: "CREATE TABLE mine(id PRIMARY KEY)")
+    let objects = [
+      SchemaObject(kind: .table, name: "alembic_version", sql: Self.book),
+      Self.entry("alembic_version", "version_num"),
+      SchemaObject(.number, of: "user_version", [.init(column: "", value: .integer(7))]),
+    ]
+    #expect(try Store.create(objects, on: second.store.connection) == [])
+    #expect(try second.value("SELECT count(*) FROM alembic_version") == .integer(0))
+    #expect(try second.value("PRAGMA user_version") == .integer(0))
+  }
+
+  @Test func `nothing but books and their columns is filled by an inviter`() throws {
+    let second = try TestReplica(2)
+    let objects = [
+      SchemaObject(kind: .table, name: "alembic_version", sql: Self.book),
+      SchemaObject(kind: .table, name: "note", sql: "CREATE TABLE note(id PRIMARY KEY)"),
+      Self.entry("note", "id"), Self.entry("alembic_version", "a\" OR 1"),
+      Self.entry("_flotilla_meta", "name"), Self.entry("missing", "id"),
+      SchemaObject(.entry, of: "alembic_version", []),
+      SchemaObject(.number, of: "user_version", [.init(column: "", value: .integer(.max))]),
+      SchemaObject(.number, of: "writable_schema", [.init(column: "", value: .integer(1))]),
+      SchemaObject(.number, of: "application_id", []),
+    ]
+    #expect(try Store.create(objects, on: second.store.connection) == [])
+    #expect(try second.value("SELECT count(*) FROM note") == .integer(0))
+    #expect(try second.value("SELECT count(*) FROM alembic_version") == .integer(0))
+    #expect(try second.value("PRAGMA user_version") == .integer(0))
   }
 }

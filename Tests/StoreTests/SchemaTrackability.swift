@@ -103,7 +103,7 @@ import Testing
     ("CREATE TABLE t(a TEXT PRIMARY KEY) STRICT", []),
     ("CREATE TABLE t(a INTEGER PRIMARY KEY)", ["integer key"]),
     ("CREATE TABLE t(a INTEGER PRIMARY KEY AUTOINCREMENT)", ["integer key", "AUTOINCREMENT"]),
-    ("CREATE TABLE t(a TEXT PRIMARY KEY, b)", ["not replicated"]),
+    ("CREATE TABLE t(a TEXT PRIMARY KEY, b)", []),
   ]
 
   @Test(arguments: accepted)

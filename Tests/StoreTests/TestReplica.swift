@@ -16,8 +16,11 @@ final class TestReplica {
   private let pace: Pace
   var clock: Int64 = 1_800_000_000_000
 
+  /// A replica that is still joining, so that the tables which it has are taken for the site's;
+  /// else one whose owner is asked about them.
   init(
-    _ number: UInt64, schema: String = "", tracking: [String] = [], pace: Pace = Pace()
+    _ number: UInt64, schema: String = "", tracking: [String] = [], pace: Pace = Pace(),
+    isJoining: Bool = true
   ) throws {
     self.folder = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -32,6 +35,12 @@ final class TestReplica {
       as: Store.Identities(
         site: Self.site, siteName: "Test", node: Identity(high: number, low: 0),
         nodeName: "node-\(number)", origin: origin))
+    if isJoining {
+      let copy = FirstCopy(
+        inviter: Identity(high: 0, low: 0), name: "", address: "127.0.0.1:1", rows: 0)
+      try application.execute(
+        "INSERT INTO _flotilla_meta VALUES ('joining', \(literal(copy.text + "x")))")
+    }
     self.store = try Store(path: path, pace: pace)
     if !tracking.isEmpty { try store.track(tracking, rule: nil, at: now) }
     try foldAll()

@@ -8,6 +8,9 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case wait(target: String?, all: Bool, anchor: Bool, milliseconds: Int)
   case track(tables: [String]?, rule: String?)
   case untrack(tables: [String])
+  case decline(tables: [String])
+  case takeNewTables(isWanted: Bool)
+  case tables
   case rule(table: String?, rule: String?)
   case schema(SchemaRequest)
   case invite(milliseconds: Int, role: String)
@@ -60,4 +63,8 @@ struct UnsentReport: Codable, Sendable {
   /// The other members, and those of them that are connected.
   var others: [String]
   var connected: [String]
+  /// What the others would lose with this node; nil if nothing.
+  var loss: LeaveReport.Loss?
+  /// Rows that are kept here and stand in no table.
+  var parked = 0
 }

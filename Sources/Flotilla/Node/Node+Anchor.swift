@@ -212,7 +212,9 @@ extension Node {
   private func checkFitness(of wanted: Roll.Entry?) throws(FlotillaError) {
     guard let wanted else { return }
     guard wanted.isMember else {
-      throw FlotillaError(.usage, "\(wanted.name) is no member of the site any more")
+      throw FlotillaError(
+        .usage, "\(wanted.name) is no member of the site any more",
+        remedy: "Choose one that is: flotilla members \(shellWord(path)) shows them.")
     }
     guard !isForgotten(wanted) else {
       throw FlotillaError(

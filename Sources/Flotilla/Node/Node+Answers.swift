@@ -9,20 +9,8 @@ extension Node {
     case .status(let all):
       return await controlReply { () async throws(FlotillaError) in try await status(all: all) }
     case .sync, .verify, .wait: return await answerWithPeers(request)
-    case .track(let tables, let rule):
-      return await controlReply { () async throws(FlotillaError) in
-        try await track(tables.map(TableSelection.named) ?? .all, rule: rule)
-      }
-    case .untrack(let tables):
-      return await controlReply { () async throws(FlotillaError) in
-        try await untrack(tables)
-      }
-    case .rule(let table, let rule):
-      return await controlReply { () async throws(FlotillaError) in
-        try await self.rule(table: table, rule: rule)
-      }
-    case .schema(let request):
-      return await controlReply { () async throws(FlotillaError) in try await schema(request) }
+    case .track, .untrack, .decline, .takeNewTables, .tables, .rule, .schema:
+      return await answerAboutTables(request)
     case .invite(let milliseconds, let role):
       return await controlReply { () async throws(FlotillaError) in
         try await invite(timeToLive: .milliseconds(milliseconds), role: role)
@@ -68,6 +56,36 @@ extension Node {
         requestStop()
         return Done()
       }
+    }
+  }
+
+  /// Which tables are replicated, and by which rule.
+  private func answerAboutTables(_ request: ControlRequest) async -> Data {
+    switch request {
+    case .track(let tables, let rule):
+      return await controlReply { () async throws(FlotillaError) in
+        try await track(tables.map(TableSelection.named) ?? .all, rule: rule)
+      }
+    case .untrack(let tables):
+      return await controlReply { () async throws(FlotillaError) in
+        try await untrack(tables)
+      }
+    case .decline(let tables):
+      return await controlReply { () async throws(FlotillaError) in
+        try await decline(tables)
+      }
+    case .takeNewTables(let isWanted):
+      return await controlReply { () async throws(FlotillaError) in
+        try await take(newTables: isWanted)
+      }
+    case .rule(let table, let rule):
+      return await controlReply { () async throws(FlotillaError) in
+        try await self.rule(table: table, rule: rule)
+      }
+    case .schema(let request):
+      return await controlReply { () async throws(FlotillaError) in try await schema(request) }
+    default:
+      return await controlReply { () async throws(FlotillaError) in try await tables() }
     }
   }
 
@@ -161,10 +179,23 @@ extension Node {
     let waiting = clock.now.site == nil ? try await waitingEdits() : 0
     let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
     let others = roster.roll.members.filter { $0.node != identity.node }
+    let parked = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in try store.figures().parked }
+    }
     return UnsentReport(
       rows: rows + waiting, site: identity.siteName, node: identity.name,
       others: others.map(\.name).sorted(),
-      connected: connectedMembers)
+      connected: connectedMembers, loss: try loss(for: others), parked: parked)
+  }
+
+  /// What members lose that stay when this node leaves: who rules the site is never settled anew.
+  private func loss(for others: [Roll.Entry]) throws(FlotillaError) -> LeaveReport.Loss? {
+    let staying = others.filter { !isForgotten($0) }
+    guard !staying.isEmpty, keys.site != nil || ownEntry?.role == .admin else { return nil }
+    let isExported = try sidecar.record().isSiteKeyExported ?? false
+    let isKept = keys.site == nil || isExported
+    guard !staying.contains(where: { $0.role == .admin }) else { return isKept ? nil : .siteKey }
+    return isKept ? .lastAdmin : .siteKeyAndLastAdmin
   }
 
   /// The members that hear at once what is said, by name.

@@ -236,18 +236,23 @@ extension Node {
       site: identity.siteName, node: identity.name,
       members: everybody.map { entry in
         let isSelf = entry.node == identity.node
-        let peer = peers[entry.node]
-        let isConnected = isSelf || peer?.session != nil
+        let isConnected = isSelf || peers[entry.node]?.session != nil
         return MembersReport.Member(
           node: entry.name, id: entry.node.description, role: entry.role.name,
           state: state(of: entry), since: Self.text(entry.since),
-          last_seen: (isConnected ? Uptime.wall : peer?.seen).map(Self.text),
+          last_seen: (isConnected ? Uptime.wall : lastSeen(entry)).map(Self.text),
           admitted_by: roll.entries[entry.admittedBy]?.name ?? "site key",
           words: entry.words.isEmpty ? nil : entry.words,
           rights: Dictionary(
             entry.tables.map { (names[$0.key] ?? $0.key, $0.value.name) }, uniquingKeysWith: min),
           is_this_node: isSelf)
       })
+  }
+
+  /// Who has said that it leaves was there then, whoever has heard it.
+  private func lastSeen(_ entry: Roll.Entry) -> Int64? {
+    guard case .left(let at)? = entry.ending else { return peers[entry.node]?.seen }
+    return max(at, peers[entry.node]?.seen ?? at)
   }
 
   /// How tables are called here, by the names that rights are kept under.

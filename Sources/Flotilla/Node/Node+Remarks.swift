@@ -3,9 +3,12 @@ import Store
 
 /// What a person should know beside the figures of `status`.
 extension Node {
-  func remarks(_ figures: Store.Figures, _ waiting: [WaitingTable]) -> [String] {
+  func remarks(
+    _ figures: Store.Figures, _ waiting: [WaitingTable], _ new: [UntrackedTable]
+  ) -> [String] {
     var remarks = standing.map { [$0] } ?? []
     remarks += waiting.map(remark)
+    remarks += new.compactMap(remark)
     for table in figures.tables where table.rowsWithoutKey > 0 {
       remarks.append(
         table.rowsWithoutKey == 1
@@ -43,6 +46,7 @@ extension Node {
 
   /// A table that the site tracks and whose rows cannot be seen here.
   private func remark(on table: WaitingTable) -> String {
+    if let question = table.question { return remark(on: table, question) }
     var text = "table \(table.name) is tracked, but not here: \(table.reason); "
     text += table.rows == 1 ? "1 row waits for it" : "\(table.rows) rows wait for it"
     if table.lost > 0 {

@@ -13,6 +13,7 @@ extension Node {
     if mode == .lasting { try await startControl() }
     startAccepting()
     if mode == .lasting { startWatching() } else { startPulling() }
+    if mode == .lasting { startTakingIn() }
     startDiscovery()
     await advertise()
     loops.append(Task { await self.notice(.patrol) })

@@ -4,9 +4,12 @@ import Store
 
 extension Node {
   func status(all: Bool) async throws(FlotillaError) -> StatusReport {
-    let (figures, waiting) = try await reporting(path) { () async throws(StoreError) in
+    let (figures, waiting, new) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (try store.figures(), try store.waitingTables())
+        (
+          try store.figures(), try store.waitingTables(),
+          try store.takesNewTables() ? try store.newTables() : nil
+        )
       }
     }
     let copy = try await firstCopyReport()
@@ -33,13 +36,15 @@ extension Node {
         StatusReport.Table(
           name: $0.name, rule: $0.rule, acting_rule: actingRule($0.rule), rows: $0.rows)
       },
+      takes_new_tables: new != nil, new_tables: new?.map(\.name) ?? [],
+      asked_tables: waiting.compactMap(StatusReport.AskedTable.init),
       peers: reports, conflicts: figures.conflicts, parked: figures.parked,
       unjudged: figures.unjudged,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
       first_copy: copy, running: mode == .lasting, trouble: trouble, clock: time,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + life
         + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
-        + remarks(figures, waiting))
+        + remarks(figures, waiting, new ?? []))
   }
 
   /// What decides about a table whose rule is this one: without an anchor nobody asks it.

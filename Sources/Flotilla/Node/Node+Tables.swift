@@ -8,9 +8,11 @@ extension Node {
     _ selection: TableSelection, rule: String?
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
-    try requireWhole("choose tables")
-    if rule != nil { try requireSay() }
     let path = path
+    // Whether a table of this file is the site's is for its owner to say, whatever else he may do.
+    let areOwn = try await areHeldBack(selection)
+    if rule != nil || !areOwn { try requireWhole("choose tables") }
+    if rule != nil { try requireSay() }
     var report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store, clock: self.clock).track(selection, rule: rule)
@@ -22,6 +24,29 @@ extension Node {
     report.rows = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store, clock: self.clock).rows(of: tables)
+      }
+    }
+    await announce()
+    return report
+  }
+
+  /// Begins or ends that the site takes in new tables by itself.
+  func take(newTables isWanted: Bool) async throws(FlotillaError) -> TrackReport {
+    try requireWhole("choose tables")
+    try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try store.track([], rule: nil, takesNew: isWanted, at: self.clock.now)
+      }
+    }
+    await announce()
+    return TrackReport(tables: [], rows: 0, warnings: [], takes_new_tables: isWanted)
+  }
+
+  /// Says that tables of this file are not those that the site tracks under their names.
+  func decline(_ names: [String]) async throws(FlotillaError) -> TrackReport {
+    let report = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try TableChoice(store: store, clock: self.clock).decline(names)
       }
     }
     await announce()
@@ -40,6 +65,17 @@ extension Node {
     }
     await announce()
     return report
+  }
+
+  /// Whether all of these are tables that the site tracks and that are held back here.
+  private func areHeldBack(_ selection: TableSelection) async throws(FlotillaError) -> Bool {
+    guard case .named(let names) = selection else { return false }
+    return try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        let held = try store.askedTables() + store.declinedTables()
+        return names.allSatisfy { name in held.contains { isSameName($0, name) } }
+      }
+    }
   }
 
   /// One of these tables that somebody has given a rule: who may not set rules may not end that.

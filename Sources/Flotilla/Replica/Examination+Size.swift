@@ -6,17 +6,19 @@ extension Examination {
   private static let notable = 1 << 20
   private static let longJournal = 10_000
   private static let manyLives = 100
+  private static let manyRows = 1_000
 
   mutating func judge(_ size: StoreSize, isNodeRunning: Bool) {
     self.size = SizeReport(size)
     let about = size.isEstimate ? "about " : ""
     let share = Self.percent(size.ownBytes, of: size.fileBytes)
-    let each = self.size?.bytes_per_row.map { ", \(Int($0.rounded())) bytes for each of" } ?? " for"
+    // What a table takes that is nearly empty says nothing about a row.
+    let each = size.rows < Self.manyRows ? nil : self.size?.bytes_per_row
     add(
       "size", .ok,
       "Flotilla's own tables take \(about)\(Self.text(size.ownBytes)), \(share) of the file"
-        + "\(each) \(size.rows) rows")
-    add("size", .ok, "of that " + Self.shares(size))
+        + (each.map { ": \(Int($0.rounded())) bytes for each row" } ?? ""))
+    if size.ownBytes > Self.notable, let shares = Self.shares(size) { add("size", .ok, shares) }
     judgeLogs(size, isNodeRunning: isNodeRunning)
     judgeLives(size)
     if size.freeBytes > max(Self.notable, size.fileBytes / 4) {
@@ -26,17 +28,25 @@ extension Examination {
     }
   }
 
-  /// The parts that one asks for, and whatever else is large.
-  private static func shares(_ size: StoreSize) -> String {
-    let always: Set = ["version", "journal", "conflict", "pending", "origin"]
-    let parts = size.parts.filter { always.contains($0.table) || $0.bytes * 20 > size.ownBytes }
+  /// What takes a notable part of that; nil if nothing does.
+  private static func shares(_ size: StoreSize) -> String? {
+    let parts = size.parts.filter { $0.rows > 0 && $0.bytes * 20 > size.ownBytes }
+    guard !parts.isEmpty else { return nil }
     let texts = parts.map { part in
-      "\(part.table) \(percent(part.bytes, of: size.ownBytes)) (\(part.rows))"
+      "\(purposes[part.table] ?? part.table) \(percent(part.bytes, of: size.ownBytes))"
     }
-    let lives = size.earlierLives
-    let ended = lives == 0 ? "" : "; \(lives) of \(size.origins) origins are of lives that ended"
-    return texts.joined(separator: ", ") + ended
+    return "most of that: " + texts.joined(separator: ", ")
   }
+
+  /// What the tables are for that may become large.
+  private static let purposes = [
+    "version": "what is known of each row", "journal": "edits that are not taken in yet",
+    "conflict": "the conflict log", "pending": "edits that wait for the anchor",
+    "verdict": "what became of edits of this node", "ruling": "what anchors have ruled",
+    "shelf": "rows kept beside their tables", "lost": "rows that went with dropped tables",
+    "author": "who wrote under which origin", "origin": "who wrote how much",
+    "statement": "what was signed about members", "run": "when this node ran",
+  ]
 
   private mutating func judgeLogs(_ size: StoreSize, isNodeRunning: Bool) {
     let journal = size.part("journal")

@@ -189,7 +189,7 @@ struct Pairing: Sendable {
       guard case .schema(let object) = try await link.receive() else {
         throw FlotillaError(.peer, "the schema that \(inviter) sends ends too early")
       }
-      bytes += object.sql.utf8.count
+      bytes += object.size
       guard bytes <= Limits.schemaBytes else {
         throw FlotillaError(.peer, "the schema that \(inviter) sends has no end")
       }

@@ -20,12 +20,13 @@ extension Replica {
     try examination.checkInside(sidecar, repair: repair)
     await examination.checkWriting(sidecar)
     await examination.checkDiscovery()
-    await checkNode(&examination)
+    let reached = await checkNode(&examination)
+    try await checkAdmins(&examination, reached: reached)
     return examination.report
   }
 
-  /// What the running node knows of clocks and peers.
-  private func checkNode(_ examination: inout Examination) async {
+  /// What the running node knows of clocks and peers; gives the ids of those that are connected.
+  private func checkNode(_ examination: inout Examination) async -> Set<String> {
     do {
       let client = try ControlClient(database: sidecar.database)
       guard let status: StatusReport = try await client.ask(.status(all: true)) else {
@@ -33,7 +34,7 @@ extension Replica {
         examination.add(
           "node", .warning, "no node runs for this database",
           "Start it with: flotilla run \(shellWord(path)) --background")
-        return
+        return []
       }
       examination.judge(status.trouble)
       let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
@@ -41,8 +42,10 @@ extension Replica {
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
       if let clock = status.clock { examination.judge(clock, connected) }
       for remark in status.remarks { examination.add("status", .warning, remark) }
+      return Set(connected.map(\.id))
     } catch {
       examination.add("node", .error, error.message, error.remedy)
+      return []
     }
   }
 }
@@ -116,6 +119,9 @@ struct Examination {
       try judgeRows(in: sidecar.database)
       judgeColumns(try store.keptColumns())
       judge(try store.size(), isNodeRunning: lock == nil)
+      judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
+      // A node that runs tells it itself.
+      if lock != nil { judge(try store.waitingTables()) }
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)

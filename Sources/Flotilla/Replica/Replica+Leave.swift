@@ -12,8 +12,9 @@ extension Replica {
   /// So often, 5 s each, the write lock is waited for once the others were told.
   private static let mostTries = 6
 
-  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent, or if
-  /// the conflict log holds what nobody has looked at.
+  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent, if the
+  /// conflict log holds what nobody has looked at, or if the others would have no admin or no site
+  /// key any more.
   public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
     var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
     do {
@@ -23,7 +24,12 @@ extension Replica {
       report.node = unsent.node
       report.unsent_rows = unsent.rows
       report.open_conflicts = try await conflicts().conflicts.count
-      guard force || unsent.rows == 0 && report.open_conflicts == 0 else { return report }
+      report.loss = unsent.loss
+      report.parked_rows = await isAlone(unsent) ? unsent.parked : 0
+      let isClean =
+        unsent.rows == 0 && report.open_conflicts == 0 && unsent.loss == nil
+        && report.parked_rows == 0
+      guard force || isClean else { return report }
       try await requireWriteLock()
       let lock: FileLock
       if let freed = try await stop(isLeaving: true) {
@@ -90,6 +96,13 @@ extension Replica {
       (report.site, report.node) = (store.siteName, store.nodeName)
     }
     return report
+  }
+
+  /// Whether nobody in reach has what is parked here.
+  private func isAlone(_ unsent: UnsentReport) async -> Bool {
+    guard unsent.parked > 0, unsent.connected.isEmpty else { return false }
+    let report = try? await sync(with: nil, timeout: .seconds(10))
+    return report?.peers.allSatisfy { $0.error != nil } ?? true
   }
 
   /// How much no other node has, after a try to send it to those in reach.

@@ -24,6 +24,25 @@ extension Replica {
     }
   }
 
+  /// Says that tables of this file are not those that the site tracks under their names.
+  public func decline(_ tables: [String]) async throws(FlotillaError) -> TrackReport {
+    try await perform(.decline(tables: tables)) { node async throws(FlotillaError) in
+      try await node.decline(tables)
+    }
+  }
+
+  /// Begins or ends that the site takes in new tables by itself.
+  public func take(newTables isWanted: Bool) async throws(FlotillaError) -> TrackReport {
+    try await perform(.takeNewTables(isWanted: isWanted)) { node async throws(FlotillaError) in
+      try await node.take(newTables: isWanted)
+    }
+  }
+
+  /// The tables of this file, and what becomes of each.
+  public func tables() async throws(FlotillaError) -> TablesReport {
+    try await perform(.tables) { node async throws(FlotillaError) in try await node.tables() }
+  }
+
   /// Shows the rules, or sets one if both arguments are given.
   public func rule(
     table: String?, rule: String?

@@ -32,7 +32,8 @@ extension Replica {
       }
       return InitReport(
         site: siteName, node: name, tables: report.tables, rows: report.rows,
-        warnings: (isNew ? [madeAnew] : []) + report.warnings)
+        warnings: (isNew ? [madeAnew] : []) + report.warnings,
+        takes_new_tables: report.takes_new_tables)
     } catch {
       try takeBack(isNew: isNew, after: error)
       throw error

@@ -15,7 +15,7 @@ struct TableChoice {
     switch selection {
     case .none: names = []
     case .named(let wanted): names = wanted
-    case .all: names = try store.trackableNames(skipped: &warnings)
+    case .all: names = try store.askedTables() + everyTable(skipped: &warnings)
     }
     var accepted: [String] = []
     var remarks: [TableRemark] = []
@@ -28,11 +28,96 @@ struct TableChoice {
         let table = try store.declaredName(name)
         accepted.append(table)
         remarks += texts.map { TableRemark(table: table, text: $0) }
+        if selection != .all, try store.isBook(table) {
+          remarks.append(TableRemark(table: table, text: quoted(table) + " " + Self.bookWarning))
+        }
       }
     }
-    if !accepted.isEmpty { try store.track(accepted, rule: rule, at: clock.now) }
+    let held = try store.askedTables() + store.declinedTables()
+    let (own, site) = (
+      accepted.filter { held.contains($0) && rule == nil },
+      accepted.filter { !held.contains($0) || rule != nil }
+    )
+    if !own.isEmpty { try store.admit(own, at: clock.now) }
+    let takesNew = selection == .all ? true : nil
+    if !site.isEmpty || takesNew != nil {
+      try store.track(site, rule: rule, takesNew: takesNew, at: clock.now)
+    }
     warnings += TableRemark.gathered(remarks)
-    return TrackReport(tables: accepted, rows: 0, warnings: warnings)
+    return TrackReport(
+      tables: accepted, rows: 0, warnings: warnings,
+      takes_new_tables: try store.takesNewTables())
+  }
+
+  private static let bookWarning =
+    "is the book of a migration tool: a machine that gets its rows takes for done what was done "
+    + "on another one"
+
+  /// What `--all` means: every table that can be replicated, but for those that describe the file
+  /// that they are in, and those that their owner has declined.
+  private func everyTable(skipped: inout [String]) throws(StoreError) -> [String] {
+    let declined = try store.declinedTables()
+    for table in declined {
+      skipped.append(
+        "\(table) was left out: it was declined on this machine (flotilla track "
+          + "\(shellWord(store.path)) \(shellWord(table)) takes it in)")
+    }
+    var names: [String] = []
+    for name in try store.trackableNames(skipped: &skipped) {
+      guard try store.isBook(name) else {
+        names.append(name)
+        continue
+      }
+      skipped.append(
+        "\(name) was left out: a migration tool notes in it what it has done to this very file "
+          + "(flotilla track \(shellWord(store.path)) \(shellWord(name)) replicates it all the "
+          + "same)")
+    }
+    return names
+  }
+
+  /// Every table of the file, and every one that the site tracks.
+  func list() throws(StoreError) -> TablesReport {
+    let tracked = try store.figures().tables
+    let waiting = try store.waitingTables()
+    let declined = try store.declinedTables()
+    var entries = tracked.map { table in
+      if declined.contains(table.name) {
+        return TablesReport.Entry(table: table.name, state: "declined")
+      }
+      guard let wait = waiting.first(where: { $0.name == table.name }) else {
+        return TablesReport.Entry(table: table.name, state: "replicated")
+      }
+      guard let question = wait.question else {
+        return TablesReport.Entry(table: table.name, state: "missing", note: wait.reason)
+      }
+      return TablesReport.Entry(
+        table: table.name, state: "asked",
+        note: (question.node.map { "\($0) tracks" } ?? "the site tracks")
+          + " a table of this name")
+    }
+    let takesNew = try store.takesNewTables()
+    entries += try store.untrackedTables().map { $0.entry(takesNew: takesNew) }
+    return TablesReport(
+      takes_new_tables: takesNew, tables: entries.sorted { $0.table < $1.table })
+  }
+
+  /// Says that tables of this file are not those that the site tracks under their names.
+  func decline(_ names: [String]) throws(StoreError) -> TrackReport {
+    var found: [String] = []
+    for name in names {
+      let table = try store.declaredName(name)
+      guard store.mayDecline(table) else {
+        throw StoreError(
+          .table, "\(table) is replicated here already",
+          remedy: "To end that on every node: flotilla untrack \(shellWord(store.path)) "
+            + shellWord(table))
+      }
+      found.append(table)
+    }
+    try store.decline(found)
+    return TrackReport(
+      tables: found, rows: 0, warnings: [], takes_new_tables: try store.takesNewTables())
   }
 
   /// How many rows these tables have.
@@ -55,7 +140,8 @@ struct TableChoice {
       found.append(match)
     }
     try store.untrack(found, at: clock.now)
-    return TrackReport(tables: found, rows: 0, warnings: [])
+    return TrackReport(
+      tables: found, rows: 0, warnings: [], takes_new_tables: try store.takesNewTables())
   }
 
   func rule(
@@ -89,5 +175,22 @@ struct TableChoice {
       hint = better ?? reason.prefix(1).uppercased() + reason.dropFirst() + "."
     }
     return StoreError(.table, "\(name) is not tracked", remedy: hint ?? remedy())
+  }
+}
+
+extension UntrackedTable {
+  /// What becomes of it where the site takes in new tables by itself, or does not.
+  func entry(takesNew: Bool) -> TablesReport.Entry {
+    let state = takesNew && kind == .new ? "new" : "not-replicated"
+    return TablesReport.Entry(table: name, state: state, note: note)
+  }
+
+  private var note: String? {
+    switch kind {
+    case .new, .old: nil
+    case .book: "the book of a migration tool"
+    case .scratch(let original): "by its name a copy of \(original)"
+    case .refused(let reason, _): reason
+    }
   }
 }

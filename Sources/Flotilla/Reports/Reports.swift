@@ -6,6 +6,7 @@ public struct InitReport: Codable, Sendable, Equatable {
   public var rows: Int
   /// Remarks for a person, for instance about integer keys.
   public var warnings: [String]
+  public var takes_new_tables = false
 }
 
 /// What `track` or `untrack` changed.
@@ -13,6 +14,23 @@ public struct TrackReport: Codable, Sendable, Equatable {
   public var tables: [String]
   public var rows: Int
   public var warnings: [String]
+  /// Whether the site takes in new tables by itself from now on.
+  public var takes_new_tables = false
+}
+
+/// The tables of this file and what becomes of each. JSON: `{takes_new_tables,
+/// tables:[{table,state,note}]}`.
+public struct TablesReport: Codable, Sendable, Equatable {
+  /// One table of the file, or one that the site tracks and that is not in it; `state` is
+  /// `replicated`, `missing`, `asked`, `declined`, `new` or `not-replicated`.
+  public struct Entry: Codable, Sendable, Equatable {
+    public var table: String
+    public var state: String
+    /// Why that is so, or what to do about it.
+    public var note: String?
+  }
+  public var takes_new_tables: Bool
+  public var tables: [Entry]
 }
 
 /// The merge rules. JSON: `{rules:[{table,rule,acting_rule}], remark}`.
@@ -172,8 +190,18 @@ public struct TouchedRow: Codable, Sendable, Equatable {
 }
 
 /// What `leave` removed. JSON: `{site, node, unsent_rows, open_conflicts, left, told:[…],
-/// untold:[…], may_be_copy}`.
+/// untold:[…], may_be_copy, loss, parked_rows}`.
 public struct LeaveReport: Codable, Sendable, Equatable {
+  /// What the members that stay have no more when this node has left.
+  public enum Loss: String, Codable, Sendable {
+    /// The only site key: nobody can be made an admin any more.
+    case siteKey = "site-key"
+    /// The only admin: nobody can be invited before somebody brings the site key.
+    case lastAdmin = "last-admin"
+    /// Both: nobody can be invited any more.
+    case siteKeyAndLastAdmin = "site-key-and-last-admin"
+  }
+
   public var site: String
   public var node: String
   /// Rows that no other node has acknowledged.
@@ -186,6 +214,9 @@ public struct LeaveReport: Codable, Sendable, Equatable {
   public var untold: [String] = []
   /// Nobody was told, for the members may know another copy of this file as the node.
   public var may_be_copy = false
+  public var loss: Loss?
+  /// Rows that are in no table of this file, if no other node in reach has them.
+  public var parked_rows = 0
 }
 
 /// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}],size}`.

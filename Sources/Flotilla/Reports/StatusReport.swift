@@ -8,6 +8,17 @@ public struct StatusReport: Codable, Sendable, Equatable {
     public var rows: Int
   }
 
+  /// A table of this file that the site does not replicate, though it tracks one of that name:
+  /// nobody here has said that this one is meant.
+  public struct AskedTable: Codable, Sendable, Equatable {
+    public var table: String
+    /// Who tracks it, or null if that is not known here.
+    public var by: String?
+    /// Rows that it has here, and rows of others that wait for it.
+    public var rows: Int
+    public var waiting: Int
+  }
+
   /// A first copy that is not complete.
   public struct FirstCopy: Codable, Sendable, Equatable {
     /// The node that it comes from.
@@ -25,6 +36,10 @@ public struct StatusReport: Codable, Sendable, Equatable {
   /// How that stands, as `anchor` tells; null if this was not asked.
   public var anchor_state: String?
   public var tables: [Table]
+  /// Whether the site takes in new tables by itself, and those here that it has not taken in.
+  public var takes_new_tables = false
+  public var new_tables: [String] = []
+  public var asked_tables: [AskedTable] = []
   public var peers: [PeerReport]
   public var conflicts: Int
   public var parked: Int

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SQLite
 import Store
@@ -29,7 +30,7 @@ struct OpeningCheck {
     try checkAccess()
     guard sidecar.exists else {
       try refuseCopy(of: meta.path, node: meta.node)
-      throw moved(from: meta.path)
+      throw moved(from: meta.path, node: meta.node)
     }
     try KeyFolder(sidecar).checkModes()
     guard try sidecar.record().node == meta.node else {
@@ -127,21 +128,37 @@ struct OpeningCheck {
     )
   }
 
-  private func moved(from old: String?) -> FlotillaError {
+  private func moved(from old: String?, node: String?) -> FlotillaError {
     let before = old ?? "another place"
-    guard let old, old != sidecar.database else {
+    let anew = "flotilla leave \(shellWord(path)) --force"
+    let found = folder(of: node, lastBeside: old)
+    guard let old, old != sidecar.database || found != nil else {
       return FlotillaError(
         .movedWithoutFolder, "the folder \(sidecar.folder) is missing",
-        remedy: "Put it back beside the database, or start over with: "
-          + "flotilla leave \(shellWord(path)) --force")
+        remedy: "Put it back beside the database, or start over with: " + anew)
     }
     return FlotillaError(
       .movedWithoutFolder,
       "this database was set up at \(before), and its folder is not beside it at "
         + sidecar.database,
-      remedy:
-        "mv \(shellWord(old + "-flotilla")) \(shellWord(sidecar.folder))   (for a copy: "
-        + "flotilla leave \(shellWord(path)) "
-        + "--force, then join again)")
+      remedy: found.map {
+        "mv \(shellWord($0)) \(shellWord(sidecar.folder))   (for a copy: \(anew), then join again)"
+      } ?? "Find the folder, which is not at \(old)-flotilla any more, and move it to "
+        + "\(sidecar.folder). If it is lost, or this is a copy: \(anew), then join again")
+  }
+
+  /// The folder of this very node: where the file was when its node ran last, or under another name
+  /// beside the file.
+  private func folder(of node: String?, lastBeside old: String?) -> String? {
+    let ending = "-flotilla"
+    let place = Sidecar.folder(of: sidecar.database)
+    let beside = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+    let databases =
+      (old.map { [$0] } ?? [])
+      + beside.filter { $0.hasSuffix(ending) }.sorted().map {
+        (place == "/" ? "" : place) + "/" + $0.dropLast(ending.count)
+      }
+    return databases.first { (try? Sidecar(database: $0).record())?.node == node }
+      .map { $0 + ending }
   }
 }

@@ -37,6 +37,10 @@ enum Anchor {
       }
       let report = try await call.replica.anchor()
       call.print(report, as: text(report))
+      if !call.json, report.state == "gone" {
+        call.output.remark(
+          "flotilla anchor \(call.shellPath) NODE appoints another, --none lets the newest win")
+      }
       return .done
     }
     let report = try await call.replica.appoint(

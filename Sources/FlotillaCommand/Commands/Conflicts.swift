@@ -57,7 +57,7 @@ enum Conflicts {
       }
       return try await list(call)
     }
-    guard let text = call.arguments.text("ID"), let id = Int(text), id > 0 else {
+    guard let text = call.arguments.text("ID"), let id = Int(text), id > 0, "\(id)" == text else {
       throw FlotillaError(
         .usage, "\(action) needs the number of a conflict",
         remedy: "See: flotilla conflicts \(call.shellPath)")

@@ -8,7 +8,8 @@ enum Init {
     discussion: """
       The file is created if it is absent. The site gets a name for people; without
       --site it is called after the file. Without --all or --track no table is
-      replicated yet; `flotilla track` chooses them later.
+      replicated yet; `flotilla track` chooses them later. --all leaves out the books
+      of migration tools, and new tables are replicated by themselves from then on.
       """,
     parameters: [.database],
     options: [
@@ -16,7 +17,7 @@ enum Init {
         name: "--site", value: Option.Value(name: "NAME", kind: .name),
         help: "the name of the site"),
       .nodeName,
-      Option(name: "--all", help: "replicates every table"),
+      Option(name: "--all", help: "replicates every table, and new ones from now on"),
       Option(
         name: "--track", value: Option.Value(name: "TABLE,…", kind: .list),
         help: "replicates these tables"),
@@ -47,7 +48,7 @@ enum Init {
   static func text(_ report: InitReport, path: String) -> String {
     let name = shellWord(path)
     let next =
-      report.tables.isEmpty
+      report.tables.isEmpty && !report.takes_new_tables
       ? "flotilla track \(name) --all" : "flotilla run \(name) --background"
     let amount = "\(counted(report.tables.count, "table")), \(counted(report.rows, "row"))"
     return """

@@ -9,15 +9,16 @@ enum Leave {
       Removes triggers, tables and keys, restores the journal mode and tells the
       other nodes. Changes that no other node has are sent first; if none is in reach
       it stops short and says how many they are. So it does if the conflict log holds
-      what nobody has restored or dismissed, for that goes with it. --force leaves
-      even so.
+      what nobody has restored or dismissed, for that goes with it, and if the site
+      would lose its last admin, or a site key that was never exported. --force
+      leaves even so.
 
       A file that came from another machine and has met no member there, or runs as a
       copy beside the original, leaves with --force alone, and nobody is told.
       """,
     parameters: [.database],
     options: [
-      Option(name: "--force", help: "leaves even if changes or conflicts are lost"), .json,
+      Option(name: "--force", help: "leaves even if changes, conflicts or keys are lost"), .json,
     ],
     body: run)
 
@@ -26,6 +27,7 @@ enum Leave {
     let unsent = counted(report.unsent_rows, "row")
     if !report.left {
       if call.json { call.print(report, as: "") }
+      if let loss = report.loss { throw refusal(loss, call) }
       guard report.unsent_rows > 0 else { throw undecided(report, call) }
       throw FlotillaError(
         .node,
@@ -46,6 +48,12 @@ enum Leave {
         "\(counted(report.open_conflicts, "open conflict")) went with the conflict log"
       ])
     }
+    if report.parked_rows > 0 {
+      call.output.warnings([
+        "\(counted(report.parked_rows, "parked row")) went with Flotilla; no node in reach has them"
+      ])
+    }
+    if let loss = report.loss { call.output.warnings([lost(loss)]) }
     if report.may_be_copy {
       let node = printable(report.node)
       call.output.warnings([
@@ -74,6 +82,19 @@ enum Leave {
 
   private static func undecided(_ report: LeaveReport, _ call: Call) -> FlotillaError {
     let path = printable(shellWord(call.path))
+    guard report.open_conflicts > 0 else {
+      return FlotillaError(
+        .node,
+        """
+        \(call.path): \(counted(report.parked_rows, "row")) parked here \
+        \(report.parked_rows == 1 ? "is" : "are") in no table, and no other node is in reach that \
+        has \(report.parked_rows == 1 ? "it" : "them"); nothing was done
+        """,
+        remedy: """
+          flotilla conflicts \(path) --parked shows what is in the way; bring another node in \
+          reach, or give them up with --force
+          """)
+    }
     return FlotillaError(
       .node,
       """
@@ -84,5 +105,43 @@ enum Leave {
         flotilla conflicts \(path) shows what lost: restore or dismiss it, or give it up \
         with --force
         """)
+  }
+
+  /// Why a node may not just leave, and the commands that mend it.
+  private static func refusal(_ loss: LeaveReport.Loss, _ call: Call) -> FlotillaError {
+    let path = printable(call.shellPath)
+    let export = "flotilla export-site-key \(path) FILE"
+    let admin =
+      "make another admin: flotilla import-site-key DB FILE on another member, or flotilla invite "
+      + "\(path) --role admin for a new one"
+    let (what, remedy) =
+      switch loss {
+      case .siteKey:
+        ("has the only site key, which was never exported, and other members stay", export)
+      case .lastAdmin:
+        ("is the only admin, and other members stay", admin)
+      case .siteKeyAndLastAdmin:
+        (
+          "is the only admin and has the only site key, which was never exported, and other "
+            + "members stay",
+          "\(export); then \(admin)"
+        )
+      }
+    return FlotillaError(
+      .node, "\(call.path): this node \(what); nothing was done",
+      remedy: "\(remedy). To leave all the same: --force")
+  }
+
+  private static func lost(_ loss: LeaveReport.Loss) -> String {
+    switch loss {
+    case .siteKey:
+      "the site key went with this node, so nobody can be made an admin any more"
+    case .lastAdmin:
+      "the site has no admin now: nobody can be invited before a member takes the site key over "
+        + "(flotilla import-site-key DB FILE)"
+    case .siteKeyAndLastAdmin:
+      "the site has no admin and no site key now: nobody can be invited or shut out any more; the "
+        + "way back is to found it anew (docs/operations.md, Lose the site key)"
+    }
   }
 }

@@ -56,7 +56,8 @@ enum Members {
 
   private static func lastSeen(_ member: MembersReport.Member, at moment: Moment) -> String {
     if member.is_this_node { return "" }
-    guard let text = member.last_seen else { return "never" }
+    // Of who was shut out nothing is remembered.
+    guard let text = member.last_seen else { return member.state == "revoked" ? "" : "never" }
     return Moment.date(from: text).map(moment.ago) ?? text
   }
 }

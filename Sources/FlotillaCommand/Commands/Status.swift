@@ -79,8 +79,10 @@ enum Status {
     let isAnchor = report.anchor == report.node
     let hasStoodDown = report.anchor_state == "stood-down"
     let office = hasStoodDown ? "was the anchor" : "anchor"
-    let name = isAnchor ? office : report.role
-    let role = name == "writer" ? "" : " (\(printable(name)))"
+    let parts =
+      (report.role == "writer" || report.role == "anchor" && isAnchor ? [] : [report.role])
+      + (isAnchor ? [office] : [])
+    let role = parts.isEmpty ? "" : " (\(printable(parts.joined(separator: ", "))))"
     let rows = report.tables.reduce(0) { $0 + $1.rows }
     let anchor =
       isAnchor
@@ -90,7 +92,8 @@ enum Status {
       }
     return [
       printable(report.site), "this node: \(printable(report.node))\(role)", anchor,
-      counted(report.tables.count, "table"), counted(rows, "row"),
+      counted(report.tables.count, "table") + (report.takes_new_tables ? " and new ones" : ""),
+      counted(rows, "row"),
     ].compactMap { $0 }.joined(separator: " · ")
   }
 

@@ -32,6 +32,10 @@ extension Version {
     return old == nil ? version.raised(above: floor) : version
   }
 
+  /// A row that was here when the site stopped tracking its table, and is as it was then when
+  /// others track it again: nothing of it is news.
+  package var isUnaltered: Bool { stamp == Stamp.zero.successor && created != edit }
+
   /// Whether both have the same content, or are both deleted.
   package func saysTheSame(as other: Version) -> Bool {
     hash == other.hash && isDeleted == other.isDeleted

@@ -199,6 +199,11 @@ extension SchemaObject {
     }
     self.kind = kind
     self.name = try reader.text("Schema")
-    self.sql = try reader.text("Schema", limit: Limits.schemaText)
+    self.sql = kind.hasSQL ? try reader.text("Schema", limit: Limits.schemaText) : ""
+    guard !kind.hasSQL else { return }
+    for _ in 0..<(try reader.count("Schema", limit: Limits.columns)) {
+      fields.append(
+        Field(column: try reader.text("Schema"), value: try reader.value("Schema")))
+    }
   }
 }

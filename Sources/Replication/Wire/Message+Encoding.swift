@@ -122,7 +122,7 @@ extension Message {
     case .schema(let object):
       body.byte(object.kind.rawValue)
       body.text(object.name)
-      body.text(object.sql)
+      if object.kind.hasSQL { body.text(object.sql) } else { object.writeFields(to: &body) }
       return .schema
     case .pause(let end):
       body.uint(end.rows)

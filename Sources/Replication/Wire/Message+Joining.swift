@@ -45,23 +45,63 @@ package struct Admit: Sendable, Equatable {
   }
 }
 
-/// One object of the site's schema, as SQLite's schema table has it.
+/// One object of the site's schema, as SQLite's schema table has it, or what tells which migrations
+/// have made that schema.
 package struct SchemaObject: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     case table = 0
     case index = 1
     case view = 2
     case trigger = 3
+    /// A row of a migration tool's book, which is named.
+    case entry = 4
+    /// A number in the head of the file, which has the name of a PRAGMA and no column.
+    case number = 5
+
+    var hasSQL: Bool { self != .entry && self != .number }
+  }
+
+  /// One value of a row.
+  package struct Field: Sendable, Equatable {
+    package var column: String
+    package var value: Value
+
+    package init(column: String, value: Value) { (self.column, self.value) = (column, value) }
   }
 
   package var kind: Kind
   package var name: String
   package var sql: String
+  /// Of a row; none for what SQL says.
+  package var fields: [Field] = []
 
   package init(kind: Kind, name: String, sql: String) {
     self.kind = kind
     self.name = name
     self.sql = sql
+  }
+
+  package init(_ kind: Kind, of name: String, _ fields: [Field]) {
+    self.init(kind: kind, name: name, sql: "")
+    self.fields = fields
+  }
+
+  func writeFields(to writer: inout ByteWriter) {
+    writer.uint(fields.count)
+    for field in fields {
+      writer.text(field.column)
+      writer.value(field.value)
+    }
+  }
+
+  /// About how many bytes it takes.
+  package var size: Int {
+    fields.reduce(sql.utf8.count + name.utf8.count) { sum, field in
+      switch field.value {
+      case .text(let bytes), .blob(let bytes): sum + field.column.utf8.count + bytes.count
+      default: sum + field.column.utf8.count + 9
+      }
+    }
   }
 }
 

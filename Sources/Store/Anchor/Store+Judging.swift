@@ -210,7 +210,9 @@ extension Store {
     _ edits: inout Edits, _ application: inout Application, at now: Instant
   ) throws {
     let (table, standing, rule) = (opinion.table, opinion.standing, opinion.rule)
-    if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
+    if let standing, !standing.isDeleted, !standing.isUnaltered,
+      viewpoint.isLost(standing, to: item.version)
+    {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
@@ -241,7 +243,7 @@ extension Store {
     let standing =
       try opinion.standing ?? nothing(instead: item, opinion, &edits, at: now)
     let content = try content(of: standing, table, item.key)
-    if standing.hash != item.version.hash, let entry {
+    if standing.hash != item.version.hash, !item.version.isUnaltered, let entry {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: ConflictSide(item.version, entry),

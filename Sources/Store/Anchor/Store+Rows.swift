@@ -76,7 +76,7 @@ extension Store {
   /// Tracked tables whose rule nobody has ever set.
   package func tablesWithoutRule() throws(StoreError) -> [String] {
     try reporting { () throws(SQLiteError) in
-      try connection.rows("SELECT name FROM _flotilla_table WHERE rule = '' ORDER BY name")
+      try connection.rows("SELECT name FROM \(Tables.listing) AND rule = '' ORDER BY name")
         .compactMap { $0[0].string }
     }
   }

@@ -136,6 +136,9 @@ extension Store {
     _ values: [SQLite.Value], _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
     by winner: Shelf.Entry?, at moment: Int64
   ) throws {
+    // It is as it was when the site stopped tracking the table.
+    let content = statements.contentHash(values.map(Replication.Value.init))
+    if try lost.ended(table, key)?.hash == content { return }
     let named = zip(statements.shape.columns, values)
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(

@@ -153,9 +153,10 @@ extension Store {
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
     // It is here again as it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
+    let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     let version = try make(
-      over: old, isSeen: hidden == nil, hash: hash, isDeleted: false, madeAt: then ?? madeAt,
-      table, key, &edits)
+      over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,
+      madeAt: then ?? madeAt, table, key, &edits)
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
@@ -169,14 +170,16 @@ extension Store {
   func beginEdits() -> Edits { Edits(from: origins.frontier[own], judged: judged) }
 
   /// The next version of this replica, over the one that it replaces; where this replica is the
-  /// anchor, it is certified at once.
+  /// anchor, it is certified at once. `ended` stood when the site stopped tracking the table.
   func make(
-    over old: Version?, isSeen: Bool = true, hash: UInt64, isDeleted: Bool, madeAt: Dating.Moment,
-    _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+    over former: Version?, isSeen: Bool = true, ended: Version? = nil, hash: UInt64,
+    isDeleted: Bool, madeAt: Dating.Moment, _ table: ReplicaTable, _ key: Key,
+    _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
     // A row that was here before its table became the site's ranks below all that the site has.
-    let isBaseline = old == nil && table.isBaseline && edits.isComparing
+    let isBaseline = former == nil && table.isBaseline && edits.isComparing
+    let old = isBaseline ? former : former ?? ended
     let stamp =
       isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt.at, over: old?.stamp)
     let waiting = try pending.all(table: table.id, key: key)
@@ -185,6 +188,9 @@ extension Store {
       dot, over: old, isSeen: isSeen, pending: repeating ?? earlier, again: repeating,
       above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
       hash: hash, isDeleted: isDeleted)
+    if isBaseline, let ended, ended.hash == hash {
+      (version.created, version.createdAt) = (ended.created, ended.createdAt)
+    }
     version.isUndated = !isBaseline && !madeAt.isCertain
     if office.certifies {
       let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)

@@ -27,6 +27,7 @@ enum Layout {
   /// - `testimony`: what other nodes have told of their own edits themselves, and in which run.
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
+  /// - `choice`: what was said, or is to be asked, about tables here that are not replicated.
   /// - `dropped`: hashes of columns that tables had here and have no more.
   /// - `column`: renamed columns of the site's tables and their first names; replicated.
   /// - `named`: the columns of each table as they were seen last, with their first names.
@@ -93,6 +94,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_named(
       tbl TEXT NOT NULL COLLATE NOCASE, place INTEGER NOT NULL, name TEXT NOT NULL,
       declared TEXT NOT NULL, first TEXT NOT NULL, PRIMARY KEY(tbl, place)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_choice(
+      name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, choice TEXT NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_conflict(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL,

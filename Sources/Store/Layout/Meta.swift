@@ -48,6 +48,8 @@ struct Meta {
     case stability
     /// Set while the first copy is not complete: where it comes from (`FirstCopy`).
     case joining
+    /// Set once this replica has heard that the site takes in new tables by itself.
+    case takesNewTables
   }
 
   let connection: Connection

@@ -172,11 +172,6 @@ package enum Trackability: Sendable, Equatable {
       warnings.append(
         "\(name) uses AUTOINCREMENT, which keeps its promise at each node only, not across nodes")
     }
-    for column in schema.nullableKeyColumns {
-      warnings.append(
-        "rows of \(name) with NULL in the key column \(quoted(schema.columns[column].name)) "
-          + "are not replicated")
-    }
     return warnings
   }
 }

@@ -46,12 +46,22 @@ extension Store {
       return Figures(
         tables: tables,
         conflicts: try number(Self.openConflicts),
-        parked: try number("SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"),
+        parked: try parkedCount(),
         unfolded: try Journal.count(on: connection),
         unjudged: office.isHeld ? withoutVerdict + unawaited : 0,
         withoutVerdict: withoutVerdict,
         derivedTrouble: derivation.trouble)
     }
+  }
+
+  /// Rows that wait for a table which the owner of this file has declined wait for nothing.
+  private func parkedCount() throws(SQLiteError) -> Int {
+    let all = "SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"
+    let declined = try tables.choices.all().filter { $0.value == .declined }.keys
+      .compactMap { tables.table($0)?.id }
+    guard !declined.isEmpty else { return try number(all) }
+    return try number(
+      all + " AND tbl NOT IN (\(declined.map(String.init).joined(separator: ", ")))")
   }
 
   /// The name of a table as it is declared here, however it is written; nil if it is not here.
@@ -89,7 +99,7 @@ extension Store {
   private static let openConflicts = "SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'"
 
   private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
-    try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
+    try connection.rows("SELECT name, rule FROM \(Tables.listing) ORDER BY name").map {
       ($0[0].string ?? "", Self.ruleName($0[1].string))
     }
   }

@@ -3,8 +3,13 @@ import SQLite
 
 /// The schema that a first copy starts from.
 extension Store {
-  /// Every object of the schema that is the application's, tables first.
+  /// Every object of the schema that is the application's, tables first, then what tells which
+  /// migrations have made it.
   package func schemaObjects() throws(StoreError) -> [SchemaObject] {
+    try definedObjects() + bookEntries() + headNumbers()
+  }
+
+  private func definedObjects() throws(StoreError) -> [SchemaObject] {
     let rows = try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
@@ -29,6 +34,79 @@ extension Store {
     }
   }
 
+  /// A book of more rows than that is none that a tool has written.
+  private static let bookRows = 10_000
+
+  /// The rows of the books that the site does not replicate: who gets this schema has all of these
+  /// migrations.
+  private func bookEntries() throws(StoreError) -> [SchemaObject] {
+    var entries: [SchemaObject] = []
+    for table in try untrackedTables() where table.kind == .book {
+      let found = try reporting { () throws(SQLiteError) in
+        try connection.with(
+          "SELECT * FROM main.\(quoted(table.name)) LIMIT \(Self.bookRows + 1)"
+        ) { (statement) throws(SQLiteError) in
+          let columns = (0..<statement.columnCount).map(statement.columnName)
+          var rows: [SchemaObject] = []
+          while try statement.step() {
+            let values = statement.travelling(columns.count)
+            rows.append(
+              SchemaObject(
+                .entry, of: table.name,
+                zip(columns, values).map { SchemaObject.Field(column: $0, value: $1) }))
+          }
+          return rows
+        }
+      }
+      guard entries.count + found.count <= Self.bookRows,
+        found.allSatisfy({ $0.size <= Limits.schemaText })
+      else { continue }
+      entries += found
+    }
+    return entries
+  }
+
+  /// Where an application notes the version of its schema if it has no book.
+  private static let numbers = ["user_version", "application_id"]
+
+  private func headNumbers() throws(StoreError) -> [SchemaObject] {
+    try reporting { () throws(SQLiteError) in
+      var objects: [SchemaObject] = []
+      for name in Self.numbers {
+        guard let number = try connection.scalar("PRAGMA main.\(name)").integer, number != 0
+        else { continue }
+        objects.append(
+          SchemaObject(.number, of: name, [.init(column: "", value: .integer(number))]))
+      }
+      return objects
+    }
+  }
+
+  /// Takes over which migrations have made the schema of a file that had none before; what is no
+  /// book, or does not fit, is left out.
+  private static func takeOver(
+    _ objects: [SchemaObject], made: Set<String>, on connection: Connection
+  ) throws(SQLiteError) {
+    for object in objects where object.kind == .number {
+      guard numbers.contains(object.name), case .integer(let number)? = object.fields.first?.value,
+        let value = Int32(exactly: number)
+      else { continue }
+      try connection.execute("PRAGMA main.\(object.name) = \(value)")
+    }
+    for object in objects where object.kind == .entry && made.contains(folded(object.name)) {
+      let columns = try connection.rows(
+        "SELECT name FROM pragma_table_info(?, 'main')", [.string(object.name)]
+      ).compactMap { $0[0].string }
+      let fields = object.fields.filter { columns.contains($0.column) }
+      guard MigrationBook.isOne(object.name, columns: columns), !fields.isEmpty else { continue }
+      let names = fields.map { quoted($0.column) }.joined(separator: ", ")
+      let marks = fields.map { _ in "?" }.joined(separator: ", ")
+      try connection.run(
+        "INSERT OR IGNORE INTO main.\(quoted(object.name))(\(names)) VALUES (\(marks))",
+        fields.map(\.value.sqlite))
+    }
+  }
+
   /// Creates what is missing here, in the open transaction; gives a remark for each object that
   /// cannot be made.
   ///
@@ -38,7 +116,14 @@ extension Store {
     _ objects: [SchemaObject], on connection: Connection
   ) throws(SQLiteError) -> [String] {
     var remarks: [String] = []
-    for object in objects {
+    var made: Set<String> = []
+    let isFresh =
+      try connection.row(
+        """
+        SELECT 1 FROM main.sqlite_schema
+        WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_flotilla\\_%' ESCAPE '\\'
+        """) == nil
+    for object in objects where object.kind != .entry && object.kind != .number {
       let exists = try connection.row(
         "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE",
         [.string(object.name)])
@@ -49,12 +134,14 @@ extension Store {
       }
       do throws(SQLiteError) {
         _ = try connection.prepare(object.sql).step()
+        made.insert(folded(object.name))
       } catch {
         // A full disk says nothing about the object, and may have ended the transaction.
         guard error.isRefusal else { throw error }
         remarks.append("\(object.name) was left out: \(error.message)")
       }
     }
+    if isFresh { try takeOver(objects, made: made, on: connection) }
     return remarks
   }
 }

@@ -17,6 +17,16 @@ package struct WaitingTable: Sendable, Equatable {
   /// another node has sent them again, and who gets all else from here still counts as behind. If
   /// no node has the table any more, the remedy is to stop tracking it.
   package var lost: Int
+  /// Set if there is a table of that name here, and its owner has not said that it is meant.
+  package var question: Question?
+
+  /// What the owner of a table is to be asked.
+  package struct Question: Sendable, Equatable {
+    /// Who tracks a table of that name, if that is known.
+    package var node: String?
+    /// How many rows the table has here.
+    package var rowsHere: Int
+  }
 }
 
 /// Rows of one table that cannot be put into it at present, for one reason.
@@ -41,7 +51,11 @@ extension Store {
   /// The tables that the site tracks and this replica lacks or cannot replicate, with the reason.
   package func waitingTables() throws(StoreError) -> [WaitingTable] {
     var waiting: [WaitingTable] = []
+    let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
     for table in tables.tracked where table.schema == nil {
+      // Nobody wants to hear of it any more.
+      if choices[folded(table.name)] == .declined { continue }
+      let question = choices[folded(table.name)] == .asked ? try question(about: table) : nil
       var reason = "its schema has changed and was not looked at yet"
       var remedy: String?
       if case .refused(let why, let how) = try trackability(of: table.name) {
@@ -58,9 +72,31 @@ extension Store {
       }
       waiting.append(
         WaitingTable(
-          name: table.name, reason: reason, remedy: remedy, rows: Int(rows), lost: lost))
+          name: table.name, reason: reason, remedy: remedy, rows: Int(rows), lost: lost,
+          question: question))
     }
     return waiting
+  }
+
+  /// Nil if the table is not here at present.
+  private func question(about table: ReplicaTable) throws(StoreError) -> WaitingTable.Question? {
+    guard
+      let name = try TableSchema.all(on: connection).first(where: { isSameName($0, table.name) })
+    else { return nil }
+    let (settings, key) = (try settings(), try settingsKey(table.name))
+    return try reporting { () throws(SQLiteError) in
+      let origin = try versions.version(table: settings.id, key: key)?.dot.origin
+      let author = try origin.flatMap { origin throws(SQLiteError) in
+        try connection.scalar(
+          "SELECT name FROM _flotilla_author WHERE origin = ?",
+          [.integer(Int64(bitPattern: origin.rawValue))]
+        ).string
+      }
+      return WaitingTable.Question(
+        node: author,
+        rowsHere: Int(
+          try connection.prepareScalar("SELECT count(*) FROM main.\(quoted(name))")))
+    }
   }
 
   /// How many rows of which table wait on the shelf, and why.

@@ -5,9 +5,15 @@ import SQLite
 extension Store {
   /// Tracks tables for the whole site; the caller has checked that they can be.
   ///
-  /// Their rows become versions in the folds that follow.
-  package func track(_ names: [String], rule: String?, at now: Instant) throws(StoreError) {
+  /// Their rows become versions in the folds that follow. It is also the word of this machine for
+  /// tables that were held back here. `takesNew` begins or ends that the site takes in new tables
+  /// by itself.
+  package func track(
+    _ names: [String], rule: String?, takesNew: Bool? = nil, at now: Instant
+  ) throws(StoreError) {
     try edit(at: now) { edits in
+      if let takesNew { try self.set(takesNew: takesNew, &edits, at: now) }
+      for name in names { try self.consent(to: name) }
       try self.whileRulesMayChange {
         for name in names {
           let key = try self.settingsKey(name)
@@ -23,6 +29,17 @@ extension Store {
     }
   }
 
+  /// The site's setting is a row like any other, with a name that no table can have.
+  private func set(takesNew: Bool, _ edits: inout Edits, at now: Instant) throws {
+    let name: SQLite.Value = .string(Tables.takesNew)
+    if takesNew {
+      try connection.run("INSERT OR IGNORE INTO _flotilla_table(name, rule) VALUES (?, '')", [name])
+    } else {
+      try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [name])
+    }
+    try note(Tables.takesNew, try settingsKey(Tables.takesNew), &edits, at: now)
+  }
+
   /// Stops replicating tables, on every node; the rows stay where they are.
   package func untrack(_ names: [String], at now: Instant) throws(StoreError) {
     try edit(at: now) { edits in
@@ -36,7 +53,7 @@ extension Store {
   /// The tracked tables with their rules.
   package func trackedTables() throws(StoreError) -> [(name: String, rule: String)] {
     try reporting { () throws(SQLiteError) in
-      try connection.rows("SELECT name, rule FROM _flotilla_table ORDER BY name").map {
+      try connection.rows("SELECT name, rule FROM \(Tables.listing) ORDER BY name").map {
         ($0[0].string ?? "", Self.ruleName($0[1].string))
       }
     }
@@ -84,7 +101,7 @@ extension Store {
     return table
   }
 
-  private func settingsKey(_ name: String) throws(StoreError) -> Key {
+  func settingsKey(_ name: String) throws(StoreError) -> Key {
     guard let key = try settings().key([.text(Array(name.utf8))]) else {
       throw StoreError(.table, "a table has no name")
     }
@@ -105,9 +122,11 @@ extension Store {
     {
       try forget(table)
     }
+    try followNewTables(names, isLocal: isLocal)
     for name in names {
       let known = try tables.tableOrNew(name)
       guard !known.isTracked else { continue }
+      if !isLocal { try welcome(name) }
       try connection.run(
         "UPDATE _flotilla_local SET baseline = ? WHERE id = ?",
         [.integer(isLocal ? 0 : 1), .integer(known.id)])
@@ -234,6 +253,7 @@ extension Store {
   }
 
   private func forget(_ table: ReplicaTable) throws {
+    try noteEnd(of: table)
     try Capture.remove(id: table.id, on: connection)
     try RowsView.remove(of: table.name, on: connection)
     try lost.forget(table.name, .dropped)

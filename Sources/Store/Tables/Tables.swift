@@ -5,6 +5,11 @@ import SQLite
 final class Tables {
   /// The replicated table that lists the site's tracked tables.
   static let settings = "_flotilla_table"
+  /// A row of that name in the table of settings is no table: while it is there, the site takes in
+  /// new tables by itself.
+  static let takesNew = "_flotilla_new"
+  /// The rows of the settings that name a table.
+  static let listing = "_flotilla_table WHERE name <> '\(takesNew)'"
 
   /// Whether it is one of the replicated tables that hold for the whole site.
   static func isSettings(_ name: String) -> Bool {
@@ -19,10 +24,13 @@ final class Tables {
   private var remembered: [String: [KeyCollation]] = [:]
   private let schemas: SchemaCache
   let renames: Renames
+  /// What the owner of this file has said about tables.
+  let choices: TableChoices
 
   init(_ connection: Connection, _ schemas: SchemaCache) throws(StoreError) {
     (self.connection, self.schemas) = (connection, schemas)
     self.renames = Renames(connection: connection)
+    self.choices = TableChoices(connection: connection)
     try reload()
   }
 
@@ -36,14 +44,16 @@ final class Tables {
         try renames.read()
       )
     }
+    let withheld = try reporting { () throws(SQLiteError) in try choices.withheld() }
     remembered = collations
     byID = [:]
     idByName = [:]
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
       let isTracked = Self.isSettings(name) || tracked.contains { isSameName($0, name) }
+      // Without its owner's word a table is as if it were not here.
       var known =
-        isTracked
+        isTracked && !withheld.contains(folded(name))
         ? try Trackability.schema(of: name, id: id, among: objects, on: connection, schemas) : nil
       known?.take(columns[folded(name)])
       add(
@@ -55,7 +65,7 @@ final class Tables {
 
   /// The names that the site tracks.
   func trackedNames() throws(SQLiteError) -> [String] {
-    try connection.rows("SELECT name FROM _flotilla_table ORDER BY name")
+    try connection.rows("SELECT name FROM \(Self.listing) ORDER BY name")
       .compactMap { $0[0].string }
   }
 

@@ -214,6 +214,11 @@ final class LostVersions {
       ).integer ?? 0)
   }
 
+  /// What stood under a key when the site stopped tracking the table.
+  func ended(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
+    try one("why = 1", table, key)
+  }
+
   /// Versions from before the end of tracking, in the order of their keys.
   func ended(
     _ table: ReplicaTable, after key: Key?, limit: Int

@@ -121,6 +121,12 @@ enum Samples {
       .statements([]), .statements([statement, statement]),
       .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
       .schema(SchemaObject(kind: .trigger, name: "", sql: "")),
+      .schema(SchemaObject(.entry, of: "alembic_version", [])),
+      .schema(
+        SchemaObject(
+          .entry, of: "migrations",
+          [.init(column: "id", value: .integer(.min)), .init(column: "x", value: .null)])),
+      .schema(SchemaObject(.number, of: "user_version", [.init(column: "", value: .integer(7))])),
       .bye(Bye(.stopping, "stopping")), .bye(Bye(Bye.Code(rawValue: .max), "")),
     ]
     all += accounts

@@ -47,6 +47,62 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  /// Nothing was written at the others meanwhile, so nothing of theirs is lost.
+  @Test(arguments: [true, false], [true, false])
+  func `an update between two trackings is no conflict`(
+    hasHeard: Bool, comparesFirst: Bool
+  ) throws {
+    let r = try (1...2).map {
+      try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["word"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[1].write(Self.rows)
+    try r[0].exchange(with: r[1])
+    try r[0].store.untrack(["word"], at: r[0].now)
+    if hasHeard { try r[1].pull(from: r[0]) }
+    try r[0].write("UPDATE word SET meaning = 'new' WHERE w = 'alpha'")
+    try r[0].store.track(["word"], rule: nil, at: r[0].now)
+    if comparesFirst {
+      // The setting alone has come, and the table was compared before the rows are here.
+      try r[1].pull(from: r[0])
+      try r[1].foldAll()
+    }
+    try r[0].foldAll()
+    try r[1].pull(from: r[0])
+    try r[0].exchange(with: r[1])
+    for replica in r {
+      #expect(try replica.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
+      #expect(try replica.value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("new"))
+    }
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  /// What was written at another node meanwhile is kept.
+  @Test(arguments: [true, false])
+  func `an update at another node between two trackings is in its log`(comparesFirst: Bool) throws {
+    let r = try (1...2).map {
+      try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["word"] : [])
+    }
+    try r[0].write(Self.rows)
+    try r[1].pull(from: r[0])
+    try r[0].store.untrack(["word"], at: r[0].now)
+    try r[1].pull(from: r[0])
+    for (replica, word) in zip(r, ["new", "other"]) {
+      try replica.write("UPDATE word SET meaning = '\(word)' WHERE w = 'alpha'")
+    }
+    try r[0].store.track(["word"], rule: nil, at: r[0].now)
+    if comparesFirst {
+      try r[1].pull(from: r[0])
+      try r[1].foldAll()
+    }
+    try r[0].foldAll()
+    try r[1].pull(from: r[0])
+    try r[0].exchange(with: r[1])
+    #expect(try r[1].value("SELECT count(*) FROM _flotilla_conflict") == .integer(1))
+    #expect(try r[0].value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
   /// Whether or not a node has heard that the table was not tracked for a while.
   @Test(arguments: [1, 500])
   func `what changes between two trackings is equal after the second`(slice: Int) throws {

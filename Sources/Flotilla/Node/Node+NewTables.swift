@@ -1,0 +1,105 @@
+import Replication
+import SQLite
+import Store
+
+/// Tables that appear in the file while the node runs.
+extension Node {
+  /// Where the site takes in new tables by itself, this node sees to those of its file.
+  func startTakingIn() {
+    loops.append(
+      Task {
+        var watch = NewTables()
+        var seen: Int64?
+        repeat {
+          await self.takeIn(&watch, &seen)
+        } while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil
+      })
+  }
+
+  /// One look; `seen` is the version of the schema in which nothing was new.
+  private func takeIn(_ watch: inout NewTables, _ seen: inout Int64?) async {
+    guard !isStopping, firstCopy == nil, trouble.current == nil, rights.isWhole,
+      ownEntry?.isMember == true
+    else { return }
+    do {
+      let before = watch.isWaiting ? nil : seen
+      let (version, tables) = try await store.patiently { (store) throws(StoreError) in
+        try store.newTables(since: before)
+      }
+      seen = version
+      let found = tables ?? []
+      let names = watch.receive(
+        Dictionary(
+          found.filter { $0.kind == .new }.map { ($0.name, $0.definition) },
+          uniquingKeysWith: { $1 }), at: Uptime.now)
+      // Rows that speak against it may go without a change of the schema.
+      if found.contains(where: \.isRefused) { seen = nil }
+      guard !names.isEmpty else { return }
+      try await store.patiently { (store) throws(StoreError) in
+        try store.track(names, rule: nil, at: self.clock.now)
+      }
+      log("replicating new tables from now on: \(names.joined(separator: ", "))")
+      try await foldAll()
+      await announce()
+    } catch {
+      if !note(error) { log("could not take in new tables: \(error.message)") }
+    }
+  }
+
+  /// Every table of the file, and every one that the site tracks.
+  func tables() async throws(FlotillaError) -> TablesReport {
+    try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        try TableChoice(store: store, clock: self.clock).list()
+      }
+    }
+  }
+
+  /// A table that is here, and that the site has not taken in.
+  func remark(on table: UntrackedTable) -> String? {
+    let name = quoted(table.name)
+    let track = "flotilla track \(shellWord(path)) \(shellWord(table.name))"
+    switch table.kind {
+    case .new where !rights.isWhole:
+      return "the table \(name) is new, and \(identity.name) may not choose tables: a node that "
+        + "has it and may write every table takes it in"
+    case .new:
+      return mode == .lasting
+        ? "the table \(name) is new: it is replicated once it has stayed as it is for some seconds"
+        : "the table \(name) is new: it is replicated once a node runs, or with: \(track)"
+    case .scratch(let original):
+      return "the table \(name) is new and not replicated, for its name says that it is a copy of "
+        + "\(quoted(original)); if it is not: \(track)"
+    case .refused(let reason, let remedy):
+      return "the table \(name) is new and not replicated: \(reason)"
+        + (remedy.map { " (\($0))" } ?? "")
+    case .book, .old: return nil
+    }
+  }
+
+  /// A table of this file has the name of one that the site tracks.
+  func remark(on table: WaitingTable, _ question: WaitingTable.Question) -> String {
+    let name = quoted(table.name)
+    let (file, word) = (shellWord(path), shellWord(table.name))
+    let rows = question.rowsHere == 1 ? "1 row" : "\(question.rowsHere) rows"
+    let waiting = table.rows == 1 ? "1 row waits" : "\(table.rows) rows wait"
+    return
+      "\(question.node ?? "the site") tracks a table \(name), and this file has had one of its "
+      + "own, with \(rows): none is sent or changed, and \(waiting) for it. If it is the same "
+      + "table: flotilla track \(file) \(word). If not: flotilla untrack \(file) \(word) --here"
+  }
+}
+
+extension UntrackedTable {
+  fileprivate var isRefused: Bool {
+    if case .refused = kind { true } else { false }
+  }
+}
+
+extension StatusReport.AskedTable {
+  init?(_ table: WaitingTable) {
+    guard let question = table.question else { return nil }
+    self.init(
+      table: table.name, by: question.node, rows: question.rowsHere, waiting: table.rows)
+  }
+}

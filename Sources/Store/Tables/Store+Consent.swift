@@ -1,0 +1,112 @@
+import Replication
+import SQLite
+
+/// Which tables of this file may be replicated: a name alone is no consent.
+///
+/// A table with rows that was here before somebody else tracked one of its name is held back: no
+/// row of it is sent, none is changed, and what others send for it waits on the shelf. So it is
+/// until somebody at this machine says what it is.
+extension Store {
+  /// Decides about a table that the site tracks from now on: a table that is here already is held
+  /// back, unless there is nothing in it to lose, or somebody here has said so before.
+  func welcome(_ name: String) throws {
+    let choices = tables.choices
+    let choice = try choices[name]
+    if choice == .asked || choice == .declined { return }
+    // Whoever joins with a file says that its tables are the site's.
+    if try choice != .ended && meta.text(.joining) == nil {
+      // One that has appeared since the site takes in new tables comes from the same migration.
+      let isOld = try choice == .apart || meta.integer(.takesNewTables) == nil
+      if try isOld && hasRows(name) { return try choices.set(.asked, for: name) }
+    }
+    try choices.remove(name)
+  }
+
+  /// The word of this machine that a table of its is the site's.
+  ///
+  /// The site has had it for a while, so the rows that are here rank below what the site holds.
+  func consent(to name: String) throws {
+    let wasHeldBack = try tables.choices.withheld().contains(folded(name))
+    try tables.choices.remove(name)
+    guard wasHeldBack, let table = tables.table(name), table.isTracked else { return }
+    try connection.run(
+      "UPDATE _flotilla_local SET baseline = 1 WHERE id = ?", [.integer(table.id)])
+    try renewSchema()
+    if let table = tables.byID[table.id] { try removeDeleted(table) }
+  }
+
+  /// Rows that the site has deleted while the table was held back go, and are kept in the log: the
+  /// comparison would take them for new ones.
+  private func removeDeleted(_ table: ReplicaTable) throws {
+    guard let statements = table.statements else { return }
+    let keys = try connection.rows(
+      "SELECT key FROM _flotilla_version WHERE tbl = ? AND hash IS NULL", [.integer(table.id)]
+    ).compactMap { $0[0].blob.map(Key.init) }
+    for key in keys {
+      let values = (key.values ?? []).map(\.sqlite)
+      guard let row = try connection.row(statements.selectByKey, values),
+        let version = try versions.version(table: table.id, key: key)
+      else { continue }
+      try logUnseen(
+        row, statements, table, key, by: entry(shaped(version, nil, table, key)),
+        at: version.stamp.millisecondsSince1970)
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, values)
+      }
+    }
+  }
+
+  /// The same for tables that the site tracks already: nothing changes for the others.
+  package func admit(_ names: [String], at now: Instant) throws(StoreError) {
+    while try fold(at: now).hasMore {}
+    try transaction {
+      for name in names { try consent(to: name) }
+    }
+  }
+
+  /// Says that a table of this file is not the one that the site tracks under its name.
+  package func decline(_ names: [String]) throws(StoreError) {
+    try transaction {
+      for name in names { try tables.choices.set(.declined, for: name) }
+      try tables.reload()
+    }
+  }
+
+  /// Whether a table is held back here, or would be as soon as the site tracked it.
+  package func mayDecline(_ name: String) -> Bool {
+    guard let table = tables.table(name), table.isTracked else { return true }
+    return table.schema == nil
+  }
+
+  /// The tracked tables of this file that are held back because nobody has said what they are.
+  package func askedTables() throws(StoreError) -> [String] { try tracked(.asked) }
+
+  package func declinedTables() throws(StoreError) -> [String] { try tracked(.declined) }
+
+  private func tracked(_ wanted: TableChoices.Choice) throws(StoreError) -> [String] {
+    let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
+    return tables.tracked.map(\.name).filter { choices[folded($0)] == wanted }
+  }
+
+  /// Remembers of a table that the site tracks no more what it was here.
+  func noteEnd(of table: ReplicaTable) throws {
+    let choices = tables.choices
+    switch try choices[table.name] {
+    case .asked: try choices.set(.apart, for: table.name)
+    case .declined: break
+    case .apart, .ended, nil:
+      if table.schema != nil { try choices.set(.ended, for: table.name) }
+    }
+  }
+
+  private func hasRows(_ name: String) throws -> Bool {
+    let found = try connection.row(
+      """
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'table' AND name = ? COLLATE NOCASE AND rootpage > 0
+      """, [.string(name)])
+    guard let declared = found?[0].string else { return false }
+    return try connection.prepareScalar(
+      "SELECT EXISTS (SELECT 1 FROM main.\(quoted(declared)))") != 0
+  }
+}
