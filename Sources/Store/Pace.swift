@@ -15,8 +15,10 @@ package struct Pace: Sendable {
   package var pieceBytes = Limits.wholeBytes / 2
   /// A snapshot keeps the WAL from being reused: after this many ms the export pauses.
   package var snapshotTime: Int64 = 30_000
-  /// Or once the WAL has grown by this many bytes.
-  package var walBytes = 256 << 20
+  /// Or once the WAL has grown by this many bytes ...
+  package var walBytes = 64 << 20
+  /// ... and by this many where all would have to begin again.
+  package var mostWalBytes = 160 << 20
   /// Edits that an anchor judges in the commit that brings them, if they are no more.
   package var judgedAtOnce = 250
   /// Up to so many are judged in the next one, all of them: a small exchange stays whole.

@@ -5,13 +5,13 @@ import Testing
 /// The share of the write lock that others get while a catch-up goes on.
 @Suite struct CourtesyTests {
   /// Holds of a length one after the other; gives the free moments between them.
-  private func pauses(holds: Int64, count: Int) -> [Int64] {
+  private func pauses(holds: Int64, count: Int, isWanted: Bool = true) -> [Int64] {
     var courtesy = Courtesy()
     var now: Int64 = 5_000
     return (0..<count).map { _ in
-      courtesy.held(from: now, to: now + holds)
+      courtesy.held(from: now, to: now + holds, isWanted: isWanted)
       let end = now + holds
-      now = courtesy.nextHold
+      now = max(end, courtesy.nextHold)
       return now - end
     }
   }
@@ -31,9 +31,53 @@ import Testing
     }
   }
 
+  /// SQLite's busy handler sleeps 1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100, 100 … ms.
+  @Test(arguments: [1, 7, 20, 50] as [Int64])
+  func `who comes while nobody has written gets the lock before it sleeps for long`(
+    _ holds: Int64
+  ) {
+    let delays: [Int64] =
+      [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50] + Array(repeating: 100, count: 50)
+    var held: [Range<Int64>] = []
+    var now: Int64 = 0
+    for pause in pauses(holds: holds, count: 400, isWanted: false) {
+      held.append(now..<now + holds)
+      now += holds + pause
+    }
+    for start in Int64(200)..<600 {
+      var moment = start
+      var sleeps = 0
+      while held.contains(where: { $0.contains(moment) }) {
+        moment += delays[sleeps]
+        sleeps += 1
+      }
+      #expect(moment - start <= Courtesy.series + holds + 50)
+    }
+  }
+
+  @Test func `holds follow one another while nobody writes`() {
+    let pauses = pauses(holds: 10, count: 100, isWanted: false)
+    #expect(pauses.prefix(8).allSatisfy { $0 == 0 })
+    #expect(pauses.reduce(0, +) < 100 * 10 / 2)
+  }
+
   @Test func `does not begin a new series with the long pause`() {
     var courtesy = Courtesy()
-    courtesy.held(from: 100_000, to: 100_010)
+    courtesy.held(from: 100_000, to: 100_010, isWanted: true)
     #expect(courtesy.nextHold == 100_020)
+  }
+
+  @Test func `programs write if what they wrote was folded, or the file shows it`() {
+    var others = OtherWriters()
+    others.looked(version: 7, cuts: 0, hasFolded: false, at: 0)
+    #expect(!others.write(at: 0))
+    others.looked(version: 8, cuts: 0, hasFolded: false, at: 10)
+    #expect(others.write(at: 10) && others.write(at: 10 + OtherWriters.memory - 1))
+    #expect(!others.write(at: 10 + OtherWriters.memory))
+    // The log was made empty.
+    others.looked(version: 9, cuts: 2, hasFolded: false, at: 2_000)
+    #expect(!others.write(at: 2_000))
+    others.looked(version: 9, cuts: 2, hasFolded: true, at: 2_001)
+    #expect(others.write(at: 2_001))
   }
 }

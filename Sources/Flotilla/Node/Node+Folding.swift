@@ -30,6 +30,7 @@ extension Node {
           await self.patrol()
         }
       })
+    loops.append(Task { await self.store.keepLogShort(self.log) })
   }
 
   /// Carries out what the notice decides, until there is nothing but to wait.

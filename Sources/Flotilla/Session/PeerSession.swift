@@ -214,6 +214,7 @@ actor PeerSession {
         while let (fold, position) = try await store.foldBacklog() {
           await owner?.folded(fold, position)
         }
+        await store.makeRoom()
         return try await store.patiently { (store) throws(StoreError) in
           (try store.openExport(scope, filter: filter, at: clock.now), store.position)
         }

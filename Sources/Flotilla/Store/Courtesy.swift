@@ -1,26 +1,39 @@
 /// How a long catch-up shares the write lock with the applications.
 ///
-/// SQLite's busy handler sleeps up to 100 ms between tries, so free moments must be as long as the
-/// holds, and once a second there must be one that is longer than such a sleep: a writer with a
-/// timeout of 5 s failed beside holds of 50 ms with gaps of 1 ms.
+/// SQLite's busy handler sleeps between tries: 1, 2, 5, 10, 15, 20, then three times 25, twice 50,
+/// and 100 ms from then on. So who writes beside a catch-up gets free moments as long as the holds,
+/// and once a second one that is longer than such a sleep: a writer with a timeout of 5 s failed
+/// beside holds of 50 ms with gaps of 1 ms.
+///
+/// While nobody writes, holds follow one another for a while. Who comes then has slept no more than
+/// 25 ms at a time when the next free moment begins, and that is longer.
 struct Courtesy: Sendable {
   /// The long free moment, in ms, and how often it comes.
   static let longPause: Int64 = 120
   static let period: Int64 = 1_000
+  /// The same while nobody writes.
+  static let shortPause: Int64 = 30
+  static let series: Int64 = 90
 
   /// The uptime from which the lock may be taken again.
   private(set) var nextHold: Int64 = 0
   private var lastLongPause: Int64 = 0
+  /// When the series of holds began that nobody has interrupted.
+  private var seriesStart: Int64 = 0
 
-  /// The lock was held from `start` to `end`.
-  mutating func held(from start: Int64, to end: Int64) {
+  /// The lock was held from `start` to `end`; `isWanted` if programs write, too.
+  mutating func held(from start: Int64, to end: Int64, isWanted: Bool) {
     // After a quiet time a new series of holds begins.
     if start - nextHold > Self.period { lastLongPause = start }
-    var pause = max(1, end - start)
-    if end - lastLongPause >= Self.period {
+    if start - nextHold > Self.shortPause { seriesStart = start }
+    var pause = isWanted ? max(1, end - start) : 0
+    if isWanted, end - lastLongPause >= Self.period {
       pause = max(pause, Self.longPause)
-      lastLongPause = end + pause
+    } else if !isWanted, end - seriesStart >= Self.series {
+      pause = Self.shortPause
     }
+    if pause >= Self.longPause { lastLongPause = end + pause }
+    if pause > 0 { seriesStart = end + pause }
     nextHold = end + pause
   }
 }

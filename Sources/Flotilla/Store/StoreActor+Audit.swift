@@ -28,6 +28,8 @@ extension StoreActor {
         }) {
         case .more: break
         case .spent:
+          try run { (store) throws(StoreError) in try store.restAudit(id) }
+          await makeRoom()
           let fold = try await patiently { (store) throws(StoreError) in
             try store.renewAudit(id, at: self.clock.now)
           }
@@ -69,6 +71,10 @@ extension StoreActor {
     var (rows, room): ([AccountRow], Int) = ([], Self.frame)
     while await wanted() {
       let (start, left, isFirst) = (Uptime.now, room, rows.isEmpty)
+      if try run({ (store) throws(StoreError) in store.isSpent(walk: id, at: self.clock.now) }) {
+        restWalk(id)
+        await makeRoom()
+      }
       let (step, position) = try await patiently { (store) throws(StoreError) in
         (
           try store.walkOn(id, room: left, isFirst: isFirst, at: self.clock.now), store.position
@@ -112,6 +118,7 @@ extension StoreActor {
     _ told: Told, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
     while let (fold, position) = try await foldBacklog() { await told(fold, position) }
+    await makeRoom()
     return try await patiently(body)
   }
 

@@ -14,6 +14,10 @@ actor StoreActor {
   /// The run that has begun here, until the file knows of it.
   private var newRun: UInt64?
   fileprivate var isShared = true
+  /// Looks after the write-ahead log while a node lasts.
+  fileprivate var checkpointer: Checkpointer?
+  /// Whether programs write the file, as its state has shown lately.
+  private var others = OtherWriters()
 
   /// The time of the site.
   nonisolated let clock: NodeClock
@@ -66,7 +70,10 @@ actor StoreActor {
   }
 
   /// Closes the file; whatever comes later fails.
-  func close() { store = nil }
+  func close() async {
+    await checkpointer?.close()
+    store = nil
+  }
 
   private func opened() throws(StoreError) -> Store {
     guard let store else { throw StoreError(.closed, "the node of the replica was stopped") }
@@ -82,7 +89,7 @@ actor StoreActor {
       let start = Uptime.now
       return (try store.merge(merge, at: clock.now), store.position, start)
     }
-    if isBulk { courtesy.held(from: start, to: Uptime.now) }
+    if isBulk { try held(since: start, hasFolded: outcome.fold.versions > 0) }
     return (outcome, position)
   }
 
@@ -96,8 +103,17 @@ actor StoreActor {
       let start = Uptime.now
       return (try store.fold(at: clock.now), store.position, start)
     }
-    if result.hasMore { courtesy.held(from: start, to: Uptime.now) }
+    if result.hasMore { try held(since: start, hasFolded: true) }
     return (result, position)
+  }
+
+  /// Notes a hold of the write lock, and whether a program has written of late.
+  private func held(since start: Int64, hasFolded: Bool) throws(StoreError) {
+    let end = Uptime.now
+    let version = try opened().dataVersion()
+    others.looked(
+      version: version, cuts: checkpointer?.cuts ?? 0, hasFolded: hasFolded, at: end)
+    courtesy.held(from: start, to: end, isWanted: others.write(at: end))
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
@@ -117,4 +133,25 @@ actor StoreActor {
 extension StoreActor {
   /// Nobody else uses the file yet: a first copy need not leave others their share.
   func stopSharing() { isShared = false }
+
+  /// Keeps the write-ahead log short until the task is cancelled.
+  func keepLogShort(_ log: @escaping @Sendable (String) -> Void) async {
+    let path: String
+    do {
+      path = try run { (store) throws(StoreError) in
+        try store.leaveCheckpoints()
+        return store.path
+      }
+    } catch {
+      // A node that stops at once; else each commit goes on copying by itself.
+      if error.code != .closed { log("cannot look after the write-ahead log: \(error.message)") }
+      return
+    }
+    let checkpointer = Checkpointer(path: path, log: log)
+    self.checkpointer = checkpointer
+    await checkpointer.run()
+  }
+
+  /// Before a snapshot is opened, which keeps the whole log while it lasts.
+  func makeRoom() async { await checkpointer?.makeRoom() }
 }

@@ -19,6 +19,14 @@ extension Store {
     connection.setBusyTimeout(milliseconds: milliseconds)
   }
 
+  /// Copies nothing from the write-ahead log into the file any more: somebody else does, beside the
+  /// work on this connection.
+  package func leaveCheckpoints() throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.execute("PRAGMA wal_autocheckpoint = 0")
+    }
+  }
+
   /// Puts the file back into WAL mode if a program has taken it out; true if it had.
   package func ensureWAL() throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in

@@ -51,6 +51,12 @@ extension Store {
     if let walk = walks[id] { try closeExport(walk.snapshot) }
   }
 
+  /// Whether the snapshot of a walk is to be let go before it goes on in another one.
+  package func isSpent(walk id: Int64, at now: Instant) -> Bool {
+    guard let walk = walks[id], let snapshot = exports[walk.snapshot] else { return false }
+    return isSpent(snapshot, at: now)
+  }
+
   /// Goes on in a snapshot of today if this one was held for too long, or let go: what has happened
   /// since is above the frontier that goes with the sums.
   private func renew(_ walk: AccountWalk, at now: Instant) throws(StoreError) {

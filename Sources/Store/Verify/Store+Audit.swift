@@ -28,6 +28,11 @@ extension Store {
     }
   }
 
+  /// Lets the snapshot go; `renewAudit` opens another one.
+  package func restAudit(_ id: Int64) throws(StoreError) {
+    if let audit = audits[id] { try closeExport(audit.snapshot) }
+  }
+
   /// Goes on in a snapshot of today; the sums, which are of one moment, begin anew.
   package func renewAudit(_ id: Int64, at now: Instant) throws(StoreError) -> FoldResult {
     guard let audit = audits[id] else { throw StoreError(.closed, "the audit is closed") }
@@ -67,7 +72,7 @@ extension Store {
       switch audit.phase {
       case .versions(let table, let key):
         // The sums are of one moment; they alone may take longer than a snapshot is kept.
-        if hasPinnedTooMuch(snapshot) { return .spent }
+        if hasPinnedMost(snapshot) { return .spent }
         try auditVersions(audit, snapshot, table, key)
       case .rows(let table, let key):
         if isSpent(snapshot, at: now) { return .spent }
@@ -109,11 +114,6 @@ extension Store {
   package func closeAudit(_ id: Int64) throws(StoreError) {
     guard let audit = audits.removeValue(forKey: id) else { return }
     try closeExport(audit.snapshot)
-  }
-
-  /// Whether a snapshot was held for so long, or keeps so much of the log, that it is let go.
-  func isSpent(_ snapshot: Export, at now: Instant) -> Bool {
-    now.uptime - snapshot.openedAt > pace.snapshotTime || hasPinnedTooMuch(snapshot)
   }
 }
 

@@ -150,7 +150,7 @@ import Testing
 
   @Test func `gives up sums that it cannot take in time`() throws {
     var pace = Pace()
-    pace.walBytes = 0
+    (pace.walBytes, pace.mostWalBytes) = (0, 0)
     let replica = try Self.replica(pace: pace)
     let error = #expect(throws: StoreError.self) { try replica.audit() }
     #expect(error?.code == .busy)
