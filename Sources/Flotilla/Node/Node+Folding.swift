@@ -94,6 +94,7 @@ extension Node {
   func folded(_ result: FoldResult, _ position: Position) async {
     guard position.age > self.position.age else { return }
     self.position = position
+    noteBehind()
     tell(.worked)
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }

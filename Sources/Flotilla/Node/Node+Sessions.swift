@@ -10,14 +10,16 @@ extension Node {
     case .opened(let hello): await opened(session, hello)
     case .peerHolds(let frontier): await hears(session, holds: frontier)
     case .exchanged(let sent, let rows): await exchanged(session, sent: sent, rows: rows)
-    case .catchingUp(let rows, let total):
-      receivedRows = rows
-      expectedRows = total
+    case .catchingUp(let passage):
+      receivedRows = passage.rows
+      expectedRows = passage.total
       if pulling?.session == session.id { pulling?.since = Uptime.now }
       update(session) {
         $0.isReceiving = true
-        $0.expected = total > rows ? total - rows : 0
+        $0.coming = CatchUp($0.coming, passage, at: Uptime.now)
       }
+    case .sending(let passage):
+      update(session) { $0.going = CatchUp($0.going, passage, at: Uptime.now) }
     case .members(let members): await hear(members, from: session)
     case .statements(let statements): await hear(statements, from: session)
     case .heardClock(let view): await hear(view, from: session)
@@ -69,7 +71,8 @@ extension Node {
       if mesh.connection(besides: session.id) == nil {
         record.hasSpoken = false
         record.isReceiving = false
-        record.expected = 0
+        (record.coming, record.going) = (nil, nil)
+        record.behindSince = Uptime.now
       }
       record.seen = Uptime.wall
       record.run = hello.run
@@ -142,6 +145,7 @@ extension Node {
     update(session) {
       if isOnly { $0.holds = frontier } else { $0.holds.join(frontier) }
       $0.hasSpoken = true
+      if let going = $0.going, $0.holds.covers(going.passage.covers) { $0.going = nil }
     }
     noteEqual(session)
     noteDelivery()
@@ -157,12 +161,15 @@ extension Node {
   }
 
   private func exchanged(_ session: PeerSession, sent: Bool, rows: UInt64) async {
-    update(session) { $0.traffic.count(sent: sent, rows: Int(clamping: rows)) }
+    update(session) {
+      $0.traffic.count(sent: sent, rows: Int(clamping: rows))
+      if sent { $0.going?.end() }
+    }
     if !sent {
       receivedRows = max(receivedRows, rows)
       update(session) {
         $0.isReceiving = false
-        $0.expected = 0
+        $0.coming = nil
       }
       noteEqual(session)
       await settle(session)
@@ -181,7 +188,8 @@ extension Node {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
       peers[peer.node]?.session = left
       peers[peer.node]?.isReceiving = false
-      peers[peer.node]?.expected = 0
+      peers[peer.node]?.coming = nil
+      peers[peer.node]?.going = nil
       peers[peer.node]?.seen = Uptime.wall
       if left == nil { await time(.lost(peer.node)) }
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
@@ -247,8 +255,17 @@ extension Node {
   }
 
   private func noteEqual(_ session: PeerSession) {
-    let frontier = position.frontier
-    update(session) { if $0.holds.covers(frontier) { $0.equalAt = Uptime.now } }
+    update(session) { peer in
+      let isLevel = gap(to: peer).isNone
+      peer.behindSince = isLevel ? nil : peer.behindSince ?? Uptime.now
+    }
+  }
+
+  /// Something new is here that others may lack.
+  func noteBehind() {
+    for peer in peers.values where peer.session != nil && peer.behindSince == nil {
+      if !gap(to: peer).isNone { peers[peer.node]?.behindSince = Uptime.now }
+    }
   }
 }
 

@@ -59,27 +59,48 @@ extension Node {
     mode == .lasting && peer.address != nil && Uptime.now - born < Self.firstLook
   }
 
-  private func report(_ peer: PeerRecord) -> PeerReport {
-    // A leaf sends only what it may write, so what else it counts is not waited for.
-    let theirs = rights(of: peer.node)
+  /// What a peer and this node lack of each other, in rows.
+  struct Gap {
+    var there: UInt64
+    var here: UInt64
+
+    var isNone: Bool { there == 0 && here == 0 }
+  }
+
+  /// What of a long exchange came already does not count, though the frontier moves at its end.
+  func gap(to peer: PeerRecord) -> Gap {
     let ours = rights.writes ? position.frontier : position.frontier.without(position.own)
-    let lacks = ours.distance(above: peer.holds)
-    let ahead = theirs.isWhole ? peer.holds.distance(above: position.frontier) : 0
+    var gap = Gap(there: ours.distance(above: peer.holds), here: 0)
+    if gap.there > 0, let going = peer.going {
+      gap.there = max(1, min(gap.there, going.rows(of: ours, above: peer.holds)))
+    }
+    // A leaf sends only what it may write, so what else it counts is not waited for.
+    guard rights(of: peer.node).isWhole else { return gap }
+    gap.here = peer.holds.distance(above: position.frontier)
+    if let coming = peer.coming {
+      gap.here = max(1, coming.rows(of: peer.holds, above: position.frontier))
+    }
+    return gap
+  }
+
+  private func report(_ peer: PeerRecord) -> PeerReport {
+    let gap = gap(to: peer)
     let state: PeerReport.State
     if peer.isRevoked {
       state = .revoked
     } else if peer.session == nil {
       state = mesh.isDialling(peer.node) || isStillStarting(peer) ? .connecting : .away
     } else {
-      let isEqual = peer.hasSpoken && lacks == 0 && ahead == 0
+      let isEqual = peer.hasSpoken && gap.isNone
       state = isEqual && !peer.isReceiving ? .inSync : .catchingUp
     }
-    let behind = max(lacks, max(ahead, peer.expected))
-    let since = peer.equalAt.map { Double(Uptime.now - $0) / 1_000 } ?? 0
+    let since = peer.behindSince.map { Double(Uptime.now - $0) / 1_000 } ?? 0
+    let left = [peer.coming, peer.going].compactMap { $0?.secondsLeft }.max()
     return PeerReport(
       node: peer.name, id: peer.node.description, state: state,
-      behind_rows: state == .inSync ? 0 : Int(clamping: behind),
+      behind_rows: state == .inSync ? 0 : Int(clamping: max(gap.there, gap.here)),
       behind_seconds: state == .inSync ? 0 : since,
+      seconds_left: state == .catchingUp ? left : nil,
       last_seen: (peer.session == nil ? peer.seen : Uptime.wall).map(Self.text),
       clock_offset_ms: Int(clamping: peer.clockOffset),
       clock_corrected: peer.session != nil && peer.clockView?.site != nil, address: peer.address)

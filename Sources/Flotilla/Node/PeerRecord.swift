@@ -29,8 +29,9 @@ struct PeerRecord: Sendable {
   var isReceiving = false
   /// What it said that it holds.
   var holds: Frontier
-  /// Rows still expected in the catch-up that is under way.
-  var expected: UInt64 = 0
+  /// Long exchanges from it and to it; the latter until it has said that it holds what was sent.
+  var coming: CatchUp?
+  var going: CatchUp?
   /// By how much its wall clock is ahead of the time of the site, in ms.
   var clockOffset: Int64
   /// What it told of its clocks last in this session.
@@ -39,8 +40,9 @@ struct PeerRecord: Sendable {
   var hasMeasuredClock = false
   /// When it was last heard of, ms since 1970.
   var seen: Int64?
-  /// When it last held all that we hold, by uptime.
-  var equalAt: Int64?
+  /// Since when it and this node do not hold the same, by uptime, as far as this is known; nil if
+  /// they did when it was looked last.
+  var behindSince: Int64?
 
   /// Completed exchanges, and the rows in them.
   struct Traffic: Sendable, Equatable {

@@ -88,8 +88,11 @@ public struct PeerReport: Codable, Sendable, Equatable {
   public var node: String
   public var id: String
   public var state: State
+  /// About how many rows it or this node lacks, and since when.
   public var behind_rows: Int
   public var behind_seconds: Double
+  /// How long a catch-up that is under way will take at its pace so far, or null.
+  public var seconds_left: Double?
   /// ISO 8601 in UTC, or null if it was never seen.
   public var last_seen: String?
   /// By how much its machine's clock is ahead of the time of the site.

@@ -53,6 +53,9 @@ enum Peers {
       return "since \(moment.clock(seen))"
     }
     let rows = counted(peer.behind_rows, "row")
+    if let left = peer.seconds_left, peer.behind_rows > 0 {
+      return "\(rows), about \(span(max(1, left.rounded()))) left"
+    }
     return peer.behind_rows > 0 && peer.behind_seconds > 0
       ? "\(rows), \(span(peer.behind_seconds))" : rows
   }

@@ -1,14 +1,7 @@
 /// What a step of an exchange claims, and whether it may: the same for every kind of replica.
 extension Merge {
   /// What the frontier is raised to in the commit of this step: nothing before End.
-  package var claim: Frontier {
-    guard movesFrontier else { return Frontier() }
-    switch kind {
-    case .full(let covers): return covers
-    case .push(let origin, _, let to): return Frontier([origin: to])
-    case .repair: return Frontier()
-    }
-  }
+  package var claim: Frontier { movesFrontier ? kind.covers : Frontier() }
 
   /// What the judged frontier is joined with in the commit of this step: nothing before End, for
   /// the certificates that belong to it come with the exchange.

@@ -58,13 +58,7 @@ extension Session {
       return fail(
         Bye(.notAllowed, "\(name) sends what it may not: it is no whole member"), &directives)
     }
-    let coming: Frontier =
-      switch begin.kind {
-      case .full(let covers): covers
-      case .push(let origin, _, let to): Frontier([origin: to])
-      case .repair: Frontier()
-      }
-    guard position.frontier.joined(merged).fits(beside: coming) else {
+    guard position.frontier.joined(merged).fits(beside: begin.kind.covers) else {
       return fail(Bye(.badMessage, "Begin with too many origins"), &directives)
     }
     incoming = Incoming(exchanges: incoming.exchanges + 1)
@@ -158,7 +152,8 @@ extension Session {
     incoming.rows += result.rows
     incoming.check &+= result.check
     guard incoming.isLast else {
-      directives.append(.catchingUp(rows: incoming.rows, of: begin.rows))
+      let passage = Passage(rows: incoming.rows, total: begin.rows, covers: begin.kind.covers)
+      directives.append(.catchingUp(passage))
       return
     }
     incoming.phase = .idle

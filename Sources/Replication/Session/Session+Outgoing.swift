@@ -45,7 +45,9 @@ extension Session {
     var wantsRoom = false
     /// The peer takes less than we have for it: it gets no pushes, and an exchange afterwards.
     var isCrowded = false
+    /// Rows that were sent of the exchange under way, of about how many.
     var rows: UInt64 = 0
+    var total: UInt64 = 0
     var check: UInt64 = 0
     /// Exchanges begun so far, pushes included.
     var exchanges: UInt64 = 0
@@ -165,6 +167,7 @@ extension Session {
     let begin = Begin(
       kind, rows: rows, number: order.sent, judged: kind == .repair ? nil : judged)
     outgoing.check = nextCheck(begin)
+    outgoing.total = rows
     send(.begin(begin), &directives, now)
     directives.append(.readExport)
   }
@@ -174,11 +177,14 @@ extension Session {
     _ batch: [UInt8], rows: UInt64, check: UInt64, _ directives: inout [Directive],
     _ now: Instant
   ) {
-    guard case .sending = outgoing.phase else { return }
+    guard case .sending(let covers) = outgoing.phase else { return }
     send(.rows(number: order.sent, batch), &directives, now)
     outgoing.rows += rows
     outgoing.check &+= check
     outgoing.wantsRoom = true
+    guard outgoing.total > Limits.wholeRows else { return }
+    let passage = Passage(rows: outgoing.rows, total: outgoing.total, covers: covers)
+    directives.append(.sending(passage))
   }
 
   /// Sends a piece of a long batch; the next one is read when there is room for it.

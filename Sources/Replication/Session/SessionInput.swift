@@ -84,8 +84,10 @@ extension Session {
     indirect case merge(Merge)
     /// An exchange to the peer (`sent`) or from it was completed.
     case exchanged(sent: Bool, rows: UInt64)
-    /// A catch-up from the peer goes on: rows merged so far, of about how many.
-    case catchingUp(rows: UInt64, of: UInt64)
+    /// A catch-up from the peer goes on.
+    indirect case catchingUp(Passage)
+    /// A long exchange to the peer goes on.
+    indirect case sending(Passage)
     /// What the peer has told of its rows; what was asked for ends with its last part.
     indirect case inspected(Account.Content)
     /// The peer asks for our sums, or for rows of these buckets; the answer is `accounted`.

@@ -120,6 +120,15 @@ package struct Begin: Sendable, Equatable {
     /// Every version of some digest buckets; moves no frontier.
     case repair
 
+    /// What the receiver counts as held at the end.
+    package var covers: Frontier {
+      switch self {
+      case .full(let covers): covers
+      case .push(let origin, _, let to): Frontier([origin: to])
+      case .repair: Frontier()
+      }
+    }
+
     /// What the check of the exchange begins with: End cannot close an exchange that claims
     /// something else, nor another one of the connection that claims the same.
     package func check(number: UInt64) -> UInt64 {

@@ -40,7 +40,7 @@ import Testing
     #expect(it.hear(rows: [1]) == [Self.merge([[1]], end: nil, moves: false)])
     #expect(
       it.feed(.merged(MergeResult(rows: 1_200, check: .max))) == [
-        .catchingUp(rows: 1_200, of: 2_000)
+        .catchingUp(Passage(rows: 1_200, total: 2_000, covers: Self.covers))
       ])
     #expect(
       it.hear(rows: [2]) == [Self.merge([[2]], before: 1_200, check: .max, end: nil, moves: false)]
