@@ -1,4 +1,5 @@
 import Foundation
+import Network
 import Replication
 import SQLite
 import Testing
@@ -34,6 +35,60 @@ import Testing
     #expect(it.receive(.worked, at: at(now)) == "the file can be written again")
     #expect(it.current == nil)
     #expect(it.receive(.worked, at: at(now)) == nil)
+  }
+
+  /// SQLite makes the files beside a database with the permissions that it has then.
+  @Test func `does not outlast the permissions of the database in files beside it`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
+    let places = [path, path + "-wal", path + "-shm"]
+    defer { for place in places { try? FileManager.default.removeItem(atPath: place) } }
+    func modes() throws -> [Int] {
+      try places.map {
+        let attributes = try FileManager.default.attributesOfItem(atPath: $0)
+        return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
+      }
+    }
+    func set(_ mode: Int, on place: String) throws {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: place)
+    }
+    for place in places {
+      #expect(FileManager.default.createFile(atPath: place, contents: nil))
+      try set(0o444, on: place)
+    }
+    WriteAccess.follow(path)
+    #expect(try modes() == [0o444, 0o444, 0o444])
+    try set(0o664, on: path)
+    WriteAccess.follow(path)
+    #expect(try modes() == [0o664, 0o664, 0o664])
+    // What is more open than the database stays so.
+    try set(0o600, on: path)
+    WriteAccess.follow(path)
+    #expect(try modes() == [0o600, 0o664, 0o664])
+  }
+
+  /// One transaction that stays open keeps everybody out; many that follow one another do not.
+  @Test func `is no program that commits again and again`() async throws {
+    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
+    defer {
+      for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
+    }
+    let program = try Connection(path: path, mode: .create)
+    _ = try program.rows("PRAGMA journal_mode = WAL")
+    try program.execute("CREATE TABLE t(a); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
+    let error = #expect(throws: StoreError.self) { try Store.tryWriting(path: path, patience: 50) }
+    #expect(error?.cause?.isBusy == true)
+    try program.execute("COMMIT")
+    let isDone = Locked(false)
+    let writing = Task.detached {
+      let busy = try Connection(path: path)
+      busy.setBusyTimeout(milliseconds: 5_000)
+      while !isDone.withLock({ $0 }) {
+        try busy.execute("BEGIN IMMEDIATE; INSERT INTO t VALUES (1); COMMIT")
+      }
+    }
+    for _ in 0..<40 { try Store.tryWriting(path: path, patience: 20) }
+    isDone.withLock { $0 = true }
+    try await writing.value
   }
 
   @Test func `of another kind is told, too`() {

@@ -46,6 +46,7 @@ extension Node {
 
   /// Looks at the permissions, and tries again what nobody else is about to try.
   func examineFile() async {
+    WriteAccess.follow(sidecar.database)
     if let denial = WriteAccess.denial(sidecar.database, path: path) {
       return tell(.denied(denial))
     }

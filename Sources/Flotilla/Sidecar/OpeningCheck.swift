@@ -11,6 +11,7 @@ struct OpeningCheck {
   /// The real path of a replica whose folder is beside it.
   func check() throws(FlotillaError) -> String {
     if FileIdentity(path: path) == FileIdentity(path: "") { try refuseOrphan() }
+    WriteAccess.follow(sidecar.database)
     let connection = try open()
     let meta: (node: String?, path: String?)?
     do {

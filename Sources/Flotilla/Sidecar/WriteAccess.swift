@@ -2,6 +2,24 @@ import Glibc
 
 /// Whether this process may write a database, by the permissions alone.
 enum WriteAccess {
+  /// Gives the files beside a database the permission to be written that it has itself.
+  ///
+  /// SQLite makes them with the permissions of the database at that moment. Those that were made
+  /// while it was read-only stay so when it is not any more, and then no program can write it. What
+  /// cannot be put right here is named by `denial`.
+  static func follow(_ database: String) {
+    var main = stat()
+    guard stat(database, &main) == 0, main.st_mode & 0o200 != 0 else { return }
+    for place in [database + "-wal", database + "-shm"] {
+      var file = stat()
+      guard lstat(place, &file) == 0, file.st_mode & S_IFMT == S_IFREG,
+        file.st_uid == main.st_uid
+      else { continue }
+      let wanted = file.st_mode | main.st_mode & 0o222
+      if wanted != file.st_mode { _ = chmod(place, wanted & 0o777) }
+    }
+  }
+
   /// Why not: the first thing beside or in which the database writes and that may not be written.
   ///
   /// Who has a file open may go on writing it; programs that open it now cannot.

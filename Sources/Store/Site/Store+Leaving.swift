@@ -10,13 +10,21 @@ extension Store {
   }
 
   /// Throws unless the file can be written now; changes nothing.
+  ///
+  /// Programs that commit one after the other may have the lock at every try; that is no one
+  /// transaction that stays open, and everybody gets a turn.
   package static func tryWriting(
     path: String, patience milliseconds: Int = busyTimeout
   ) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       let connection = try Connection(path: path)
       connection.setBusyTimeout(milliseconds: milliseconds)
-      try connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+      let before = try connection.dataVersion()
+      do throws(SQLiteError) {
+        try connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+      } catch {
+        guard error.isBusy, try connection.dataVersion() != before else { throw error }
+      }
     }
   }
 
