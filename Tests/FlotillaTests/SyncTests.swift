@@ -77,6 +77,24 @@ extension NodeTests {
       }
     }
 
+    @Test func `with a port at which nobody listens does not wait for the time to be over`()
+      async throws
+    {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        _ = try await site.run(a)
+        let listener = try await Listener(host: "127.0.0.1", port: 0, tryNext: 0)
+        let address = "127.0.0.1:\(listener.port)"
+        listener.close()
+        // Also when the address has failed before, and its next try is not due.
+        for _ in 0..<2 {
+          let report = try await a.library.sync(with: address, timeout: .seconds(86_400))
+          #expect(report.peers.map(\.node) == [address])
+          #expect(report.peers.first?.error == Node.refused)
+        }
+      }
+    }
+
     @Test func `with an address where something else answers fails at once`() async throws {
       try await TestSite.with { site in
         try await TestSite.with { other in

@@ -38,6 +38,8 @@ extension Node {
         let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
         await begin(channel, dialled: address)
       } catch {
+        // Nobody listens there: who named the address need not wait.
+        if (error as? NetworkError)?.code == .refused { noteRefused(address) }
         await perform(mesh.receive(.dialFailed(address: address), at: .now))
       }
     }

@@ -17,12 +17,14 @@ extension Node {
     // What a node that was started for this very sync has exchanged is part of it.
     let before = mode == .brief ? [:] : peers.mapValues(\.traffic)
     try await foldNow(within: deadline)
-    let named = try await targets(name, deadline: deadline)
-    if let name, named.isEmpty {
+    let named: [Identity]
+    switch try await targets(name, deadline: deadline) {
+    case .members(let members): named = members
+    case .nobody(let reason):
       return SyncReport(peers: [
         SyncReport.Peer(
-          node: name, sent_rows: 0, received_rows: 0, seconds: Self.seconds(since: start),
-          error: "no member of this site answers there")
+          node: name ?? "", sent_rows: 0, received_rows: 0, seconds: Self.seconds(since: start),
+          error: reason)
       ])
     }
     let round = nextSync
@@ -123,14 +125,23 @@ extension Node {
     }
   }
 
-  /// The members to sync with. None if nobody answers at the address given.
+  private enum Targets {
+    case members([Identity])
+    /// Nobody answers at the address that was given, and why.
+    case nobody(String)
+  }
+
+  /// The members to sync with.
   private func targets(
     _ name: String?, deadline: Int64
-  ) async throws(FlotillaError) -> [Identity] {
-    if let name, others.allSatisfy({ $0.name != name }) {
-      return try await dialled(name, deadline: deadline).map { [$0] } ?? []
+  ) async throws(FlotillaError) -> Targets {
+    guard let name, others.allSatisfy({ $0.name != name }) else {
+      return .members(others.filter { name == nil || $0.name == name }.map(\.node))
     }
-    return others.filter { name == nil || $0.name == name }.map(\.node)
+    switch try await dialled(name, deadline: deadline) {
+    case .member(let node): return .members([node])
+    case .nobody(let reason): return .nobody(reason)
+    }
   }
 }
 

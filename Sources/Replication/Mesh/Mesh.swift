@@ -11,6 +11,8 @@ package struct Mesh: Sendable {
     case lost(service: String)
     /// Addresses of the operator.
     case configured([String])
+    /// A person has named an address and waits for what is there.
+    case named(address: String)
     /// A member's address, from another member.
     case heard(node: Identity, address: String)
     /// A connected member's address, by its own word.
@@ -75,6 +77,11 @@ package struct Mesh: Sendable {
       }
     case .configured(let addresses):
       for address in addresses { update(address, now) { $0.isLasting = true } }
+    case .named(let address):
+      update(address, now) {
+        $0.isLasting = true
+        if $0.nextTry > now.uptime { $0.retry(at: now.uptime) }
+      }
     case .heard(let node, let address):
       // An old address of one node may be another's today: who is there says so itself.
       guard !isHeld(address, byOtherThan: node) else { break }
