@@ -45,6 +45,23 @@ import Testing
     }
   }
 
+  @Test func `says since when the anchor is away, if that is why there is no verdict`()
+    async throws
+  {
+    try await withAnchor { site, _, client, anchor in
+      let node = try await run(client, site, anchor)
+      let judged = try await client.library.sqlOnline(
+        "INSERT INTO item VALUES ('2', 'new')", timeout: .seconds(60))
+      #expect(judged.verdict == "accepted" && judged.away == nil)
+      await anchor.stop()
+      #expect(try await eventually { await node.connectedCount == 0 })
+      let report = try await client.library.sqlOnline(
+        "UPDATE item SET text = 'x' WHERE id = '2'", timeout: .seconds(1))
+      #expect(report.verdict == "pending" && report.obstacle == nil)
+      #expect(report.away?.anchor == "server" && report.away?.since != nil)
+    }
+  }
+
   @Test func `that touches no replicated row has no verdict`() async throws {
     try await withAnchor { site, _, client, anchor in
       _ = try await run(client, site, anchor)

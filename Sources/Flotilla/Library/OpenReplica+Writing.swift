@@ -128,4 +128,6 @@ struct Mark: Codable, Sendable {
   var seq: UInt64
   /// Why what is not judged may never be, beyond that the anchor is away; nil if nothing is known.
   var obstacle: String?
+  /// Who the anchor is, and since when it is away; nil if it is not.
+  var away: AnchorAbsence?
 }

@@ -32,6 +32,13 @@ extension Node {
     return await standDownRemark()
   }
 
+  /// The anchor, if it is another node and not in reach.
+  private var anchorAbsence: AnchorAbsence? {
+    guard let anchor, !isAnchor, peers[anchor.node]?.session == nil else { return nil }
+    return AnchorAbsence(
+      anchor: anchor.name, since: peers[anchor.node]?.seen.map(Self.text))
+  }
+
   /// Waits until the anchor has judged the edits that were made here since, or the time is over;
   /// gives the last of them.
   func awaitVerdicts(
@@ -53,7 +60,7 @@ extension Node {
         }
       }
       guard isAwaiting, await until(deadline, { position.age != age }) else {
-        return Mark(seq: last, obstacle: await verdictObstacle())
+        return Mark(seq: last, obstacle: await verdictObstacle(), away: anchorAbsence)
       }
     }
   }

@@ -86,7 +86,7 @@ extension Replica {
     tell(local)
     let touched = local.touched.filter { !$0.isKeyless }
     guard !touched.isEmpty else { return try await runQuery(statement, local, judge) }
-    let (verdicts, obstacle) = try await verdicts(on: touched, judge)
+    let (verdicts, mark) = try await verdicts(on: touched, judge)
     let standing = try await standing(touched)
     let rows = zip(touched, zip(verdicts, standing)).map { row, after in
       OnlineReport.Row(
@@ -99,19 +99,21 @@ extension Replica {
     let isAsLeft = worst == "accepted" && local.returnedRows && standing == touched
     return OnlineReport(
       verdict: worst, rows: rows, local: local, server: isAsLeft ? local : nil,
-      obstacle: worst == "pending" ? obstacle : nil)
+      obstacle: worst == "pending" ? mark.obstacle : nil,
+      away: worst == "pending" ? mark.away : nil)
   }
 
   /// The edit is committed by now: if the node ends it has no verdict yet.
   private func verdicts(
     on rows: [TouchedRow], _ judge: Judge
-  ) async throws(FlotillaError) -> (verdicts: [RowVerdict], obstacle: String?) {
+  ) async throws(FlotillaError) -> (verdicts: [RowVerdict], mark: Mark) {
     do {
       return try await verdicts(
         on: rows, after: judge.prepared.seq, within: judge.rest, wait: judge.wait)
     } catch {
       guard error.code == .node else { throw error }
-      return (rows.map { _ in .pending }, error.message)
+      let mark = Mark(seq: judge.prepared.seq, obstacle: error.message)
+      return (rows.map { _ in .pending }, mark)
     }
   }
 

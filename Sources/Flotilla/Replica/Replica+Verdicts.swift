@@ -12,7 +12,7 @@ extension Replica {
   func verdicts(
     on rows: [TouchedRow], after seq: UInt64, within timeout: Duration,
     wait: (Duration) async throws(FlotillaError) -> Mark
-  ) async throws(FlotillaError) -> (verdicts: [RowVerdict], obstacle: String?) {
+  ) async throws(FlotillaError) -> (verdicts: [RowVerdict], mark: Mark) {
     let deadline = Uptime.now + timeout.milliseconds
     // What a write leaves as it was may be an edit that waits: then the word on that is the word.
     let earlier = try await withFile { store throws(StoreError) in
@@ -30,7 +30,7 @@ extension Replica {
         }
       }
       for (index, verdict) in zip(open, news) { verdicts[index] = verdict }
-      let result = (verdicts: verdicts, obstacle: mark.obstacle)
+      let result = (verdicts: verdicts, mark: mark)
       guard verdicts.contains(.pending), Uptime.now < deadline else { return result }
       let pause = Duration.milliseconds(min(Self.pause, deadline - Uptime.now))
       guard (try? await Task.sleep(for: pause)) != nil else { return result }

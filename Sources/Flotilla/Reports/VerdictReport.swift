@@ -21,6 +21,15 @@ public struct OnlineReport: Sendable, Equatable {
   public var server: SQLReport?
   /// Why a verdict that is pending may never come; nil if the anchor is only away.
   public var obstacle: String?
+  /// Of a verdict that is pending: the anchor, if it is away.
+  public var away: AnchorAbsence?
+}
+
+/// An anchor that is not in reach.
+public struct AnchorAbsence: Codable, Sendable, Equatable {
+  public var anchor: String
+  /// ISO 8601 in UTC, or null if it was never met.
+  public var since: String?
 }
 
 /// What the anchor says of the edit of one row.

@@ -42,6 +42,12 @@ extension SQL {
         ? "these are the rows here, for " : "nobody judges the edit at present; it stays here: ")
         + obstacle
     }
+    if let away = report.away {
+      let since = away.since.flatMap(Moment.date)
+        .map { "has been away since \(Moment.current.clock($0))" }
+      return "\(printable(away.anchor)), the anchor, \(since ?? "is not in reach"): the edit stays "
+        + "here, and is judged when it gets there"
+    }
     return report.rows.isEmpty
       ? "the anchor is not in reach: these are the rows here"
       : "the anchor has not judged it yet; the edit stays, and is judged when it gets there"
@@ -79,7 +85,8 @@ extension SQL {
   }
 
   /// JSON: `{verdict, rows:[{table, key, local, verdict, reason, rule, server}]}`; of what returned
-  /// rows `{verdict, local:[…], server:[…] or null}`, too.
+  /// rows `{verdict, local:[…], server:[…] or null}`, too; `away`, `{anchor, since}`, if a verdict
+  /// is pending because the anchor is not in reach.
   static func json(_ report: OnlineReport) -> JSON {
     var object: [String: JSON] = ["verdict": report.verdict.map { .text($0) } ?? .null]
     object["rows"] = .array(
@@ -92,6 +99,7 @@ extension SQL {
           "rule": row.verdict.rule.map { .text($0) } ?? .null,
         ])
       })
+    if let away = report.away { object["away"] = JSON(reflecting: away) }
     if !report.local.columns.isEmpty {
       object["local"] = rows(report.local)
       object["server"] = report.server.map(rows) ?? .null
