@@ -92,7 +92,9 @@ extension Node {
   /// Tells every session what was folded here.
   func folded(_ result: FoldResult, _ position: Position) async {
     guard position.age > self.position.age else { return }
+    let before = self.position
     self.position = position
+    await tellKeys(after: before)
     tell(.worked)
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }
@@ -124,10 +126,12 @@ extension Node {
     }
   }
 
-  func couldNotMerge(_ error: StoreError, from peer: String) {
+  /// `isTold`: the end of the session tells it.
+  func couldNotMerge(_ error: StoreError, from peer: String, isTold: Bool = false) {
     let failure = FlotillaError(error, path: path)
     // What a peer sends wrongly says nothing about this file.
     if error.code != .wire, error.code != .behind { mergeFailure = failure }
+    guard !isTold else { return }
     log("could not merge rows from \(peer): \(failure.message)")
   }
 

@@ -38,6 +38,7 @@ extension Node {
         let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
         await begin(channel, dialled: address)
       } catch {
+        noteOutOfReach(address)
         await perform(mesh.receive(.dialFailed(address: address), at: .now))
       }
     }
