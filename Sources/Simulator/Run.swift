@@ -97,7 +97,8 @@ package struct Run: Sendable {
     case .full:
       do {
         (self.faults, self.story) = try Self.full(
-          &random, faults, office, &site, story, templates, steps: steps, isFounded: isFounded)
+          &random, faults, office, &site, story, templates, steps: steps, isFounded: isFounded,
+          hasCharts: isDrawn && Charts.isWanted(faults, office, seed: plan.seed))
       } catch {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
@@ -143,7 +144,7 @@ package struct Run: Sendable {
 
   private static func full(
     _ random: inout Seeded, _ faults: Faults, _ office: OfficePlan?, _ site: inout Seeded,
-    _ story: Story, _ templates: Templates, steps: Int, isFounded: Bool
+    _ story: Story, _ templates: Templates, steps: Int, isFounded: Bool, hasCharts: Bool
   ) throws -> ([String], [String]) {
     let count = 2 + random.below(3)
     let isLine = random.chance(250)
@@ -156,7 +157,8 @@ package struct Run: Sendable {
       replicas.append(
         try StoreReplica(
           number: number, of: count, tables: tables, tracking: tables.dropFirst(late).map(\.name),
-          hasHeard: isFounded, templates: templates, names: names, faults: faults, plan: office,
+          hasCharts: hasCharts, hasHeard: isFounded, templates: templates, names: names,
+          faults: faults, plan: office,
           &random))
     }
     var world = World(
@@ -188,6 +190,8 @@ extension World {
         shown.append((node.replica.name, try node.replica.observeEnd()))
       }
       for node in nodes.all where !node.isDead { try node.replica.inspectEnd(&history) }
+      let charts = try nodes.all.filter { !$0.isDead }.map { try $0.replica.chart() }
+      if charts.contains(where: { $0 != charts[0] }) { history.blame("charts are not equal") }
       EventuallyEqual.check(digests: digests, shown, &history)
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)

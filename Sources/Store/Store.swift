@@ -182,6 +182,7 @@ package final class Store {
       lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
     position.stability = stability
     position.repairs = repairs
+    position.keys = tables.changedKeys
     return position
   }
 

@@ -87,9 +87,12 @@ enum Seeds {
   }
 
   static let tables = [
-    TableShape(name: "t", keyCount: 1, columns: ["id", "v", "n"]),
-    TableShape(name: "pair", keyCount: 2, columns: ["a", "b"]),
-    TableShape(name: "firm", keyCount: 1, columns: ["k", "r"]),
+    TableShape(name: "t", keyCount: 1, columns: ["id", "v", "n"], affinities: [.integer]),
+    TableShape(
+      name: "pair", keyCount: 2, columns: ["a", "b"], collations: [.nocase], affinities: [.text]),
+    TableShape(
+      name: "firm", keyCount: 1, columns: ["k", "r"], collations: [.rtrim], affinities: [.text],
+      generation: 1),
     TableShape(name: "secret", keyCount: 1, columns: ["name", "value", "more"]),
     TableShape(name: "_flotilla_table", keyCount: 1, columns: ["name", "rule"]),
   ]

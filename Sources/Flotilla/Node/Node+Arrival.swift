@@ -32,6 +32,10 @@ extension Node {
         report.missing.append(peer.name)
       }
     }
+    let failing = wanted.filter(lacking.contains).compactMap { node in
+      peers[node].flatMap { failure(of: $0) }
+    }
+    if let first = failing.first { report.remark = "\(first.error) (\(first.remedy))" }
     report.reached.sort()
     report.missing.sort()
     return report

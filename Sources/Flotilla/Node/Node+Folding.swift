@@ -93,8 +93,10 @@ extension Node {
   /// Tells every session what was folded here.
   func folded(_ result: FoldResult, _ position: Position) async {
     guard position.age > self.position.age else { return }
+    let before = self.position
     self.position = position
     noteBehind()
+    await tellKeys(after: before)
     tell(.worked)
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }
@@ -126,10 +128,12 @@ extension Node {
     }
   }
 
-  func couldNotMerge(_ error: StoreError, from peer: String) {
+  /// `isTold`: the end of the session tells it.
+  func couldNotMerge(_ error: StoreError, from peer: String, isTold: Bool = false) {
     let failure = FlotillaError(error, path: path)
     // What a peer sends wrongly says nothing about this file.
     if error.code != .wire, error.code != .behind { mergeFailure = failure }
+    guard !isTold else { return }
     log("could not merge rows from \(peer): \(failure.message)")
   }
 

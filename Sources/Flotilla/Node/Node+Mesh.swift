@@ -40,6 +40,7 @@ extension Node {
       } catch {
         // Nobody listens there: who named the address need not wait.
         if (error as? NetworkError)?.code == .refused { noteRefused(address) }
+        noteOutOfReach(address)
         await perform(mesh.receive(.dialFailed(address: address), at: .now))
       }
     }

@@ -77,6 +77,7 @@ extension Node {
       record.seen = Uptime.wall
       record.run = hello.run
       record.standing = hello.standing
+      record.keys = hello.keys
       record.lives.insert(hello.life)
       record.origin = Origin.of(hello.node, life: hello.life, .openSSL)
       peers[hello.node] = record
@@ -84,7 +85,7 @@ extension Node {
     await perform(drops)
     guard !isDropped else { return }
     await noteMet()
-    if !isTwinOfLate(hello.node) {
+    if !isTwinOfLate(hello.node), before?.failures.isKnown != true {
       log("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")")
     }
     if let address = session.peerAddress(port: hello.port) {
@@ -147,9 +148,13 @@ extension Node {
       $0.hasSpoken = true
       if let going = $0.going, $0.holds.covers(going.passage.covers) { $0.going = nil }
     }
+    if let peer = peer(of: session) {
+      note(.holds(frontier, here: position.frontier), of: peer.node)
+    }
     noteEqual(session)
     noteDelivery()
     guard position.frontier.covers(frontier) else { return }
+    await letGoOfFormer(by: session)
     await becomeSure()
     if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
       guard clock.now.site != nil else { return }
@@ -166,6 +171,7 @@ extension Node {
       if sent { $0.going?.end() }
     }
     if !sent {
+      if let peer = peer(of: session) { note(.received, of: peer.node) }
       receivedRows = max(receivedRows, rows)
       update(session) {
         $0.isReceiving = false
@@ -196,7 +202,10 @@ extension Node {
         syncs[round]?.parts[peer.node]?.error = bye.reason
       }
       // Two copies of one node take turns without end: one line tells it.
-      if bye.code != .duplicate, bye.code != .twin || !isTwinOfLate(peer.node) {
+      note(
+        .ended(bye, isOurs: !byPeer, holding: position.frontier), of: peer.node)
+      let isKnown = peers[peer.node]?.failures.isKnown == true
+      if bye.code != .duplicate, bye.code != .twin || !isTwinOfLate(peer.node), !isKnown {
         log("connection with \(peer.name) ended: \(bye.reason)")
       }
       if bye.code == .twin, byPeer {
@@ -210,6 +219,9 @@ extension Node {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code != .duplicate, bye.code != .oneself {
       tellOnce(session.dialled, session.link.remote, bye.reason)
+    }
+    if !isMember, let node = await session.announced, roster.roll.member(node) != nil {
+      note(.ended(bye, isOurs: !byPeer, holding: position.frontier), of: node)
     }
     if !isMember, let address = session.dialled {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))

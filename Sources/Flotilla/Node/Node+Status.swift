@@ -4,11 +4,13 @@ import Store
 
 extension Node {
   func status(all: Bool) async throws(FlotillaError) -> StatusReport {
-    let (figures, waiting, new) = try await reporting(path) { () async throws(StoreError) in
+    let (figures, waiting, new, keys, changed) = try await reporting(path) {
+      () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         (
           try store.figures(), try store.waitingTables(),
-          try store.takesNewTables() ? try store.newTables() : nil
+          try store.takesNewTables() ? try store.newTables() : nil, try store.waitingKeys(),
+          store.changedTables()
         )
       }
     }
@@ -20,7 +22,9 @@ extension Node {
       .compactMap { $0 }
     let shown = peers.values.filter { $0.session != nil || !isForgotten($0.node) }
     let reports = shown.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
-    let connected = reports.filter { $0.state == .inSync || $0.state == .catchingUp }
+    let connected = reports.filter {
+      $0.state == .inSync || $0.state == .catchingUp || $0.state == .failing
+    }
     let others = reports.filter { $0.state != .revoked }
     let counted = all ? others : connected
     // What is parked is held; what went with a dropped table is not, until it has come again.
@@ -44,7 +48,7 @@ extension Node {
       first_copy: copy, running: mode == .lasting, trouble: trouble, clock: time,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + life
         + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
-        + remarks(figures, waiting, new ?? []))
+        + keyRemarks(keys, changed) + remarks(figures, waiting, new ?? []))
   }
 
   /// What decides about a table whose rule is this one: without an anchor nobody asks it.
@@ -86,8 +90,11 @@ extension Node {
   private func report(_ peer: PeerRecord) -> PeerReport {
     let gap = gap(to: peer)
     let state: PeerReport.State
+    let failure = peer.isRevoked ? nil : failure(of: peer)
     if peer.isRevoked {
       state = .revoked
+    } else if failure != nil {
+      state = .failing
     } else if peer.session == nil {
       state = mesh.isDialling(peer.node) || isStillStarting(peer) ? .connecting : .away
     } else {
@@ -103,7 +110,8 @@ extension Node {
       seconds_left: state == .catchingUp ? left : nil,
       last_seen: (peer.session == nil ? peer.seen : Uptime.wall).map(Self.text),
       clock_offset_ms: Int(clamping: peer.clockOffset),
-      clock_corrected: peer.session != nil && peer.clockView?.site != nil, address: peer.address)
+      clock_corrected: peer.session != nil && peer.clockView?.site != nil, address: peer.address,
+      error: failure?.error, remedy: failure?.remedy)
   }
 
   /// A moment in ms since 1970 as ISO 8601 in UTC.

@@ -39,7 +39,8 @@ extension Node {
       let isLate = Uptime.now >= arrival
       for node in wanted where syncs[round]?.parts[node] == nil && (isOpen(node) || isLate) {
         syncs[round]?.parts[node] = SyncRound.Part(
-          before: before[node] ?? PeerRecord.Traffic(), error: isOpen(node) ? nil : "not in reach")
+          before: before[node] ?? PeerRecord.Traffic(),
+          error: isOpen(node) ? nil : reason(node) ?? "not in reach")
       }
       await askWhoIsLevel(in: round)
       noteEnds(in: round)
@@ -54,6 +55,11 @@ extension Node {
     return SyncReport(
       peers: parts.keys.compactMap { report($0, in: round, since: start) }
         .sorted { $0.node < $1.node })
+  }
+
+  /// Why exchanges with a member fail, if they do.
+  private func reason(_ node: Identity) -> String? {
+    peers[node].flatMap { failure(of: $0)?.error }
   }
 
   private func isOpen(_ node: Identity) -> Bool { peers[node]?.session != nil }

@@ -16,10 +16,21 @@ extension Node {
     let count = audit.waiting + audit.repairable
     // Who cannot be compared at all proves nothing, and refutes nothing.
     let counted = peers.filter { $0.state != .incomparable || isNamed }
+    let waiting = await waitingKeys()
     return VerifyReport(
-      identical: count == 0 && counted.allSatisfy(\.identical), node: identity.name,
+      identical: count == 0 && waiting.isEmpty && counted.allSatisfy(\.identical),
+      node: identity.name,
       rows: audit.rows, digest: Self.digits(audit.digest.root), parked: audit.parked,
-      local: findings, local_findings: count, repaired: repaired, peers: peers)
+      local: findings, local_findings: count, repaired: repaired, peers: peers,
+      waiting: waiting)
+  }
+
+  /// Tables that are not the same here and elsewhere, though all that is held of them is.
+  private func waitingKeys() async -> [String] {
+    let found = try? await store.run { (store) throws(StoreError) in
+      (try store.waitingKeys(), store.changedTables())
+    }
+    return found.map { keyRemarks($0, $1) } ?? []
   }
 
   func report(_ found: Verification, name: String) async -> VerifyReport.Peer {

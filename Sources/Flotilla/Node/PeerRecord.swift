@@ -17,6 +17,10 @@ struct PeerRecord: Sendable {
   var testimony: Testimony?
   /// How far it has come with the cuts of the site, as it said last.
   var standing = CutStanding()
+  /// The keys of its tables, where they were changed.
+  var keys: [TableKey] = []
+  /// Exchanges with it that fail.
+  var failures = Failures()
   /// When a connection with it ended last because two copies of it run, by uptime.
   var twinAt: Int64?
   /// Whether it was shut out of the site.

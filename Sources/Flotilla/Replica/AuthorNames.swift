@@ -13,6 +13,8 @@ struct AuthorNames {
     names = membership.roll.entries.mapValues(\.name)
   }
 
+  func name(_ node: Identity) -> String? { names[node] }
+
   func name(_ origin: Origin, _ store: Store) throws(StoreError) -> String? {
     if origin == own.origin { return own.name }
     return try store.author(of: origin).flatMap { names[$0] }

@@ -12,7 +12,8 @@ extension Examination {
           """
           SELECT l.name, s.why, count(*) FROM _flotilla_shelf s
           LEFT JOIN _flotilla_local l ON l.id = s.tbl
-          WHERE s.why <> 'columns' GROUP BY 1, 2 ORDER BY 1, 2
+          WHERE s.why <> 'columns' AND coalesce(l.name, '') NOT GLOB '_flotilla_held_*'
+          GROUP BY 1, 2 ORDER BY 1, 2
           """),
         try connection.rows(
           """
@@ -37,6 +38,14 @@ extension Examination {
     }
     if shelved.isEmpty, replaced.isEmpty {
       add("rows", .ok, "no row is parked, and none was replaced unseen")
+    }
+  }
+
+  /// Tables whose key was changed at one node and not at another.
+  mutating func judgeKeys(_ waiting: [WaitingKey], _ names: AuthorNames) {
+    for key in waiting {
+      let remark = KeyRemark(key, names: names.name)
+      add("keys", .warning, remark.text, remark.remedy)
     }
   }
 

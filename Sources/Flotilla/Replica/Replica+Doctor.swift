@@ -38,6 +38,11 @@ extension Replica {
       }
       examination.judge(status.trouble)
       let connected = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
+      for peer in status.peers where peer.state == .failing {
+        examination.add(
+          "exchange", .error, "no exchange with \(peer.node) succeeds: \(peer.error ?? "?")",
+          peer.remedy)
+      }
       examination.add(
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
       if let clock = status.clock { examination.judge(clock, connected) }
@@ -118,6 +123,7 @@ struct Examination {
       judge(health)
       try judgeRows(in: sidecar.database)
       judgeColumns(try store.keptColumns())
+      judgeKeys(try store.waitingKeys(), try AuthorNames(store))
       judge(try store.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
       // A node that runs tells it itself.

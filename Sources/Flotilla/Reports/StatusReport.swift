@@ -81,6 +81,8 @@ public struct PeerReport: Codable, Sendable, Equatable {
     case inSync = "in-sync"
     case catchingUp = "catching-up"
     case connecting
+    /// It is reached, and no exchange with it succeeds: see `error`.
+    case failing
     case away
     case revoked
   }
@@ -100,4 +102,7 @@ public struct PeerReport: Codable, Sendable, Equatable {
   /// True if what is written there is stamped by the time of the site, whatever its clock says.
   public var clock_corrected = false
   public var address: String?
+  /// Why exchanges with it fail, and what helps; null if they do not.
+  public var error: String?
+  public var remedy: String?
 }

@@ -1,7 +1,7 @@
 /// Whether the rows here are those of the other nodes. JSON: `{identical, node, rows, digest,
 /// parked, local:[{table,key,finding}], local_findings, repaired, peers:[{node, state, identical,
 /// rows, digest, differing:[{table,key,why,here,there}], differing_rows, on_the_way, forgotten,
-/// uncaptured, repaired, error}]}`.
+/// uncaptured, repaired, error}], waiting:[…]}`.
 public struct VerifyReport: Codable, Sendable, Equatable {
   /// A row that is not as this node has noted it. `finding` is `changed`, `added`, `removed`,
   /// `waiting`, or `sums` for the sums of all rows, without table and key.
@@ -88,4 +88,7 @@ public struct VerifyReport: Codable, Sendable, Equatable {
   /// Local findings that were repaired.
   public var repaired: Int
   public var peers: [Peer]
+  /// Tables whose key is not the same everywhere, in words: their rows are held, and cannot stand
+  /// in all tables.
+  public var waiting: [String]
 }

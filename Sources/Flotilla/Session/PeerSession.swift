@@ -175,7 +175,8 @@ actor PeerSession {
         case .behind: .other
         default: .storage
         }
-      await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
+      await owner?.couldNotMerge(
+        error, from: machine.peer?.name ?? "a peer", isTold: error.code != .behind)
       if error.code == .unknownEdits { await owner?.meetUnknownEdits() }
       await feed(.mergeFailed(Bye(code, error.message)))
     }

@@ -84,6 +84,7 @@ extension PeerReport.State {
     case .inSync: "in sync"
     case .catchingUp: "catching up"
     case .connecting: "connecting"
+    case .failing: "failing"
     case .away: "away"
     case .revoked: "revoked"
     }
@@ -94,7 +95,7 @@ extension PeerReport.State {
     case .inSync: .green
     case .catchingUp, .connecting: .yellow
     case .away: .grey
-    case .revoked: .red
+    case .revoked, .failing: .red
     }
   }
 }

@@ -59,6 +59,11 @@ enum Status {
     if !report.peers.isEmpty {
       lines.append(Peers.table(report.peers, at: moment, addresses: false).text(colour: colour))
     }
+    for peer in report.peers where peer.state == .failing {
+      let error = printable(peer.error ?? "?")
+      lines.append("! no exchange with \(printable(peer.node)) succeeds: \(error)")
+      if let remedy = peer.remedy { lines.append("  " + printable(remedy)) }
+    }
     lines += Rule.waitingRules(
       report.tables.map {
         RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: $0.acting_rule)

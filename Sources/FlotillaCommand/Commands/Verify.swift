@@ -56,6 +56,7 @@ enum Verify {
       lines.append("\(printable(peer.node)): \(line(peer))")
       if !peer.differing.isEmpty { lines.append(rows(peer, colour: colour)) }
     }
+    lines += report.waiting.map { "! " + printable($0) }
     return lines.joined(separator: "\n")
   }
 

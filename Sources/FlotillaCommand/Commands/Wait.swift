@@ -42,7 +42,8 @@ enum Wait {
       return report.remark.map(printable) ?? "there is no other node"
     }
     let lines = [("arrived at", report.reached), ("not yet at", report.missing)]
-    return lines.filter { !$0.1.isEmpty }
-      .map { "\($0.0) \($0.1.map(printable).joined(separator: ", "))" }.joined(separator: "\n")
+    let named = lines.filter { !$0.1.isEmpty }
+      .map { "\($0.0) \($0.1.map(printable).joined(separator: ", "))" }
+    return (named + [report.remark.map(printable)].compactMap { $0 }).joined(separator: "\n")
   }
 }

@@ -14,6 +14,8 @@ package struct Position: Sendable, Equatable {
   package var repairs: UInt64 = 0
   /// What is known of what everybody holds.
   package var stability = Stability()
+  /// The keys of the tables whose key was changed, and whose rows were all looked at since.
+  package var keys: [TableKey] = []
 
   package init(
     frontier: Frontier, digest: Digest, own: Origin, age: UInt64 = 0, lost: Int = 0,

@@ -85,6 +85,7 @@ package struct Session: Sendable {
       hello.view = clock.view(at: now)
       hello.clock = now.wall
       hello.standing = position.stability.standing
+      hello.keys = Array(position.keys.prefix(Limits.tableKeys))
       send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
     case .stoppedReading: timers.isReading = false

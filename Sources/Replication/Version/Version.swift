@@ -35,6 +35,9 @@ package struct Version: Sendable, Equatable {
   package var session: UInt64 = 0
   /// Nothing tells when the edit was made: the stamp is the earliest that it can have been.
   package var isUndated = false
+  /// The edit of another shape of key whose content this is, made anew by a migration: who knows
+  /// that one knows what this says.
+  package var image: Dot?
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
@@ -63,7 +66,9 @@ package struct Version: Sendable, Equatable {
   package var first: Dot { context.dots.first { $0.origin == edit.origin } ?? edit }
 
   /// Whether the author of this knew what another version says, whichever number that has.
-  package func hasSeen(_ other: Version) -> Bool { hasSeen(other.first) }
+  package func hasSeen(_ other: Version) -> Bool {
+    hasSeen(other.first) || other.image.map { hasSeen($0) } ?? false
+  }
 
   package var rank: Rank {
     Rank(

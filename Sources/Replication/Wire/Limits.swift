@@ -11,6 +11,12 @@ package enum Limits {
   /// Longest name of a node, a site, a table or a column.
   package static let name = 512
   package static let columns = 2_000
+  /// How often the key of a table can change its shape; far more than anybody lives to see.
+  package static let generations: UInt64 = 1 << 20
+  /// In so many shapes of its key rows of one table are kept at a time.
+  package static let keyShapes = 8
+  /// Tables whose key was changed that a Hello names, at most.
+  package static let tableKeys = 64
   /// Two such frontiers fit one frame.
   package static let frontierEntries = 16_384
   package static let rowsPerBatch = 65_536

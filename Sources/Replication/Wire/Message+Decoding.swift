@@ -76,6 +76,10 @@ extension Hello {
     self.life = try reader.word("Hello")
     self.view = try ClockView(wall: clock, from: &reader)
     self.standing = try CutStanding(from: &reader)
+    for _ in 0..<(try reader.count("Hello: keys", limit: Limits.tableKeys)) {
+      keys.append(
+        TableKey(table: try reader.word("Hello: key"), key: try reader.word("Hello: key")))
+    }
   }
 }
 

@@ -154,6 +154,11 @@ extension Hello {
     body.word(life)
     view.write(to: &body)
     standing.write(to: &body)
+    body.uint(keys.count)
+    for key in keys {
+      body.word(key.table)
+      body.word(key.key)
+    }
   }
 }
 

@@ -63,6 +63,8 @@ package struct Hello: Sendable, Equatable {
   package var view: ClockView
   /// How far the sender has come with the cuts of the site.
   package var standing = CutStanding()
+  /// The keys of its tables, where they were changed.
+  package var keys: [TableKey] = []
 
   package init(
     version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,

@@ -46,15 +46,21 @@ extension RowBatch {
       guard areDifferent(columns) else {
         throw WireError(.malformed, "Rows: columns")
       }
-      var collations: [KeyCollation] = []
+      var key: [(affinity: KeyAffinity, collation: KeyCollation)] = []
       for _ in 0..<keyCount {
-        guard let collation = KeyCollation(rawValue: try reader.byte("Rows: collation")) else {
+        guard let parts = KeyShape.parts(of: try reader.byte("Rows: collation")) else {
           throw WireError(.malformed, "Rows: collation")
         }
-        collations.append(collation)
+        key.append(parts)
+      }
+      let generation = try reader.uint("Rows: generation")
+      guard generation <= Limits.generations else {
+        throw WireError(.malformed, "Rows: generation")
       }
       tables.append(
-        TableShape(name: name, keyCount: keyCount, columns: columns, collations: collations))
+        TableShape(
+          name: name, keyCount: keyCount, columns: columns, collations: key.map(\.collation),
+          affinities: key.map(\.affinity), generation: generation))
     }
     return tables
   }
@@ -159,6 +165,7 @@ extension RowBatch {
         edit: try dot(from: &reader, names), at: try reader.stamp("Row: certified"))
     }
     if flags.contains(.session) { version.session = try reader.word("Row: session") }
+    if flags.contains(.image) { version.image = try dot(from: &reader, names) }
     guard flags.contains(.context) else { return }
     var dots: [Dot] = []
     for _ in 0..<(try reader.count("Row: context", limit: RowContext.limit)) {

@@ -5,20 +5,43 @@ package struct TableShape: Sendable, Hashable {
   package var columns: [String]
   /// How each key column compares its text: who lacks the table must know which keys are one.
   package var collations: [KeyCollation]
+  /// What each key column makes of a value.
+  package var affinities: [KeyAffinity]
+  /// How often the key of the table was given another shape before it got this one.
+  package var generation: UInt64
 
-  /// What `collations` leaves out is binary.
+  /// What `collations` leaves out is binary, what `affinities` leaves out has none.
   package init(
-    name: String, keyCount: Int, columns: [String], collations: [KeyCollation] = []
+    name: String, keyCount: Int, columns: [String], collations: [KeyCollation] = [],
+    affinities: [KeyAffinity] = [], generation: UInt64 = 0
   ) {
     self.name = name
     self.keyCount = keyCount
     self.columns = columns
     self.collations = (0..<keyCount).map { $0 < collations.count ? collations[$0] : .binary }
+    self.affinities = (0..<keyCount).map { $0 < affinities.count ? affinities[$0] : .none }
+    self.generation = generation
+  }
+
+  /// Where the key alone is spoken of.
+  package init(name: String, key: KeyShape, generation: UInt64) {
+    self.init(
+      name: name, keyCount: key.count, columns: key.names, collations: key.collations,
+      affinities: key.affinities, generation: generation)
+  }
+
+  /// The shape of its key.
+  package var key: KeyShape {
+    KeyShape(
+      zip(columns, zip(affinities, collations)).map {
+        KeyShape.Column(name: $0, affinity: $1.0, collation: $1.1)
+      })
   }
 
   /// Compares bytes: for Swift two spellings of one letter are equal, for SQLite they are not.
   package static func == (left: TableShape, right: TableShape) -> Bool {
     left.keyCount == right.keyCount && left.collations == right.collations
+      && left.affinities == right.affinities && left.generation == right.generation
       && left.name.utf8.elementsEqual(right.name.utf8)
       && left.columns.elementsEqual(right.columns) { $0.utf8.elementsEqual($1.utf8) }
   }

@@ -67,6 +67,7 @@ package struct RowBatchWriter: Sendable {
       body.uint(UInt64(certificate.at.rawValue))
     }
     if standing.flags.contains(.session) { body.word(standing.version.session) }
+    if let image = standing.version.image { write(image) }
     if standing.flags.contains(.context) {
       body.uint(standing.version.context.dots.count)
       for dot in standing.version.context.dots { write(dot) }
@@ -87,7 +88,10 @@ package struct RowBatchWriter: Sendable {
       writer.uint(shape.keyCount)
       writer.uint(shape.columns.count)
       for column in shape.columns { writer.text(column) }
-      for collation in shape.collations { writer.byte(collation.rawValue) }
+      for (affinity, collation) in zip(shape.affinities, shape.collations) {
+        writer.byte(KeyShape.byte(affinity, collation))
+      }
+      writer.uint(shape.generation)
     }
     writer.uint(origins.count)
     for origin in origins { writer.word(origin.rawValue) }
@@ -103,7 +107,7 @@ package struct RowBatchWriter: Sendable {
     shapes.append(shape)
     shapeIndex[shape] = shapes.count - 1
     shapeBytes += shape.columns.reduce(shape.name.utf8.count + 12) { $0 + $1.utf8.count + 3 }
-    shapeBytes += shape.keyCount
+    shapeBytes += shape.keyCount + 4
     return shapes.count - 1
   }
 

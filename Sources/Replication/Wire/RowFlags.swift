@@ -34,7 +34,9 @@ struct Standing {
     static let undated = Flags(rawValue: 16)
     /// An epoch without a term.
     static let epoch = Flags(rawValue: 32)
-    static let all: Flags = [.term, .certificate, .session, .context, .undated, .epoch]
+    /// Made anew by a migration of the key.
+    static let image = Flags(rawValue: 128)
+    static let all: Flags = [.term, .certificate, .session, .context, .undated, .epoch, .image]
 
     /// An epoch comes once.
     var isPossible: Bool { !isEmpty && isSubset(of: .all) && !isSuperset(of: [.term, .epoch]) }
@@ -51,6 +53,7 @@ struct Standing {
     if !version.context.isEmpty { flags.insert(.context) }
     if version.isUndated { flags.insert(.undated) }
     if version.term == .none, version.epoch > 0 { flags.insert(.epoch) }
+    if version.image != nil { flags.insert(.image) }
     (self.version, self.flags) = (version, flags)
   }
 }

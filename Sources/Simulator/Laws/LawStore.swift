@@ -17,7 +17,8 @@ final class LawStore {
   static let table = ApplicationTable(
     name: "law", sql: "(id INTEGER PRIMARY KEY, v INTEGER)", key: [("id", [])],
     collations: [.binary], columns: ["v"])
-  private static let shape = TableShape(name: "law", keyCount: 1, columns: ["id", "v"])
+  private static let shape = TableShape(
+    name: "law", keyCount: 1, columns: ["id", "v"], affinities: [.integer])
   private static let columns = ["id", "v"].map(ContentHash.column)
   private static let now = Instant(uptime: 1_000, wall: SimulatedClock.start)
   /// Of the anchor, where there is one.

@@ -1,9 +1,14 @@
 import Replication
 
 extension StoreReplica {
+  func chart() throws -> [Int64: Int64]? { try charts?.rows(on: application.connection) }
+
   /// Nothing waits, and every transaction is here whole, however its exchange was cut into slices.
   func inspectEnd(_ history: inout History) throws {
     try AnytimeConstraints.check(application, &history, at: name)
+    for fault in try charts?.faults(on: application.connection) ?? [] {
+      history.blame("\(name): \(fault)")
+    }
     for left in try application.unfolded() { history.blame("\(name) has not folded \(left)") }
     // Each row is judged by itself: who takes office in the middle of an exchange in slices may
     // certify a part of a transaction, and so may an office have ended.

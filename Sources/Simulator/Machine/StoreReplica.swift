@@ -50,6 +50,8 @@ final class StoreReplica: SimulatedReplica {
   // After the store: it is let go in this order.
   var process: DiskProcess
   var application: Application
+  /// The table whose key changes, if the schedule has it.
+  var charts: Charts?
   var witness = Witness()
   /// What was seen to descend from what in the middle of the work under way.
   private var glances = Lineage()
@@ -67,7 +69,8 @@ final class StoreReplica: SimulatedReplica {
 
   init(
     number: Int, of count: Int, tables: [ApplicationTable], tracking: [String],
-    hasHeard: Bool, templates: Templates, names: RowNames, faults: Faults, plan: OfficePlan?,
+    hasCharts: Bool, hasHeard: Bool, templates: Templates, names: RowNames, faults: Faults,
+    plan: OfficePlan?,
     _ random: inout Seeded
   ) throws {
     id = Templates.node(number)
@@ -90,8 +93,10 @@ final class StoreReplica: SimulatedReplica {
       && plan.map { $0.judgedRows >= 500 } ?? true
     losesColumns = faults[.removal] > 0
     disk = Disk(canLosePower: faults[.powerCut] + faults[.siteTime] > 0)
+    let more = hasCharts ? [Charts.table] : []
     let template = try templates.image(
-      tables, tracking: tracking, number: number, rules: plan, hasHeard: hasHeard)
+      tables + more, tracking: tracking + more.map(\.name), number: number, rules: plan,
+      hasHeard: hasHeard)
     self.template = template
     disk.install(template.bytes, as: Self.path)
     process = DiskProcess(on: disk, random: random.fork())
@@ -101,6 +106,7 @@ final class StoreReplica: SimulatedReplica {
     (application.claims, application.passing) = (faults[.unique], faults[.passing])
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
+    if hasCharts { charts = Charts(number: number, random: random.fork()) }
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     witness.begin(try observe())
     process.fate = { [unowned self] in self.fate(of: $0) }
@@ -176,6 +182,7 @@ final class StoreReplica: SimulatedReplica {
     mischief.begin()
     if !hadPower {
       application = try application.restart(on: disk, random: random.fork())
+      try charts?.readAgain(on: application.connection)
       hasWritten = true
       witness.setBack(to: try observe(), &history, at: name)
     }
@@ -192,6 +199,10 @@ final class StoreReplica: SimulatedReplica {
 
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
+    if charts != nil {
+      try charts?.write(on: application.connection, &story)
+      hasWritten = true
+    }
     let isKnown = try application.schemaVersion() == knownSchema
     let before = try rows()
     let claimed = try standingBadges()
@@ -212,6 +223,12 @@ final class StoreReplica: SimulatedReplica {
 
   func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
+    if charts != nil, random.chance(400) {
+      try charts?.migrate(on: application.connection, &story)
+      // A program goes on at once, before anybody has looked.
+      try charts?.write(on: application.connection, &story)
+      return hasWritten = true
+    }
     if random.chance(200) { return try trackAll(at: now) }
     try application.migrate(&random, &story)
     hasWritten = true
@@ -252,6 +269,7 @@ final class StoreReplica: SimulatedReplica {
 
   var additions: Set<String> {
     Set(application.extra.flatMap { table, added in added.map { "\(table) \($0)" } })
+      .union(charts.map { ["\(Charts.name) \($0.level)"] } ?? [])
   }
 
   func catchUp(
@@ -259,6 +277,8 @@ final class StoreReplica: SimulatedReplica {
   ) throws {
     application.setClock(now.wall)
     for table in tables { try application.bringBack(table, &story) }
+    let level = Charts.levels.indices.last { additions.contains("\(Charts.name) \($0)") }
+    try charts?.migrate(to: level ?? 0, on: application.connection, &story)
     try trackAll(at: now)
     for table in tables {
       for addition in ApplicationTable.additions

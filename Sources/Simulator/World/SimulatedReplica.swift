@@ -121,12 +121,15 @@ protocol SimulatedReplica {
   func observe() throws -> Observation
   /// The same once all has healed.
   func observeEnd() throws -> Observation
+  /// What the table shows whose key changes, if there is one.
+  func chart() throws -> [Int64: Int64]?
   /// Looks at what must hold at any time, and is looked at now and then alone.
   func inspectEnd(_ history: inout History) throws
 }
 
 extension SimulatedReplica {
   func observeEnd() throws -> Observation { try observe() }
+  func chart() throws -> [Int64: Int64]? { nil }
   func inspectEnd(_ history: inout History) throws {}
   var frontier: Frontier { position.frontier }
   var stability: Stability { position.stability }

@@ -18,11 +18,14 @@ extension Store {
     return table.key(key)
   }
 
-  /// A canonical key by the names of its columns; by their numbers if the table is not here.
+  /// A canonical key by the names of its columns, as the table has them or as others have said; by
+  /// their numbers if nobody has.
   package func named(_ key: Key, of table: String) -> [String: Replication.Value] {
     let values = key.values ?? []
-    var names = keyColumns(of: table)
-    if names.count != values.count { names = values.indices.map { String($0) } }
+    let shapes = [tables.table(table)].compactMap { $0 } + tables.held(of: table)
+    let names =
+      shapes.first { $0.keyShape?.count == values.count }?.keyNames(values.count)
+      ?? RowStatements.placeholders(values.count)
     return Dictionary(zip(names, values)) { first, _ in first }
   }
 
@@ -56,7 +59,7 @@ extension Store {
           ])
         for row in found {
           guard let table = row[0].integer.flatMap({ tables.byID[$0] }),
-            !table.isSettings
+            !table.isSettings, !table.isHeld
           else { continue }
           let key = Key(bytes: row[1].blob ?? [])
           rows.append(

@@ -12,6 +12,8 @@ struct Application {
   var changed: Set<Int64> = []
   /// Own edits that are to be made again on top of what has come.
   var repeated: [(table: Int64, key: Key, edit: Version)] = []
+  /// Rows that came, and that were deleted here before the key of their table was changed.
+  var undone: [(table: Int64, key: Key, by: Store.Former)] = []
   /// What the sender says was judged.
   var judged: Judged?
   /// The rows were asked for because something is amiss.
@@ -28,6 +30,7 @@ extension Store {
   ) throws {
     if let ruling = row.row.content.ruling { return try take(ruling, row, table, key) }
     let incoming = row.row.version
+    if tables.hasHeld, try meetHeld(row, table, key, &application) { return }
     var old = try versions.version(table: table.id, key: key)
     var meeting = viewpoint.meeting(incoming, old)
     if case .waits = meeting, old == nil, !viewpoint.isUndecided(incoming),

@@ -28,9 +28,7 @@ struct Placement {
 extension Placement {
   /// A row that comes from the shelf.
   init(_ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key) {
-    let shape = TableShape(
-      name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
-      collations: table.keyCollations)
+    let shape = table.shape(entry.values.map(\.name), keyCount: entry.keyCount)
     self.init(shape: shape, values: entry.values.map(\.value), hash: version.hash, exists: false)
   }
 }

@@ -31,9 +31,7 @@ extension Store {
 
   private func keyEntry(_ table: ReplicaTable, _ key: Key) -> Shelf.Entry {
     let values = key.values ?? []
-    let names =
-      table.statements.map { Array($0.shape.columns.prefix(values.count)) }
-      ?? RowStatements.placeholders(values.count)
+    let names = table.keyNames(values.count)
     return Shelf.Entry(
       why: .constraint, values: Array(zip(names, values)).map { (name: $0, value: $1) },
       keyCount: values.count)
@@ -56,9 +54,7 @@ extension Store {
     let content: WireRow.Content =
       version.isDeleted
       ? .deleted(key: keyValues) : kept == nil ? .withheld(key: keyValues) : .values(values)
-    let shape = TableShape(
-      name: table.name, keyCount: entry.keyCount, columns: entry.values.map(\.name),
-      collations: table.keyCollations)
+    let shape = table.shape(entry.values.map(\.name), keyCount: entry.keyCount)
     return ShapedRow(shape: shape, row: WireRow(table: 0, version: version, content: content))
   }
 }

@@ -161,6 +161,9 @@ extension Store {
     for (table, key, edit) in application.repeated {
       if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
     }
+    for (table, key, former) in application.undone {
+      if let table = tables.byID[table] { try deleteAgain(former, table, key, &edits) }
+    }
     try settle(&application)
   }
 
@@ -171,11 +174,7 @@ extension Store {
   ) throws {
     var byTable: [Int64: [(key: Key, row: ShapedRow)]] = [:]
     for row in rows {
-      var table = try tables.tableOrNew(row.shape.name)
-      if table.schema == nil, !tables.isRemembered(table.name, row.shape.collations) {
-        try tables.remember(table.name, row.shape.collations)
-        table = try tables.tableOrNew(table.name)
-      }
+      let table = try self.rows(of: row.shape, isNameless: isNameless(row))
       let key = try key(of: row, in: table)
       byTable[table.id, default: []].append((key, row))
     }
@@ -195,18 +194,14 @@ extension Store {
       case .values(let all): Array(all.prefix(row.shape.keyCount))
       case .deleted(let key), .withheld(let key), .ruling(_, let key): key
       }
-    if let shape = table.statements?.shape {
-      let mine = shape.columns.prefix(shape.keyCount)
-      let theirs = row.shape.columns.prefix(row.shape.keyCount)
-      let isNameless =
-        theirs.elementsEqual(RowStatements.placeholders(mine.count)) && !row.row.content.isWhole
-      guard isNameless || mine.elementsEqual(theirs, by: isSameName) else {
-        throw StoreError(
-          .schema, "the primary key of \(quoted(table.name)) differs between two nodes",
-          remedy: "Give the table the same key on both, then start the node again.")
-      }
-    }
     guard let key = table.key(values) else { throw StoreError(.wire, "a key holds NULL") }
     return key
+  }
+
+  /// Whether its sender does not know what the key columns are called.
+  private func isNameless(_ row: ShapedRow) -> Bool {
+    let count = row.shape.keyCount
+    return !row.row.content.isWhole
+      && row.shape.columns.prefix(count).elementsEqual(RowStatements.placeholders(count))
   }
 }

@@ -80,7 +80,7 @@ extension Store {
       // A key that was written before the table's collations were known gets its canonical form.
       let canonical = table.key(Array(placement.values.prefix(entry.keyCount))) ?? key
       if canonical != key {
-        digests.replace(table: table.seed, key: key, old: version, new: nil)
+        count(table, key, old: version, new: nil)
         try versions.remove(table: table.id, key: key)
         let standing = try versions.version(table: table.id, key: canonical)
         if let standing, standing.rank > version.rank { continue }

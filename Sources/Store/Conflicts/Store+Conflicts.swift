@@ -114,7 +114,7 @@ extension Store {
       try connection.rows(
         "SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns' ORDER BY tbl, key"
       ).compactMap { row in
-        guard let table = row[0].integer.flatMap({ tables.byID[$0] }),
+        guard let table = row[0].integer.flatMap({ tables.byID[$0] }), !table.isHeld,
           let why = row[2].string.flatMap(Shelf.Why.init)
         else { return nil }
         let entry = Shelf.decode(row[3].blob ?? [], why)

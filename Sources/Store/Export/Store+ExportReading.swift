@@ -126,13 +126,11 @@ extension Store {
     if item.place != .table { return try foundBeside(item, table, reader) }
     let shelf = Shelf(connection: reader)
     if item.version.isDeleted {
-      return .row(table.statements?.shape ?? keyShape(table, key), .deleted(key: key))
+      return .row(table.keyShape(of: key), .deleted(key: key))
     }
     let shelved = try shelf.entry(table: item.table, key: item.key)
     if let shelved, shelved.why.isWhole {
-      let shape = TableShape(
-        name: table.name, keyCount: shelved.keyCount, columns: shelved.values.map(\.name),
-        collations: table.keyCollations)
+      let shape = table.shape(shelved.values.map(\.name), keyCount: shelved.keyCount)
       let values = shelved.values.map(\.value)
       if shelved.why == .tooLarge { return .row(shape, .withheld(key: values)) }
       guard WireRow.Content.values(values).size > pace.longRow else {
@@ -185,13 +183,6 @@ extension Store {
 
   /// Where only a key is spoken of.
   func keyShape(_ table: ReplicaTable, _ key: Key) -> TableShape {
-    table.statements?.shape ?? keyShape(table, key.values ?? [])
-  }
-
-  /// The shape of a table that does not exist here.
-  private func keyShape(_ table: ReplicaTable, _ key: [Replication.Value]) -> TableShape {
-    TableShape(
-      name: table.name, keyCount: key.count, columns: RowStatements.placeholders(key.count),
-      collations: table.keyCollations)
+    table.keyShape(of: key.values ?? [])
   }
 }

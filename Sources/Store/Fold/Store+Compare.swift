@@ -18,12 +18,17 @@ extension Store {
       case ended = 3
       /// Rows that lack columns which they had: what these count is kept beside the row.
       case columns = 4
+      /// Rows of a table whose key a migration has changed.
+      case rekeyed = 5
+      /// What others have sent of such a table before it had that key here.
+      case held = 6
 
       var next: Phase? {
         switch self {
         case .columns: .rows
+        case .rekeyed: .held
         case .rows: .versions
-        case .versions, .firstRows: .ended
+        case .versions, .firstRows, .held: .ended
         case .ended: nil
         }
       }
@@ -32,6 +37,9 @@ extension Store {
     var table: Int64
     var phase: Phase
     var after: Key?
+
+    /// Whether it goes through a table whose key was changed.
+    var isOfKey: Bool { phase == .rekeyed || phase == .held }
 
     var encoded: [UInt8] { [phase.rawValue] + (after?.bytes ?? []) }
 
@@ -74,10 +82,16 @@ extension Store {
     try save(Comparison(table: table, phase: .columns, after: nil))
   }
 
+  /// Asks for it after a migration that changed the key.
+  func rekey(_ table: Int64) throws(SQLiteError) {
+    try save(Comparison(table: table, phase: .rekeyed, after: nil))
+  }
+
   private func save(_ comparison: Comparison) throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_local SET comparing = ? WHERE id = ?",
       [.blob(comparison.encoded), .integer(comparison.table)])
+    tables.note(comparison)
   }
 
   /// Compares one slice; true if more is left.
@@ -96,6 +110,11 @@ extension Store {
         try compareRows(table, &comparison) { key, row in
           try fold(table, key, row, madeAt: Dating.Moment(now.moment), &edits)
         }
+      case .rekeyed:
+        try compareRows(table, &comparison) { key, row in
+          try rekey(table, key, row, touchedAt: nil, &edits, at: now)
+        }
+      case .held: try rekeyHeld(table, &comparison, &edits, at: now)
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
       case .ended: try compareEnded(table, &comparison, &edits, at: now)
       }
@@ -129,6 +148,8 @@ extension Store {
       comparison.after = key
       guard try versions.version(table: table.id, key: key) == nil else { continue }
       let values = (key.values ?? []).map(\.sqlite)
+      // The key has another shape since: nothing tells which row that was.
+      guard values.count == statements.shape.keyCount else { continue }
       guard try connection.row(statements.existsByKey, values) == nil else { continue }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)

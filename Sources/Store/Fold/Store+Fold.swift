@@ -72,11 +72,12 @@ extension Store {
     var absent: Set<Int64> = []
     for entry in entries {
       guard let table = tables.byID[entry.table] else { continue }
-      guard let schema = table.schema else {
+      guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
+      else {
         absent.insert(entry.table)
         continue
       }
-      let values = entry.key.prefix(schema.key.count).map(Replication.Value.init)
+      let values = entry.key.prefix(count).map(Replication.Value.init)
       // A row with NULL in its key has no identity and stays where it is.
       guard let key = table.key(values) else { continue }
       touches[Touch(table: entry.table, key: key)] = entry
@@ -84,9 +85,13 @@ extension Store {
     // Its triggers followed a table that was renamed: it is compared when it has its name again.
     for table in absent { try compare(table) }
     for (touch, entry) in touches.sorted(by: { $0.value.id < $1.value.id }) {
-      guard let table = tables.byID[touch.table], let schema = table.schema else { continue }
-      let key = Array(entry.key.prefix(schema.key.count))
+      guard let table = tables.byID[touch.table] else { continue }
       let moment = moments[entry.id] ?? Dating.Moment(now.moment)
+      guard let schema = table.schema else {
+        try refold(table, touch.key, madeAt: moment, &edits, at: now)
+        continue
+      }
+      let key = Array(entry.key.prefix(schema.key.count))
       try fold(table, touch.key, keyValues: key, madeAt: moment, &edits)
     }
     try Journal.deleteFrom(first.id, on: connection)
@@ -172,8 +177,8 @@ extension Store {
   /// The next version of this replica, over the one that it replaces; where this replica is the
   /// anchor, it is certified at once. `ended` stood when the site stopped tracking the table.
   func make(
-    over former: Version?, isSeen: Bool = true, ended: Version? = nil, hash: UInt64,
-    isDeleted: Bool, madeAt: Dating.Moment, _ table: ReplicaTable, _ key: Key,
+    over former: Version?, besides: Version? = nil, isSeen: Bool = true, ended: Version? = nil,
+    hash: UInt64, isDeleted: Bool, madeAt: Dating.Moment, _ table: ReplicaTable, _ key: Key,
     _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
@@ -185,7 +190,7 @@ extension Store {
     let waiting = try pending.all(table: table.id, key: key)
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
-      dot, over: old, isSeen: isSeen, pending: repeating ?? earlier, again: repeating,
+      dot, over: old, isSeen: isSeen, pending: besides ?? repeating ?? earlier, again: repeating,
       above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
       hash: hash, isDeleted: isDeleted)
     if isBaseline, let ended, ended.hash == hash {
@@ -215,7 +220,7 @@ extension Store {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
     changed(table, key)
-    digests.replace(table: table.seed, key: key, old: old, new: version)
+    count(table, key, old: old, new: version)
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }
 

@@ -120,7 +120,7 @@ extension Store {
       else { continue }
       if let held = try versions.version(table: table.id, key: row.key) {
         guard held.dot.origin != own else { continue }
-        digests.replace(table: table.seed, key: row.key, old: held, new: nil)
+        count(table, row.key, old: held, new: nil)
         try versions.remove(table: table.id, key: row.key)
         try shelf.remove(table: table.id, key: row.key)
       }
@@ -341,7 +341,7 @@ extension Store {
       let isNew = version.created.origin == own && version.created.seq > delivered
       let isHidden = rights.right(to: table.name) == .none
       if !isHidden { try logRefused(table, key, at: moment) }
-      digests.replace(table: table.seed, key: key, old: version, new: nil)
+      count(table, key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
       try shelf.remove(table: table.id, key: key)
       // It may be on its way to somebody who takes it; and others have what stood there before. Of

@@ -28,6 +28,8 @@ enum Layout {
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
   /// - `choice`: what was said, or is to be asked, about tables here that are not replicated.
+  /// - `shape`: the key columns of the rows with each number in `local`, and how often the key of
+  ///   the table was changed before it had these.
   /// - `dropped`: hashes of columns that tables had here and have no more.
   /// - `column`: renamed columns of the site's tables and their first names; replicated.
   /// - `named`: the columns of each table as they were seen last, with their first names.
@@ -78,6 +80,10 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_key(
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_shape(
+      tbl INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, shape BLOB NOT NULL,
+      generation INTEGER NOT NULL
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_statement(
       id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE
     );

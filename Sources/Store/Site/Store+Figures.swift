@@ -56,7 +56,7 @@ extension Store {
 
   /// Rows that wait for a table which the owner of this file has declined wait for nothing.
   private func parkedCount() throws(SQLiteError) -> Int {
-    let all = "SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"
+    let all = "SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns' AND \(KeyShapes.isHere)"
     let declined = try tables.choices.all().filter { $0.value == .declined }.keys
       .compactMap { tables.table($0)?.id }
     guard !declined.isEmpty else { return try number(all) }

@@ -105,7 +105,7 @@ extension Store {
       try connection.rows(
         """
         SELECT l.name, s.why, count(*) FROM _flotilla_shelf AS s
-        JOIN _flotilla_local AS l ON l.id = s.tbl GROUP BY s.tbl, s.why ORDER BY l.name, s.why
+        JOIN _flotilla_local AS l ON l.id = s.tbl WHERE \(KeyShapes.isHere) GROUP BY s.tbl, s.why ORDER BY l.name, s.why
         """)
     }
     return rows.compactMap { row in
@@ -114,6 +114,66 @@ extension Store {
       }
       return ShelvedRows(
         table: name, reason: ShelvedRows.Reason(why), rows: Int(row[2].integer ?? 0))
+    }
+  }
+}
+
+/// A table whose key has another shape here than at other nodes: it waits, all else goes on.
+package struct WaitingKey: Sendable, Equatable {
+  package var table: String
+  /// The key of the table here, and elsewhere.
+  package var here: KeyShape
+  package var there: KeyShape
+  /// True if the key was changed elsewhere and not here; else this is what it was before.
+  package var isBehind: Bool
+  /// Live rows of that other key that are kept here.
+  package var rows: Int
+  /// Who wrote them, as far as that is known; at most a few.
+  package var authors: [Identity]
+}
+
+extension Store {
+  /// The tables of which rows are kept in another shape of key than they have here.
+  package func waitingKeys() throws(StoreError) -> [WaitingKey] {
+    var waiting: [WaitingKey] = []
+    for table in tables.tracked where table.schema != nil {
+      for other in tables.held(of: table.name) {
+        guard let here = table.keyShape, let there = other.keyShape else { continue }
+        let (rows, writers) = try reporting { () throws(SQLiteError) in
+          let rows = try connection.scalar(
+            "SELECT count(*) FROM _flotilla_shelf WHERE tbl = ?",
+            [.integer(other.id)])
+          return (rows.integer ?? 0, try self.writers(of: other))
+        }
+        guard other.isLeading || rows > 0 else { continue }
+        waiting.append(
+          WaitingKey(
+            table: table.name, here: here, there: there, isBehind: other.isLeading,
+            rows: Int(rows), authors: writers))
+      }
+    }
+    return waiting
+  }
+
+  private func writers(of table: ReplicaTable) throws(SQLiteError) -> [Identity] {
+    try connection.rows(
+      """
+      SELECT DISTINCT a.node FROM
+        (SELECT DISTINCT v.origin FROM _flotilla_shelf AS s
+         JOIN _flotilla_version AS v USING (tbl, key) WHERE s.tbl = ?) AS v
+      JOIN _flotilla_origin AS o ON o.id = v.origin
+      JOIN _flotilla_author AS a ON a.origin = o.origin
+      ORDER BY a.node LIMIT 4
+      """, [.integer(table.id)]
+    ).compactMap { $0[0].string.flatMap(Identity.init) }
+  }
+
+  /// The tables whose key was changed here, with it: who has not told the same is behind.
+  package func changedTables() -> [(name: String, key: KeyShape, told: TableKey)] {
+    tables.tracked.compactMap { table in
+      guard table.schema != nil, table.isLeading, table.generation > 0, let key = table.keyShape
+      else { return nil }
+      return (table.name, key, TableKey(table: table.seed, key: key.fingerprint))
     }
   }
 }

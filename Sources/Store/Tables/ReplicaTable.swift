@@ -18,14 +18,22 @@ struct ReplicaTable {
   let seed: UInt64
   /// As the table declares them; for one that is not here, as others said.
   let keyCollations: [KeyCollation]
-  let statements: RowStatements?
+  private(set) var statements: RowStatements?
+  /// Of the keys of its versions; nil while nobody has said.
+  private(set) var keyShape: KeyShape?
+  private(set) var generation: UInt64
+  /// True of rows of another shape of key than the table of that name has here: they wait.
+  let isHeld: Bool
+  /// True if its versions count in the digest: of several shapes of key the last one's do.
+  private(set) var isLeading: Bool
 
   /// Whether it is the site's, not the application's.
   var isSettings: Bool { Tables.isSettings(name) }
 
   init(
     id: Int64, name: String, known: SchemaCache.Known?, isTracked: Bool, isBaseline: Bool,
-    collations: [KeyCollation] = []
+    collations: [KeyCollation] = [], key: KeyShapes.Known? = nil, isHeld: Bool = false,
+    isLeading: Bool = true
   ) {
     let schema = known?.schema
     self.id = id
@@ -35,12 +43,49 @@ struct ReplicaTable {
     self.isTracked = isTracked
     self.isBaseline = isBaseline
     self.seed = tableSeed(name)
-    self.keyCollations = schema?.collations ?? collations
-    self.statements = known?.statements
+    self.keyCollations = schema?.collations ?? key?.shape.collations ?? collations
+    var statements = known?.statements
+    statements?.shape.generation = key?.generation ?? 0
+    self.statements = statements
+    self.keyShape = key?.shape ?? statements?.shape.key
+    self.generation = key?.generation ?? 0
+    self.isHeld = isHeld
+    self.isLeading = isLeading
+  }
+
+  /// The shape of its keys is known by now, or another one leads.
+  mutating func take(_ known: KeyShapes.Known, isLeading: Bool) {
+    (keyShape, generation, self.isLeading) = (known.shape, known.generation, isLeading)
+    statements?.shape.generation = known.generation
   }
 
   /// The identity of a row from its key values; nil if one is NULL.
   func key(_ values: [Replication.Value]) -> Key? { Key(values, collations: keyCollations) }
+
+  /// How a row travels of which these columns are known, the key columns first.
+  func shape(_ columns: [String], keyCount: Int) -> TableShape {
+    TableShape(
+      name: name, keyCount: keyCount, columns: columns, collations: keyCollations,
+      affinities: keyShape?.affinities ?? [], generation: generation)
+  }
+
+  /// How a row travels of which the key alone is known.
+  func keyShape(of key: [Replication.Value]) -> TableShape {
+    if let statements, statements.shape.keyCount == key.count { return statements.shape }
+    if let keyShape, keyShape.count == key.count {
+      return TableShape(name: name, key: keyShape, generation: generation)
+    }
+    return shape(RowStatements.placeholders(key.count), keyCount: key.count)
+  }
+
+  /// What the key columns are called, as far as anybody has said.
+  func keyNames(_ count: Int) -> [String] {
+    if let statements, statements.shape.keyCount == count {
+      return Array(statements.shape.columns.prefix(count))
+    }
+    if let keyShape, keyShape.count == count { return keyShape.names }
+    return RowStatements.placeholders(count)
+  }
 }
 
 extension TableSchema {

@@ -6,7 +6,7 @@ import SQLite
 struct RowStatements {
   /// How the table travels: the key columns first, generated columns not at all, each under its
   /// first name.
-  let shape: TableShape
+  var shape: TableShape
   /// For each column of the shape: its name in this file.
   let names: [String]
   /// Further names under which values may come for a column of the shape (see `ColumnNames`).
@@ -35,7 +35,8 @@ struct RowStatements {
     let firsts = columnNames.map { names in shipped.map { names.firsts[$0] } }
     self.shape = TableShape(
       name: schema.name, keyCount: schema.key.count, columns: firsts ?? columns.map(\.name),
-      collations: schema.collations)
+      collations: schema.collations,
+      affinities: schema.key.map { KeyAffinity(schema.columns[$0].affinity) })
     self.names = columns.map(\.name)
     var aliases: [String: Int] = [:]
     for (alias, column) in columnNames?.aliases ?? [:] {
@@ -62,6 +63,13 @@ struct RowStatements {
 
   /// Some columns of the row with the key that is bound.
   func select(_ names: String) -> String { "SELECT \(names) FROM \(table) WHERE \(keyCondition)" }
+
+  /// Every column of the rows whose columns at these places of the shape hold what is bound.
+  func select(where places: [Int]) -> String {
+    let names = self.names.map(quoted).joined(separator: ", ")
+    let condition = places.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: " AND ")
+    return "SELECT \(names) FROM \(table) WHERE \(condition)"
+  }
 
   /// The column of that first name; `index` is where it probably is.
   func column(named name: String, at index: Int?) -> Int? {

@@ -139,16 +139,17 @@ extension Store {
   /// is compared with its versions.
   func ensureCapture() throws {
     try recogniseColumns()
-    for table in tables.tracked {
-      guard let schema = table.schema else {
-        try miss(table)
+    for known in tables.tracked {
+      guard let schema = known.schema else {
+        try miss(known)
         continue
       }
+      let table = try takeKey(of: known)
       try tables.remember(table.name, schema.collations)
       if try lost.isAway(table) {
         try removeReplaced(table)
         try lost.giveBack(table) { key, version in
-          digests.replace(table: table.seed, key: key, old: nil, new: version)
+          count(table, key, old: nil, new: version)
         }
         try compare(table.id)
       }
@@ -158,6 +159,7 @@ extension Store {
       let isIntact = try Capture.isIntact(schema, id: table.id, on: connection)
       if !isIntact { try Capture.install(schema, id: table.id, on: connection) }
       try RowsView.renew(schema, id: table.id, on: connection)
+      if tables.rekeying.contains(table.id) { continue }
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
@@ -166,7 +168,9 @@ extension Store {
     }
     // What came before its table was tracked, or before its columns were there, fits by now, and
     // what broke a constraint of the old schema perhaps as well.
-    for table in tables.tracked { try unpack(table, why: [.table, .columns, .constraint]) }
+    for table in tables.tracked where !tables.rekeying.contains(table.id) {
+      try unpack(table, why: [.table, .columns, .constraint])
+    }
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try renewDerived()
@@ -248,7 +252,7 @@ extension Store {
   /// Remembers versions whose rows are here no more; from now on they count as not held.
   private func lose(_ table: ReplicaTable, _ why: LostVersions.Why) throws {
     try lost.take(table, why) { key, version in
-      digests.replace(table: table.seed, key: key, old: version, new: nil)
+      count(table, key, old: version, new: nil)
     }
   }
 
@@ -267,7 +271,11 @@ extension Store {
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
     try pending.reload()
-    try connection.run("DELETE FROM _flotilla_local WHERE id = ?", [.integer(table.id)])
+    for held in tables.held(of: table.name) {
+      try forgetVersions(held)
+      try tables.forget(held)
+    }
+    try tables.forget(table)
   }
 
   private func forgetVersions(_ table: ReplicaTable) throws {
@@ -278,9 +286,8 @@ extension Store {
     ) { (statement) throws(SQLiteError) in
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
-        digests.replace(
-          table: table.seed, key: Key(bytes: statement.bytes(VersionTable.columnCount)),
-          old: version, new: nil)
+        count(
+          table, Key(bytes: statement.bytes(VersionTable.columnCount)), old: version, new: nil)
       }
     }
     try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
@@ -292,7 +299,7 @@ extension Store {
   /// that is catching up itself may bring rows before the settings. Nor those that are newer than
   /// the end of the tracking: the table may be tracked again, and that news be on its way.
   func forgetUntracked() throws {
-    let late = tables.byID.values.filter { !$0.isTracked }
+    let late = tables.byID.values.filter { !$0.isTracked && !$0.isHeld }
     guard !late.isEmpty else { return }
     for table in late {
       let (settings, name) = (try settings(), try settingsKey(table.name))
@@ -358,6 +365,7 @@ extension Store {
           continue
         }
         if try lost.isAway(table) { return true }
+        if tables.hasOtherKey(table) { return true }
         if !tables.isRemembered(table.name, schema.collations) { return true }
         if try !tables.hasColumnsAsRemembered(table) { return true }
         let columns = kept[folded(table.name)] ?? Renames.Columns()

@@ -15,7 +15,8 @@ final class AccountWalk {
   init(snapshot: Int64, buckets: Set<Int>, tables: [ReplicaTable], strays: [AccountRow]) {
     self.snapshot = snapshot
     self.buckets = buckets
-    self.tables = tables.map { (Array($0.name.foldedForNames.utf8), $0) }
+    // Of several shapes of a table's key one is compared, the same on both sides.
+    self.tables = tables.filter(\.isLeading).map { (Array($0.name.foldedForNames.utf8), $0) }
       .sorted { $0.0.lexicographicallyPrecedes($1.0) }
     self.strays = strays.filter { buckets.contains($0.bucket) }[...]
   }

@@ -17,8 +17,10 @@ extension Store {
     for item in items {
       guard let table = snapshot.tables[item.table] else { continue }
       let (version, key) = (item.version, item.key)
-      audit.versions.replace(table: table.seed, key: key, old: nil, new: version)
-      audit.standing.replace(table: table.seed, key: key, old: nil, new: version)
+      if table.isLeading {
+        audit.versions.replace(table: table.seed, key: key, old: nil, new: version)
+        audit.standing.replace(table: table.seed, key: key, old: nil, new: version)
+      }
       guard !version.isDeleted, let statements = table.statements, isAudited(table) else {
         continue
       }
@@ -36,7 +38,9 @@ extension Store {
     if isWaiting(snapshot, table, key) { return audit.note(.waiting, table, key) }
     let shelved = try Shelf(connection: snapshot.connection).entry(table: table.id, key: key)
     guard shelved?.why.isWhole != true else { return }
-    audit.standing.replace(table: table.seed, key: key, old: version, new: nil)
+    if table.isLeading {
+      audit.standing.replace(table: table.seed, key: key, old: version, new: nil)
+    }
     audit.note(.removed, table, key)
   }
 
@@ -91,14 +95,18 @@ extension Store {
     if var version, !version.isDeleted {
       let old = version
       version.hash = hash
-      audit.standing.replace(table: table.seed, key: key, old: old, new: version)
+      if table.isLeading {
+        audit.standing.replace(table: table.seed, key: key, old: old, new: version)
+      }
       return audit.note(.changed, table, key)
     }
     let nobody = Dot(Origin(rawValue: 0), 0)
     let stray = Version(dot: nobody, created: nobody, stamp: .zero, hash: hash, isDeleted: false)
-    audit.standing.replace(table: table.seed, key: key, old: version, new: stray)
+    if table.isLeading {
+      audit.standing.replace(table: table.seed, key: key, old: version, new: stray)
+    }
     audit.note(.added, table, key)
-    guard audit.result.strays.count < AuditResult.most,
+    guard table.isLeading, audit.result.strays.count < AuditResult.most,
       key.bytes.count <= AuditResult.longestKey
     else { return }
     audit.result.strays.append(

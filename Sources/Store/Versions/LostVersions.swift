@@ -180,6 +180,20 @@ final class LostVersions {
     try forget(table.name, .renamed)
   }
 
+  /// The table is here again with another key: its versions are those of the rows of before.
+  func giveAllBack(_ table: ReplicaTable) throws(SQLiteError) {
+    let name = SQLite.Value.string(table.name)
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_version(tbl, key, \(VersionTable.columns))
+      SELECT ?, key, \(VersionTable.columns) FROM _flotilla_lost
+      WHERE name = ? AND why IN (0, 2, 4)
+      """, [.integer(table.id), name])
+    try connection.run(
+      "DELETE FROM _flotilla_lost WHERE name = ? AND why IN (0, 2, 3, 4)", [name])
+    try reload()
+  }
+
   /// The table that had another name is gone altogether.
   func drop(_ table: ReplicaTable) throws(SQLiteError) {
     if replacedCount > 0 { try forget(table.name, .replaced) }

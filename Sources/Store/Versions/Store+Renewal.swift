@@ -251,7 +251,7 @@ extension Store {
       application.changed.insert(table.id)
     }
     try versions.remove(table: item.table, key: item.key)
-    digests.replace(table: table.seed, key: item.key, old: item.version, new: nil)
+    count(table, item.key, old: item.version, new: nil)
   }
 }
 

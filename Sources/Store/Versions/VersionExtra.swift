@@ -15,6 +15,8 @@ struct VersionExtra {
   private static let isUndated: UInt8 = 16
   /// An epoch without a term: the row was repaired, and there was no anchor.
   private static let hasEpoch: UInt8 = 32
+  /// Made anew by a migration of the key.
+  private static let hasImage: UInt8 = 128
 
   /// Nil if there is nothing to say.
   func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
@@ -25,6 +27,7 @@ struct VersionExtra {
     if version.edit != version.dot { flags |= Self.hasEdit }
     if version.session != 0 { flags |= Self.hasSession }
     if !version.context.isEmpty { flags |= Self.hasContext }
+    if version.image != nil { flags |= Self.hasImage }
     guard flags != 0 else { return nil }
     var writer = ByteWriter()
     writer.byte(flags)
@@ -35,6 +38,7 @@ struct VersionExtra {
     if flags & Self.hasEpoch != 0 { writer.uint(version.epoch) }
     if flags & Self.hasEdit != 0 { try write(version.edit, to: &writer) }
     if flags & Self.hasSession != 0 { writer.word(version.session) }
+    if let image = version.image { try write(image, to: &writer) }
     if flags & Self.hasContext != 0 {
       writer.uint(version.context.dots.count)
       for dot in version.context.dots { try write(dot, to: &writer) }
@@ -56,6 +60,7 @@ struct VersionExtra {
       let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
       version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
       if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }
+      if flags & Self.hasImage != 0 { version.image = try read(&reader) }
       guard flags & Self.hasContext != 0 else { return }
       for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
         if let dot = try read(&reader) { version.context.add(dot) }

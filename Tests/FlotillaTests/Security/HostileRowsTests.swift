@@ -71,7 +71,7 @@ extension NodeTests {
         dot: dot, created: dot, stamp: Stamp(rawValue: 1 << 60), hash: hash.value,
         isDeleted: false)
       writer.add(
-        TableShape(name: table, keyCount: 1, columns: columns), version,
+        TableShape(name: table, keyCount: 1, columns: columns, affinities: [.text]), version,
         .values(values.map { .text(Array($0.utf8)) }))
       return writer
     }

@@ -29,7 +29,8 @@ import Testing
 
   /// Two rows: one written, one deleted.
   static var batch: RowBatchWriter {
-    let shape = TableShape(name: "notes", keyCount: 1, columns: ["id", "text"])
+    let shape = TableShape(
+      name: "notes", keyCount: 1, columns: ["id", "text"], affinities: [.integer])
     let values: [Value] = [.integer(1), .text(Array("Hi".utf8))]
     var hash = ContentHash()
     for (column, value) in zip(shape.columns, values) {

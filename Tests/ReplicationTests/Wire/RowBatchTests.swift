@@ -37,6 +37,7 @@ import Testing
     writer.uint(columns.count)
     for column in columns { writer.text(column) }
     for _ in 0..<keyCount { writer.byte(0) }
+    writer.uint(0)
     writer.uint(1)
     writer.word(9)
     writer.uint(0)
@@ -69,7 +70,8 @@ import Testing
 
   @Test func `how a key compares its text travels along`() throws {
     let shape = TableShape(
-      name: "t", keyCount: 3, columns: ["a", "b", "c"], collations: [.nocase, .binary, .rtrim])
+      name: "t", keyCount: 3, columns: ["a", "b", "c"], collations: [.nocase, .binary, .rtrim],
+      affinities: [.text, .integer, .none], generation: 3)
     var writer = RowBatchWriter()
     let key = [Value.integer(1), .integer(2), .integer(3)]
     writer.add(shape, Samples.rows[0].1, .withheld(key: key))

@@ -64,6 +64,7 @@ import Testing
     for number in [1, 2] { writer.uint(number) }
     for column in ["a", "b"] { writer.text(column) }
     writer.byte(0)
+    writer.uint(0)
     writer.uint(1)
     writer.word(9)
     writer.uint(1)
@@ -81,6 +82,7 @@ import Testing
       ([4, 0, 0, 0, 0, 0, 0, 0, 6], { $0.session == 6 && $0.term == .none }),
       ([16], { $0.isUndated && $0.term == .none }),
       ([48, 7], { $0.isUndated && $0.term == .none && $0.epoch == 7 }),
+      ([128, 0, 4], { $0.image == Dot(Origin(rawValue: 9), 4) && $0.isTentative }),
       ([8, 1, 0, 2], { $0.context.dots.map(\.seq) == [2] }),
     ]
     for (bytes, isRight) in rows {
@@ -107,6 +109,7 @@ import Testing
         "certificate stamp",
         row([3, 0, 5, 0, 4] + [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F])
       ),
+      ("image of seq 0", row([128, 0, 0])), ("image of origin beyond", row([128, 1, 4])),
       ("empty context", row([8, 0])), ("context of nine", row([8, 9] + (0..<18).map { $0 % 2 })),
       ("context with one origin twice", row([8, 2, 0, 1, 0, 2])),
       ("a term of number 0", row(term: 0, [1, 0, 5])),

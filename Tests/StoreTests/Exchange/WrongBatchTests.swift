@@ -67,7 +67,8 @@ import Testing
     #expect(try other.content("t") == replica.content("t"), sourceLocation: sourceLocation)
   }
 
-  static let t = TableShape(name: "t", keyCount: 1, columns: ["id", "v"])
+  static let t = TableShape(
+    name: "t", keyCount: 1, columns: ["id", "v"], affinities: [.integer])
   static let row = (t, WireRow.Content.values([.integer(1), .text([0x7A])]))
 
   @Test func `a wrong number of rows or a wrong check is refused`() throws {
@@ -99,19 +100,49 @@ import Testing
     (TableShape(name: "pair", keyCount: 1, columns: ["a", "b"]), 2),
     (TableShape(name: "pair", keyCount: 2, columns: ["b", "a"]), 2),
   ])
-  func `a key of other columns is refused`(shape: TableShape, width: Int) throws {
+  func `rows with a key of other columns touch no table`(
+    shape: TableShape, width: Int
+  ) throws {
+    let replica = try replica()
+    let before = try ["t", "pair"].flatMap { try replica.content($0) }
     let values = (0..<width).map { Replication.Value.integer(Int64($0)) }
-    let (bytes, end) = Self.batch([Self.row, (shape, .values(values))])
-    try expectRefusal(bytes, end)
     let key = Array(values.prefix(shape.keyCount))
-    let (deletes, endOfDeletes) = Self.batch([Self.row, (shape, .deleted(key: key))])
-    try expectRefusal(deletes, endOfDeletes)
+    let (bytes, end) = Self.batch([(shape, .values(values)), (shape, .deleted(key: key))])
+    _ = try replica.store.merge(
+      Merge(
+        sender: Identity(high: 9, low: 9), kind: .full(covers: Frontier([Self.stranger: 2])),
+        batches: [bytes], rowsBefore: 0, checkBefore: 0, end: end, movesFrontier: true),
+      at: replica.now)
+    #expect(try ["t", "pair"].flatMap { try replica.content($0) } == before)
   }
 
-  @Test func `key columns without names are only taken without other columns`() throws {
-    let nameless = TableShape(name: "t", keyCount: 1, columns: ["0", "v"])
-    let (bytes, end) = Self.batch([(nameless, .values([.integer(1), .null]))])
-    try expectRefusal(bytes, end)
+  @Test func `more shapes of a key than are kept are refused, and named`() throws {
+    let replica = try replica()
+    func send(_ number: UInt64) throws {
+      let shape = TableShape(
+        name: "t", keyCount: 1, columns: ["k\(number)", "v"], affinities: [.text],
+        generation: Limits.generations)
+      var writer = RowBatchWriter()
+      writer.add(
+        shape, Self.version(number), .values([.text(Array("k".utf8)), .null]))
+      _ = try replica.store.merge(
+        Merge(
+          sender: Identity(high: 9, low: 9),
+          kind: .full(covers: Frontier([Self.stranger: number])), batches: [writer.bytes],
+          rowsBefore: 0, checkBefore: 0, end: End(rows: 1, check: writer.check),
+          movesFrontier: true), at: replica.now)
+    }
+    // With the one that the table has here.
+    for number in 1..<UInt64(Limits.keyShapes) { try send(number) }
+    let error = #expect(throws: StoreError.self) { try send(UInt64(Limits.keyShapes)) }
+    #expect(error?.message.contains("\"t\"") == true && error?.message.contains("k8") == true)
+    #expect(replica.store.position.frontier[Self.stranger] == UInt64(Limits.keyShapes) - 1)
+    try replica.write("UPDATE t SET v = 'b'")
+    try replica.foldAll()
+    #expect(try replica.content("t") == ["integer1|text'b'"])
+  }
+
+  @Test func `a key whose columns nobody has named is refused`() throws {
     let wide = TableShape(name: "t", keyCount: 2, columns: ["0", "1"])
     let (deletes, endOfDeletes) = Self.batch([
       (wide, .deleted(key: [.integer(1), .integer(1)]))

@@ -81,6 +81,7 @@ enum CertificateBatch {
     writer.uint(table.columns.count)
     for column in table.columns { writer.text(column) }
     writer.byte(KeyCollation.binary.rawValue)
+    writer.uint(table.generation)
     writer.uint(origins.count)
     for origin in origins { writer.word(origin.rawValue) }
     writer.uint(terms.count)

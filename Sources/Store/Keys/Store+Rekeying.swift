@@ -1,0 +1,238 @@
+import Replication
+import SQLite
+
+/// After a migration that gave a table another key: what each of its rows was before, and what has
+/// become of it elsewhere meanwhile.
+///
+/// The rows of a table are on each machine made anew by its own migration. A row that nobody
+/// edited since is as old as the edit that it shows, not as the migration: so what others have
+/// edited under the new key stands, and what was edited here under the old one comes along.
+extension Store {
+  /// A row as it was under another shape of key.
+  struct Former {
+    var table: ReplicaTable
+    var key: Key
+    var version: Version
+    /// What is kept beside the row, or in place of it.
+    var shelved: Shelf.Entry?
+  }
+
+  /// What the columns of a row tell of it.
+  enum Descent {
+    case former(Former, FormerKey)
+    /// No such row was there.
+    case new
+    /// The columns do not tell.
+    case unknown
+  }
+
+  /// Looks at one row of a table whose key was changed. `touchedAt`: a program wrote it before the
+  /// migration, and nobody had seen that.
+  func rekey(
+    _ table: ReplicaTable, _ key: Key, _ row: StandingRow, touchedAt: Dating.Moment?,
+    _ edits: inout Edits, at now: Instant
+  ) throws {
+    guard let statements = table.statements else { return }
+    let held = try versions.version(table: table.id, key: key)
+    let shelved = try shelf.entry(table: table.id, key: key)
+    let isHeld = held.map { $0.isDeleted || shelved?.why == .table } ?? true
+    guard isHeld else {
+      return try fold(
+        table, key, row, madeAt: touchedAt ?? Dating.Moment(now.moment), &edits)
+    }
+    let values = try row.values ?? self.values(of: key, statements)
+    let descent = try descent(of: values, in: table, statements.shape)
+    var (extras, rest): ([(name: String, value: Replication.Value)], UInt64) = ([], 0)
+    var former: Former?
+    if case .former(let found, _) = descent {
+      former = found
+      extras = statements.unknown(in: found.shelved)
+      rest = statements.rest(in: found.shelved)
+    }
+    let hash = row.hash(extras: extras, rest: rest)
+    let isImage = try isImage(row, values, descent, statements, extras, rest)
+    if let former { try forget(former) }
+    if let held {
+      let isOld = former.map { isImage && held.hasSeen($0.version) } ?? false
+      let isEqual = !held.isDeleted && held.hash == hash
+      if isEqual || isOld && touchedAt == nil || !mayWrite(table) {
+        return try adopt(held, shelved, table, key, statements)
+      }
+      if case .unknown = descent {
+        return try adopt(held, shelved, table, key, statements, over: now.moment)
+      }
+    }
+    guard mayWrite(table) else { return }
+    // What was made anew elsewhere, and says what was written over here.
+    let base = former.flatMap { former in held.flatMap { former.version.hasSeen($0) ? $0 : nil } }
+    if base == nil { try unhold(held, table, key) }
+    try shelf.remove(table: table.id, key: key)
+    var lowest = table
+    if case .unknown = descent { lowest.isBaseline = true }
+    let moment =
+      touchedAt ?? former.map { time(of: $0.version, isImage: isImage) }
+      ?? Dating.Moment(now.moment)
+    var version = try make(
+      over: base ?? former?.version, besides: base == nil ? nil : former?.version, hash: hash,
+      isDeleted: false, madeAt: moment, lowest, key, &edits)
+    if isImage, touchedAt == nil, let former, former.shelved?.why.isWhole != true {
+      // Whoever writes over what it shows is later, and be it by the smallest step.
+      version.image = former.version.image ?? former.version.first
+      version.stamp = former.version.stamp
+    }
+    if let former { try supersedeVerdict(version.dot.seq, former.table, former.key) }
+    try keep(version, table, key, old: base)
+    if !extras.isEmpty || rest != 0 {
+      try shelf.put(
+        Shelf.Entry(
+          why: .columns, values: extras, keyCount: statements.shape.keyCount, rest: rest),
+        table: table.id, key: key)
+    }
+    if let all = row.values {
+      edits.add(
+        statements.shape(with: extras), version, .values(all + extras.map(\.value)))
+    } else {
+      edits.addLong()
+    }
+    if base != nil { return changed(table, key) }
+    try held.map { try meet($0, shelved, table, key, &edits, at: now) }
+  }
+
+  /// When a row was made that shows what a version of before says, or something that was written
+  /// over that before anybody looked: then it goes before whatever only shows it.
+  private func time(of version: Version, isImage: Bool) -> Dating.Moment {
+    var moment = Dating.Moment(of: version)
+    if !isImage { moment.at += 1 }
+    return moment
+  }
+
+  /// The row was made anew under another key: its versions from now on say more. What is left in
+  /// the end had no row any more.
+  private func forget(_ former: Former) throws(SQLiteError) {
+    guard former.table.schema == nil, !former.version.isDeleted,
+      former.shelved?.why.isWhole != true
+    else { return }
+    count(former.table, former.key, old: former.version, new: nil)
+    try versions.remove(table: former.table.id, key: former.key)
+    try shelf.remove(table: former.table.id, key: former.key)
+  }
+
+  /// Every column of a row that is too long to be held as a whole: of its key alone.
+  private func values(
+    of key: Key, _ statements: RowStatements
+  ) throws(SQLiteError) -> [Replication.Value] {
+    try connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite))?
+      .map(Replication.Value.init) ?? []
+  }
+
+  /// Whether the row is what the version of before says, or what stood there before that came: then
+  /// nobody has written it here since.
+  private func isImage(
+    _ row: StandingRow, _ values: [Replication.Value], _ descent: Descent,
+    _ statements: RowStatements, _ extras: [(name: String, value: Replication.Value)],
+    _ rest: UInt64
+  ) throws -> Bool {
+    guard case .former(let former, let map) = descent, !former.version.isDeleted else {
+      return false
+    }
+    if former.shelved?.why.isWhole == true { return true }
+    let before = map.hash(of: row, values, statements, extras: extras, rest: rest)
+    return before == former.version.hash
+  }
+
+  /// What a row was under the other shapes of its table's key.
+  func descent(
+    of values: [Replication.Value], in table: ReplicaTable, _ shape: TableShape
+  ) throws(SQLiteError) -> Descent {
+    var isTold = false
+    for other in tables.held(of: table.name) {
+      guard let key = other.keyShape, let map = FormerKey(key, in: shape) else { continue }
+      if map.isByName { isTold = true }
+      guard let before = map.key(of: values),
+        let version = try versions.version(table: other.id, key: before)
+      else { continue }
+      let shelved = try shelf.entry(table: other.id, key: before)
+      return .former(
+        Former(table: other, key: before, version: version, shelved: shelved), map)
+    }
+    return isTold ? .new : .unknown
+  }
+
+  /// What came for a row stands; `moment` if what stood there is kept in the conflict log.
+  private func adopt(
+    _ held: Version, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements, over moment: Int64? = nil
+  ) throws {
+    let values = (key.values ?? []).map(\.sqlite)
+    changed(table, key)
+    guard let shelved, !held.isDeleted else {
+      if let moment, let row = try connection.row(statements.selectByKey, values) {
+        try logUnseen(row, statements, table, key, by: nil, at: moment)
+      }
+      _ = try writing { () throws(SQLiteError) in
+        try connection.run(statements.deleteByKey, values)
+      }
+      return
+    }
+    try shelf.remove(table: table.id, key: key)
+    var placement = Placement(shelved, held, table, key)
+    (placement.exists, placement.unseenAt) = (moment == nil, moment)
+    guard try !place(placement, statements, table, key) else { return }
+    var application = Application()
+    try postpone(placement, statements, table, key, &application)
+  }
+
+  /// Takes what was held of a row away, to let it meet what stands.
+  func unhold(_ held: Version?, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    guard let held else { return }
+    try versions.remove(table: table.id, key: key)
+    try shelf.remove(table: table.id, key: key)
+    count(table, key, old: held, new: nil)
+  }
+
+  /// What was held comes, as if now.
+  func meet(
+    _ held: Version, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
+    _ edits: inout Edits, at now: Instant
+  ) throws {
+    var application = Application()
+    let row = shaped(held, shelved, table, key)
+    try apply(row, table, key, at: now, &application)
+    for (id, key, edit) in application.repeated {
+      if let table = tables.byID[id] { try editAgain(edit, table, key, &edits) }
+    }
+    try settle(&application)
+  }
+
+  /// A row was written under the key that its table had before, and the migration came before
+  /// anybody looked.
+  func refold(
+    _ before: ReplicaTable, _ key: Key, madeAt moment: Dating.Moment, _ edits: inout Edits,
+    at now: Instant
+  ) throws {
+    guard let table = tables.table(before.name), let statements = table.statements,
+      let shape = before.keyShape, let map = FormerKey(shape, in: statements.shape),
+      let values = key.values, values.count == shape.count
+    else { return }
+    let rows = try connection.with(statements.select(where: map.places), values.map(\.sqlite)) {
+      (statement) throws(SQLiteError) in
+      var rows: [StandingRow] = []
+      while rows.count < 100, try statement.step() {
+        rows.append(StandingRow(statement, statements))
+      }
+      return rows
+    }
+    for row in rows {
+      guard let key = table.key(row.key) else { continue }
+      try rekey(table, key, row, touchedAt: moment, &edits, at: now)
+    }
+    guard rows.isEmpty, mayWrite(table),
+      let old = try versions.version(table: before.id, key: key), !old.isDeleted
+    else { return }
+    let deleted = try make(
+      over: old, hash: 0, isDeleted: true, madeAt: moment, before, key, &edits)
+    try shelf.remove(table: before.id, key: key)
+    try keep(deleted, before, key, old: old)
+    edits.add(before.keyShape(of: values), deleted, .deleted(key: values))
+  }
+}
