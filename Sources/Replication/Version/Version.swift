@@ -35,6 +35,9 @@ package struct Version: Sendable, Equatable {
   package var session: UInt64 = 0
   /// Nothing tells when the edit was made: the stamp is the earliest that it can have been.
   package var isUndated = false
+  /// A reference of the row led nowhere in the file of its author, who has foreign keys off: it
+  /// stands without its parent everywhere.
+  package var isDangling = false
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool

@@ -34,7 +34,9 @@ struct Standing {
     static let undated = Flags(rawValue: 16)
     /// An epoch without a term.
     static let epoch = Flags(rawValue: 32)
-    static let all: Flags = [.term, .certificate, .session, .context, .undated, .epoch]
+    /// A reference of the row led nowhere at its author.
+    static let dangling = Flags(rawValue: 64)
+    static let all: Flags = [.term, .certificate, .session, .context, .undated, .epoch, .dangling]
 
     /// An epoch comes once.
     var isPossible: Bool { !isEmpty && isSubset(of: .all) && !isSuperset(of: [.term, .epoch]) }
@@ -51,6 +53,7 @@ struct Standing {
     if !version.context.isEmpty { flags.insert(.context) }
     if version.isUndated { flags.insert(.undated) }
     if version.term == .none, version.epoch > 0 { flags.insert(.epoch) }
+    if version.isDangling { flags.insert(.dangling) }
     (self.version, self.flags) = (version, flags)
   }
 }

@@ -56,7 +56,7 @@ enum Layout {
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_digest(bucket INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
     CREATE TABLE _flotilla_shelf(
-      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB,
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB, watch INTEGER,
       PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_progress(sender TEXT PRIMARY KEY NOT NULL, frontier BLOB NOT NULL)
@@ -69,6 +69,10 @@ enum Layout {
 
   /// Tables that a file of the same format may lack, for they came later.
   static let additions = """
+    CREATE INDEX IF NOT EXISTS _flotilla_shelf_watch ON _flotilla_shelf(watch)
+      WHERE watch IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
+      WHERE why <> 'columns';
     CREATE TABLE IF NOT EXISTS _flotilla_lost(
       name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, why INTEGER NOT NULL,
       origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL, hash INTEGER,
@@ -158,6 +162,15 @@ enum Layout {
   static func complete(_ connection: Connection) throws(SQLiteError) {
     let count = try connection.scalar(countAdded).integer
     guard count != Int64(added.count) else { return }
+    try add(to: connection)
+  }
+
+  /// Makes what came later, also the columns.
+  static func add(to connection: Connection) throws(SQLiteError) {
+    // Rows of the shelf did not wait for others at first.
+    if try !columns(of: "_flotilla_shelf", on: connection).contains("watch") {
+      try connection.execute("ALTER TABLE _flotilla_shelf ADD COLUMN watch INTEGER")
+    }
     try connection.execute(additions)
     try nameSettings(on: connection)
   }
@@ -167,6 +180,13 @@ enum Layout {
     for name in [Tables.settings, Renames.settings] {
       try connection.run("INSERT OR IGNORE INTO _flotilla_local(name) VALUES (?)", [.string(name)])
     }
+  }
+
+  static func columns(
+    of table: String, on connection: Connection
+  ) throws(SQLiteError) -> Set<String> {
+    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
+    return Set(rows.compactMap { $0[0].string })
   }
 
   /// The names of the tables and indexes that `additions` makes.

@@ -26,6 +26,8 @@ final class Tables {
   let renames: Renames
   /// What the owner of this file has said about tables.
   let choices: TableChoices
+  /// How often the tables were read.
+  private(set) var age = 0
 
   init(_ connection: Connection, _ schemas: SchemaCache) throws(StoreError) {
     (self.connection, self.schemas) = (connection, schemas)
@@ -46,6 +48,7 @@ final class Tables {
     }
     let withheld = try reporting { () throws(SQLiteError) in try choices.withheld() }
     remembered = collations
+    age += 1
     byID = [:]
     idByName = [:]
     for row in rows {
