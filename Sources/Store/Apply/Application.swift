@@ -182,6 +182,7 @@ extension Store {
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
     try noteReferred(table, key, before: incoming, over: old)
+    if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try keep(incoming, table, key, old: old)
     let isWaiting = try forgetPutBack(table, key)
     application.placed += 1

@@ -49,8 +49,9 @@ final class ReferenceSettlement {
     }
     if try shelf.hasWaiting {
       if isAnew || parking.isUnsure { try recall(all: isAnew) }
-      try admit()
+      try admit([.reference, .parent])
     }
+    queue = []
     if isAnew || parking.isUnsure {
       for table in Set(references.all.map(\.child.id)) { wave.formUnion(try parked(table)) }
     }
@@ -90,14 +91,16 @@ final class ReferenceSettlement {
   // MARK: Who comes back
 
   /// Puts rows into their tables that wait for these, and those that wait for them in turn.
-  private func admit() throws {
+  private func admit(_ reasons: Set<Shelf.Why>) throws {
     while let row = queue.popLast() {
       for reference in references.to(row.table) {
         guard let values = try targetValues(reference, row), !values.contains(.null),
           let watch = try reference.watch(values, on: connection)
         else { continue }
         for (waiting, _) in try shelf.waiting(for: watch) {
-          guard let entry = try shelf.entry(table: waiting.table, key: waiting.key) else { continue }
+          guard let entry = try shelf.entry(table: waiting.table, key: waiting.key),
+            reasons.contains(entry.why)
+          else { continue }
           try lift(waiting, entry)
         }
       }
@@ -149,7 +152,8 @@ final class ReferenceSettlement {
     for row in moved where try shelf.entry(table: row.table, key: row.key)?.why.isWhole != true {
       queue.append(row)
     }
-    try admit()
+    // What waits for something that nobody has was looked at in the first step.
+    try admit([.parent])
     return changed
   }
 
