@@ -117,6 +117,7 @@ struct Examination {
       }
       judge(health)
       try judgeRows(in: sidecar.database)
+      judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())
       judge(try store.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())

@@ -132,7 +132,8 @@ extension Store {
     guard let row else {
       // A row that was lost with its table is absent without having been deleted, and so is a
       // parked one.
-      guard let old = held, !old.isDeleted || repeating != nil, shelved?.why.isWhole != true
+      guard let old = held, !old.isDeleted || repeating != nil,
+        try shelved?.why.isWhole != true || takeDismissal(table, key)
       else { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let deleted = try make(

@@ -15,6 +15,7 @@ enum Layout {
   ///   (origin, seq): it would double the cost of folding and applying.
   /// - `digest`: 256 sums over the rows of `version` that are not deleted.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
+  /// - `dismissed`: rows of the shelf that somebody has seen and given up, until that is folded.
   /// - `conflict`: versions that lost without having been seen, whole, with what stands.
   /// - `author`: which node writes under an origin, how it is called, and the life from which the
   ///   origin follows.
@@ -73,6 +74,9 @@ enum Layout {
       WHERE watch IS NOT NULL;
     CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
       WHERE why <> 'columns';
+    CREATE TABLE IF NOT EXISTS _flotilla_dismissed(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
+    ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_lost(
       name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, why INTEGER NOT NULL,
       origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL, hash INTEGER,
