@@ -69,7 +69,8 @@ extension Replica {
         .notAllowed, "this node may not write \(found.table)",
         remedy: "An admin can allow it: flotilla grant")
     }
-    let wall = try await withFile { store throws(StoreError) in try NodeClock(store, .here).now.wall }
+    let wall = try await withFile { store throws(StoreError) in try NodeClock(store, .here).now.wall
+    }
     try await offPool { () throws(FlotillaError) in
       do throws(SQLiteError) {
         let connection = try Connection(path: file)
@@ -110,7 +111,8 @@ extension Replica {
       }
     }.joined(separator: ", ")
     throw FlotillaError(
-      .sql, "no row was changed: the row \(key) of \(row.table) is parked, so it is not in its table",
+      .sql,
+      "no row was changed: the row \(key) of \(row.table) is parked, so it is not in its table",
       remedy: "See: flotilla conflicts \(shellWord(path)) show \(row.id)")
   }
 
@@ -147,7 +149,9 @@ extension Replica {
   private static let mostTried = 200
 
   /// Whether other rows keep it out of its table.
-  static func isKeptOut(_ why: String) -> Bool { ["constraint", "reference", "parent"].contains(why) }
+  static func isKeptOut(_ why: String) -> Bool {
+    ["constraint", "reference", "parent"].contains(why)
+  }
 }
 
 /// What was done with a parked row. JSON: `{id, state, row}`.

@@ -191,7 +191,9 @@ final class ReferenceSettlement {
       [.constraint, .parent].contains(entry.why)
     else { return nil }
     for reference in references.of(row.table) {
-      guard let values = reference.values(of: entry), try !leads(reference, values) else { continue }
+      guard let values = reference.values(of: entry), try !leads(reference, values) else {
+        continue
+      }
       entry.why = .reference
       try shelf.put(
         entry, table: row.table, key: row.key, watch: try reference.watch(values, on: connection))

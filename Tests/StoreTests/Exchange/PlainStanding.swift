@@ -57,7 +57,9 @@ struct PlainStanding {
       return true
     }
     var standing: [String: Set<Key>] = [:]
-    for index in greatest(chosen) { standing[rows[index].table, default: []].insert(rows[index].key) }
+    for index in greatest(chosen) {
+      standing[rows[index].table, default: []].insert(rows[index].key)
+    }
     return standing
   }
 
