@@ -29,8 +29,8 @@ package final class Store {
   var savedOffice: [UInt8] = []
   /// What this anchor has put off to judge last.
   var deferral = Deferral()
-  var references: References?
-  var referencesVersion: Int64 = -1
+  /// The foreign keys, as the schema and the rights are now.
+  var knownReferences: (references: References, age: Int)?
   /// The session with the anchor in which programs write now; 0 if there is none.
   var onlineSession: UInt64 = 0
   /// The own edit that is being made again: what it has seen its repetition has seen.
@@ -89,18 +89,16 @@ package final class Store {
   var timeline = Timeline()
   var journalDates = JournalDates()
   /// What this replica may do; edits that it may not make are put back.
-  package internal(set) var rights = Rights.all
+  package internal(set) var rights = Rights.all {
+    didSet { knownReferences = nil }
+  }
   /// Tables that may be read again since a moment ago, and are being compared.
   var regained: Set<Int64> = []
   /// Whether rows may wait to be put back, and how many have begun to.
   var hasPutBacks = false
   var putBacks: UInt64 = 0
-  /// Tables in which something has changed, so that parked rows may stand; and above which own seq
-  /// programs have written since these were tried last.
-  var freed: Set<Int64> = []
-  var sparedFrom = UInt64.max
-  /// Of tables whose parked rows were tried since the file was opened.
-  var obstacles: [Int64: Obstacles] = [:]
+  /// What has changed since it was decided which rows stand.
+  var parking = Parking()
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.
@@ -159,7 +157,7 @@ package final class Store {
       try reloadOffice()
       try reloadLives()
       try reloadStability()
-      freed = try parkedTables()
+      try parking.reload(meta, freed: try parkedTables())
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     if inspects {
@@ -216,7 +214,7 @@ package final class Store {
     } catch {
       connection.rollBack()
       touched = []
-      obstacles = [:]
+      parking.obstacles = [:]
       journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
@@ -242,7 +240,7 @@ package final class Store {
       try reloadLives()
       try reloadStability()
       regained = try Self.regained(meta)
-      freed = try parkedTables()
+      try parking.reload(meta, freed: try parkedTables())
       hasPutBacks = try Self.hasPutBacks(connection)
     }
     try tables.reload()

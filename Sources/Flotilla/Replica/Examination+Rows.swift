@@ -62,12 +62,32 @@ extension Examination {
         "parked", .warning,
         "\(rows(count)) of \(table) too large to travel: here they stay as they were",
         "Make them smaller where they were written; a row travels up to 64 MiB.")
+    case "reference", "parent":
+      add(
+        "parked", .warning,
+        "\(rows(count)) of \(table) parked: "
+          + (why == "parent"
+            ? "the rows to which they refer are parked" : "they refer to rows that are not here"),
+        "They come back with what they refer to. flotilla conflicts \(shellWord(path)) --parked says "
+          + "what that is.")
     default:
       add(
         "parked", .warning,
         "\(rows(count)) of \(table) parked: not allowed by a constraint beside what stands here",
         "Look for values that must be unique and occur at two nodes, and change one of them; "
           + "parked rows are tried again by themselves.")
+    }
+  }
+
+  /// Rows that stand without what they refer to: a program with foreign keys off has left them so.
+  mutating func judgeReferences(_ broken: [Store.BrokenReference]) {
+    for reference in broken {
+      add(
+        "references", .warning,
+        "\(rows(Int64(reference.rows))) of \(reference.table) refer by "
+          + "\(reference.columns.joined(separator: ", ")) to no row of \(reference.parent)",
+        "A program with foreign keys off has left them so, and they stay as it left them. Mend them "
+          + "with SQL, and let the program run PRAGMA foreign_keys = ON.")
     }
   }
 

@@ -98,23 +98,24 @@ final class Hindrance {
     var parentColumns: [String] = []
   }
 
+  /// None if the definition of the table needs what only its program has.
   private func references(of table: String) throws(SQLiteError) -> [Reference] {
-    var found: [Int64: Reference] = [:]
-    // "to" is NULL where the primary key is meant.
-    for row in try connection.rows(
-      """
-      SELECT id, "table", "from", coalesce("to", (
-        SELECT name FROM pragma_table_info(k."table") WHERE pk = k.seq + 1))
-      FROM pragma_foreign_key_list(?) AS k ORDER BY id, seq
-      """, [.string(table)])
-    {
-      guard let id = row[0].integer, let parent = row[1].string, let column = row[2].string,
-        let to = row[3].string
-      else { continue }
-      found[id, default: Reference(parent: parent)].columns.append(column)
-      found[id]?.parentColumns.append(to)
+    do throws(StoreError) {
+      var found: [Reference] = []
+      for key in try TableSchema.read(table, on: connection)?.foreignKeys ?? [] {
+        var names = key.parentColumns
+        if names.isEmpty, let parent = try TableSchema.read(key.parent, on: connection) {
+          names = parent.key.map { parent.columns[$0].name }
+        }
+        found.append(Reference(parent: key.parent, columns: key.columns, parentColumns: names))
+      }
+      return found
+    } catch {
+      guard error.code == .schema else {
+        throw error.cause ?? SQLiteError(code: 1, message: error.message)
+      }
+      return []
     }
-    return found.sorted { $0.key < $1.key }.map(\.value)
   }
 
   private func text(_ values: [SQLite.Value]) -> String {

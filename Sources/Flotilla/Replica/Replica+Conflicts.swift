@@ -14,13 +14,13 @@ extension Replica {
         },
         parked: try store.parkedRows().map { row in
           ConflictReport.Parked(
-            table: row.table, key: Self.key(row.key, of: row.table, in: store), why: row.why,
-            row: Self.row(row.values))
+            id: row.id, table: row.table, key: Self.key(row.key, of: row.table, in: store),
+            why: row.why, row: Self.row(row.values))
         }, keeps: try Self.bounds(store), gone: try store.conflictsGone())
     }
     let reasons = await hindrances(
       report.conflicts.map(\.parkedRow)
-        + report.parked.map { $0.why == "constraint" ? ($0.table, $0.key, $0.row) : nil })
+        + report.parked.map { Self.isKeptOut($0.why) ? ($0.table, $0.key, $0.row) : nil })
     for (index, reason) in reasons.enumerated() {
       let parked = index - report.conflicts.count
       if parked < 0 {

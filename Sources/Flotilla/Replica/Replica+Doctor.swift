@@ -122,6 +122,7 @@ struct Examination {
       }
       judge(health)
       try judgeRows(in: sidecar.database)
+      judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())
       judgeKeys(try store.waitingKeys(), try AuthorNames(store))
       judge(try store.size(), isNodeRunning: lock == nil)

@@ -25,9 +25,16 @@ extension Replica {
     let replica = self
     return try await offPool { () throws(FlotillaError) in
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
-      return try replica.run(
+      let report = try replica.run(
         statement, values.map(\.stored), shownRows: shownRows, patience: patience,
         mayChange: mayChange)
+      let isEdit = ["UPDATE", "DELETE"].contains {
+        statement.drop(while: \.isWhitespace).uppercased().hasPrefix($0)
+      }
+      if isEdit, report.changes == 0, report.touched.isEmpty {
+        try replica.explainNothing(statement, values.map(\.stored))
+      }
+      return report
     }
   }
 

@@ -1,7 +1,8 @@
 import Store
 
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
-/// reason, at, state, winner, loser, because}], parked:[{table, key, why, row, because}],
+/// reason, at, state, winner, loser, because}], parked:[{id,
+/// table, key, why, row, because}],
 /// keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
@@ -61,9 +62,12 @@ public struct ConflictReport: Codable, Sendable, Equatable {
 
   /// A row that is held but does not stand in its table.
   public struct Parked: Codable, Sendable, Equatable {
+    /// By which it is called: `p` and six digits, the same at each call.
+    public var id: String
     public var table: String
     public var key: [String: SQLValue]
-    /// `table`, `constraint` or `too-large`.
+    /// `constraint`: it breaks one; `reference`: a row to which it refers is not there; `parent`:
+    /// such a row is parked itself; `table`: its table is not here; `too-large`: to travel.
     public var why: String
     public var row: [String: SQLValue]
     /// Which constraint is in its way now, and by which row; null if that is not known.

@@ -13,7 +13,7 @@ extension Conflicts {
     return text
   }
 
-  private static func assignments(_ row: [String: SQLValue]) -> String {
+  static func assignments(_ row: [String: SQLValue]) -> String {
     row.sorted { $0.key < $1.key }
       .map { "\(printable($0.key)) = \(printable($0.value.words))" }.joined(separator: ", ")
   }
@@ -60,7 +60,8 @@ extension Conflicts {
   }
 
   private static func reason(_ conflict: ConflictReport.Conflict) -> String {
-    conflict.reason + (conflict.loser?.undated == true ? ", undated" : "")
+    (conflict.reason == "parked" ? "does not fit" : conflict.reason)
+      + (conflict.loser?.undated == true ? ", undated" : "")
   }
 
   /// The table, or of which table the rule is meant.
@@ -81,24 +82,37 @@ extension Conflicts {
     return (conflict.winner?.node.map(printable) ?? "?") + " (no row)"
   }
 
-  private static func words(_ key: [String: SQLValue]) -> String {
+  static func words(_ key: [String: SQLValue]) -> String {
     key.sorted { $0.key < $1.key }.map { printable($0.value.words) }.joined(separator: ", ")
   }
 
   static func parked(_ rows: [ConflictReport.Parked], colour: Bool) -> String {
     if rows.isEmpty { return "no row is parked" }
     var table = Table(columns: [
-      Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"), Table.Column(heading: "WHY"),
-      Table.Column(heading: "ROW"),
+      Table.Column(heading: "ID"), Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"),
+      Table.Column(heading: "WHY"), Table.Column(heading: "ROW"),
     ])
     table.rows = rows.map { row in
-      let why = row.why + (row.because.map { " (\(printable($0)))" } ?? "")
-      return [
-        Table.Cell(printable(row.table)), Table.Cell(words(row.key)), Table.Cell(why),
-        Table.Cell(assignments(row.row)),
+      [
+        Table.Cell(row.id), Table.Cell(printable(row.table)), Table.Cell(words(row.key)),
+        Table.Cell(why(row)), Table.Cell(assignments(row.row)),
       ]
     }
     return table.text(colour: colour)
+  }
+
+  /// Why a row is parked, in words, and what is in its way.
+  static func why(_ row: ConflictReport.Parked) -> String {
+    let clause =
+      switch row.why {
+      case "constraint": "a constraint keeps it out"
+      case "reference": "a row that it refers to is not here"
+      case "parent": "a row that it refers to is parked"
+      case "table": "its table is not here"
+      case "too-large": "it is too large to travel"
+      default: row.why
+      }
+    return clause + (row.because.map { " (\(printable($0)))" } ?? "")
   }
 
   /// Both versions side by side; columns that differ are marked.
@@ -120,7 +134,7 @@ extension Conflicts {
     let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
     var lines = [
       "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
-        + "\(conflict.reason)\(rule), \(conflict.state)",
+        + "\(reason(conflict))\(rule), \(conflict.state)",
       "lost: \(origin(conflict.loser, author(conflict.loser)))",
       "won:  \(origin(conflict.winner, standing(conflict)))",
     ]

@@ -20,10 +20,15 @@ enum Conflicts {
       Parameter(
         name: "ACTION", count: .oneOrNone, kind: .choice(["list", "show", "restore", "dismiss"]),
         help: "list, show, restore or dismiss"),
-      Parameter(name: "ID", count: .oneOrNone, help: "the number of a conflict"),
+      Parameter(
+        name: "ID", count: .any, help: "numbers of conflicts or of parked rows (p3fa29c), or all"),
     ],
     options: [
       Option(name: "--parked", help: "shows rows that are held but do not stand in their table"),
+      Option(
+        name: "--set", value: Option.Value(name: "COLUMN=VALUE", kind: .text), repeats: true,
+        help: "restores a parked row with another value in a column"),
+      Option(name: "--sql", help: "shows the row as a statement that writes it"),
       Option(name: "--all", help: "also those that were restored or dismissed"),
       Option(
         name: "--keep", value: Option.Value(name: "COUNT", kind: .number(0...10_000_000)),
@@ -57,31 +62,23 @@ enum Conflicts {
       }
       return try await list(call)
     }
-    guard let text = call.arguments.text("ID"), let id = Int(text), id > 0, "\(id)" == text else {
-      throw FlotillaError(
-        .usage, "\(action) needs the number of a conflict",
-        remedy: "See: flotilla conflicts \(call.shellPath)")
-    }
-    switch action {
-    case "show":
-      let conflict = try await call.replica.conflict(id)
-      call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
-      if !call.json, conflict.state == "open" { call.output.remark(ways(id, call)) }
-    case "restore":
-      let change = try await call.replica.restoreConflict(id)
-      call.print(change, as: restored(change))
+    let ids = try await ids(action, call)
+    if action == "show" { return try await show(ids, call) }
+    var changes = ConflictChanges()
+    for id in ids { try await settle(id, action, call, &changes) }
+    let isOne = call.arguments.texts("ID") != ["all"] && ids.count == 1
+    switch (isOne ? changes.conflicts.first : nil, isOne ? changes.parked.first : nil) {
+    case (let change?, _): call.print(change, as: changes.lines.joined(separator: "\n"))
+    case (_, let change?): call.print(change, as: changes.lines.joined(separator: "\n"))
     default:
-      let change = try await call.replica.dismissConflict(id)
-      call.print(
-        change,
-        as: "conflict \(id) was dismissed; it can still be read: flotilla conflicts "
-          + "\(call.shellPath) show \(id)")
+      let text = changes.lines.isEmpty ? ["nothing to \(action)"] : changes.lines
+      call.print(changes, as: text.joined(separator: "\n"))
     }
     return .done
   }
 
   /// What can be done about a conflict.
-  private static func ways(_ id: Int, _ call: Call) -> String {
+  static func ways(_ id: Int, _ call: Call) -> String {
     let command = "flotilla conflicts \(call.shellPath)"
     return
       "to write what lost again: \(command) restore \(id)\nto take it off the list:   \(command) "

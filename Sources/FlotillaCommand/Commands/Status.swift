@@ -33,8 +33,8 @@ enum Status {
     var lines: [String] = []
     if report.parked > 0 {
       lines.append(
-        "\(counted(report.parked, "row")) parked: kept, but programs do not see them; of which "
-          + "tables and why says\n  flotilla doctor \(path)")
+        "\(counted(report.parked, "row")) parked: kept, but programs do not see them; which, and "
+          + "why, says\n  flotilla conflicts \(path) --parked")
     }
     if report.conflicts > 0 {
       lines.append(

@@ -38,6 +38,9 @@ package struct Version: Sendable, Equatable {
   /// The edit of another shape of key whose content this is, made anew by a migration: who knows
   /// that one knows what this says.
   package var image: Dot?
+  /// A reference of the row led nowhere in the file of its author, who has foreign keys off: it
+  /// stands without its parent everywhere.
+  package var isDangling = false
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool

@@ -151,6 +151,7 @@ extension RowBatch {
     let flags = Standing.Flags(rawValue: try reader.byte("Row: standing"))
     guard flags.isPossible else { throw WireError(.malformed, "Row: standing") }
     version.isUndated = flags.contains(.undated)
+    version.isDangling = flags.contains(.dangling)
     if flags.contains(.term) {
       version.term = names.terms[try index(from: &reader, below: names.terms.count)]
       version.epoch = try reader.number("Row: epoch")

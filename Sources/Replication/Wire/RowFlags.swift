@@ -34,9 +34,13 @@ struct Standing {
     static let undated = Flags(rawValue: 16)
     /// An epoch without a term.
     static let epoch = Flags(rawValue: 32)
+    /// A reference of the row led nowhere at its author.
+    static let dangling = Flags(rawValue: 64)
     /// Made anew by a migration of the key.
     static let image = Flags(rawValue: 128)
-    static let all: Flags = [.term, .certificate, .session, .context, .undated, .epoch, .image]
+    static let all: Flags = [
+      .term, .certificate, .session, .context, .undated, .epoch, .dangling, .image,
+    ]
 
     /// An epoch comes once.
     var isPossible: Bool { !isEmpty && isSubset(of: .all) && !isSuperset(of: [.term, .epoch]) }
@@ -54,6 +58,7 @@ struct Standing {
     if version.isUndated { flags.insert(.undated) }
     if version.term == .none, version.epoch > 0 { flags.insert(.epoch) }
     if version.image != nil { flags.insert(.image) }
+    if version.isDangling { flags.insert(.dangling) }
     (self.version, self.flags) = (version, flags)
   }
 }

@@ -81,17 +81,16 @@ extension Store {
 
   /// Whether an edit fits; if so and it is a row, it is in its table.
   func fits(_ candidate: Candidate) throws -> Bool {
-    let references = try currentReferences()
-    guard references.concern(candidate.table) else {
+    guard references.concern(candidate.table.id) else {
       guard let placement = candidate.placement else { return true }
       return try attempt { try put(placement, candidate) }
     }
-    let (table, statements, key) = (candidate.table, candidate.statements, candidate.key)
-    let before = try references.referred(of: table, statements, key)
-    let known = try references.broken(table, statements, key, References.Referred())
+    let (table, key) = (candidate.table, candidate.key)
+    let before = try references.referred(of: table, key, on: connection)
+    let known = try references.broken(table, key, References.Referred(), on: connection)
     return try attempt {
       guard try put(candidate.placement, candidate) else { return false }
-      return try references.broken(table, statements, key, before).isSubset(of: known)
+      return try references.broken(table, key, before, on: connection).isSubset(of: known)
     }
   }
 
@@ -120,16 +119,16 @@ extension Store {
 
   /// Tries them together, and leaves everything as it was; gives those that went in.
   private func tried(_ candidates: [Candidate]) throws -> [Candidate] {
-    let references = try currentReferences()
+    let references = references
     var fitting: [Candidate] = []
     _ = try attempt {
       var known: [(before: References.Referred, broken: Set<Int>)] = []
       for candidate in candidates {
-        let (table, statements, key) = (candidate.table, candidate.statements, candidate.key)
+        let (table, key) = (candidate.table, candidate.key)
         known.append(
           (
-            try references.referred(of: table, statements, key),
-            try references.broken(table, statements, key, References.Referred())
+            try references.referred(of: table, key, on: connection),
+            try references.broken(table, key, References.Referred(), on: connection)
           ))
       }
       for candidate in candidates { _ = try put(nil, candidate) }
@@ -144,20 +143,11 @@ extension Store {
       }
       for (number, candidate) in candidates.enumerated() where isPlaced[number] {
         let broken = try references.broken(
-          candidate.table, candidate.statements, candidate.key, known[number].before)
+          candidate.table, candidate.key, known[number].before, on: connection)
         if broken.isSubset(of: known[number].broken) { fitting.append(candidate) }
       }
       return false
     }
     return fitting
-  }
-
-  /// The references of the tracked tables, as the schema is now.
-  private func currentReferences() throws -> References {
-    let version = try connection.schemaVersion()
-    if let references, referencesVersion == version { return references }
-    let read = try References(tables.tracked, on: connection)
-    (references, referencesVersion) = (read, version)
-    return read
   }
 }

@@ -92,7 +92,7 @@ extension Store {
     _ version: Version, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
     guard !version.isDeleted, table.isTracked, viewpoint.isUndecided(version),
-      let entry = try shelf.entry(table: table.id, key: key), entry.why == .constraint
+      let entry = try shelf.entry(table: table.id, key: key), entry.why.isParked
     else { return false }
     try hold(version, entry, table, key)
     return true
@@ -104,6 +104,6 @@ extension Store {
     guard !standing.isDeleted, viewpoint.isUndecided(standing) else { return false }
     let waiting = try pending.version(table: table.id, key: key, origin: standing.dot.origin)
     guard waiting?.dot == standing.dot else { return false }
-    return try shelf.entry(table: table.id, key: key)?.why == .constraint
+    return try shelf.entry(table: table.id, key: key)?.why.isParked == true
   }
 }

@@ -167,8 +167,8 @@ extension Store {
     repeating = edit
     defer { repeating = nil }
     let version = try make(
-      over: standing, hash: edit.hash, isDeleted: edit.isDeleted, madeAt: Dating.Moment(of: edit),
-      table, item.key, &edits)
+      over: standing, hash: edit.hash, isDeleted: edit.isDeleted, isDangling: edit.isDangling,
+      madeAt: Dating.Moment(of: edit), table, item.key, &edits)
     let row = shaped(version, entry, table, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, version, row.row.content)
@@ -184,6 +184,8 @@ extension Store {
     let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
+    try noteReferred(table, key, before: incoming, over: old)
+    if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try keep(incoming, table, key, old: old)
     let isWaiting = try forgetPutBack(table, key)
     application.placed += 1

@@ -10,11 +10,21 @@ struct Shelf {
     case table
     /// The row would break a constraint beside what stands.
     case constraint
+    /// It refers to a row that nobody has, or that waits for such a one itself.
+    case reference
+    /// It refers to a row that a constraint keeps out, or that waits for such a one itself.
+    case parent
     /// The row is larger than may travel; its content is not here.
     case tooLarge = "too-large"
 
     /// True if the row itself is missing from its table.
     var isWhole: Bool { self != .columns }
+
+    /// True if the row is here, and what stands in other rows keeps it out of its table.
+    var isParked: Bool { [.constraint, .reference, .parent].contains(self) }
+
+    /// True if all that it refers to is there, at least parked.
+    var hasParents: Bool { [.constraint, .parent, .tooLarge].contains(self) }
   }
 
   struct Entry {
@@ -36,13 +46,45 @@ struct Shelf {
     return Self.decode(row[1].blob ?? [], why)
   }
 
-  func put(_ entry: Entry, table: Int64, key: Key) throws(SQLiteError) {
+  /// `watch` tells for what the row waits, if that is another row (`Reference.watch`).
+  func put(
+    _ entry: Entry, table: Int64, key: Key, watch: Int64? = nil
+  ) throws(SQLiteError) {
     try connection.run(
-      "INSERT OR REPLACE INTO _flotilla_shelf(tbl, key, why, row) VALUES (?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO _flotilla_shelf(tbl, key, why, row, watch) VALUES (?, ?, ?, ?, ?)",
       [
         .integer(table), .blob(key.bytes), .string(entry.why.rawValue),
-        .blob(Self.encode(entry)),
+        .blob(Self.encode(entry)), watch.map { .integer($0) } ?? .null,
       ])
+  }
+
+  /// Whether rows wait for others.
+  var hasWaiting: Bool {
+    get throws(SQLiteError) {
+      try connection.row("SELECT 1 FROM _flotilla_shelf WHERE watch IS NOT NULL LIMIT 1") != nil
+    }
+  }
+
+  /// The rows that wait for one thing, or for all things if none is given.
+  func waiting(for watch: Int64?) throws(SQLiteError) -> [(row: Export.RowID, watch: Int64)] {
+    try connection.rows(
+      "SELECT tbl, key, watch FROM _flotilla_shelf "
+        + (watch == nil ? "WHERE watch IS NOT NULL" : "WHERE watch = ?"),
+      watch.map { [.integer($0)] } ?? []
+    ).map { row in
+      (
+        Export.RowID(table: row[0].integer ?? 0, key: Key(bytes: row[1].blob ?? [])),
+        row[2].integer ?? 0
+      )
+    }
+  }
+
+  /// The keys of the rows of one table that are kept for one reason, found by an index.
+  func keys(of table: Int64, why: Why) throws(SQLiteError) -> [Key] {
+    try connection.rows(
+      "SELECT key FROM _flotilla_shelf WHERE tbl = ? AND why = ? AND why <> 'columns'",
+      [.integer(table), .string(why.rawValue)]
+    ).compactMap { $0[0].blob.map(Key.init) }
   }
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {

@@ -16,8 +16,16 @@ extension Store {
   ) throws -> Hidden? {
     guard let shelved, shelved.why.isWhole else { return nil }
     try shelf.remove(table: table.id, key: key)
-    if held.isDeleted { return nil }
+    // Who writes a row that is parked knowing of it has seen what it says.
+    if try takeDismissal(table, key) || held.isDeleted { return nil }
     return Hidden(version: held, content: shelved.why == .tooLarge ? nil : shelved)
+  }
+
+  /// Whether somebody has given up a parked row, knowing of it; that is forgotten.
+  func takeDismissal(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    try connection.run(
+      "DELETE FROM _flotilla_dismissed WHERE tbl = ? AND key = ?",
+      [.integer(table.id), .blob(key.bytes)]) > 0
   }
 
   /// Notes what was parked where nobody else will: other nodes take the later edit of one author

@@ -44,24 +44,25 @@ extension Store {
       table: table, statements: statements,
       claims: Claims(table, statements), rivals: Rivals(connection, statements))
     defer { try? means.rivals.remove() }
-    var all = obstacles[table.id] == nil ? try parkedKeys(table) : nil
-    if all != nil { obstacles[table.id] = Obstacles() }
+    var all = parking.obstacles[table.id] == nil ? try parkedKeys(table) : nil
+    if all != nil { parking.obstacles[table.id] = Obstacles() }
     var yielding: [Yielding] = []
     var hasMoved = true
     while hasMoved {
       (hasMoved, yielding) = (false, [])
-      let due = all ?? Array(obstacles[table.id]?.takeDue() ?? [])
+      let due = all ?? Array(parking.obstacles[table.id]?.takeDue() ?? [])
       all = nil
       for (key, version) in try parked(table, due) {
         switch try retry(key, version, means, sparing: isSpared) {
         case .stands(let changed):
-          for key in changed { obstacles[table.id]?.changed(key) }
+          for key in changed { parking.obstacles[table.id]?.changed(key) }
+          parking.move(changed.map { Export.RowID(table: table.id, key: $0) })
           hasMoved = true
-        case .behind(let other): obstacles[table.id]?.found(key, behind: other)
+        case .behind(let other): parking.obstacles[table.id]?.found(key, behind: other)
         case .yields(let row):
           yielding.append(row)
-          obstacles[table.id]?.foundNone(of: key)
-        case .stays: obstacles[table.id]?.foundNone(of: key)
+          parking.obstacles[table.id]?.foundNone(of: key)
+        case .stays: parking.obstacles[table.id]?.foundNone(of: key)
         }
       }
     }
@@ -109,7 +110,7 @@ extension Store {
   }
 
   private func parkedKeys(_ table: ReplicaTable) throws(SQLiteError) -> [Key] {
-    try shelf.keys(table: table.id, why: [.constraint], limit: .max)
+    try shelf.keys(of: table.id, why: .constraint)
   }
 
   /// Those of some rows that a constraint keeps out, in the order in which they are tried.
@@ -137,24 +138,62 @@ extension Store {
     return try comparing() == nil
   }
 
-  /// A row has changed: what is parked in its table may fit now.
-  func changed(_ table: ReplicaTable, _ key: Key) {
-    freed.insert(table.id)
-    obstacles[table.id]?.changed(key)
+  /// A row has changed: what is parked in its table may fit now, and what refers to it stand or
+  /// fall. `isGone` tells whether it is deleted, where that is known.
+  func changed(_ table: ReplicaTable, _ key: Key, isGone: Bool? = nil) {
+    parking.freed.insert(table.id)
+    parking.obstacles[table.id]?.changed(key)
+    guard references.concern(table.id) else { return }
+    parking.touch(Export.RowID(table: table.id, key: key), isGone: isGone)
+  }
+
+  /// Decides anew which rows stand, after some have changed; `ids` are the tables in which a value
+  /// may be free. Gives the rows that would displace one that is spared.
+  func settleTables(
+    _ ids: Set<Int64>, isAnew: Bool = false,
+    sparing isSpared: (Version) -> Bool = { _ in false }
+  ) throws -> [(table: ReplicaTable, row: Yielding)] {
+    let references = references
+    let settlement = ReferenceSettlement(self, references)
+    var due = ids
+    if !references.isEmpty || isAnew {
+      try settlement.begin(parking, isAnew: isAnew)
+      due.formUnion(settlement.changed)
+    }
+    parking.settle()
+    var yielding: [Int64: [Yielding]] = [:]
+    while !due.isEmpty {
+      for id in due.sorted() {
+        guard let table = tables.byID[id] else { continue }
+        try settlement.restore(table)
+        yielding[id] = try unpark(table, sparing: isSpared)
+      }
+      due = try settlement.follow(parking.takeMoved())
+    }
+    try settlement.end()
+    return yielding.sorted { $0.key < $1.key }.flatMap { id, rows in
+      tables.byID[id].map { table in rows.map { (table, $0) } } ?? []
+    }
   }
 
   /// Tries again what is parked in the tables that have changed. What a program has just written
   /// keeps its place: it could not see what is parked, which is made again after it.
   func settleFreed(_ edits: inout Edits) throws {
-    let from = min(sparedFrom, edits.from)
-    guard !freed.isEmpty, try !shelf.isEmpty else { return freed = [] }
-    guard try isSettled() else { return sparedFrom = from }
-    for id in freed.sorted() {
-      guard let table = tables.byID[id] else { continue }
-      let yielding = try unpark(table) { $0.dot.origin == own && $0.dot.seq > from }
-      for row in yielding where mayWrite(table) { try yield(row, table, &edits) }
+    let from = min(parking.sparedFrom, edits.from)
+    let isAnew = references.signature != parking.signature
+    if try !isAnew && !parking.mustSettle && (parking.freed.isEmpty || shelf.isEmpty) {
+      parking.freed = []
+      return parking.settle()
     }
-    (freed, sparedFrom) = ([], .max)
+    guard try isSettled() else { return try parking.spare(above: from, meta) }
+    if isAnew { try markBroken(&edits) }
+    let yielding = try settleTables(parking.freed, isAnew: isAnew) {
+      $0.dot.origin == own && $0.dot.seq > from
+    }
+    for (table, row) in yielding where mayWrite(table) { try yield(row, table, &edits) }
+    parking.freed = []
+    try parking.spare(above: .max, meta)
+    if isAnew { try parking.follow(references.signature, meta) }
   }
 
   /// Makes a parked row again, as if it were created after those that keep its value.
@@ -162,7 +201,8 @@ extension Store {
     guard let old = try versions.version(table: table.id, key: row.key) else { return }
     let moment = Dating.Moment(row.after.millisecondsSince1970 + 1)
     var version = try make(
-      over: old, hash: old.hash, isDeleted: false, madeAt: moment, table, row.key, &edits)
+      over: old, hash: old.hash, isDeleted: false, isDangling: old.isDangling, madeAt: moment,
+      table, row.key, &edits)
     (version.created, version.createdAt) = (version.dot, version.stamp)
     try keep(version, table, row.key, old: old)
     edits.addLong()

@@ -49,13 +49,11 @@ extension Store {
   /// and are inserted now. What still does not fit stays parked.
   func settle(_ application: inout Application) throws {
     guard !application.changed.isEmpty else { return }
-    freed.subtract(application.changed)
-    if try shelf.isEmpty { return application.postponed = [] }
-    for id in application.changed.sorted() {
-      if let table = tables.byID[id] { _ = try unpark(table) }
-    }
+    parking.freed.subtract(application.changed)
+    if try shelf.isEmpty && !parking.concernsReferences { return application.postponed = [] }
+    _ = try settleTables(application.changed)
     for row in application.postponed
-    where try shelf.entry(table: row.table, key: row.key)?.why == .constraint {
+    where try shelf.entry(table: row.table, key: row.key)?.why.isParked == true {
       application.shelved += 1
     }
     application.postponed = []
@@ -64,8 +62,8 @@ extension Store {
   /// Tries rows of the shelf again.
   func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws {
     guard let statements = table.statements else { return }
-    freed.insert(table.id)
-    obstacles[table.id] = nil
+    parking.freed.insert(table.id)
+    parking.obstacles[table.id] = nil
     for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
       guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
       // A program has written the key of a parked row, which the next fold looks at.

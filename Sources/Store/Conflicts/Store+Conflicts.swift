@@ -11,9 +11,37 @@ extension Store {
   package struct ParkedRow: Sendable {
     package var table: String
     package var key: Key
-    /// `table`, `constraint` or `too-large`.
+    /// `table`, `constraint`, `reference`, `parent` or `too-large`.
     package var why: String
     package var values: [(name: String, value: Replication.Value)]
+
+    /// The name by which people call it: the same at each call, and on each machine.
+    package var id: String {
+      let hash = hash64(key.bytes, seed: tableSeed(table))
+      let digits = String(hash, radix: 16)
+      return "p" + (String(repeating: "0", count: 16 - digits.count) + digits).suffix(6)
+    }
+  }
+
+  /// Notes, beside a node that may run, that somebody gives up a parked row, or writes it anew, and
+  /// has seen what it says: the next fold makes an edit of it.
+  package static func giveUp(
+    _ row: ParkedRow, isDeleted: Bool, at wall: Int64, on connection: Connection
+  ) throws(SQLiteError) {
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_dismissed(tbl, key)
+      SELECT id, ? FROM _flotilla_local WHERE name = ?
+      """, [.blob(row.key.bytes), .string(row.table)])
+    let key = row.key.values ?? []
+    guard isDeleted, !key.isEmpty else { return }
+    let names = key.indices.map { ", k\($0)" }.joined()
+    let marks = key.map { _ in ", ?" }.joined()
+    try connection.run(
+      """
+      INSERT INTO \(Journal.table)(tbl, at\(names))
+      SELECT id, ?\(marks) FROM _flotilla_local WHERE name = ?
+      """, [.integer(wall)] + key.map(\.sqlite) + [.string(row.table)])
   }
 
   /// Conflicts, the latest first; those that were restored or dismissed only if asked for.
@@ -112,7 +140,10 @@ extension Store {
   package func parkedRows() throws(StoreError) -> [ParkedRow] {
     try reporting { () throws(SQLiteError) in
       try connection.rows(
-        "SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns' ORDER BY tbl, key"
+        """
+        SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns'
+        AND (tbl, key) NOT IN (SELECT tbl, key FROM _flotilla_dismissed) ORDER BY tbl, key
+        """
       ).compactMap { row in
         guard let table = row[0].integer.flatMap({ tables.byID[$0] }), !table.isHeld,
           let why = row[2].string.flatMap(Shelf.Why.init)

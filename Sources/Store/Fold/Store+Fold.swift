@@ -28,7 +28,8 @@ extension Store {
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
-      guard isEmpty, try comparing() == nil else { return (isEmpty, false) }
+      guard isEmpty, try comparing() == nil, references.signature == parking.signature
+      else { return (isEmpty, false) }
       return (true, try !hasOfficeWork() && !isSweeping)
     }
     if isEmpty { settleTime(at: now) }
@@ -56,8 +57,9 @@ extension Store {
 
   /// Folds a slice of the journal, or compares a slice of a table if the journal is empty.
   func foldSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    if try foldJournal(&edits, at: now) { return true }
-    return try compareSlice(&edits, at: now)
+    let hasMore = try foldJournal(&edits, at: now) || compareSlice(&edits, at: now)
+    try markOrphans(&edits)
+    return hasMore
   }
 
   /// Folds up to one slice of the journal; true if it holds more.
@@ -135,21 +137,24 @@ extension Store {
     guard let row else {
       // A row that was lost with its table is absent without having been deleted, and so is a
       // parked one.
-      guard let old = held, !old.isDeleted || repeating != nil, shelved?.why.isWhole != true
+      guard let old = held, !old.isDeleted || repeating != nil,
+        try shelved?.why.isWhole != true || takeDismissal(table, key)
       else { return }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
       try holdOverwritten(old, nil, table, key)
       try keep(deleted, table, key, old: old)
+      noteOrphans(of: table, key, isDeleted: true, at: madeAt)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
     }
     let extras = statements.unknown(in: shelved)
     let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
+    let isDangling = try isDangling(table, key)
     // What is made again is made, whatever stands.
     if let old, !old.isDeleted, old.hash == hash, repeating == nil, unsent == nil,
-      shelved?.why.isWhole != true
+      shelved?.why.isWhole != true, !isDangling || old.isDangling
     {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }
@@ -161,7 +166,8 @@ extension Store {
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     let version = try make(
       over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,
-      madeAt: then ?? madeAt, table, key, &edits)
+      isDangling: isDangling, madeAt: then ?? madeAt, table, key, &edits)
+    if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
@@ -178,8 +184,8 @@ extension Store {
   /// anchor, it is certified at once. `ended` stood when the site stopped tracking the table.
   func make(
     over former: Version?, besides: Version? = nil, isSeen: Bool = true, ended: Version? = nil,
-    hash: UInt64, isDeleted: Bool, madeAt: Dating.Moment, _ table: ReplicaTable, _ key: Key,
-    _ edits: inout Edits
+    hash: UInt64, isDeleted: Bool, isDangling: Bool = false, madeAt: Dating.Moment,
+    _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
     // A row that was here before its table became the site's ranks below all that the site has.
@@ -197,6 +203,7 @@ extension Store {
       (version.created, version.createdAt) = (ended.created, ended.createdAt)
     }
     version.isUndated = !isBaseline && !madeAt.isCertain
+    version.isDangling = isDangling
     if office.certifies {
       let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
       version = sane(version, at: moment).certified(
@@ -219,7 +226,7 @@ extension Store {
   func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
-    changed(table, key)
+    changed(table, key, isGone: version.isDeleted)
     count(table, key, old: old, new: version)
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }

@@ -67,6 +67,7 @@ extension Store {
     version.created = old.created
     version.createdAt = min(old.createdAt, now.stamp)
     version.epoch = Epoch.next(after: old.epoch, over: [])
+    version.isDangling = old.isDangling
     return version
   }
 }

@@ -5,7 +5,7 @@ extension Layout {
   /// Brings the tables of an older format to the present one, in the open transaction.
   static func upgrade(from format: Int64, on connection: Connection) throws(SQLiteError) {
     if format < 2 { try upgradeToTerms(connection) }
-    try connection.execute(additions)
+    try add(to: connection)
     try nameSettings(on: connection)
     if format < 3 { try upgradeDigest(connection) }
     // The author that this replica itself is.
@@ -27,7 +27,7 @@ extension Layout {
     if hasConflicts {
       try connection.execute("ALTER TABLE _flotilla_conflict RENAME TO _flotilla_conflict_1")
     }
-    try connection.execute(additions)
+    try add(to: connection)
     for table in ["_flotilla_version", "_flotilla_lost"] {
       if try columns(of: table, on: connection).contains("extra") { continue }
       for column in ["cstamp INTEGER", "at INTEGER", "extra BLOB", "author INTEGER"] {
@@ -72,12 +72,5 @@ extension Layout {
     let digests = try DigestTable(connection)
     try digests.correct(by: zip(sum.buckets, digests.digest.buckets).map { $0 &- $1 })
     try digests.save()
-  }
-
-  private static func columns(
-    of table: String, on connection: Connection
-  ) throws(SQLiteError) -> Set<String> {
-    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
-    return Set(rows.compactMap { $0[0].string })
   }
 }

@@ -15,6 +15,7 @@ enum Layout {
   ///   (origin, seq): it would double the cost of folding and applying.
   /// - `digest`: 256 sums over the rows of `version` that are not deleted.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
+  /// - `dismissed`: rows of the shelf that somebody has seen and given up, until that is folded.
   /// - `conflict`: versions that lost without having been seen, whole, with what stands.
   /// - `author`: which node writes under an origin, how it is called, and the life from which the
   ///   origin follows.
@@ -58,7 +59,7 @@ enum Layout {
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_digest(bucket INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
     CREATE TABLE _flotilla_shelf(
-      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB,
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB, watch INTEGER,
       PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_progress(sender TEXT PRIMARY KEY NOT NULL, frontier BLOB NOT NULL)
@@ -71,6 +72,13 @@ enum Layout {
 
   /// Tables that a file of the same format may lack, for they came later.
   static let additions = """
+    CREATE INDEX IF NOT EXISTS _flotilla_shelf_watch ON _flotilla_shelf(watch)
+      WHERE watch IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
+      WHERE why <> 'columns';
+    CREATE TABLE IF NOT EXISTS _flotilla_dismissed(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
+    ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_lost(
       name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, why INTEGER NOT NULL,
       origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL, hash INTEGER,
@@ -164,6 +172,15 @@ enum Layout {
   static func complete(_ connection: Connection) throws(SQLiteError) {
     let count = try connection.scalar(countAdded).integer
     guard count != Int64(added.count) else { return }
+    try add(to: connection)
+  }
+
+  /// Makes what came later, also the columns.
+  static func add(to connection: Connection) throws(SQLiteError) {
+    // Rows of the shelf did not wait for others at first.
+    if try !columns(of: "_flotilla_shelf", on: connection).contains("watch") {
+      try connection.execute("ALTER TABLE _flotilla_shelf ADD COLUMN watch INTEGER")
+    }
     try connection.execute(additions)
     try nameSettings(on: connection)
   }
@@ -173,6 +190,13 @@ enum Layout {
     for name in [Tables.settings, Renames.settings] {
       try connection.run("INSERT OR IGNORE INTO _flotilla_local(name) VALUES (?)", [.string(name)])
     }
+  }
+
+  static func columns(
+    of table: String, on connection: Connection
+  ) throws(SQLiteError) -> Set<String> {
+    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
+    return Set(rows.compactMap { $0[0].string })
   }
 
   /// The names of the tables and indexes that `additions` makes.

@@ -46,6 +46,10 @@ struct Meta {
     case timeline
     /// What everybody holds, and what was collected (`Stability`).
     case stability
+    /// Above which own seq programs have written since parked rows were tried last.
+    case sparedFrom
+    /// Which foreign keys hold between the rows that stand (`References.signature`).
+    case references
     /// Set while the first copy is not complete: where it comes from (`FirstCopy`).
     case joining
     /// Set once this replica has heard that the site takes in new tables by itself.

@@ -64,6 +64,7 @@ struct SchemaReader {
         keyTerms.first { $0.column == column }?.collation ?? columns[column].collation
       }, hasIntegerKey: hasIntegerKey,
       isWithoutRowID: isWithoutRowID, isStrict: isStrict, uniqueIndexes: unique,
+      foreignKeys: try foreignKeys(of: name),
       hasRepeatedKeyColumn: keyTerms.count > key.count,
       rowIDName: isWithoutRowID
         ? nil

@@ -16,6 +16,7 @@ package struct TableSchema: Sendable, Equatable {
   package let isWithoutRowID: Bool
   package let isStrict: Bool
   package let uniqueIndexes: [UniqueIndex]
+  package let foreignKeys: [ForeignKey]
   /// True if the key names a column twice, with two collations; such a table is refused.
   package let hasRepeatedKeyColumn: Bool
   /// The name under which the rowid can be reached; nil if there is none or columns hide it.

@@ -38,6 +38,10 @@ package struct ShelvedRows: Sendable, Equatable {
     case missingTable
     /// They would break a constraint beside what stands.
     case constraint
+    /// They refer to rows that nobody has.
+    case reference
+    /// They refer to rows that are parked themselves.
+    case parent
     /// They are larger than may travel: an older content stands here, or none.
     case tooLarge
   }
@@ -184,6 +188,8 @@ extension ShelvedRows.Reason {
     case .columns: self = .missingColumns
     case .table: self = .missingTable
     case .constraint: self = .constraint
+    case .reference: self = .reference
+    case .parent: self = .parent
     case .tooLarge: self = .tooLarge
     }
   }

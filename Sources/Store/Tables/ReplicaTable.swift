@@ -91,12 +91,18 @@ struct ReplicaTable {
 extension TableSchema {
   /// By which collation two keys are one, per key column.
   var collations: [KeyCollation] {
-    keyCollations.map { collation in
-      switch collation {
+    keyCollations.map(KeyCollation.init(named:))
+  }
+}
+
+extension KeyCollation {
+  /// By the name that SQLite gives it.
+  init(named name: String) {
+    self =
+      switch name {
       case "NOCASE": .nocase
       case "RTRIM": .rtrim
       default: .binary
       }
-    }
   }
 }

@@ -34,6 +34,8 @@ final class Tables {
   private(set) var hasHeld = false
   /// The shapes in which the keys of each table have come.
   private let shapes: KeyShapes
+  /// How often the tables were read.
+  private(set) var age = 0
 
   init(_ connection: Connection, _ schemas: SchemaCache) throws(StoreError) {
     (self.connection, self.schemas) = (connection, schemas)
@@ -58,6 +60,7 @@ final class Tables {
       return try choices.withheld()
     }
     remembered = collations
+    age += 1
     (byID, idByName, hasHeld, rekeying) = ([:], [:], false, [])
     defer { noteChangedKeys() }
     for row in rows {

@@ -17,12 +17,14 @@ struct VersionExtra {
   private static let hasEpoch: UInt8 = 32
   /// Made anew by a migration of the key.
   private static let hasImage: UInt8 = 128
+  private static let isDangling: UInt8 = 64
 
   /// Nil if there is nothing to say.
   func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
     var flags: UInt8 = 0
     if version.term != .none { flags |= Self.hasTerm }
     if version.isUndated { flags |= Self.isUndated }
+    if version.isDangling { flags |= Self.isDangling }
     if version.term == .none, version.epoch > 0 { flags |= Self.hasEpoch }
     if version.edit != version.dot { flags |= Self.hasEdit }
     if version.session != 0 { flags |= Self.hasSession }
@@ -57,6 +59,7 @@ struct VersionExtra {
       }
       if flags & Self.hasEpoch != 0 { version.epoch = try reader.number("extra") }
       version.isUndated = flags & Self.isUndated != 0
+      version.isDangling = flags & Self.isDangling != 0
       let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
       version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
       if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }

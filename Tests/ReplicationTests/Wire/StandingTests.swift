@@ -83,6 +83,7 @@ import Testing
       ([16], { $0.isUndated && $0.term == .none }),
       ([48, 7], { $0.isUndated && $0.term == .none && $0.epoch == 7 }),
       ([128, 0, 4], { $0.image == Dot(Origin(rawValue: 9), 4) && $0.isTentative }),
+      ([64], { $0.isDangling && !$0.isUndated }),
       ([8, 1, 0, 2], { $0.context.dots.map(\.seq) == [2] }),
     ]
     for (bytes, isRight) in rows {
@@ -99,7 +100,7 @@ import Testing
   @Test func `that cannot be are refused`() {
     let seq = { (count: Int) in [UInt8](repeating: 0x80, count: count) }
     let wrong: [(String, [UInt8])] = [
-      ("no mark", row([0])), ("an unknown mark", row([64])), ("term beyond", row([1, 1, 5])),
+      ("no mark", row([0])), ("an unknown mark", row([128])), ("term beyond", row([1, 1, 5])),
       ("epoch", row([1, 0] + seq(8) + [0x41])),
       ("two epochs", row([33, 0, 5, 6])), ("epoch 0 without term", row([32, 0])),
       ("certificate without term", row([2, 0, 4, 8])),

@@ -1,0 +1,146 @@
+import Flotilla
+
+/// What was done about several conflicts and parked rows. JSON: `{conflicts:[{id, state, …}],
+/// parked:[{id, state, row}]}`.
+struct ConflictChanges: Encodable {
+  var conflicts: [ConflictChange] = []
+  var parked: [ParkedChange] = []
+  var lines: [String] = []
+
+  private enum CodingKeys: CodingKey { case conflicts, parked }
+}
+
+/// One conflict or parked row after the other.
+extension Conflicts {
+  /// The numbers that were given, or all that are open.
+  static func ids(_ action: String, _ call: Call) async throws(FlotillaError) -> [String] {
+    let given = call.arguments.texts("ID")
+    guard !given.isEmpty else {
+      throw FlotillaError(
+        .usage, "\(action) needs the number of a conflict, or of a parked row",
+        remedy: "See: flotilla conflicts \(call.shellPath)")
+    }
+    guard given == ["all"], action != "show" else { return given }
+    let report = try await call.replica.conflicts()
+    if call.arguments.has("--parked") {
+      return report.parked.filter { ["constraint", "reference", "parent"].contains($0.why) }
+        .map(\.id)
+    }
+    return report.conflicts.map { String($0.id) }
+  }
+
+  /// The number of a conflict; nil if it is the name of a parked row.
+  private static func number(_ id: String, _ call: Call) throws(FlotillaError) -> Int? {
+    if id.first == "p" { return nil }
+    guard let number = Int(id), number > 0, "\(number)" == id else {
+      throw FlotillaError(
+        .usage, "\(printable(id)) is not the number of a conflict, nor of a parked row",
+        remedy: "See: flotilla conflicts \(call.shellPath)")
+    }
+    return number
+  }
+
+  static func settle(
+    _ id: String, _ action: String, _ call: Call, _ changes: inout ConflictChanges
+  ) async throws(FlotillaError) {
+    let number = try number(id, call)
+    let settings = try settings(call)
+    guard settings.isEmpty || action == "restore" && number == nil else {
+      throw FlotillaError(
+        .usage, "--set goes with restore and a parked row",
+        remedy: "See: flotilla conflicts \(call.shellPath) --parked")
+    }
+    switch (action, number) {
+    case ("restore", let number?):
+      let change = try await call.replica.restoreConflict(number)
+      changes.conflicts.append(change)
+      changes.lines.append(restored(change))
+    case ("restore", nil):
+      let change = try await call.replica.restoreParked(id, setting: settings)
+      changes.parked.append(change)
+      changes.lines.append("\(id) is in its table again: \(assignments(change.row))")
+    case (_, let number?):
+      changes.conflicts.append(try await call.replica.dismissConflict(number))
+      changes.lines.append(
+        "conflict \(number) was dismissed; it can still be read: flotilla conflicts "
+          + "\(call.shellPath) show \(number)")
+    case (_, nil):
+      let change = try await call.replica.dismissParked(id)
+      changes.parked.append(change)
+      changes.lines.append("\(id) was deleted, on every machine: \(assignments(change.row))")
+    }
+  }
+
+  /// What `--set` says: NULL is none, all else is what the column makes of the text.
+  private static func settings(_ call: Call) throws(FlotillaError) -> [String: SQLValue] {
+    var values: [String: SQLValue] = [:]
+    for text in call.arguments.texts("--set") {
+      guard let end = text.firstIndex(of: "="), end > text.startIndex else {
+        throw FlotillaError(
+          .usage, "--set takes COLUMN=VALUE, not \(printable(text))", remedy: nil)
+      }
+      let value = String(text[text.index(after: end)...])
+      values[String(text[..<end])] = value == "NULL" ? .null : .text(value)
+    }
+    return values
+  }
+
+  static func show(_ ids: [String], _ call: Call) async throws(FlotillaError) -> ExitStatus {
+    guard ids.count == 1, let id = ids.first else {
+      throw FlotillaError(
+        .usage, "show takes one number", remedy: "See: flotilla conflicts \(call.shellPath)")
+    }
+    let command = "flotilla conflicts \(call.shellPath)"
+    guard let number = try number(id, call) else {
+      let row = try await call.replica.parkedRow(id)
+      let text = "\(printable(row.table)) \(words(row.key)): \(why(row))\n\(assignments(row.row))"
+      call.print(row, as: call.arguments.has("--sql") ? statement(row.table, row.row) : text)
+      if !call.json, !call.arguments.has("--sql") {
+        call.output.remark(
+          "to put it back with another value: \(command) restore \(id) --set COLUMN=VALUE\n"
+            + "to delete it everywhere:            \(command) dismiss \(id)")
+      }
+      return .done
+    }
+    let conflict = try await call.replica.conflict(number)
+    if call.arguments.has("--sql") {
+      guard let row = conflict.loser?.row else {
+        throw FlotillaError(.table, "what lost in conflict \(number) is no row", remedy: nil)
+      }
+      call.print(conflict, as: statement(conflict.table, row))
+      return .done
+    }
+    call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
+    if !call.json, conflict.state == "open" { call.output.remark(ways(number, call)) }
+    return .done
+  }
+
+  /// An INSERT that a person can edit.
+  private static func statement(_ table: String, _ row: [String: SQLValue]) -> String {
+    let columns = row.keys.sorted()
+    let names = columns.map(identifier).joined(separator: ", ")
+    let values = columns.map { literal(row[$0] ?? .null) }.joined(separator: ", ")
+    return "INSERT INTO \(identifier(table))(\(names)) VALUES (\(values));"
+  }
+
+  private static func identifier(_ name: String) -> String {
+    "\"" + name.replacing("\"", with: "\"\"") + "\""
+  }
+
+  private static func literal(_ value: SQLValue) -> String {
+    func blob(_ bytes: [UInt8]) -> String {
+      "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+    }
+    return switch value {
+    case .null: "NULL"
+    case .integer(let number): "\(number)"
+    case .real(let number) where number.isInfinite: number < 0 ? "-9e999" : "9e999"
+    case .real(let number): "\(number)"
+    case .text(let text) where text.unicodeScalars.contains("\0"):
+      "CAST(\(blob(Array(text.utf8))) AS TEXT)"
+    case .text(let text): "'" + text.replacing("'", with: "''") + "'"
+    case .blob(let bytes): blob(bytes)
+    case .malformedText(let bytes): "CAST(\(blob(bytes)) AS TEXT)"
+    }
+  }
+}

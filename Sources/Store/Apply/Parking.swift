@@ -1,0 +1,81 @@
+import Replication
+import SQLite
+
+/// What is to be looked at before it is known which rows stand: what has changed since that was
+/// decided last.
+struct Parking {
+  /// Rows whose version or place has changed, and whether they are gone where that is known.
+  private(set) var touched: [Export.RowID: Bool?] = [:]
+  /// What children referred to in rows that have changed since, by the number of the reference.
+  private(set) var before: [Export.RowID: [Int: [SQLite.Value]]] = [:]
+  /// Parents that a program has deleted, and when; their children may be here all the same.
+  private(set) var orphaning: [Export.RowID: Dating.Moment] = [:]
+  /// Tables in which something has changed, so that parked rows may stand.
+  var freed: Set<Int64> = []
+  /// Of tables whose parked rows were tried since the file was opened.
+  var obstacles: [Int64: Obstacles] = [:]
+  /// Rows that have come to stand, or been displaced, since the references were looked at.
+  private(set) var moved: Set<Export.RowID> = []
+  /// Above which own seq programs have written since parked rows were tried last, as the file says.
+  private(set) var sparedFrom = UInt64.max
+  /// The foreign keys by which the rows stand, as the file says.
+  private(set) var signature: Int64 = 0
+  /// A row dangles that this node may not mark.
+  private(set) var mustSettle = false
+  /// What waits for other rows is to be looked at whatever has changed: nobody remembers that.
+  private(set) var isUnsure = true
+
+  /// What the file says; of changes before that nothing is known.
+  mutating func reload(_ meta: Meta, freed: Set<Int64>) throws(SQLiteError) {
+    self = Parking()
+    self.freed = freed
+    sparedFrom = try meta.integer(.sparedFrom).map { UInt64(bitPattern: $0) } ?? .max
+    signature = try meta.integer(.references) ?? 0
+  }
+
+  /// Keeps the border in the file: a kill, or a commit that fails, must not forget it.
+  mutating func spare(above seq: UInt64, _ meta: Meta) throws(SQLiteError) {
+    guard seq != sparedFrom else { return }
+    try meta.set(.sparedFrom, seq == .max ? .null : .integer(Int64(bitPattern: seq)))
+    sparedFrom = seq
+  }
+
+  mutating func follow(_ signature: Int64, _ meta: Meta) throws(SQLiteError) {
+    try meta.set(.references, .integer(signature))
+    self.signature = signature
+  }
+
+  mutating func touch(_ row: Export.RowID, isGone: Bool?) { touched[row] = .some(isGone) }
+
+  mutating func note(_ values: [Int: [SQLite.Value]], before row: Export.RowID) {
+    guard before[row] == nil else { return }
+    before[row] = values
+  }
+
+  mutating func orphan(_ row: Export.RowID, at moment: Dating.Moment) {
+    if orphaning[row].map({ $0.at < moment.at }) ?? true { orphaning[row] = moment }
+  }
+
+  mutating func takeOrphaning() -> [Export.RowID: Dating.Moment] {
+    defer { orphaning = [:] }
+    return orphaning
+  }
+
+  mutating func move(_ rows: [Export.RowID]) { moved.formUnion(rows) }
+
+  mutating func takeMoved() -> Set<Export.RowID> {
+    defer { moved = [] }
+    return moved
+  }
+
+  /// Whether a row has changed that refers to others, or to which others refer.
+  var concernsReferences: Bool { !touched.isEmpty }
+
+  /// Forgets what has changed: it was looked at.
+  mutating func settle() {
+    (touched, before, moved) = ([:], [:], [])
+    (isUnsure, mustSettle) = (false, false)
+  }
+
+  mutating func requireSettling() { mustSettle = true }
+}

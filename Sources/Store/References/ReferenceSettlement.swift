@@ -1,0 +1,355 @@
+import Replication
+import SQLite
+
+/// Decides which rows may stand by what they refer to, after some have changed.
+///
+/// Which rows stand follows from the versions alone, in three steps. First the greatest set of
+/// rows that refer to rows of the set; so rows that refer to each other stand together, and what is
+/// outside waits (`Why.reference`). Of those that claim one unique value one is chosen
+/// (`Store.unpark`). Then of what is left once more the greatest such set: what falls now
+/// (`Why.parent`) still claims its values, else a child could turn out its own parent.
+///
+/// It is kept incrementally. Each row that waits has a watch on one thing that it lacks; that was
+/// missing before the row was put to wait, so chains of watches never close, and a change finds by
+/// them all that it may bring back.
+final class ReferenceSettlement {
+  private let store: Store
+  private let references: References
+  /// Tables in which rows came or went, so that their parked rows are to be tried.
+  private(set) var changed: Set<Int64> = []
+  /// Rows in their tables whose parents may be parked.
+  private var suspects: Set<Export.RowID> = []
+  /// Tables whose rows of `Why.parent` claim their values at present.
+  private var restored: Set<Int64> = []
+  /// Rows that a constraint may keep out now.
+  private var unplaced: Set<Export.RowID> = []
+  /// Rows that are there, for which others may wait.
+  private var queue: [Export.RowID] = []
+
+  init(_ store: Store, _ references: References) {
+    (self.store, self.references) = (store, references)
+  }
+
+  private var shelf: Shelf { store.shelf }
+  private var connection: Connection { store.connection }
+
+  /// The first step, for rows that have changed. `isAnew`: by other foreign keys than before.
+  func begin(_ parking: Parking, isAnew: Bool = false) throws {
+    var wave: Set<Export.RowID> = []
+    var gone: [Gone] = []
+    for (row, isGone) in parking.touched where references.concern(row.table) {
+      if !references.of(row.table).isEmpty { wave.insert(row) }
+      guard !references.to(row.table).isEmpty else { continue }
+      let isAway = try isGone ?? !isHere(row)
+      if !isAway { queue.append(row) }
+      if isAway || parking.before[row] != nil {
+        gone.append(Gone(row: row, before: parking.before[row], isHere: !isAway))
+      }
+      unplaced.insert(row)
+    }
+    if try shelf.hasWaiting {
+      if isAnew || parking.isUnsure { try recall(all: isAnew) }
+      try admit([.reference, .parent])
+    }
+    queue = []
+    if isAnew || parking.isUnsure {
+      for table in Set(references.all.map(\.child.id)) { wave.formUnion(try parked(table)) }
+    }
+    if isAnew {
+      for reference in references.all {
+        let found = try connection.rows(reference.dangling)
+        wave.formUnion(rows(found, of: reference.child))
+      }
+    }
+    wave.formUnion(suspects)
+    wave.formUnion(try children(of: gone))
+    try expel(wave)
+  }
+
+  /// Rows that wait whose watched thing is there now; or all of them.
+  private func recall(all: Bool) throws {
+    for (row, watch) in try shelf.waiting(for: nil) {
+      guard let entry = try shelf.entry(table: row.table, key: row.key) else { continue }
+      if try all || isMet(watch, entry, row) { try lift(row, entry) }
+    }
+  }
+
+  private func isMet(
+    _ watch: Int64, _ entry: Shelf.Entry, _ row: Export.RowID
+  ) throws -> Bool {
+    let own = references.of(row.table)
+    for reference in own {
+      guard let values = reference.values(of: entry),
+        try reference.watch(values, on: connection) == watch
+      else { continue }
+      return try leads(reference, values)
+    }
+    // It waits for something that the table does not refer to any more, or cannot be told here.
+    return true
+  }
+
+  // MARK: Who comes back
+
+  /// Puts rows into their tables that wait for these, and those that wait for them in turn.
+  private func admit(_ reasons: Set<Shelf.Why>) throws {
+    while let row = queue.popLast() {
+      for reference in references.to(row.table) {
+        guard let values = try targetValues(reference, row), !values.contains(.null),
+          let watch = try reference.watch(values, on: connection)
+        else { continue }
+        for (waiting, _) in try shelf.waiting(for: watch) {
+          guard let entry = try shelf.entry(table: waiting.table, key: waiting.key),
+            reasons.contains(entry.why)
+          else { continue }
+          try lift(waiting, entry)
+        }
+      }
+    }
+  }
+
+  /// Takes a row off the shelf that waits for another one, if its table is here.
+  private func lift(_ row: Export.RowID, _ entry: Shelf.Entry) throws {
+    guard [.reference, .parent].contains(entry.why), let table = store.tables.byID[row.table],
+      let statements = table.statements, table.isTracked,
+      let version = try store.versions.version(table: row.table, key: row.key)
+    else { return }
+    if entry.why == .reference { try restore(table) }
+    try shelf.remove(table: row.table, key: row.key)
+    let placement = Placement(entry, version, table, row.key)
+    if try !store.place(placement, statements, table, row.key) {
+      var entry = entry
+      entry.why = .constraint
+      try shelf.put(entry, table: row.table, key: row.key)
+      unplaced.insert(row)
+    }
+    note(row)
+    suspects.insert(row)
+    queue.append(row)
+  }
+
+  private func note(_ row: Export.RowID) {
+    changed.insert(row.table)
+    store.parking.obstacles[row.table]?.changed(row.key)
+  }
+
+  /// Lets the rows of a table that wait for parked parents claim their unique values.
+  func restore(_ table: ReplicaTable) throws {
+    guard table.schema?.uniqueIndexes.isEmpty == false, restored.insert(table.id).inserted
+    else { return }
+    for key in try shelf.keys(of: table.id, why: .parent) {
+      guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
+      try lift(Export.RowID(table: table.id, key: key), entry)
+    }
+  }
+
+  /// What has come to stand by its unique values brings back what waits for it; gives the tables
+  /// in which that has changed something.
+  func follow(_ moved: Set<Export.RowID>) throws -> Set<Int64> {
+    guard !moved.isEmpty || !queue.isEmpty else { return [] }
+    changed = []
+    unplaced.formUnion(moved)
+    suspects.formUnion(moved)
+    for row in moved where try shelf.entry(table: row.table, key: row.key)?.why.isWhole != true {
+      queue.append(row)
+    }
+    // What waits for something that nobody has was looked at in the first step.
+    try admit([.parent])
+    return changed
+  }
+
+  // MARK: Who waits
+
+  /// Puts rows to wait that refer to nothing, and what refers to them.
+  private func expel(_ rows: Set<Export.RowID>) throws {
+    var wave = rows
+    while !wave.isEmpty {
+      var out: [Gone] = []
+      for row in wave {
+        if let gone = try expel(row) { out.append(gone) }
+      }
+      wave = try children(of: out)
+    }
+  }
+
+  private func expel(_ row: Export.RowID) throws -> Gone? {
+    let key = (row.key.values ?? []).map(\.sqlite)
+    let isDangling = try references.isDangling(row.table, key, on: connection)
+    if isDangling == false { return nil }
+    guard let (table, version) = try standing(row) else { return nil }
+    if isDangling == true {
+      for reference in references.of(row.table) {
+        guard let values = try connection.row(reference.selectValues, key),
+          !values.contains(.null), try !leads(reference, values)
+        else { continue }
+        return try park(row, table, version, .reference, behind: reference, values)
+      }
+      // All that it refers to is there, but not all in its table.
+      suspects.insert(row)
+      return nil
+    }
+    guard var entry = try shelf.entry(table: row.table, key: row.key),
+      [.constraint, .parent].contains(entry.why)
+    else { return nil }
+    for reference in references.of(row.table) {
+      guard let values = reference.values(of: entry), try !leads(reference, values) else {
+        continue
+      }
+      entry.why = .reference
+      try shelf.put(
+        entry, table: row.table, key: row.key, watch: try reference.watch(values, on: connection))
+      note(row)
+      return Gone(row: row, entry: entry)
+    }
+    return nil
+  }
+
+  /// The last step: what refers to rows that are parked is parked with them.
+  func end() throws {
+    var out: [Gone] = []
+    for row in try shelf.isEmpty ? [] : unplaced {
+      guard let entry = try shelf.entry(table: row.table, key: row.key), entry.why == .constraint
+      else { continue }
+      out.append(Gone(row: row, entry: entry))
+    }
+    var wave = suspects.union(try children(of: out))
+    while !wave.isEmpty {
+      var fallen: [Gone] = []
+      for row in wave {
+        let key = (row.key.values ?? []).map(\.sqlite)
+        guard try references.isDangling(row.table, key, on: connection) == true,
+          let (table, version) = try standing(row)
+        else { continue }
+        for reference in references.of(row.table) {
+          guard let values = try connection.row(reference.selectValues, key),
+            !values.contains(.null), try connection.row(reference.exists, values) == nil
+          else { continue }
+          try park(row, table, version, .parent, behind: reference, values)
+            .map { fallen.append($0) }
+          break
+        }
+      }
+      wave = try children(of: fallen)
+    }
+  }
+
+  /// Takes a row out of its table.
+  private func park(
+    _ row: Export.RowID, _ table: ReplicaTable, _ version: Version, _ why: Shelf.Why,
+    behind reference: Reference, _ values: [SQLite.Value]
+  ) throws -> Gone? {
+    guard var entry = try store.content(of: version, table, row.key), let sql = table.statements
+    else { return nil }
+    entry.why = why
+    _ = try store.writing { () throws(SQLiteError) in
+      try connection.run(sql.deleteByKey, (row.key.values ?? []).map(\.sqlite))
+    }
+    try shelf.put(
+      entry, table: row.table, key: row.key, watch: try reference.watch(values, on: connection))
+    if why == .reference { note(row) }
+    return Gone(row: row, entry: entry)
+  }
+
+  /// A row that must refer to something: the version that stands, unless its author has broken its
+  /// references.
+  private func standing(
+    _ row: Export.RowID
+  ) throws -> (table: ReplicaTable, version: Version)? {
+    guard let table = store.tables.byID[row.table], table.isTracked,
+      let version = try store.versions.version(table: row.table, key: row.key),
+      !version.isDeleted, !version.isDangling
+    else { return nil }
+    return (table, version)
+  }
+
+  // MARK: Parents and children
+
+  /// A row that is in its table no more, and what others may have referred to in it.
+  private struct Gone {
+    var row: Export.RowID
+    var entry: Shelf.Entry?
+    /// What it had before it changed, by the number of the reference.
+    var before: [Int: [SQLite.Value]]?
+    /// Whether it is there with other values: then only its old ones are of interest.
+    var isHere = false
+  }
+
+  /// The rows that may have referred to what is gone: in their tables, or parked.
+  private func children(of gone: [Gone]) throws -> Set<Export.RowID> {
+    guard !gone.isEmpty else { return [] }
+    var found: Set<Export.RowID> = []
+    var children: Set<Int64> = []
+    for reference in references.all {
+      var values: [[SQLite.Value]?] = []
+      for item in gone where item.row.table == reference.parent.id {
+        if item.isHere {
+          item.before?[reference.number].map { values.append($0) }
+        } else {
+          values.append(
+            reference.values(ofKey: item.row.key) ?? item.before?[reference.number]
+              ?? item.entry.flatMap { reference.targetValues(of: $0) })
+        }
+      }
+      guard !values.isEmpty else { continue }
+      children.insert(reference.child.id)
+      found.formUnion(
+        rows(try references.children(of: reference, values, on: connection), of: reference.child))
+    }
+    for child in children { found.formUnion(try parked(child)) }
+    return found
+  }
+
+  private func rows(_ keys: [[SQLite.Value]], of table: ReplicaTable) -> [Export.RowID] {
+    keys.compactMap { values in
+      table.key(values.map(Replication.Value.init)).map { Export.RowID(table: table.id, key: $0) }
+    }
+  }
+
+  /// The rows of a table that a constraint keeps out, or a parent.
+  private func parked(_ table: Int64) throws -> [Export.RowID] {
+    try [Shelf.Why.constraint, .parent].flatMap { why in
+      try shelf.keys(of: table, why: why).map { Export.RowID(table: table, key: $0) }
+    }
+  }
+
+  /// Whether the row is in its table, or would be but for other rows.
+  private func isHere(_ row: Export.RowID) throws -> Bool {
+    guard let statements = store.tables.byID[row.table]?.statements else { return false }
+    let key = (row.key.values ?? []).map(\.sqlite)
+    if try connection.row(statements.existsByKey, key) != nil { return true }
+    return try shelf.entry(table: row.table, key: row.key)?.why.hasParents == true
+  }
+
+  /// Whether a row with these values is in its table, or would be but for other rows.
+  private func leads(_ reference: Reference, _ values: [SQLite.Value]) throws -> Bool {
+    if try connection.row(reference.exists, values) != nil { return true }
+    let parent = reference.parent.id
+    if reference.isToKey {
+      var key = [Replication.Value](repeating: .null, count: values.count)
+      for (target, value) in zip(reference.targets, values) {
+        guard let place = target.keyPlace else { return false }
+        key[place] = Replication.Value(try target.stored(value, on: connection))
+      }
+      guard let key = reference.parent.key(key) else { return false }
+      return try shelf.entry(table: parent, key: key)?.why.hasParents == true
+    }
+    guard let watch = try reference.watch(values, on: connection) else { return false }
+    for row in try parked(parent) {
+      guard let entry = try shelf.entry(table: parent, key: row.key),
+        let own = reference.targetValues(of: entry), !own.contains(.null)
+      else { continue }
+      if try reference.watch(own, on: connection) == watch { return true }
+    }
+    return false
+  }
+
+  /// What children refer to in a row: of its table, or of the shelf.
+  private func targetValues(
+    _ reference: Reference, _ row: Export.RowID
+  ) throws -> [SQLite.Value]? {
+    if let values = reference.values(ofKey: row.key) { return values }
+    let key = (row.key.values ?? []).map(\.sqlite)
+    if let values = try connection.row(reference.selectTargets, key) { return values }
+    return try shelf.entry(table: row.table, key: row.key)
+      .flatMap { reference.targetValues(of: $0) }
+  }
+}

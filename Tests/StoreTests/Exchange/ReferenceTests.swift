@@ -1,0 +1,233 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Foreign keys between tracked tables, without an anchor: rows wait for what they refer to.
+@Suite struct `References` {
+  private static let shop = """
+    CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE);
+    CREATE TABLE invoice(
+      id TEXT PRIMARY KEY NOT NULL, note TEXT,
+      customer TEXT REFERENCES customer ON DELETE CASCADE ON UPDATE CASCADE);
+    CREATE TABLE line(
+      id TEXT PRIMARY KEY NOT NULL, invoice TEXT NOT NULL REFERENCES invoice(id) ON DELETE CASCADE);
+    """
+
+  private func pair(_ schema: String, _ tables: [String]) throws -> [TestReplica] {
+    let first = try TestReplica(1, schema: schema, tracking: tables)
+    let second = try TestReplica(2, schema: schema)
+    for replica in [first, second] { try replica.write("PRAGMA foreign_keys = ON") }
+    try second.exchange(with: first)
+    return [first, second]
+  }
+
+  private func shop() throws -> [TestReplica] {
+    let replicas = try pair(Self.shop, ["customer", "invoice", "line"])
+    try replicas[0].write("INSERT INTO customer VALUES ('c', 'Ann')")
+    try replicas[0].write("INSERT INTO invoice VALUES ('i', 'old', 'c')")
+    try meet(replicas)
+    return replicas
+  }
+
+  private func meet(_ replicas: [TestReplica]) throws {
+    for _ in 0..<2 {
+      for replica in replicas { try replica.foldAll() }
+      for other in replicas.dropFirst() { try replicas[0].exchange(with: other) }
+    }
+    for replica in replicas { try replica.foldAll() }
+  }
+
+  /// What foreign_key_check finds, and how many rows wait.
+  private func state(_ replica: TestReplica) throws -> [Int] {
+    let broken = try replica.application.rows("PRAGMA foreign_key_check").count
+    return [broken, try replica.store.figures().parked]
+  }
+
+  @Test func `hold when one deletes a customer and another one orders for it`() throws {
+    let replicas = try shop()
+    try replicas[0].write("DELETE FROM customer")
+    try replicas[1].write("INSERT INTO invoice VALUES ('j', 'new', 'c')")
+    try replicas[1].write("INSERT INTO line VALUES ('l', 'j')")
+    try meet(replicas)
+    for replica in replicas {
+      #expect(try state(replica) == [0, 2])
+      #expect(try replica.content("invoice") == [])
+    }
+    // The customer comes back, and with it all that waits.
+    try replicas[1].write("INSERT INTO customer VALUES ('c', 'Ann again')")
+    try meet(replicas)
+    for replica in replicas {
+      #expect(try state(replica) == [0, 0])
+      #expect(try replica.value("SELECT count(*) FROM line") == .integer(1))
+    }
+  }
+
+  @Test func `wait across a restart`() throws {
+    let replicas = try shop()
+    try replicas[0].write("DELETE FROM customer")
+    try replicas[1].write("INSERT INTO invoice VALUES ('j', 'new', 'c')")
+    try meet(replicas)
+    try replicas[0].reopen()
+    try replicas[0].foldAll()
+    #expect(try state(replicas[0]) == [0, 1])
+    try replicas[0].write("INSERT INTO customer VALUES ('c', 'back')")
+    try replicas[0].foldAll()
+    #expect(try state(replicas[0]) == [0, 0])
+    // Also if nobody was there when the customer came back.
+    try meet(replicas)
+    try replicas[0].write("DELETE FROM invoice; DELETE FROM customer")
+    try replicas[1].write("INSERT INTO invoice VALUES ('k', 'new', 'c')")
+    try meet(replicas)
+    #expect(try state(replicas[0]) == [0, 1])
+    try replicas[0].write("INSERT INTO customer VALUES ('c', 'third')")
+    try replicas[0].reopen()
+    try replicas[0].foldAll()
+    #expect(try state(replicas[0]) == [0, 0])
+  }
+
+  @Test func `stay broken where a program has broken them`() throws {
+    let replicas = try shop()
+    try replicas[0].write("PRAGMA foreign_keys = OFF")
+    try replicas[0].write("DELETE FROM customer")
+    try replicas[0].write("INSERT INTO line VALUES ('l', 'nothing')")
+    try meet(replicas)
+    for replica in replicas {
+      #expect(try state(replica) == [2, 0])
+      #expect(try replica.version("i", in: "invoice")?.isDangling == true)
+    }
+    // Another column, written by a program that keeps foreign keys.
+    try replicas[1].write("UPDATE invoice SET note = 'edited'")
+    try meet(replicas)
+    #expect(try state(replicas[0]) == [2, 0])
+  }
+
+  @Test func `that were broken before are those of the site`() throws {
+    let schema = Self.shop + "INSERT INTO invoice VALUES ('i', 'lost', 'nobody');"
+    let first = try TestReplica(1, schema: schema, tracking: ["customer", "invoice", "line"])
+    let second = try TestReplica(2, schema: Self.shop)
+    try second.exchange(with: first)
+    for replica in [first, second] { #expect(try state(replica) == [1, 0]) }
+  }
+
+  @Test func `of rows that refer to each other hold together`() throws {
+    let schema = """
+      CREATE TABLE team(
+        id INTEGER PRIMARY KEY, captain INTEGER REFERENCES player DEFERRABLE INITIALLY DEFERRED);
+      CREATE TABLE player(id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES team,
+        mentor INTEGER REFERENCES player);
+      """
+    let replicas = try pair(schema, ["team", "player"])
+    try replicas[0].write(
+      "BEGIN; INSERT INTO team VALUES (1, 10); INSERT INTO player VALUES (10, 1, 10); COMMIT")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 0]) }
+    try replicas[0].write(
+      "BEGIN; PRAGMA defer_foreign_keys = ON; DELETE FROM player; DELETE FROM team; COMMIT")
+    try replicas[0].foldAll()
+    replicas[1].clock = replicas[0].clock + 1_000
+    try replicas[1].write("INSERT INTO player VALUES (11, 1, 10)")
+    try replicas[1].write("UPDATE team SET captain = 11")
+    try meet(replicas)
+    // The team was edited last, so it is there; its captain refers to a mentor who is not.
+    for replica in replicas { #expect(try state(replica) == [0, 2]) }
+    try replicas[0].write("BEGIN; INSERT INTO team VALUES (2, NULL)")
+    try replicas[0].write("INSERT INTO player VALUES (10, 2, NULL); COMMIT")
+    try meet(replicas)
+    for replica in replicas {
+      #expect(try state(replica) == [0, 0])
+      #expect(try replica.value("SELECT captain FROM team WHERE id = 1") == .integer(11))
+    }
+  }
+
+  @Test func `compare as the parent's columns do`() throws {
+    let schema = """
+      CREATE TABLE p(a TEXT COLLATE NOCASE, b INTEGER, c REAL, PRIMARY KEY(a, b), UNIQUE(c));
+      CREATE TABLE k(id INTEGER PRIMARY KEY, a INTEGER, b TEXT, c TEXT REFERENCES p(c),
+        FOREIGN KEY(a, b) REFERENCES p(a, b) ON UPDATE SET NULL ON DELETE SET NULL);
+      """
+    let replicas = try pair(schema, ["p", "k"])
+    try replicas[0].write("INSERT INTO p VALUES ('5', 7, 1.5), ('Ab', 8, 2)")
+    try replicas[0].write("INSERT INTO k VALUES (1, 5, '7', '1.5'), (2, 'aB', '08', '2.0')")
+    try replicas[0].write("INSERT INTO k VALUES (3, 5, NULL, NULL), (4, NULL, 'x', '2')")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 0]) }
+    try replicas[0].write("DELETE FROM k WHERE id IN (2, 4); DELETE FROM p WHERE b = 8")
+    try replicas[1].write("INSERT INTO k VALUES (9, 'AB', '8', NULL), (10, NULL, NULL, '2')")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 2]) }
+    try replicas[0].write("INSERT INTO p VALUES ('aB', 8, 3)")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 1]) }
+    try replicas[0].write("UPDATE p SET c = 2 WHERE b = 8")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 0]) }
+  }
+
+  @Test func `to values beside the key hold as well`() throws {
+    let schema = """
+      CREATE TABLE currency(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+      CREATE TABLE price(id INTEGER PRIMARY KEY, code TEXT REFERENCES currency(code)
+        ON UPDATE CASCADE);
+      """
+    let replicas = try pair(schema, ["currency", "price"])
+    try replicas[0].write("INSERT INTO currency VALUES (1, 'EUR')")
+    try meet(replicas)
+    try replicas[0].write("UPDATE currency SET code = 'XEU'")
+    try replicas[1].write("INSERT INTO price VALUES (1, 'EUR')")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 1]) }
+    try replicas[1].write("INSERT INTO currency VALUES (2, 'EUR')")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [0, 0]) }
+    // A program without foreign keys leaves the price behind.
+    try replicas[0].write("PRAGMA foreign_keys = OFF")
+    try replicas[0].write("UPDATE currency SET code = 'USD' WHERE id = 2")
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [1, 0]) }
+  }
+
+  @Test func `with a change of the schema are looked at anew`() throws {
+    let plain = """
+      CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE invoice(id TEXT PRIMARY KEY NOT NULL, customer TEXT);
+      """
+    let replicas = try pair(plain, ["customer", "invoice"])
+    try replicas[0].write("INSERT INTO invoice VALUES ('i', 'c')")
+    try meet(replicas)
+    let migration = """
+      PRAGMA foreign_keys = OFF; BEGIN;
+      CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, customer TEXT REFERENCES customer);
+      INSERT INTO n SELECT * FROM invoice; DROP TABLE invoice; ALTER TABLE n RENAME TO invoice;
+      COMMIT;
+      """
+    try replicas[1].write(migration)
+    try replicas[1].foldAll()
+    // Whose row it is has not said yet that it stands without a parent.
+    #expect(try state(replicas[1]) == [0, 1])
+    try replicas[0].write(migration)
+    try meet(replicas)
+    for replica in replicas { #expect(try state(replica) == [1, 0]) }
+  }
+
+  @Test func `are no matter where the parents are not tracked`() throws {
+    let first = try TestReplica(1, schema: Self.shop, tracking: ["invoice"])
+    let second = try TestReplica(2, schema: Self.shop)
+    try first.write("INSERT INTO invoice VALUES ('i', 'x', 'nobody')")
+    try meet([first, second])
+    #expect(try second.value("SELECT note FROM invoice") == .text(Array("x".utf8)))
+    try first.write("INSERT INTO customer VALUES ('nobody', 'Some')")
+    try first.store.track(["customer"], rule: nil, at: first.now)
+    try meet([first, second])
+    for replica in [first, second] { #expect(try state(replica) == [0, 0]) }
+  }
+}
+
+extension TestReplica {
+  fileprivate func version(_ key: String, in table: String) throws -> Version? {
+    guard let table = store.tables.table(table), let key = table.key([.text(Array(key.utf8))])
+    else { return nil }
+    return try store.versions.version(table: table.id, key: key)
+  }
+}
