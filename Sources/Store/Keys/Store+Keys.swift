@@ -50,7 +50,7 @@ extension Store {
     guard tables.hasOtherKey(table) else { return table }
     try lost.giveAllBack(table)
     try Capture.remove(id: table.id, on: connection)
-    obstacles[table.id] = nil
+    parking.obstacles[table.id] = nil
     let (id, lead) = try tables.changeKey(of: table, to: key)
     try weigh(lead)
     try rekey(id)
