@@ -62,8 +62,8 @@ import Testing
   ]
 
   private static let peer: Set<String> = [
-    "node", "id", "state", "behind_rows", "behind_seconds", "last_seen", "clock_offset_ms",
-    "clock_corrected", "address",
+    "node", "id", "state", "behind_rows", "behind_seconds", "seconds_left", "last_seen",
+    "clock_offset_ms", "clock_corrected", "address",
   ]
 
   @Test func `every report has the keys of the contract and no others`() async throws {

@@ -44,6 +44,13 @@ private let clinic = """
     #expect(Status.text(status, at: moment, colour: true).contains("\u{1b}[32min sync\u{1b}[0m"))
   }
 
+  @Test func `of the status tells how long a catch-up will take, once that is known`() throws {
+    var status: StatusReport = try report(clinic)
+    status.peers[1].seconds_left = 11.6
+    let text = Status.text(status, at: try #require(morning()), colour: false)
+    #expect(text.contains("catching up  1,204 rows, about 12 s left   now"))
+  }
+
   @Test func `of the status does not call who has stood down the anchor`() throws {
     var status: StatusReport = try report(clinic)
     status.anchor_state = "stood-down"
