@@ -7,7 +7,8 @@ Each file in Tests/Mutations undoes one rule: its first lines say which, `depth:
 where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the text as it is and as
 it shall be. `depth: pure returns` looks where machines come back and deleted rows are let go of,
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
-`full offices` where anchors do, `full restores` where their files are put back. In a copy of the
+`full offices` where anchors do, `full restores` where their files are put back, `full claims` where
+all claim the same values and processes are killed. In a copy of the
 tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
 schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
 be found. Only a seed that the simulator reports
@@ -30,6 +31,7 @@ BUDGET = {
     "full schemas": 1_000,
     "full offices": 600,
     "full restores": 600,
+    "full claims": 3_000,
 }
 KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
@@ -37,6 +39,7 @@ KINDS = {
     "schemas": ["--with", "migration,removal", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "600000"],
     "restores": ["--with", "office,restore"],
+    "claims": ["--with", "unique,crash,diskFull", "--first", "700000"],
 }
 
 

@@ -12,7 +12,11 @@ extension StoreReplica {
     return try store()
   }
 
-  func fold(at now: Instant) throws -> FoldResult { try begin(now).fold(at: now) }
+  func fold(at now: Instant) throws -> FoldResult {
+    let result = try begin(now).fold(at: now)
+    spared.folded(hasMore: result.hasMore)
+    return result
+  }
 
   func openExport(
     _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
@@ -39,6 +43,7 @@ extension StoreReplica {
   }
 
   func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult) {
+    spared.merged()
     let outcome = try begin(now).merge(merge, at: now)
     return (outcome.result, outcome.fold)
   }

@@ -59,6 +59,8 @@ final class StoreReplica: SimulatedReplica {
   private var dropped: [RowNumber: Version] = [:]
   /// What the application has written, and nobody has looked at.
   private var writes = Traces()
+  /// What programs have written and no parked row may displace; looked at where nobody judges.
+  var spared = AnytimeSpared()
   let mischief: Mischief
   var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
@@ -181,6 +183,7 @@ final class StoreReplica: SimulatedReplica {
     open = nil
     mischief.begin()
     if !hadPower {
+      spared.merged()
       application = try application.restart(on: disk, random: random.fork())
       try charts?.readAgain(on: application.connection)
       hasWritten = true
@@ -208,7 +211,9 @@ final class StoreReplica: SimulatedReplica {
     let claimed = try standingBadges()
     let last = try application.lastTouch()
     guard try application.write(&random, &story) else { return }
-    writes.add(try standingBadges(), over: claimed, at: name)
+    let standing = try standingBadges()
+    writes.add(standing, over: claimed, at: name)
+    spared.wrote(standing, over: claimed)
     hasWritten = true
     let after = try rows()
     witness.written(
@@ -321,6 +326,12 @@ final class StoreReplica: SimulatedReplica {
       office: hasOffice ? try application.office(of: tables) : nil)
   }
 
+  /// Not beside an anchor, which parks what it judges; nor where files and tables are exchanged.
+  private var looksAtParking: Bool {
+    application.claims > 0 && !hasOffice && !losesColumns
+      && [.restore, .clone, .rights, .collection].allSatisfy { faults[$0] == 0 }
+  }
+
   func mayRead(_ row: RowNumber) -> Bool { rights.right(to: names.table(of: row)) != .none }
 
   func held(where isWanted: (String) -> Bool) throws -> [RowNumber: Version] {
@@ -366,6 +377,11 @@ final class StoreReplica: SimulatedReplica {
   func inspect(at now: Instant, _ history: inout History) throws {
     // It may have died when it had just gone over to other rights: which ones it says when it runs.
     if isFollowing, open == nil { return }
+    if looksAtParking {
+      spared.check(
+        standing: try standingBadges(), parked: try application.parkedBadges(),
+        isFolded: try application.isFolded(), &history, at: name)
+    }
     // Nothing that anybody has committed since the last look: nothing new to see.
     let version = try application.dataVersion()
     guard hasWritten || version != lastVersion else { return }

@@ -30,3 +30,30 @@ extension SchemaReader {
     return found.sorted { $0.key < $1.key }.map(\.value)
   }
 }
+
+extension ForeignKey {
+  /// Names of tables, those to which others refer first: so rows that travel in the order of their
+  /// tables find their parents there.
+  static func parentsFirst(
+    _ names: [String], on connection: Connection
+  ) throws(SQLiteError) -> [String] {
+    var ordered: [String] = []
+    var seen: Set<String> = []
+    let reader = SchemaReader(connection: connection)
+    // The place of each table is found after that of its parents; a ring ends where it is met again.
+    var stack = names.reversed().map { (name: $0, isReady: false) }
+    while let (name, isReady) = stack.popLast() {
+      if isReady {
+        ordered.append(name)
+        continue
+      }
+      guard seen.insert(folded(name)).inserted else { continue }
+      stack.append((name, true))
+      for key in try reader.foreignKeys(of: name) {
+        let parent = names.first { isSameName($0, key.parent) }
+        if let parent, !seen.contains(folded(parent)) { stack.append((parent, false)) }
+      }
+    }
+    return ordered
+  }
+}

@@ -123,7 +123,7 @@ extension Store {
       try forget(table)
     }
     try followNewTables(names, isLocal: isLocal)
-    for name in names {
+    for name in try ForeignKey.parentsFirst(names, on: connection) {
       let known = try tables.tableOrNew(name)
       guard !known.isTracked else { continue }
       if !isLocal { try welcome(name) }
