@@ -33,8 +33,8 @@ extension Store {
     }
   }
 
-  /// Says for the whole site that a column which one machine calls `old` is called `new` by another.
-  /// Values that are kept for it come into the column in the same commit.
+  /// Says for the whole site that a column which one machine calls `old` is called `new` by
+  /// another. Values that are kept for it come into the column in the same commit.
   package func map(
     _ name: String, _ old: String, to new: String, at now: Instant
   ) throws(StoreError) {

@@ -55,10 +55,17 @@ actor TestSite {
     let keys = NodeKeys(site: hasTracked ? nil : root)
     admit(keys, name, hasTracked ? role : .admin)
     try replica.library.create(identities(keys, name), keys)
-    if !hasTracked {
+    guard hasTracked else {
       hasTracked = true
       _ = try await replica.library.track(.all, rule: nil)
+      return replica
     }
+    // Its tables are the site's, as those of a file that joins.
+    try application.execute(
+      """
+      INSERT INTO _flotilla_choice SELECT name, 'ended' FROM sqlite_schema
+      WHERE type = 'table' AND name NOT GLOB '_flotilla_*' AND name NOT GLOB 'sqlite_*'
+      """)
     return replica
   }
 

@@ -94,7 +94,7 @@ import Testing
         $0.uint(0)
       },
       Self.bytes(13) {
-        $0.byte(4)
+        $0.byte(6)
         $0.uint(0)
         $0.uint(0)
       },
