@@ -163,7 +163,7 @@ extension Store {
     let moment = Dating.Moment(row.after.millisecondsSince1970 + 1)
     var version = try make(
       over: old, hash: old.hash, isDeleted: false, madeAt: moment, table, row.key, &edits)
-    (version.created, version.createdAt) = (version.dot, version.stamp)
+    version = version.recreated(over: old)
     try keep(version, table, row.key, old: old)
     edits.addLong()
   }

@@ -170,6 +170,7 @@ extension Store {
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try renewDerived()
+    try settleNumbers(in: tables.tracked)
     schemaVersion = try connection.schemaVersion()
   }
 
@@ -267,6 +268,7 @@ extension Store {
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
     try pending.reload()
+    try kinship.forget(table: table.id)
     try connection.run("DELETE FROM _flotilla_local WHERE id = ?", [.integer(table.id)])
   }
 

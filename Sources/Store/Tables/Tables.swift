@@ -26,6 +26,8 @@ final class Tables {
   let renames: Renames
   /// What the owner of this file has said about tables.
   let choices: TableChoices
+  /// How often they were read.
+  private(set) var reads: Int64 = 0
 
   init(_ connection: Connection, _ schemas: SchemaCache) throws(StoreError) {
     (self.connection, self.schemas) = (connection, schemas)
@@ -48,6 +50,7 @@ final class Tables {
     remembered = collations
     byID = [:]
     idByName = [:]
+    reads += 1
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
       let isTracked = Self.isSettings(name) || tracked.contains { isSameName($0, name) }

@@ -15,6 +15,8 @@ struct VersionExtra {
   private static let isUndated: UInt8 = 16
   /// An epoch without a term: the row was repaired, and there was no anchor.
   private static let hasEpoch: UInt8 = 32
+  /// It says something of keys that may be given twice.
+  private static let hasNumbering: UInt8 = 128
 
   /// Nil if there is nothing to say.
   func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
@@ -25,6 +27,7 @@ struct VersionExtra {
     if version.edit != version.dot { flags |= Self.hasEdit }
     if version.session != 0 { flags |= Self.hasSession }
     if !version.context.isEmpty { flags |= Self.hasContext }
+    if !version.numbering.isEmpty { flags |= Self.hasNumbering }
     guard flags != 0 else { return nil }
     var writer = ByteWriter()
     writer.byte(flags)
@@ -38,6 +41,11 @@ struct VersionExtra {
     if flags & Self.hasContext != 0 {
       writer.uint(version.context.dots.count)
       for dot in version.context.dots { try write(dot, to: &writer) }
+    }
+    if flags & Self.hasNumbering != 0 {
+      try version.numbering.write(to: &writer) { (dot, writer) throws(SQLiteError) in
+        try write(dot, to: &writer)
+      }
     }
     return writer.bytes
   }
@@ -56,9 +64,14 @@ struct VersionExtra {
       let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
       version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
       if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }
-      guard flags & Self.hasContext != 0 else { return }
-      for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
-        if let dot = try read(&reader) { version.context.add(dot) }
+      if flags & Self.hasContext != 0 {
+        for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
+          if let dot = try read(&reader) { version.context.add(dot) }
+        }
+      }
+      guard flags & Self.hasNumbering != 0 else { return }
+      version.numbering = try Numbering(from: &reader) { (reader) throws(WireError) in
+        try read(&reader)
       }
     } catch {
       return
