@@ -23,6 +23,7 @@ package final class Store {
   let rulings: RulingTable
   let overruledEdits: OverruledTable
   let pending: PendingTable
+  let kinship: Kinship
   /// Who judges, and what was judged.
   var officeRecord = OfficeRecord()
   var judged = Judged()
@@ -141,8 +142,8 @@ package final class Store {
     self.conflicts = ConflictLog(connection: connection)
     self.rulings = RulingTable(versions: versions, limit: pace.rulings)
     self.overruledEdits = OverruledTable(origins: origins, limit: pace.rulings)
-    self.pending = try reporting { () throws(SQLiteError) in
-      try PendingTable(connection, versions: versions)
+    (self.pending, self.kinship) = try reporting { () throws(SQLiteError) in
+      (try PendingTable(connection, versions: versions), try Kinship(connection, versions))
     }
     let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     self.tables = try Tables(connection, schemas)
@@ -194,6 +195,7 @@ package final class Store {
     isDurable: Bool = true, _ body: () throws -> Result
   ) throws(StoreError) -> Result {
     touched = []
+    kinship.begin()
     let before = origins.frontier
     do {
       if isDurable != commitsAreDurable {
@@ -236,6 +238,7 @@ package final class Store {
       try versions.terms.reload()
       try lost.reload()
       try pending.reload()
+      try kinship.reload()
       try reloadOffice()
       try reloadLives()
       try reloadStability()

@@ -56,14 +56,19 @@ extension Node {
   /// members that have left or were shut out.
   func followAuthors() async {
     var departed: Set<Origin> = []
+    var left: Set<Origin> = []
     for (node, lives) in authors {
       let isMember = roster.roll.member(node) != nil
       for life in lives where !isMember || (presentLives[node] ?? life) != life {
         departed.insert(Origin.of(node, life: life, .openSSL))
+        if !isMember { left.insert(Origin.of(node, life: life, .openSSL)) }
       }
     }
-    let gone = departed
-    await store.tell { $0.departed = gone }
+    let (gone, ended) = (departed, left)
+    await store.tell {
+      $0.departed = gone
+      $0.left = ended
+    }
   }
 
   /// Calls the authors as the site does now.

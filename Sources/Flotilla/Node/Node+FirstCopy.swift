@@ -42,6 +42,7 @@ extension Node {
     do {
       try await store.run { (store) throws(StoreError) in try store.endFirstCopy() }
       firstCopy = nil
+      await followNumber()
       log("the first copy is complete")
     } catch {
       mergeFailure = FlotillaError(error, path: path)

@@ -122,6 +122,7 @@ extension Node {
     await shutOutDisowned(roll)
     await followRights()
     await followSay()
+    await followNumber()
     await followOffice()
     await nameAuthors()
     await followAuthors()

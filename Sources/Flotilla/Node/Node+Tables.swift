@@ -126,6 +126,23 @@ extension Node {
     await store.tell { $0.ruleSetters = setters }
   }
 
+  /// Tells the store by which number this node counts: its place among all who were ever admitted,
+  /// once it knows of them all. While it is alone it needs none.
+  func followNumber() async {
+    let everybody = roster.roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
+    guard everybody.count > 1, !isStopping, trouble.current == nil,
+      let number = everybody.firstIndex(where: { $0.node == identity.node })
+    else { return }
+    do {
+      try await store.run { (store) throws(StoreError) in
+        if try store.firstCopy() == nil { try store.setMember(Int64(number)) }
+      }
+    } catch {
+      // It is told again with the next news of members, and at the next start.
+      log("could not arrange which numbers this node gives: \(error.message)")
+    }
+  }
+
   /// Tells the sessions that this replica has moved on.
   func announce() async {
     guard

@@ -23,12 +23,17 @@ struct AuthorNames {
   func report(
     _ conflict: Conflict, _ store: Store
   ) throws(StoreError) -> ConflictReport.Conflict {
-    ConflictReport.Conflict(
+    var report = ConflictReport.Conflict(
       id: Int(conflict.id), table: conflict.table,
       key: Replica.key(conflict.key, of: conflict.table, in: store), rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))
+    if conflict.state == .rekeyed, let (key, rows) = try store.rekeyed(conflict) {
+      report.became = ConflictReport.Became(
+        key: Replica.key(key, of: conflict.table, in: store), rows: rows)
+    }
+    return report
   }
 
   /// Of what was written over at once the key alone is known: that is no row to show.

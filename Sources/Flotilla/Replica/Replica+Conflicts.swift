@@ -89,7 +89,8 @@ extension Replica {
   /// Takes a conflict off the list; what it holds stays readable with `all`.
   public func dismissConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
     let found = try await conflict(id)
-    guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
+    let known = [Conflict.State.open, .rekeyed].map(\.rawValue)
+    guard known.contains(found.state) else { throw settled(found) }
     try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .dismissed) }
     return ConflictChange(id: id, state: Conflict.State.dismissed.rawValue)
   }
@@ -101,7 +102,12 @@ extension Replica {
   }
 
   func settled(_ conflict: ConflictReport.Conflict) -> FlotillaError {
-    FlotillaError(
+    if conflict.became != nil {
+      return FlotillaError(
+        .usage, "nothing was lost in conflict \(conflict.id): the row goes on under another key",
+        remedy: "See: flotilla conflicts \(shellWord(path)) show \(conflict.id)")
+    }
+    return FlotillaError(
       .usage, "conflict \(conflict.id) was \(conflict.state) already", remedy: nil)
   }
 

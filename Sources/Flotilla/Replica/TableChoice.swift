@@ -44,8 +44,12 @@ struct TableChoice {
       try store.track(site, rule: rule, takesNew: takesNew, at: clock.now)
     }
     warnings += TableRemark.gathered(remarks)
+    let keys = try store.keyHandling(of: accepted).map {
+      TrackReport.Key(
+        table: $0.table, on_collision: $0.kind.rawValue, next: $0.next.map { Int($0) })
+    }
     return TrackReport(
-      tables: accepted, rows: 0, warnings: warnings,
+      tables: accepted, rows: 0, warnings: warnings, keys: keys,
       takes_new_tables: try store.takesNewTables())
   }
 

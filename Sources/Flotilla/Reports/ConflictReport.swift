@@ -1,8 +1,8 @@
 import Store
 
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
-/// reason, at, state, winner, loser, because}], parked:[{id,
-/// table, key, why, row, because}],
+/// reason, at, state, winner, loser, because, became:{key, rows}}],
+/// parked:[{id, table, key, why, row, because}],
 /// keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
@@ -17,7 +17,7 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var reason: String
     /// When this node noticed it, ISO 8601 in UTC.
     public var at: String
-    /// `open`, `restored` or `dismissed`.
+    /// `open`, `restored`, `dismissed`, or `rekeyed`: the row goes on under another key.
     public var state: String
     /// What stood then; null if this node did not know it.
     public var winner: Side?
@@ -26,9 +26,18 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// Of a `parked` one, which constraint is in its way now, and by which row; null if that is not
     /// known.
     public var because: String?
+    /// Of a `rekeyed` one, what became of the row that lost its key; else null.
+    public var became: Became?
 
     /// Whether it is about which tables are tracked and by which rules, instead of a row of one.
     public var isOfSettings: Bool { table == Store.settings }
+  }
+
+  /// Under which key a row goes on that had to leave its own to another one.
+  public struct Became: Codable, Sendable, Equatable {
+    public var key: [String: SQLValue]
+    /// How many rows that referred to it have followed it with that.
+    public var rows: Int
   }
 
   /// One version of the row.

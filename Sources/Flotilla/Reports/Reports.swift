@@ -9,11 +9,22 @@ public struct InitReport: Codable, Sendable, Equatable {
   public var takes_new_tables = false
 }
 
-/// What `track` or `untrack` changed.
+/// What `track` or `untrack` changed. JSON: `{tables:[…], rows, warnings:[…],
+/// keys:[{table, on_collision, next}]}`.
 public struct TrackReport: Codable, Sendable, Equatable {
+  /// What becomes of two rows that get one key on two nodes.
+  public struct Key: Codable, Sendable, Equatable {
+    public var table: String
+    /// `rekey`: the later one gets a fresh number; `follow`: it moves with the row whose key its
+    /// own holds; `log`: one of them goes to the conflict log.
+    public var on_collision: String
+    /// The next number that AUTOINCREMENT gives here, once this node has numbers of its own.
+    public var next: Int?
+  }
   public var tables: [String]
   public var rows: Int
   public var warnings: [String]
+  public var keys: [Key] = []
   /// Whether the site takes in new tables by itself from now on.
   public var takes_new_tables = false
 }

@@ -33,6 +33,10 @@ extension Conflicts {
       case "parked": "it breaks a constraint beside what stands"
       default: conflict.reason
       }
+    if let became = conflict.became {
+      return "another row had the key already, so it goes on as \(words(became.key))"
+        + (became.rows == 0 ? "" : ", and with it \(counted(became.rows, "row")) that refer to it")
+    }
     return "it lost because " + clause + (conflict.because.map { " (\(printable($0)))" } ?? "")
   }
 
@@ -53,10 +57,14 @@ extension Conflicts {
         Table.Cell(author(conflict.loser)),
         Table.Cell(standing(conflict)), Table.Cell(reason(conflict)),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
-        Table.Cell(conflict.state),
+        Table.Cell(conflict.became.map(became) ?? conflict.state),
       ]
     }
     return table.text(colour: colour)
+  }
+
+  private static func became(_ became: ConflictReport.Became) -> String {
+    "now \(words(became.key))" + (became.rows == 0 ? "" : ", with \(counted(became.rows, "row"))")
   }
 
   private static func reason(_ conflict: ConflictReport.Conflict) -> String {

@@ -80,7 +80,10 @@ enum Track {
   /// The tables that changed and how many rows they hold.
   static func text(_ report: TrackReport) -> String {
     if report.tables.isEmpty { return "nothing changed" }
-    return "replicating \(names(report)) · \(counted(report.rows, "row"))"
+    let numbers = report.keys.compactMap { key in
+      key.next.map { "\n\(printable(key.table)): this node gives numbers from \($0) on" }
+    }
+    return "replicating \(names(report)) · \(counted(report.rows, "row"))" + numbers.joined()
   }
 
   /// The tables that changed, with commas between them.

@@ -7,9 +7,10 @@ extension Version {
   /// one was made on alone.
   package static func edit(
     _ dot: Dot, over old: Version?, isSeen: Bool = true, pending: Version? = nil,
-    again: Version? = nil, above floor: Floor? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
+    again: Version? = nil, above floor: Floor? = nil, keys: KeyNote = .none, stamp: Stamp,
+    hash: UInt64, isDeleted: Bool
   ) -> Version {
-    let isNew = old.map { $0.isDeleted || !isSeen && $0.created == $0.edit } ?? true
+    let isNew = isNew(over: old, isSeen: isSeen)
     var version = Version(
       dot: dot, created: isNew ? dot : old?.created ?? dot,
       createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted)
@@ -29,12 +30,35 @@ extension Version {
     if let again, again.edit.origin == dot.origin, again.saysTheSame(as: version) {
       version.context.add(again.first)
     }
+    version.note(keys, over: old, isNew: isNew, above: floor)
     return old == nil ? version.raised(above: floor) : version
   }
 
   /// A row that was here when the site stopped tracking its table, and is as it was then when
   /// others track it again: nothing of it is news.
   package var isUnaltered: Bool { stamp == Stamp.zero.successor && created != edit }
+
+  /// Whether an edit over what stands makes another row under the key.
+  package static func isNew(over old: Version?, isSeen: Bool = true) -> Bool {
+    old.map { $0.isDeleted || !isSeen && $0.created == $0.edit } ?? true
+  }
+
+  /// A new row has its turn under its key, and no former one; an edit goes on with those of the
+  /// row. What it refers to is said anew, or as before if nobody has looked.
+  private mutating func note(
+    _ keys: KeyNote, over old: Version?, isNew: Bool, above floor: Floor?
+  ) {
+    if !isNew, let old { numbering = old.numbering }
+    if isNew, keys.isNumbered {
+      numbering.turn = max(old?.stamp ?? .zero, old == nil ? floor?.stamp ?? .zero : .zero)
+      numbering.elders = Array(keys.elders.prefix(Numbering.mostElders))
+    }
+    if isNew { numbering.former = Array(keys.former.suffix(Numbering.mostFormer)) }
+    if let parents = keys.parents {
+      numbering.parents = Array(parents.prefix(Numbering.mostParents))
+    }
+    if isDeleted { numbering.parents = [] }
+  }
 
   /// Whether both have the same content, or are both deleted.
   package func saysTheSame(as other: Version) -> Bool {

@@ -7,7 +7,10 @@ extension Version {
     version.stamp = stamp.successor
     version.certificate = nil
     version.session = 0
-    if created == self.dot { (version.created, version.createdAt) = (dot, version.stamp) }
+    // A row that got a number goes on to be the same one: another would have to leave the key.
+    if created == self.dot, numbering.turn == nil {
+      (version.created, version.createdAt) = (dot, version.stamp)
+    }
     version.context.add(edit)
     version.context = version.context.without(dot.origin)
     return version

@@ -41,6 +41,8 @@ package struct Version: Sendable, Equatable {
   /// A reference of the row led nowhere in the file of its author, who has foreign keys off: it
   /// stands without its parent everywhere.
   package var isDangling = false
+  /// What it says of keys that may be given twice.
+  package var numbering = Numbering.none
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
@@ -75,32 +77,40 @@ package struct Version: Sendable, Equatable {
 
   package var rank: Rank {
     Rank(
-      term: term, epoch: epoch, isTentative: isTentative, stamp: stamp, origin: dot.origin,
-      content: hash, seq: dot.seq)
+      term: term, epoch: epoch, isTentative: isTentative, turn: numbering.turn,
+      seniority: seniority, stamp: stamp, origin: dot.origin, content: hash, seq: dot.seq)
   }
 }
 
 /// What decides between two versions of a row; the higher one stands.
 ///
 /// A tentative edit ranks just above the certificate that it was made on and below the anchor's
-/// next word. `content` and `seq` only matter if a copied replica has produced one (stamp, origin)
+/// next word. Of two rows that got one number the one that was made first goes before the other,
+/// whatever was written in them since. `content` and `seq` only matter if a copied replica has
+/// produced one (stamp, origin)
 /// twice, with other content or another number.
 package struct Rank: Sendable, Hashable, Comparable {
   package let term: Term
   package let epoch: UInt64
   package let isTentative: Bool
+  /// Nil unless the key is a number that may be given twice; then a later turn goes first.
+  package let turn: Stamp?
+  /// Of one turn the earlier one goes first.
+  package let seniority: [Creation]
   package let stamp: Stamp
   package let origin: Origin
   package let content: UInt64
   package let seq: UInt64
 
   package init(
-    term: Term = .none, epoch: UInt64 = 0, isTentative: Bool = true, stamp: Stamp, origin: Origin,
-    content: UInt64, seq: UInt64 = 0
+    term: Term = .none, epoch: UInt64 = 0, isTentative: Bool = true, turn: Stamp? = nil,
+    seniority: [Creation] = [], stamp: Stamp, origin: Origin, content: UInt64, seq: UInt64 = 0
   ) {
     self.term = term
     self.epoch = epoch
     self.isTentative = isTentative
+    self.turn = turn
+    self.seniority = seniority
     self.stamp = stamp
     self.origin = origin
     self.content = content
@@ -111,7 +121,19 @@ package struct Rank: Sendable, Hashable, Comparable {
     if left.term != right.term { return left.term < right.term }
     if left.epoch != right.epoch { return left.epoch < right.epoch }
     if left.isTentative != right.isTentative { return right.isTentative }
+    if left.turn != right.turn {
+      guard let (first, second) = both(left.turn, right.turn) else { return left.turn == nil }
+      return first < second
+    }
+    if left.seniority != right.seniority {
+      return right.seniority.lexicographicallyPrecedes(left.seniority)
+    }
     return (left.stamp, left.origin, left.content, left.seq)
       < (right.stamp, right.origin, right.content, right.seq)
+  }
+
+  private static func both(_ left: Stamp?, _ right: Stamp?) -> (Stamp, Stamp)? {
+    guard let left, let right else { return nil }
+    return (left, right)
   }
 }

@@ -125,6 +125,11 @@ extension RowBatch {
       dot: dot, created: created, createdAt: createdAt, stamp: stamp, hash: hash,
       isDeleted: isDeleted)
     if flags.contains(.standing) { try readStanding(of: &version, from: &reader, names) }
+    if flags.contains(.references) {
+      version.numbering = try Numbering(from: &reader) { reader throws(WireError) in
+        try Self.dot(from: &reader, names)
+      }
+    }
     let ruling = isRuling ? try self.ruling(from: &reader, names) : nil
     let shape = tables[table]
     let keyOnly = !flags.isDisjoint(with: .keyOnly)

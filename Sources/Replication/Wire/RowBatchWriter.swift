@@ -31,6 +31,7 @@ package struct RowBatchWriter: Sendable {
     }
     let standing = Standing(version)
     if !standing.flags.isEmpty { flags.insert(.standing) }
+    if !version.numbering.isEmpty { flags.insert(.references) }
     body.uint(table)
     body.byte(flags.rawValue)
     body.uint(origin)
@@ -43,6 +44,7 @@ package struct RowBatchWriter: Sendable {
       body.int(version.stamp.rawValue - version.createdAt.rawValue)
     }
     if !standing.flags.isEmpty { write(standing) }
+    if !version.numbering.isEmpty { write(version.numbering) }
     if case .ruling(let ruling, _) = content {
       body.byte(ruling.kind.rawValue)
       write(ruling.edit)
@@ -72,6 +74,15 @@ package struct RowBatchWriter: Sendable {
       body.uint(standing.version.context.dots.count)
       for dot in standing.version.context.dots { write(dot) }
     }
+  }
+
+  private mutating func write(_ numbering: Numbering) {
+    var writer = ByteWriter()
+    numbering.write(to: &writer) { dot, writer in
+      writer.uint(index(of: dot.origin))
+      writer.uint(dot.seq)
+    }
+    body.raw(writer.bytes)
   }
 
   private mutating func write(_ dot: Dot) {

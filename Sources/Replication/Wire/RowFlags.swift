@@ -12,9 +12,13 @@ struct RowFlags: OptionSet {
   static let standing = RowFlags(rawValue: 8)
   /// A ruling: the key alone.
   static let ruling = RowFlags(rawValue: 16)
+  /// Something is said of keys that may be given twice.
+  static let references = RowFlags(rawValue: 32)
 
   static let keyOnly: RowFlags = [.deleted, .withheld, .ruling]
-  static let all: RowFlags = [.deleted, .createdHere, .withheld, .standing, .ruling]
+  static let all: RowFlags = [
+    .deleted, .createdHere, .withheld, .standing, .ruling, .references,
+  ]
 
   /// Whether such a row can be: at most one reason for a key alone.
   var isPossible: Bool {

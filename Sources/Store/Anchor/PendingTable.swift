@@ -102,6 +102,12 @@ final class PendingTable {
       [.integer(table), .blob(key.bytes)])
   }
 
+  /// All that wait of a table.
+  func all(in table: Int64) throws(SQLiteError) -> [Item] {
+    guard count > 0 else { return [] }
+    return try items("FROM _flotilla_pending AS p WHERE p.tbl = ?", [.integer(table)])
+  }
+
   /// All that wait, in no order.
   func all() throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }

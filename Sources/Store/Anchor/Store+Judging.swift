@@ -129,6 +129,10 @@ extension Store {
     if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
       judgement = .rejected(.notAllowed)
     }
+    // Another row stands where the one was that it means; its author hangs it under that again.
+    if judgement == .accepted, try isMisplaced(item.version, entry, table) == true {
+      judgement = .rejected(.keyCollision)
+    }
     let isByName = judgement == .accepted && !isHere && standing?.edit != item.version.edit
     // What was made over it was rejected: nobody could show what it says.
     if isByName, let reason = try rulings.rejection(table: item.table, item.key, in: office.term) {
@@ -167,6 +171,8 @@ extension Store {
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
+      case .tried where try isMisplaced(item.version, entry, table) == nil:
+        return deferral.putOff(item.version.dot)
       case .tried:
         let candidate = try candidate(item, entry, table, standing, at: now)
         if let candidate {
@@ -243,7 +249,16 @@ extension Store {
     let standing =
       try opinion.standing ?? nothing(instead: item, opinion, &edits, at: now)
     let content = try content(of: standing, table, item.key)
-    if standing.hash != item.version.hash, !item.version.isUnaltered, let entry {
+    if reason == .keyCollision,
+      opinion.standing == nil || standing.collides(with: item.version)
+    {
+      try kinship.former.note(
+        FormerKeys.Place(table: table.id, key: item.key, created: item.version.created))
+    }
+    let isWrittenAgain =
+      reason == .keyCollision && opinion.standing == nil
+      && !kinship.gone.contains(item.version.edit.origin)
+    if standing.hash != item.version.hash, !item.version.isUnaltered, !isWrittenAgain, let entry {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: ConflictSide(item.version, entry),

@@ -78,5 +78,13 @@ extension Store {
     }
     try logLoser(
       item.version, entry, table, item.key, standingSide(table, item.key), at: now)
+    // It goes on as soon as it is known where its parent is.
+    if let entry, case .rejected(.keyCollision)? = try ruling(on: item.version.edit)?.ruling.kind,
+      !item.version.numbering.parents.isEmpty
+    {
+      try kinship.moving.put(
+        MovingRows.Item(
+          table: item.table, key: item.key, version: item.version, entry: entry))
+    }
   }
 }

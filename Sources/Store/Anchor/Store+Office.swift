@@ -121,7 +121,9 @@ extension Store {
     if office.part == .judging, pending.count <= pace.judgedAtOnce {
       try judgeDue(&edits, limit: pace.judgedAtOnce, at: now)
     }
+    try rekey(&edits, at: now)
     try finish(&edits)
+    try settleNumbers()
     try moveJudged(&edits, at: now)
     try saveOffice()
   }

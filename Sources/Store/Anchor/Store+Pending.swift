@@ -15,6 +15,12 @@ extension Store {
     _ old: Version, to fate: Encounter.Fate, _ row: ShapedRow, _ table: ReplicaTable, _ key: Key,
     at now: Instant
   ) throws {
+    if row.row.version.collides(with: old) {
+      let isKept = try noteCollision(
+        old, content(of: old, table, key), under: row.row.version, table, key, at: now
+      ) { entry(row).map { ConflictSide(row.row.version, $0) } }
+      if isKept { return try supersede(by: row.row.version, table, key) }
+    }
     switch fate {
     case .history: break
     case .waits: try hold(old, content(of: old, table, key), table, key)

@@ -52,11 +52,21 @@ extension Store {
       if let old, try wasTakenBack(old, by: application, table, key) { break }
       // Who lacks the one needs the other, which may have come long before.
       if let old { touched.append(RecentVersions.Entry(dot: old.dot, table: table.id, key: key)) }
+      if let old, old.collides(with: incoming) {
+        let isKept = try noteCollision(
+          incoming, entry(row), under: old, table, key, at: now
+        ) { try standingSide(table, key) }
+        if isKept { return }
+      }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
         incoming, entry(row), table, key, standingSide(table, key), at: now)
     case .waits:
       try hold(incoming, entry(row), table, key)
+      if let old, old.collides(with: incoming), incoming.hash != old.hash {
+        try kinship.former.note(
+          FormerKeys.Place(table: table.id, key: key, created: incoming.created))
+      }
       if office.certifies, brings(application) { pending.noteCompared(incoming.dot) }
       return
     case .gives(let fate):
@@ -168,7 +178,7 @@ extension Store {
     defer { repeating = nil }
     let version = try make(
       over: standing, hash: edit.hash, isDeleted: edit.isDeleted, isDangling: edit.isDangling,
-      madeAt: Dating.Moment(of: edit), table, item.key, &edits)
+      madeAt: Dating.Moment(of: edit), keys: KeyNote(of: edit), table, item.key, &edits)
     let row = shaped(version, entry, table, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, version, row.row.content)
@@ -187,6 +197,7 @@ extension Store {
     try noteReferred(table, key, before: incoming, over: old)
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try keep(incoming, table, key, old: old)
+    if !incoming.numbering.isEmpty { try noteFormer(of: incoming, table, key) }
     let isWaiting = try forgetPutBack(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {

@@ -52,6 +52,7 @@ extension Store {
       try finish(&edits)
       try moveFrontier(merge, last: rows.last?.row.version.dot)
       if tellOfOffice(rows) { try resignIfTakenBefore(&edits, at: now) }
+      try rekey(&edits, at: now)
       if let judged = merge.verdicts { try join(judged, at: now) }
       try conclude(&edits, at: now)
       // One may have been made again, or judged.
@@ -116,7 +117,10 @@ extension Store {
     let wasFetching = isFetchingWhatWaits
     try raise(to: merge.claim)
     if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
-    if merge.movesFrontier { try noteReceived(from: merge.standing) }
+    if merge.movesFrontier {
+      try noteReceived(from: merge.standing)
+      kinship.isComplete = true
+    }
     if let progress = merge.progress(after: last) {
       try saveProgress(of: merge.sender, run: merge.run, progress)
     } else if case .full = merge.kind, merge.movesFrontier {

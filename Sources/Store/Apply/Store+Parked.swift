@@ -203,7 +203,7 @@ extension Store {
     var version = try make(
       over: old, hash: old.hash, isDeleted: false, isDangling: old.isDangling, madeAt: moment,
       table, row.key, &edits)
-    (version.created, version.createdAt) = (version.dot, version.stamp)
+    version = version.recreated(over: old)
     try keep(version, table, row.key, old: old)
     edits.addLong()
   }

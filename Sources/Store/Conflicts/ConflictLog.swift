@@ -7,6 +7,8 @@ package struct Conflict: Sendable {
     case open
     case restored
     case dismissed
+    /// The row goes on under a fresh key.
+    case rekeyed
   }
 
   package var id: Int64
@@ -53,6 +55,10 @@ struct ConflictLog {
     let oldest = now - Int64(clamping: bounds.days) * 86_400_000
     let aged = try connection.run(
       "DELETE FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)])
+    try connection.run(
+      """
+      DELETE FROM _flotilla_rekeyed WHERE id NOT IN (SELECT id FROM _flotilla_conflict)
+      """)
     return try aged
       + connection.run(
         """
@@ -102,6 +108,38 @@ struct ConflictLog {
       "WHERE name = ? AND key = ? AND reason = ? ORDER BY id DESC LIMIT 1",
       [.string(table), .blob(key.bytes), .string(reason.name)]
     ).first
+  }
+
+  /// The row that lost its key goes on under a fresh one, and so many others with it.
+  func noteRekeyed(_ edit: Dot, next: Key, rows: Int) throws(SQLiteError) {
+    let name: [SQLite.Value] = [
+      .integer(Int64(bitPattern: edit.origin.rawValue)), .integer(Int64(edit.seq)),
+    ]
+    try connection.run(
+      "UPDATE _flotilla_conflict SET state = 'rekeyed' WHERE origin = ? AND seq = ?", name)
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO _flotilla_rekeyed(id, key, rows)
+      SELECT id, ?3, ?4 FROM _flotilla_conflict WHERE origin = ?1 AND seq = ?2
+      """, name + [.blob(next.bytes), .integer(Int64(rows))])
+  }
+
+  /// The row that went on under that key has its own again.
+  func noteReturned(_ table: String, from key: Key) throws(SQLiteError) {
+    try connection.run(
+      """
+      UPDATE _flotilla_conflict SET state = 'restored' WHERE name = ? AND state = 'rekeyed'
+        AND id IN (SELECT id FROM _flotilla_rekeyed WHERE key = ?)
+      """, [.string(table), .blob(key.bytes)])
+  }
+
+  /// Under which key the row goes on that lost in a conflict, and how many others have followed it.
+  func rekeyed(_ id: Int64) throws(SQLiteError) -> (key: Key, rows: Int)? {
+    guard try Layout.hasTable("_flotilla_rekeyed", on: connection) else { return nil }
+    let row = try connection.row(
+      "SELECT key, rows FROM _flotilla_rekeyed WHERE id = ?", [.integer(id)])
+    guard let row, let key = row[0].blob else { return nil }
+    return (Key(bytes: key), Int(row[1].integer ?? 0))
   }
 
   func set(_ state: Conflict.State, of id: Int64) throws(SQLiteError) {

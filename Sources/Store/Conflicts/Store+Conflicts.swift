@@ -44,12 +44,18 @@ extension Store {
       """, [.integer(wall)] + key.map(\.sqlite) + [.string(row.table)])
   }
 
-  /// Conflicts, the latest first; those that were restored or dismissed only if asked for.
+  /// Conflicts, the latest first; those that were restored or dismissed only if asked for. Rows
+  /// that got a fresh key are told of until somebody has dismissed that.
   package func conflictList(all: Bool) throws(StoreError) -> [Conflict] {
     try reporting { () throws(SQLiteError) in
-      try conflicts.list("\(all ? "" : "WHERE state = 'open'") ORDER BY id DESC", [])
+      try conflicts.list("\(all ? "" : "WHERE state IN ('open', 'rekeyed')") ORDER BY id DESC", [])
         .map(namedHere)
     }
+  }
+
+  /// Under which key the row goes on that lost its own, and how many others have followed it.
+  package func rekeyed(_ conflict: Conflict) throws(StoreError) -> (key: Key, rows: Int)? {
+    try reporting { () throws(SQLiteError) in try conflicts.rekeyed(conflict.id) }
   }
 
   package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {

@@ -45,6 +45,9 @@ struct Edits {
     writer = nil
   }
 
+  /// What was encoded is out of date.
+  mutating func cancelPush() { writer = nil }
+
   /// The push of all versions made, if there are any and they fit.
   func push(_ origin: Origin, judged: Judged?) -> Push? {
     guard let writer, count > 0 else { return nil }

@@ -69,6 +69,19 @@ struct StandingRow {
   }
 }
 
+extension StandingRow {
+  /// One column of the row; of a long one it is read again.
+  func value(
+    of column: Int, _ statements: RowStatements, _ key: Key, on connection: Connection
+  ) throws(SQLiteError) -> Replication.Value? {
+    if let values { return values[column] }
+    let row = try connection.row(
+      statements.select(quoted(statements.names[column])),
+      (key.values ?? []).map(\.sqlite))
+    return row.map { Replication.Value($0[0]) }
+  }
+}
+
 extension Replication.Value {
   /// The length of a text or blob, else nil.
   fileprivate var byteCount: Int? {

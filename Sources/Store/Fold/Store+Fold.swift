@@ -86,7 +86,10 @@ extension Store {
     }
     // Its triggers followed a table that was renamed: it is compared when it has its name again.
     for table in absent { try compare(table) }
-    for (touch, entry) in touches.sorted(by: { $0.value.id < $1.value.id }) {
+    let parentage = try kinship.parentage(tables)
+    let due = touches.map { (parentage.depth(of: $0.key.table), $0.value.id, $0.key, $0.value) }
+      .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+    for (_, _, touch, entry) in due {
       guard let table = tables.byID[touch.table] else { continue }
       let moment = moments[entry.id] ?? Dating.Moment(now.moment)
       guard let schema = table.schema else {
@@ -98,7 +101,9 @@ extension Store {
     }
     try Journal.deleteFrom(first.id, on: connection)
     journalDates.cut(from: first.id)
-    return entries.count == pace.journalEntries
+    let hasMore = entries.count == pace.journalEntries
+    if !hasMore { try kinship.unnoted.clear() }
+    return hasMore
   }
 
   private struct Touch: Hashable {
@@ -163,16 +168,20 @@ extension Store {
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
     // It is here again as it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
+    let keys = try keyNote(
+      table, key, over: old, isComparing: edits.isComparing
+    ) { try row.value(of: $0, statements, key, on: connection) }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     let version = try make(
       over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,
-      isDangling: isDangling, madeAt: then ?? madeAt, table, key, &edits)
+      isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
     if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
     }
     try keep(version, table, key, old: held)
+    if held == nil { try noteChildren(of: table, key, &edits) }
     guard let values = row.values else { return edits.addLong() }
     edits.add(
       statements.shape(with: extras), version, .values(values + extras.map(\.value)))
@@ -185,7 +194,7 @@ extension Store {
   func make(
     over former: Version?, besides: Version? = nil, isSeen: Bool = true, ended: Version? = nil,
     hash: UInt64, isDeleted: Bool, isDangling: Bool = false, madeAt: Dating.Moment,
-    _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+    keys: KeyNote = .none, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
     // A row that was here before its table became the site's ranks below all that the site has.
@@ -197,8 +206,8 @@ extension Store {
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
       dot, over: old, isSeen: isSeen, pending: besides ?? repeating ?? earlier, again: repeating,
-      above: isBaseline ? nil : stability.floors[table: table.seed, key: key], stamp: stamp,
-      hash: hash, isDeleted: isDeleted)
+      above: isBaseline ? nil : stability.floors[table: table.seed, key: key],
+      keys: isBaseline ? .none : keys, stamp: stamp, hash: hash, isDeleted: isDeleted)
     if isBaseline, let ended, ended.hash == hash {
       (version.created, version.createdAt) = (ended.created, ended.createdAt)
     }

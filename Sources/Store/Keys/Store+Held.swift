@@ -57,7 +57,7 @@ extension Store {
   private func forgetFormer(of table: ReplicaTable) throws {
     guard let shape = table.statements?.shape else { return }
     for other in tables.held(of: table.name) where !other.isLeading {
-      if let key = other.keyShape, FormerKey(key, in: shape)?.isByName == true { continue }
+      if let key = other.keyShape, KeyMapping(key, in: shape)?.isByName == true { continue }
       try connection.run(
         """
         DELETE FROM _flotilla_version AS v WHERE v.tbl = ?1 AND v.hash IS NOT NULL
@@ -81,7 +81,7 @@ extension Store {
     if table.isHeld {
       // What leads counts in the digest, whatever is known of it here.
       guard !table.isLeading, let here = tables.table(table.name), here.statements != nil,
-        let shape = here.keyShape, let map = FormerKey(shape, in: row.shape),
+        let shape = here.keyShape, let map = KeyMapping(shape, in: row.shape),
         let now = map.key(of: values),
         let standing = try versions.version(table: here.id, key: now)
       else { return false }
@@ -90,7 +90,7 @@ extension Store {
     guard table.statements != nil else { return false }
     for other in tables.held(of: table.name) {
       guard let shape = other.keyShape,
-        let before = FormerKey(shape, in: row.shape)?.key(of: values),
+        let before = KeyMapping(shape, in: row.shape)?.key(of: values),
         let version = try versions.version(table: other.id, key: before)
       else { continue }
       let former = Former(

@@ -19,7 +19,7 @@ extension Store {
 
   /// What the columns of a row tell of it.
   enum Descent {
-    case former(Former, FormerKey)
+    case former(Former, KeyMapping)
     /// No such row was there.
     case new
     /// The columns do not tell.
@@ -146,7 +146,7 @@ extension Store {
   ) throws(SQLiteError) -> Descent {
     var isTold = false
     for other in tables.held(of: table.name) {
-      guard let key = other.keyShape, let map = FormerKey(key, in: shape) else { continue }
+      guard let key = other.keyShape, let map = KeyMapping(key, in: shape) else { continue }
       if map.isByName { isTold = true }
       guard let before = map.key(of: values),
         let version = try versions.version(table: other.id, key: before)
@@ -211,7 +211,7 @@ extension Store {
     at now: Instant
   ) throws {
     guard let table = tables.table(before.name), let statements = table.statements,
-      let shape = before.keyShape, let map = FormerKey(shape, in: statements.shape),
+      let shape = before.keyShape, let map = KeyMapping(shape, in: statements.shape),
       let values = key.values, values.count == shape.count
     else { return }
     let rows = try connection.with(statements.select(where: map.places), values.map(\.sqlite)) {

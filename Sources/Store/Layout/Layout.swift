@@ -36,6 +36,10 @@ enum Layout {
   /// - `named`: the columns of each table as they were seen last, with their first names.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `fresh`: rows that came since everything began to be fetched anew.
+  /// - `former`: rows that had to leave their key to another one, and their fresh keys.
+  /// - `moving`: such rows, whole, until they are made again under a fresh key.
+  /// - `unnoted`: rows that were folded before the row to which they refer.
+  /// - `rekeyed`: what became of conflicts in which a row got a fresh key.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
   /// - `putback`: rows that were edited without the right to, and are asked for again.
@@ -160,6 +164,23 @@ enum Layout {
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_former(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
+      next BLOB, eorigin INTEGER, eseq INTEGER, PRIMARY KEY(tbl, key, origin, seq)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS _flotilla_former_dot ON _flotilla_former(origin, seq);
+    CREATE TABLE IF NOT EXISTS _flotilla_moving(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
+      stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
+      at INTEGER, extra BLOB, author INTEGER, row BLOB, PRIMARY KEY(tbl, key, origin)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_unnoted(
+      ptbl INTEGER NOT NULL, pkey BLOB NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL,
+      PRIMARY KEY(ptbl, pkey, tbl, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_rekeyed(
+      id INTEGER PRIMARY KEY, key BLOB NOT NULL, rows INTEGER NOT NULL
+    );
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_open ON _flotilla_verdict(seq)
       WHERE verdict IS NULL;
     CREATE INDEX IF NOT EXISTS _flotilla_verdict_again ON _flotilla_verdict(at)

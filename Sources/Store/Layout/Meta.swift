@@ -38,6 +38,8 @@ struct Meta {
     case isUnsure
     /// The journal mode before Flotilla, to be restored on leaving.
     case journalMode
+    /// By which number this node counts among the members (`NumberBlocks`).
+    case member
     /// Where the file was when it was last opened.
     case path
     /// The time of the site as this node knew it last (`SiteClock`), and what is remembered of

@@ -21,7 +21,10 @@ package enum Trackability: Sendable, Equatable {
     }
     if let refusal = refusalByKey(schema) { return refusal }
     if let refusal = try refusalByRows(schema, connection) { return refusal }
-    return .accepted(warnings: warnings(schema))
+    return .accepted(
+      warnings: warnings(
+        schema,
+        isRelated: try reporting { () throws(SQLiteError) in try isRelated(schema, connection) }))
   }
 
   /// The table's schema if it can hold rows of the site, whatever rows are in it now.
@@ -161,16 +164,34 @@ package enum Trackability: Sendable, Equatable {
     return nil
   }
 
-  private static func warnings(_ schema: TableSchema) -> [String] {
+  /// Whether it refers to a table by a foreign key, or a table to it.
+  private static func isRelated(
+    _ schema: TableSchema, _ connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
+      WHERE s.type = 'table' AND s.rootpage > 0
+        AND (s.name = ?1 COLLATE NOCASE OR f."table" = ?1 COLLATE NOCASE) LIMIT 1
+      """, [.string(schema.name)]) != nil
+  }
+
+  /// What will happen, and what to do if that is not wanted.
+  private static func warnings(_ schema: TableSchema, isRelated: Bool) -> [String] {
     var warnings: [String] = []
     let name = quoted(schema.name)
     if schema.hasIntegerKey {
       warnings.append(
-        "\(name) has an integer key: two nodes may choose the same number for different rows")
+        isRelated
+          ? "\(name) has an integer key: where two nodes give one number to two rows, the later "
+            + "one gets a fresh number and what refers to it follows; with UUIDs as keys none has to"
+          : "\(name) has an integer key and no foreign key: where two nodes give one number to two "
+            + "rows, one of them goes to the conflict log; use UUIDs as keys")
     }
-    if SQLText(schema.sql).tokens.contains(where: { $0.isWord("AUTOINCREMENT") }) {
+    if schema.isAutoincrement {
       warnings.append(
-        "\(name) uses AUTOINCREMENT, which keeps its promise at each node only, not across nodes")
+        "\(name) uses AUTOINCREMENT: once the site has a second node, each gives numbers from "
+          + "blocks of its own, which leaves gaps")
     }
     return warnings
   }

@@ -174,6 +174,7 @@ extension Store {
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try renewDerived()
+    try settleNumbers(in: tables.tracked)
     schemaVersion = try connection.schemaVersion()
   }
 
@@ -275,6 +276,7 @@ extension Store {
       try forgetVersions(held)
       try tables.forget(held)
     }
+    try kinship.forget(table: table.id)
     try tables.forget(table)
   }
 

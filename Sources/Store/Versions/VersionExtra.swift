@@ -15,9 +15,16 @@ struct VersionExtra {
   private static let isUndated: UInt8 = 16
   /// An epoch without a term: the row was repaired, and there was no anchor.
   private static let hasEpoch: UInt8 = 32
-  /// Made anew by a migration of the key.
-  private static let hasImage: UInt8 = 128
   private static let isDangling: UInt8 = 64
+  /// A byte of `More` follows after the context.
+  private static let hasMore: UInt8 = 128
+
+  private enum More {
+    /// Made anew by a migration of the key.
+    static let image: UInt8 = 1
+    /// It says something of keys that may be given twice.
+    static let numbering: UInt8 = 2
+  }
 
   /// Nil if there is nothing to say.
   func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
@@ -29,7 +36,10 @@ struct VersionExtra {
     if version.edit != version.dot { flags |= Self.hasEdit }
     if version.session != 0 { flags |= Self.hasSession }
     if !version.context.isEmpty { flags |= Self.hasContext }
-    if version.image != nil { flags |= Self.hasImage }
+    var more: UInt8 = 0
+    if version.image != nil { more |= More.image }
+    if !version.numbering.isEmpty { more |= More.numbering }
+    if more != 0 { flags |= Self.hasMore }
     guard flags != 0 else { return nil }
     var writer = ByteWriter()
     writer.byte(flags)
@@ -40,10 +50,17 @@ struct VersionExtra {
     if flags & Self.hasEpoch != 0 { writer.uint(version.epoch) }
     if flags & Self.hasEdit != 0 { try write(version.edit, to: &writer) }
     if flags & Self.hasSession != 0 { writer.word(version.session) }
-    if let image = version.image { try write(image, to: &writer) }
     if flags & Self.hasContext != 0 {
       writer.uint(version.context.dots.count)
       for dot in version.context.dots { try write(dot, to: &writer) }
+    }
+    guard more != 0 else { return writer.bytes }
+    writer.byte(more)
+    if let image = version.image { try write(image, to: &writer) }
+    if more & More.numbering != 0 {
+      try version.numbering.write(to: &writer) { (dot, writer) throws(SQLiteError) in
+        try write(dot, to: &writer)
+      }
     }
     return writer.bytes
   }
@@ -63,10 +80,17 @@ struct VersionExtra {
       let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
       version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
       if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }
-      if flags & Self.hasImage != 0 { version.image = try read(&reader) }
-      guard flags & Self.hasContext != 0 else { return }
-      for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
-        if let dot = try read(&reader) { version.context.add(dot) }
+      if flags & Self.hasContext != 0 {
+        for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
+          if let dot = try read(&reader) { version.context.add(dot) }
+        }
+      }
+      guard flags & Self.hasMore != 0 else { return }
+      let more = try reader.byte("extra")
+      if more & More.image != 0 { version.image = try read(&reader) }
+      guard more & More.numbering != 0 else { return }
+      version.numbering = try Numbering(from: &reader) { (reader) throws(WireError) in
+        try read(&reader)
       }
     } catch {
       return

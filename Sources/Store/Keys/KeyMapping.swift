@@ -6,7 +6,7 @@ import SQLite
 /// A migration makes rows anew and notes nowhere what each was before. Its columns mostly tell: the
 /// key columns of before are still there, perhaps with another affinity, or they have new names in
 /// their old places.
-struct FormerKey {
+struct KeyMapping {
   let former: KeyShape
   /// For each key column of before: where it is among the columns of the row now.
   let places: [Int]

@@ -1,0 +1,33 @@
+/// Which numbers a member gives in tables with AUTOINCREMENT, so that two that do not hear of each
+/// other rarely give the same (docs/keys.md).
+///
+/// Numbers are dealt out in blocks, in turn: the first block is that of member 0, the next one that
+/// of member 1, and so on; then member 0 has another one. SQLite gives the number above all that
+/// are in the table, so a member goes on in its next block once it has seen numbers beyond its own.
+package struct NumberBlocks: Sendable, Equatable {
+  /// Numbers in one block.
+  package static let size: Int64 = 1 << 10
+  /// Blocks until it is the same member's turn again: the members that a site can have.
+  package static let members: Int64 = 1 << 10
+  /// JavaScript knows whole numbers up to here.
+  package static let limit: Int64 = 1 << 53
+
+  private let member: Int64
+
+  /// Members beyond the first 1,024 share the blocks of earlier ones, most of which have left.
+  package init(member: Int64) { self.member = max(0, member) % Self.members }
+
+  /// The number after which a member goes on that has seen all up to `last`: that one as long as
+  /// the next one is its own and half a block is free above it, else the end of a block.
+  ///
+  /// Nil if there is no block left: then it goes on where it is.
+  package func start(after last: Int64, leaves: Bool = false) -> Int64? {
+    guard last >= 0, last < Self.limit else { return nil }
+    let block = last / Self.size
+    if !leaves, block % Self.members == member, last % Self.size <= Self.size / 2 { return last }
+    let ahead = (member - block % Self.members + Self.members) % Self.members
+    let next = block + (ahead == 0 ? Self.members : ahead)
+    let (start, isBeyond) = next.multipliedReportingOverflow(by: Self.size)
+    return isBeyond || start >= Self.limit ? nil : start
+  }
+}

@@ -1,0 +1,110 @@
+/// When a row was made, and by which edit: which of two rows that got one number keeps it.
+package struct Creation: Sendable, Hashable, Comparable {
+  package var at: Stamp
+  package var dot: Dot
+
+  package init(at: Stamp, dot: Dot) {
+    self.at = at
+    self.dot = dot
+  }
+
+  package static func < (left: Creation, right: Creation) -> Bool {
+    (left.at, left.dot) < (right.at, right.dot)
+  }
+}
+
+/// A key that a row had before it was made again under a fresh one.
+package struct FormerKey: Sendable, Hashable {
+  package var key: Key
+  /// The edit that made the row under that key.
+  package var created: Dot
+  /// The edit whose content was taken along.
+  package var edit: Dot
+
+  package init(key: Key, created: Dot, edit: Dot) {
+    self.key = key
+    self.created = created
+    self.edit = edit
+  }
+}
+
+/// What a version says of a row whose key is a number that two machines may give to two rows, and
+/// of the rows of such keys that it refers to (docs/keys.md).
+package struct Numbering: Sendable, Hashable {
+  /// Of each list that a version carries, at most.
+  package static let mostElders = 8
+  package static let mostParents = 16
+  package static let mostFormer = 8
+  /// The longest key that is named as a former one, in bytes.
+  package static let longestKey = 1_024
+
+  /// The stamp of what was under the key before the row was made, zero if nothing was; nil if the
+  /// key is none of that kind. A later row under a key outranks those before it.
+  package var turn: Stamp?
+  /// Of a row whose key holds that of another: when that one was made, for each column in order.
+  package var elders: [Creation] = []
+  /// Which rows stood under the keys that it refers to when it was written: what made them.
+  package var parents: [Dot] = []
+  /// The keys that the row had before, the latest last.
+  package var former: [FormerKey] = []
+
+  package static let none = Numbering()
+
+  package init() {}
+
+  package var isEmpty: Bool { self == .none }
+}
+
+extension Version {
+  /// As an edit that makes the row anew, under the same key and after all that it was before.
+  package func recreated(over old: Version) -> Version {
+    var version = self
+    (version.created, version.createdAt) = (dot, stamp)
+    if numbering.turn != nil { version.numbering.turn = old.stamp }
+    return version
+  }
+
+  /// By which of two rows under one key the one that keeps it is chosen: the earlier one in order.
+  package var seniority: [Creation] {
+    guard numbering.turn != nil else { return [] }
+    return numbering.elders.isEmpty
+      ? [Creation(at: createdAt, dot: created)] : numbering.elders
+  }
+
+  /// Whether that is another row, which got the same key, and has to leave it to this one.
+  ///
+  /// Equal content is no collision, unless the two refer to different rows. Nor is what the author
+  /// of this one knew: it has deleted that, or written over it.
+  package func collides(with loser: Version) -> Bool {
+    guard numbering.turn != nil, loser.numbering.turn != nil, !loser.isDeleted,
+      !hasSeen(loser.created), seniority != loser.seniority
+    else { return false }
+    return hash != loser.hash || !refersTo(all: loser.numbering.parents)
+  }
+
+  private func refersTo(all parents: [Dot]) -> Bool {
+    parents.allSatisfy { numbering.parents.contains($0) }
+  }
+}
+
+/// What is known of the keys of a row that is written.
+package struct KeyNote: Sendable {
+  /// Whether its key is a number that may be given twice, or holds one.
+  package var isNumbered = false
+  package var elders: [Creation] = []
+  /// Nil if nobody has looked: an edit refers to what it referred to before.
+  package var parents: [Dot]?
+  package var former: [FormerKey] = []
+
+  package static let none = KeyNote()
+
+  package init() {}
+
+  /// What an edit says of it that is made again.
+  package init(of edit: Version) {
+    isNumbered = edit.numbering.turn != nil
+    elders = edit.numbering.elders
+    parents = edit.numbering.parents
+    former = edit.numbering.former
+  }
+}

@@ -1,0 +1,64 @@
+import Replication
+import SQLite
+
+/// What one replica knows of rows that refer to each other by numbers: which tables, which rows had
+/// to leave their numbers, and what is yet to be made again.
+final class Kinship {
+  let former: FormerKeys
+  let moving: MovingRows
+  let unnoted: UnnotedRows
+  /// Origins of members that have left for good: nobody makes their rows again but others.
+  var gone: Set<Origin> = []
+  /// Rows that go on under another key, and of which that was heard, or a child came, since rows
+  /// were made again last.
+  var news: [FormerKeys.Entry] = []
+  /// Rows that have their former key again after all: the anchor has given it to them.
+  var returns: [(table: Int64, from: Key, to: Key)] = []
+  /// Whether all that belongs together is here: an exchange has ended in the open transaction.
+  var isComplete = false
+  private let connection: Connection
+  private var known: Parentage?
+  private var knownVersion = -1
+
+  init(_ connection: Connection, _ versions: VersionTable) throws(SQLiteError) {
+    self.connection = connection
+    former = try FormerKeys(connection, origins: versions.origins)
+    moving = try MovingRows(connection, versions: versions)
+    unnoted = try UnnotedRows(connection)
+  }
+
+  func reload() throws(SQLiteError) {
+    try former.reload()
+    try moving.reload()
+    try unnoted.reload()
+    end()
+    known = nil
+  }
+
+  /// A transaction begins.
+  func begin() { isComplete = false }
+
+  /// What was due is done.
+  func end() {
+    (news, returns) = ([], [])
+    moving.hasNew = false
+  }
+
+  /// Whether there is anything to make again now.
+  var isDue: Bool {
+    !news.isEmpty || !returns.isEmpty || moving.count > 0 && (isComplete || moving.hasNew)
+  }
+
+  /// The tables, as the schema and the site's choice are now.
+  func parentage(_ tables: Tables) throws(SQLiteError) -> Parentage {
+    if let known, knownVersion == tables.age { return known }
+    let read = try Parentage(tables.tracked, on: connection)
+    (known, knownVersion) = (read, tables.age)
+    return read
+  }
+
+  func forget(table: Int64) throws(SQLiteError) {
+    try former.forget(table: table)
+    try moving.forget(table: table)
+  }
+}

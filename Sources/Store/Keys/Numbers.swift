@@ -1,0 +1,116 @@
+import Replication
+import SQLite
+
+/// Sees to it that AUTOINCREMENT gives numbers of this replica's own blocks.
+struct Numbers {
+  private let connection: Connection
+  private let meta: Meta
+
+  init(_ connection: Connection) {
+    self.connection = connection
+    meta = Meta(connection: connection)
+  }
+
+  /// The blocks of this replica; nil as long as it is alone in its site.
+  var blocks: NumberBlocks? {
+    get throws(SQLiteError) { try meta.integer(.member).map { NumberBlocks(member: $0) } }
+  }
+
+  /// Puts `sqlite_sequence` where the next number is one of this replica's own.
+  ///
+  /// "If a table contains a column of type INTEGER PRIMARY KEY AUTOINCREMENT ... the ROWID chosen
+  /// for the new row is at least one larger than the largest ROWID that has ever before existed in
+  /// that same table" (sqlite.org/autoinc.html): what is in the table counts, whatever the sequence
+  /// says. With `leaves` a block that was begun is left: others may know what was given in it.
+  func settle(_ table: ReplicaTable, leaves: Bool = false) throws(SQLiteError) {
+    guard let schema = table.schema, schema.isAutoincrement, let column = schema.key.first,
+      let blocks = try blocks
+    else { return }
+    let sequence = Sequence(schema.name, on: connection)
+    let known = try sequence.last
+    let standing = try connection.scalar(
+      "SELECT max(\(quoted(schema.columns[column].name))) FROM main.\(quoted(schema.name))"
+    ).integer
+    guard let start = blocks.start(after: max(known ?? 0, standing ?? 0, 0), leaves: leaves),
+      start != known
+    else { return }
+    try sequence.set(start)
+  }
+
+  /// The number that the next row gets, if that is arranged.
+  func next(_ table: ReplicaTable) throws(SQLiteError) -> Int64? {
+    guard let schema = table.schema, schema.isAutoincrement, try blocks != nil else { return nil }
+    return try Sequence(schema.name, on: connection).last.map { $0 + 1 }
+  }
+}
+
+extension Sequence {
+  /// The row is there from the first INSERT on; before that it is made.
+  fileprivate func set(_ last: Int64) throws(SQLiteError) {
+    let changed = try connection.run(
+      "UPDATE main.sqlite_sequence SET seq = ? WHERE name = ?", [.integer(last), .string(name)])
+    guard changed == 0 else { return }
+    try connection.run(
+      "INSERT INTO main.sqlite_sequence(name, seq) VALUES (?, ?)",
+      [.string(name), .integer(last)])
+  }
+}
+
+extension Store {
+  /// Tells by which number this replica counts among the members, once and for all.
+  package func setMember(_ number: Int64) throws(StoreError) {
+    let known = try reporting { () throws(SQLiteError) in try meta.integer(.member) }
+    guard known == nil else { return }
+    try transaction {
+      try meta.set(.member, .integer(number))
+      try settleNumbers(in: tables.tracked)
+    }
+  }
+
+  /// Arranges which numbers these tables give next.
+  func settleNumbers(in tables: [ReplicaTable], leaves: Bool = false) throws(SQLiteError) {
+    let numbers = Numbers(connection)
+    for table in tables { try numbers.settle(table, leaves: leaves) }
+  }
+
+  /// The same for those in which the open transaction has changed something.
+  func settleNumbers() throws(SQLiteError) {
+    let changed = Set(touched.map(\.table)).sorted().compactMap { tables.byID[$0] }
+    try settleNumbers(in: changed)
+  }
+}
+
+/// What becomes of two rows of a table that get one key on two nodes.
+package struct KeyHandling: Sendable {
+  package enum Kind: String, Sendable {
+    /// The later one gets a fresh number.
+    case rekey
+    /// It moves with the row whose key its own holds.
+    case follow
+    /// One of them goes to the conflict log.
+    case log
+  }
+
+  package var table: String
+  package var kind: Kind
+  /// The next number that AUTOINCREMENT gives here, if that is arranged.
+  package var next: Int64?
+}
+
+extension Store {
+  package func keyHandling(of names: [String]) throws(StoreError) -> [KeyHandling] {
+    try reporting { () throws(SQLiteError) in
+      let parentage = try kinship.parentage(tables)
+      let numbers = Numbers(connection)
+      var found: [KeyHandling] = []
+      for table in names.compactMap({ tables.table($0) }) where table.schema != nil {
+        let kind: KeyHandling.Kind =
+          parentage.numbered.contains(table.id)
+          ? .rekey : parentage.derived.contains(table.id) ? .follow : .log
+        found.append(
+          KeyHandling(table: table.name, kind: kind, next: try numbers.next(table)))
+      }
+      return found
+    }
+  }
+}

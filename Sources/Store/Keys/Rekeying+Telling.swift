@@ -1,0 +1,135 @@
+import Replication
+import SQLite
+
+/// What is told of rows that were made again, and what becomes of those that were not.
+extension Rekeying {
+  /// All that is written again because one row is, directly or not.
+  private func followers(of root: Int) -> Set<Name> {
+    var (found, numbers): (Set<Name>, Set<Int>) = ([], [root])
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for (name, row) in rows where !row.roots.isDisjoint(with: numbers) {
+        guard found.insert(name).inserted else { continue }
+        hasMore = true
+        numbers.formUnion(roots.indices.filter { roots[$0] == name })
+      }
+    }
+    return found
+  }
+
+  func note() throws {
+    for move in moves.values where move.isOwn {
+      _ = try store.kinship.former.note(move.place, next: move.next, edit: move.edit)
+    }
+    let numbers = roots.indices.sorted {
+      (parentage.depth(of: roots[$0].table), $0) < (parentage.depth(of: roots[$1].table), $1)
+    }
+    var told: Set<Int> = []
+    for number in numbers {
+      let name = roots[number]
+      // A row that follows another one is told of with that.
+      guard let row = rows[name], !told.contains(number) else { continue }
+      let following = followers(of: number)
+      told.formUnion(roots.indices.filter { following.contains(roots[$0]) })
+      let moved = following.subtracting([name]).count
+      let side = try store.standingSide(row.table, row.key)
+      try store.conflicts.put(
+        row.table.name, row.key, at: now.moment, .keyCollision,
+        rule: try store.actingRule(of: row.table).name,
+        loser: ConflictSide(row.version, row.before), winner: side)
+      try store.conflicts.noteRekeyed(row.version.first, next: row.next, rows: moved)
+    }
+  }
+
+  /// What is left: rows that somebody else has to make again, and rows that no other has to follow.
+  func settle(
+    _ items: [MovingRows.Item], _ edits: inout Edits, _ application: inout Application
+  ) throws {
+    for item in items {
+      let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
+      if let row = rows[name], row.isFree || row.next != row.key {
+        guard row.isFree else { continue }
+        try store.conflicts.noteRekeyed(item.version.first, next: row.next, rows: 0)
+        continue
+      }
+      let place = FormerKeys.Place(
+        table: item.table, key: item.key, created: item.version.created)
+      if let entry = try store.kinship.former.entry(place), let next = entry.next {
+        try takeAlong(item, entry, next, &edits, &application)
+        try store.kinship.moving.remove(item)
+      } else if store.kinship.isComplete, store.viewpoint.isOwn(item.version.created.origin),
+        try !isAwaited(item)
+      {
+        try giveUp(item)
+        try store.kinship.moving.remove(item)
+      }
+    }
+  }
+
+  /// Whether a row may yet have to follow one to which it refers, and which somebody else has to
+  /// make again; or the anchor has not taken it where it was, and its key is free.
+  private func isAwaited(_ item: MovingRows.Item) throws -> Bool {
+    let standing = try store.versions.version(table: item.table, key: item.key)
+    if standing?.isDeleted ?? true { return true }
+    for parent in item.version.numbering.parents {
+      let known = try store.kinship.former.entries(of: parent)
+      if known.contains(where: { $0.next == nil }) { return true }
+    }
+    return false
+  }
+
+  /// The maker of a row has given it a fresh key without knowing what this replica had written in
+  /// it: that is written there.
+  private func takeAlong(
+    _ item: MovingRows.Item, _ entry: FormerKeys.Entry, _ next: Key, _ edits: inout Edits,
+    _ application: inout Application
+  ) throws {
+    guard store.viewpoint.isOwn(item.version.edit.origin),
+      let table = store.tables.byID[item.table],
+      let standing = try store.versions.version(table: item.table, key: next)
+    else { return }
+    let isTaken = entry.edit == item.version.edit
+    if !isTaken {
+      guard let edit = entry.edit, item.version.hasSeen(edit),
+        standing.created == standing.edit, !standing.isDeleted
+      else { return }
+      var content = item.entry
+      pointToItself(&content, table, from: item.key, to: next)
+      for (place, value) in (next.values ?? []).enumerated() {
+        content.values[place].value = value
+      }
+      let row = Row(
+        table: table, key: next, version: standing, before: content, entry: content, next: next)
+      try make(row, &edits, &application)
+    }
+    try store.conflicts.noteRekeyed(item.version.first, next: next, rows: 0)
+  }
+
+  /// A row that refers to itself goes on to do so.
+  private func pointToItself(
+    _ entry: inout Shelf.Entry, _ table: ReplicaTable, from key: Key, to next: Key
+  ) {
+    guard let statements = table.statements else { return }
+    for link in parentage.links(of: table.id) where link.parent == table.id {
+      let places = link.columns.compactMap { column in
+        entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+      }
+      guard table.key(places.map { entry.values[$0].value }) == key else { continue }
+      for (place, value) in zip(places, next.values ?? []) { entry.values[place].value = value }
+    }
+  }
+
+  /// No fresh key can be found, or what it refers to has not moved: it is one row, written twice.
+  private func giveUp(_ item: MovingRows.Item) throws {
+    guard let table = store.tables.byID[item.table],
+      let standing = try store.versions.version(table: item.table, key: item.key),
+      standing.hash != item.version.hash
+    else { return }
+    let side = try store.standingSide(table, item.key)
+    try store.conflicts.put(
+      table.name, item.key, at: now.moment, .keyCollision,
+      rule: try store.actingRule(of: table).name,
+      loser: ConflictSide(item.version, item.entry), winner: side)
+  }
+}

@@ -1,0 +1,339 @@
+import Replication
+import SQLite
+
+/// Makes rows that lost their key again under fresh ones, in one transaction with all that their
+/// author hung under them, and lets rows follow a row that somebody else has made again.
+struct Rekeying {
+  /// A row that goes on under another key.
+  struct Move {
+    var place: FormerKeys.Place
+    var next: Key
+    var edit: Dot
+    /// Whether this replica makes it again.
+    var isOwn: Bool
+    /// Which of the losers it follows from.
+    var root: Int?
+  }
+
+  /// A row that is written again.
+  struct Row {
+    var table: ReplicaTable
+    var key: Key
+    var version: Version
+    /// As it was, and as it becomes.
+    let before: Shelf.Entry
+    var entry: Shelf.Entry
+    /// Nil if it stands under its key; else what it was kept as.
+    var item: MovingRows.Item?
+    /// It waited for the anchor, which has not taken it as it was.
+    var waiting: PendingTable.Item?
+    /// Nothing stands under its key: it may have it again.
+    var isFree = false
+    var next: Key
+    var roots: Set<Int> = []
+  }
+
+  struct Name: Hashable {
+    var table: Int64
+    var key: Key
+    var origin: Origin?
+  }
+
+  let store: Store
+  let parentage: Parentage
+  let now: Instant
+  var rows: [Name: Row] = [:]
+  private var order: [Name] = []
+  var moves: [FormerKeys.Place: Move] = [:]
+  private var queue: [FormerKeys.Place] = []
+  /// The rows from which all follows, by their numbers.
+  var roots: [Name] = []
+  private var keys: FreshKeys
+
+  init(_ store: Store, _ parentage: Parentage, at now: Instant) {
+    (self.store, self.parentage, self.now) = (store, parentage, now)
+    keys = FreshKeys(store)
+  }
+
+  mutating func run(_ edits: inout Edits) throws {
+    let items = try store.kinship.moving.all()
+    for entry in store.kinship.news { heard(entry) }
+    for (table, from, to) in store.kinship.returns { try giveBack(table, from, to) }
+    for item in items { try start(item) }
+    var steps = 0
+    while steps < queue.count, steps < 100_000 {
+      let place = queue[steps]
+      steps += 1
+      if let move = moves[place] { try follow(move, items) }
+    }
+    var application = Application()
+    try write(&edits, &application)
+    try note()
+    try settle(items, &edits, &application)
+    try store.settle(&application)
+  }
+
+  // MARK: What moves
+
+  private mutating func heard(_ entry: FormerKeys.Entry) {
+    guard let next = entry.next, moves[entry.place] == nil else { return }
+    let made = try? store.versions.version(table: entry.place.table, key: next)
+    add(
+      Move(
+        place: entry.place, next: next, edit: entry.edit ?? entry.place.created,
+        isOwn: made.map { store.viewpoint.isOwn($0.created.origin) } ?? false, root: nil))
+  }
+
+  private mutating func add(_ move: Move) {
+    moves[move.place] = move
+    queue.append(move.place)
+  }
+
+  /// A row of a number of its own that another one has got as well: it takes a fresh one.
+  private mutating func start(_ item: MovingRows.Item) throws {
+    guard parentage.numbered.contains(item.table), let table = store.tables.byID[item.table],
+      store.mayWrite(table),
+      let standing = try store.versions.version(table: item.table, key: item.key),
+      isForMe(item.version, under: standing), standing.hash != item.version.hash
+    else { return }
+    try renumber(item, table, root: roots.count)
+  }
+
+  /// The anchor has certified a row under the key that it had to leave: it goes back.
+  private mutating func giveBack(_ table: Int64, _ from: Key, _ to: Key) throws {
+    guard let table = store.tables.byID[table], store.mayWrite(table),
+      let version = try store.versions.version(table: table.id, key: from), !version.isDeleted,
+      store.viewpoint.isOwn(version.created.origin),
+      version.numbering.former.contains(where: { $0.key == to }),
+      let standing = try store.versions.version(table: table.id, key: to), !standing.isDeleted,
+      let entry = try store.content(of: version, table, from)
+    else { return }
+    var row = Row(table: table, key: from, version: version, before: entry, entry: entry, next: to)
+    for (place, value) in (to.values ?? []).enumerated() { row.entry.values[place].value = value }
+    put(row, Name(table: table.id, key: from, origin: nil))
+    try store.conflicts.noteReturned(table.name, from: from)
+    add(
+      Move(place: place(of: row), next: to, edit: version.edit, isOwn: true, root: nil))
+  }
+
+  /// Who made a row makes it again; if that one has left for good, who made the one that stands.
+  private func isForMe(_ version: Version, under standing: Version) -> Bool {
+    if store.viewpoint.isOwn(version.created.origin) { return true }
+    return store.kinship.gone.contains(version.created.origin)
+      && store.viewpoint.isOwn(standing.created.origin)
+  }
+
+  private mutating func renumber(
+    _ item: MovingRows.Item, _ table: ReplicaTable, root: Int
+  ) throws {
+    let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
+    guard let next = try keys.next(of: table) else { return }
+    var row = Row(
+      table: table, key: item.key, version: item.version, before: item.entry,
+      entry: item.entry, item: item, next: next)
+    row.entry.values[0].value = next.values?.first ?? .null
+    roots.append(name)
+    put(row, name)
+    add(
+      Move(
+        place: place(of: row), next: next, edit: item.version.edit, isOwn: true, root: root))
+  }
+
+  private func place(of row: Row) -> FormerKeys.Place {
+    FormerKeys.Place(table: row.table.id, key: row.key, created: row.version.created)
+  }
+
+  private mutating func put(_ row: Row, _ name: Name) {
+    if rows[name] == nil { order.append(name) }
+    rows[name] = row
+  }
+
+  // MARK: What follows
+
+  private mutating func follow(_ move: Move, _ items: [MovingRows.Item]) throws {
+    for link in parentage.links(to: move.place.table) {
+      guard let table = store.tables.byID[link.child], store.mayWrite(table) else { continue }
+      for key in try children(of: move.place.key, by: link, table) {
+        guard let version = try store.versions.version(table: table.id, key: key),
+          isMine(version, move), let entry = try store.content(of: version, table, key)
+        else { continue }
+        try repoint(
+          Row(
+            table: table, key: key, version: version, before: entry, entry: entry, next: key),
+          Name(table: table.id, key: key, origin: nil), move, link)
+      }
+      for item in items where item.table == link.child {
+        let isItself =
+          item.key == move.place.key && item.version.created == move.place.created
+          && item.table == move.place.table && move.isOwn
+        guard isItself || isMine(item.version, move) else { continue }
+        let standing = try store.versions.version(table: item.table, key: item.key)
+        try repoint(
+          Row(
+            table: table, key: item.key, version: item.version, before: item.entry,
+            entry: item.entry, item: item, isFree: standing?.isDeleted ?? true, next: item.key),
+          Name(table: item.table, key: item.key, origin: item.version.dot.origin), move, link)
+      }
+      for waiting in try store.pending.all(in: table.id) where isMine(waiting.version, move) {
+        let standing = try store.versions.version(table: table.id, key: waiting.key)
+        guard standing?.isDeleted ?? true, let entry = try store.pending.entry(waiting)
+        else { continue }
+        try repoint(
+          Row(
+            table: table, key: waiting.key, version: waiting.version, before: entry,
+            entry: entry, item: nil, waiting: waiting, isFree: true, next: waiting.key),
+          Name(table: table.id, key: waiting.key, origin: waiting.version.dot.origin), move, link)
+      }
+    }
+  }
+
+  /// Rows in the table that refer to a key, and parked ones.
+  private func children(
+    of key: Key, by link: Parentage.Link, _ table: ReplicaTable
+  ) throws -> [Key] {
+    let values = (key.values ?? []).map(\.sqlite)
+    let standing = try store.connection.rows(link.select, values)
+      .compactMap { table.key($0.map(Replication.Value.init)) }
+    guard try !store.shelf.isEmpty else { return standing }
+    let parked = try store.shelf.keys(table: table.id, why: [.constraint], limit: 10_000)
+    return standing + parked.filter { !standing.contains($0) }
+  }
+
+  /// Whether a row means the one that moves, and is for this replica to write.
+  private func isMine(_ version: Version, _ move: Move) -> Bool {
+    guard !version.isDeleted, version.numbering.parents.contains(move.place.created)
+    else { return false }
+    let author = version.edit.origin
+    return store.viewpoint.isOwn(author)
+      || move.isOwn && store.kinship.gone.contains(author)
+  }
+
+  private mutating func repoint(
+    _ found: Row, _ name: Name, _ move: Move, _ link: Parentage.Link
+  ) throws {
+    var row = rows[name] ?? found
+    guard let statements = row.table.statements else { return }
+    let places = link.columns.map { column in
+      row.before.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+    }
+    let known = places.compactMap { $0 }
+    guard known.count == places.count,
+      store.tables.byID[link.parent]?.key(known.map { row.before.values[$0].value })
+        == move.place.key
+    else { return }
+    for (place, value) in zip(known, move.next.values ?? []) {
+      row.entry.values[place].value = value
+    }
+    if let root = move.root { row.roots.insert(root) }
+    let isNumbered = parentage.numbered.contains(row.table.id)
+    if isNumbered, row.item != nil, !row.isFree, row.next == row.key {
+      // Equal content under another parent: it is another row after all.
+      guard let item = row.item else { return }
+      let kept = row.entry
+      let number = move.root ?? roots.count
+      try renumber(item, row.table, root: number)
+      guard var made = rows[name] else { return }
+      if move.root != nil { roots.removeLast() }
+      made.entry.values.replaceSubrange(1..., with: kept.values.dropFirst())
+      made.roots = row.roots
+      return put(made, name)
+    }
+    let keyValues = Array(row.entry.values.prefix(row.entry.keyCount).map(\.value))
+    let next = isNumbered ? row.next : row.table.key(keyValues) ?? row.next
+    // A row that is made again under the key that it had is another one to those that refer to it.
+    let isNew = rows[name] == nil && row.isFree
+    let hasMoved = next != row.next
+    if !row.isFree, !hasMoved, Shelf.encode(row.entry) == Shelf.encode(row.before) { return }
+    row.next = next
+    put(row, name)
+    if hasMoved || isNew {
+      add(
+        Move(
+          place: self.place(of: row), next: next, edit: row.version.edit, isOwn: true,
+          root: move.root))
+    }
+  }
+
+  // MARK: Writing
+
+  private mutating func write(_ edits: inout Edits, _ application: inout Application) throws {
+    for name in order {
+      guard let row = rows[name], row.item == nil, row.waiting == nil, row.next != row.key
+      else { continue }
+      try delete(row, &edits, &application)
+    }
+    let depths = Dictionary(
+      uniqueKeysWithValues: Set(order.map(\.table)).map {
+        ($0, parentage.depth(of: $0))
+      })
+    let sorted = order.enumerated().sorted {
+      (depths[$0.element.table] ?? 0, $0.offset) < (depths[$1.element.table] ?? 0, $1.offset)
+    }
+    for (_, name) in sorted {
+      guard let row = rows[name], row.item == nil || row.isFree || row.next != row.key
+      else { continue }
+      if let waiting = row.waiting { try store.pending.remove(waiting) }
+      try make(row, &edits, &application)
+      if let item = row.item { try store.kinship.moving.remove(item) }
+    }
+  }
+
+  private func delete(
+    _ row: Row, _ edits: inout Edits, _ application: inout Application
+  ) throws {
+    let version = try store.make(
+      over: row.version, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), row.table,
+      row.key, &edits)
+    let shaped = store.shaped(version, nil, row.table, row.key)
+    try store.stand(
+      shaped, row.table, row.key, over: row.version, at: now, &application)
+    edits.add(shaped.shape, version, shaped.row.content)
+  }
+
+  func make(
+    _ row: Row, _ edits: inout Edits, _ application: inout Application
+  ) throws {
+    guard let statements = row.table.statements else { return }
+    let hasMoved = row.next != row.key
+    let old =
+      hasMoved || row.isFree
+      ? try store.versions.version(table: row.table.id, key: row.next) : row.version
+    var note = try store.keyNote(row.table, row.next, over: row.version) { column in
+      row.entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value
+    }
+    if hasMoved || row.isFree, row.key.bytes.count <= Numbering.longestKey {
+      note.former =
+        row.version.numbering.former.filter { $0.key != row.next || row.isFree }
+        + [
+          FormerKey(
+            key: row.key, created: row.version.created, edit: row.version.edit)
+        ]
+    }
+    let version = try store.make(
+      over: old, hash: statements.contentHash(of: row.entry), isDeleted: false,
+      madeAt: Dating.Moment(now.moment), keys: note, row.table, row.next, &edits)
+    let shaped = store.shaped(version, row.entry, row.table, row.next)
+    try store.stand(shaped, row.table, row.next, over: old, at: now, &application)
+    edits.add(shaped.shape, version, shaped.row.content)
+    try store.noteChildren(of: row.table, row.next, &edits)
+    // Whoever waits for the verdict: its author has written it again.
+    guard row.isFree || hasMoved, store.wasMadeHere(row.version.edit) else { return }
+    try store.settle(Int64(row.version.edit.seq), .superseded, nil, rule: nil, at: now)
+  }
+}
+
+extension RowStatements {
+  /// The hash of a row that was kept apart from its table.
+  func contentHash(of entry: Shelf.Entry) -> UInt64 {
+    var sum = ContentHash()
+    for (name, value) in entry.values {
+      if let column = column(named: name, at: nil) {
+        if defaults[column] != value { sum.add(column: columnHashes[column], value) }
+      } else {
+        sum.add(column: ContentHash.column(name), value)
+      }
+    }
+    sum.add(rest: entry.rest)
+    return sum.value
+  }
+}

@@ -1,0 +1,47 @@
+import Replication
+import Testing
+
+@Suite struct NumberBlocksTests {
+  @Test func `each member has blocks of its own, by turns`() {
+    let size = NumberBlocks.size
+    #expect(NumberBlocks(member: 0).start(after: 0) == 0)
+    #expect(NumberBlocks(member: 1).start(after: 0) == size)
+    #expect(NumberBlocks(member: 2).start(after: 7) == 2 * size)
+    // It has seen numbers of a later block: its own comes again after all others.
+    #expect(NumberBlocks(member: 0).start(after: size + 1) == NumberBlocks.members * size)
+    #expect(NumberBlocks(member: 1).start(after: 2 * size) == (NumberBlocks.members + 1) * size)
+  }
+
+  @Test func `a member goes on in its block until half of it is used`() {
+    let (mine, size) = (NumberBlocks(member: 3), NumberBlocks.size)
+    let last = 3 * size + size / 2
+    #expect(mine.start(after: 3 * size + 9) == 3 * size + 9)
+    #expect(mine.start(after: last) == last)
+    #expect(mine.start(after: last + 1) == (NumberBlocks.members + 3) * size)
+    #expect(mine.start(after: 3 * size + 9, leaves: true) == (NumberBlocks.members + 3) * size)
+  }
+
+  @Test func `two members never give one number, whatever they have seen`() {
+    var last: [Int64] = [0, 0, 0]
+    var given: Set<Int64> = []
+    for step in 0..<3_000 {
+      let member = step * 7 % 3
+      // One in five has heard of all the others.
+      let seen = step % 5 == 0 ? last.max() ?? 0 : last[member]
+      guard let start = NumberBlocks(member: Int64(member)).start(after: seen) else {
+        Issue.record("no block is left")
+        return
+      }
+      last[member] = start + 1
+      #expect(given.insert(start + 1).inserted)
+    }
+  }
+
+  @Test func `where none is left nothing is arranged`() {
+    for last in [Int64.max, NumberBlocks.limit, NumberBlocks.limit - 1, -1] {
+      #expect(NumberBlocks(member: 5).start(after: last) == nil)
+    }
+    #expect(NumberBlocks(member: -4) == NumberBlocks(member: 0))
+    #expect(NumberBlocks(member: 1_024) == NumberBlocks(member: 0))
+  }
+}

@@ -1,0 +1,246 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Rows that refer to each other by numbers which several machines give at the same time.
+@Suite struct KeysTests {
+  static let clinic = """
+    CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE lab(id INTEGER PRIMARY KEY, patient INTEGER REFERENCES patient, value TEXT)
+    """
+
+  static var slow: Pace {
+    var pace = Pace()
+    pace.journalEntries = 4
+    return pace
+  }
+
+  /// So many replicas of a site; all of them have what the first one begins with.
+  static func site(
+    _ count: Int, schema: String = clinic, tables: [String] = ["patient", "lab"],
+    beginning: String = ""
+  ) throws -> [TestReplica] {
+    let replicas = try (1...count).map {
+      try TestReplica(UInt64($0), schema: schema, tracking: $0 == 1 ? tables : [])
+    }
+    if !beginning.isEmpty { try replicas[0].write(beginning) }
+    try replicas[0].foldAll()
+    for replica in replicas.dropFirst() { try replica.pull(from: replicas[0]) }
+    return replicas
+  }
+
+  /// What one does from now on comes after all that others have done.
+  static func later(_ replica: TestReplica, than others: [TestReplica]) {
+    replica.clock = 1_000 + (others.map(\.clock).max() ?? 0)
+  }
+
+  /// The first one is the anchor from now on.
+  static func appoint(_ replicas: [TestReplica]) throws {
+    let appointment = Appointment(
+      term: Term(number: 1, incarnation: 7), node: replicas[0].store.node, isForced: false)
+    for replica in replicas {
+      let governance = Appointments.governance(of: [appointment], for: replica.store.node)
+      if let governance { _ = try replica.store.govern(governance, at: replica.now) }
+      try replica.foldAll()
+    }
+  }
+
+  /// All exchange with all until nothing moves any more.
+  static func settle(_ replicas: [TestReplica]) throws {
+    for _ in 0..<12 {
+      let before = replicas.map { "\($0.store.position.frontier)\($0.store.currentJudged)" }
+      for left in replicas.indices {
+        for right in replicas.indices where right > left {
+          try replicas[left].exchange(with: replicas[right])
+          try replicas[left].foldAll()
+          try replicas[right].foldAll()
+        }
+      }
+      let after = replicas.map { "\($0.store.position.frontier)\($0.store.currentJudged)" }
+      if after == before { return }
+    }
+    Issue.record("they go on for ever")
+  }
+
+  /// Which value hangs under which name.
+  private func hanging(_ replica: TestReplica) throws -> [String] {
+    try replica.application.prepareRows(
+      "SELECT name || ' ' || value FROM lab JOIN patient ON patient.id = lab.patient ORDER BY 1")
+  }
+
+  @Test(arguments: [false, true])
+  func `two patients of one number, with results`(isReversed: Bool) throws {
+    let replicas = try Self.site(2, beginning: "INSERT INTO patient VALUES (1, 'Old')")
+    for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
+      Self.later(replica, than: replicas)
+      try replica.write(
+        """
+        INSERT INTO patient VALUES (2, '\(name)');
+        INSERT INTO lab(patient, value) VALUES (2, '\(name)-1'), (2, '\(name)-2'), (1, '\(name)-3')
+        """)
+      try replica.foldAll()
+    }
+    if isReversed {
+      try replicas[1].pull(from: replicas[0])
+    } else {
+      try replicas[0].pull(from: replicas[1])
+    }
+    try Self.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try hanging(replica) == [
+          "Ann Ann-1", "Ann Ann-2", "Bob Bob-1", "Bob Bob-2", "Old Ann-3", "Old Bob-3",
+        ])
+      #expect(try replica.content("patient") == replicas[0].content("patient"))
+      #expect(try replica.content("lab") == replicas[0].content("lab"))
+      #expect(try replica.value("SELECT name FROM patient WHERE id = 2") == .string("Ann"))
+    }
+    let logs = try replicas.map { try $0.store.conflictList(all: true) }
+    #expect(logs[0].isEmpty)
+    #expect(logs[1].count == 2)
+    let patient = try #require(logs[1].first { $0.table == "patient" })
+    #expect(patient.state == .rekeyed && patient.reason == "key-collision")
+    let rekeyed = try #require(try replicas[1].store.conflicts.rekeyed(patient.id))
+    #expect(rekeyed.rows == 2)
+    #expect(rekeyed.key.values == [.integer(3)])
+  }
+
+  @Test(arguments: [false, true])
+  func `beside an anchor nothing is rejected for its number`(meetsFirst: Bool) throws {
+    let replicas = try Self.site(3)
+    try Self.appoint(replicas)
+    try Self.settle(replicas)
+    for (replica, name) in zip(replicas.dropFirst(), ["Ann", "Bob"]) {
+      Self.later(replica, than: replicas)
+      try replica.write(
+        """
+        INSERT INTO patient VALUES (2, '\(name)');
+        INSERT INTO lab(patient, value) VALUES (2, '\(name)-1'), (2, '\(name)-2')
+        """)
+      try replica.foldAll()
+    }
+    if meetsFirst {
+      try replicas[1].exchange(with: replicas[2])
+    } else {
+      try replicas[0].pull(from: replicas[2])
+      try replicas[0].foldAll()
+    }
+    try Self.settle(replicas)
+    for replica in replicas {
+      #expect(try hanging(replica) == ["Ann Ann-1", "Ann Ann-2", "Bob Bob-1", "Bob Bob-2"])
+      #expect(try replica.content("patient") == replicas[0].content("patient"))
+      #expect(try replica.content("lab") == replicas[0].content("lab"))
+      let open = try replica.store.conflictList(all: true).filter { $0.state == .open }
+      #expect(open.isEmpty, "\(replica.store.nodeName): \(open)")
+      #expect(replica.store.pending.count == 0)
+    }
+  }
+
+  @Test func `a result that a third one hung under the patient follows`() throws {
+    let replicas = try Self.site(3)
+    try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
+    try replicas[0].foldAll()
+    Self.later(replicas[1], than: replicas)
+    try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob')")
+    try replicas[1].foldAll()
+    try replicas[2].pull(from: replicas[1])
+    try replicas[2].write("INSERT INTO lab(id, patient, value) VALUES (7, 2, 'late')")
+    try replicas[2].foldAll()
+    try replicas[2].pull(from: replicas[0])
+    // It was edited before the third one hears where Bob is now.
+    try replicas[2].write("UPDATE lab SET value = 'later' WHERE id = 7")
+    try replicas[2].foldAll()
+    try Self.settle(replicas)
+    for replica in replicas { #expect(try hanging(replica) == ["Bob later"]) }
+  }
+
+  @Test func `what somebody else wrote in the row that moves is written there`() throws {
+    let replicas = try Self.site(3)
+    try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
+    try replicas[0].foldAll()
+    Self.later(replicas[1], than: replicas)
+    try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob')")
+    try replicas[1].foldAll()
+    try replicas[2].pull(from: replicas[1])
+    try replicas[2].write("UPDATE patient SET name = 'Bobby' WHERE id = 2")
+    try replicas[2].foldAll()
+    try replicas[1].pull(from: replicas[0])
+    try replicas[2].pull(from: replicas[1])
+    try Self.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try replica.application.prepareRows("SELECT name FROM patient ORDER BY id") == [
+          "Ann", "Bobby",
+        ])
+    }
+  }
+
+  @Test func `equal rows are one row, and their children hang under it`() throws {
+    let replicas = try Self.site(2)
+    for (number, replica) in replicas.enumerated() {
+      try replica.write(
+        """
+        INSERT INTO patient VALUES (2, 'Same');
+        INSERT INTO lab(id, patient, value) VALUES (\(number + 1), 2, 'v\(number)'), (9, 2, 'same')
+        """)
+      try replica.foldAll()
+    }
+    try Self.settle(replicas)
+    for replica in replicas {
+      #expect(try hanging(replica) == ["Same same", "Same v0", "Same v1"])
+      #expect(try replica.store.conflictList(all: true).isEmpty)
+    }
+  }
+
+  @Test func `the one that stands does so if its maker has left for good`() throws {
+    let replicas = try Self.site(3)
+    try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
+    try replicas[0].foldAll()
+    Self.later(replicas[1], than: replicas)
+    try replicas[1].write(
+      "INSERT INTO patient VALUES (2, 'Bob'); INSERT INTO lab VALUES (1, 2, 'Bob-1')")
+    try replicas[1].foldAll()
+    try replicas[2].pull(from: replicas[1])
+    try replicas[2].write("INSERT INTO lab VALUES (2, 2, 'Bob-2')")
+    let left = Array([replicas[0], replicas[2]])
+    for replica in left {
+      replica.store.departed = [replicas[1].origin]
+      replica.store.kinship.gone = [replicas[1].origin]
+    }
+    try Self.settle(left)
+    for replica in left {
+      #expect(try hanging(replica) == ["Bob Bob-1", "Bob Bob-2"])
+      #expect(
+        try replica.application.prepareRows("SELECT name FROM patient ORDER BY id") == [
+          "Ann", "Bob",
+        ])
+    }
+  }
+
+  @Test func `a long journal is folded from its end, and children know their parents`() throws {
+    let schema = Self.clinic
+    let replicas = try (1...2).map {
+      try TestReplica(
+        $0, schema: schema, tracking: $0 == 1 ? ["patient", "lab"] : [],
+        pace: KeysTests.slow)
+    }
+    try replicas[1].pull(from: replicas[0])
+    for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
+      try replica.write("INSERT INTO patient VALUES (2, '\(name)')")
+      for number in 0..<9 {
+        try replica.write("INSERT INTO lab(patient, value) VALUES (2, '\(name)-\(number)')")
+      }
+      try replica.foldAll()
+    }
+    try Self.settle(replicas)
+    for replica in replicas {
+      let wrong = try replica.application.prepareRows(
+        "SELECT name || value FROM lab JOIN patient ON patient.id = lab.patient "
+          + "WHERE value NOT LIKE name || '-%'")
+      #expect(wrong.isEmpty)
+      #expect(try replica.value("SELECT count(*) FROM lab") == .integer(18))
+    }
+  }
+}
