@@ -56,8 +56,8 @@ extension Store {
       // seq that a peer holds.
       try connection.execute("PRAGMA synchronous = FULL")
       try connection.execute("PRAGMA cell_size_check = ON")
-      // Rows of a catch-up come in the order in which they were written, which is any order of keys:
-      // with the 2 MB that SQLite takes by itself most pages are read again for each of them.
+      // Rows of a catch-up come in the order in which they were written, which is any order of
+      // keys: with the 2 MB that SQLite takes by itself most pages are read again for each of them.
       try connection.execute("PRAGMA cache_size = -\(cacheKiB)")
       // Each time "a WAL file resets", one that is larger "is truncated to the limit"
       // (sqlite.org/pragma.html#pragma_journal_size_limit), if this connection begins it anew.

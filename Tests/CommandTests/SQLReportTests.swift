@@ -37,7 +37,8 @@ private let rows = """
       "new_tables":[],"node":"ward-1","parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,\
       "clock_corrected":true,"clock_offset_ms":-3,"id":"a","last_seen":null,\
-      "node":"ward-2","seconds_left":2.5,"state":"catching-up"}],"remarks":["x"],"role":"writer","running":false,\
+      "node":"ward-2","seconds_left":2.5,"state":"catching-up"}],\
+      "remarks":["x"],"role":"writer","running":false,\
       "site":"N","tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
       """
     let status: StatusReport = try report(text)
