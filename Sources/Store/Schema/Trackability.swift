@@ -184,7 +184,8 @@ package enum Trackability: Sendable, Equatable {
       warnings.append(
         isRelated
           ? "\(name) has an integer key: where two nodes give one number to two rows, the later "
-            + "one gets a fresh number and what refers to it follows; with UUIDs as keys none has to"
+            + "one gets a fresh number and what refers to it follows; with UUIDs as keys none "
+            + "has to"
           : "\(name) has an integer key and no foreign key: where two nodes give one number to two "
             + "rows, one of them goes to the conflict log; use UUIDs as keys")
     }

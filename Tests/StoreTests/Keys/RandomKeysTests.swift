@@ -130,8 +130,8 @@ import Testing
     try play(seed, hasAnchor: false)
   }
 
-  /// Where the anchor judges between the moves of several machines a row may stand twice, or a chain
-  /// of moves not end (docs/limits.md): seeds 10 and 21 show it.
+  /// Where the anchor judges between the moves of several machines a row may stand twice, or a
+  /// chain of moves not end (docs/limits.md): seeds 10 and 21 show it.
   @Test(
     .enabled(if: ProcessInfo.processInfo.environment["FLOTILLA_ANCHORED_KEYS"] != nil),
     arguments: Seeded.seeds(80))
