@@ -90,9 +90,12 @@ struct Rekeying {
   }
 
   /// A row of a number of its own that another one has got as well: it takes a fresh one.
+  ///
+  /// One that has moved as often as it can tell goes to the conflict log instead, so that no chain
+  /// of moves goes on for ever.
   private mutating func start(_ item: MovingRows.Item) throws {
     guard parentage.numbered.contains(item.table), let table = store.tables.byID[item.table],
-      store.mayWrite(table),
+      store.mayWrite(table), item.version.numbering.former.count < Numbering.mostFormer,
       let standing = try store.versions.version(table: item.table, key: item.key),
       isForMe(item.version, under: standing), standing.hash != item.version.hash
     else { return }
@@ -104,6 +107,7 @@ struct Rekeying {
     guard let table = store.tables.byID[table], store.mayWrite(table),
       let version = try store.versions.version(table: table.id, key: from), !version.isDeleted,
       store.viewpoint.isOwn(version.created.origin),
+      version.numbering.former.count < Numbering.mostFormer,
       version.numbering.former.contains(where: { $0.key == to }),
       let standing = try store.versions.version(table: table.id, key: to), !standing.isDeleted,
       let entry = try store.content(of: version, table, from)
