@@ -87,8 +87,28 @@ import Testing
     #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (no row)"))
     let list = Conflicts.text([conflict], at: .current, colour: false)
     #expect(list.contains("b (no row)") && !list.contains("(delete)"))
+    // A row that waits is parked; what an anchor has rejected does not fit.
+    #expect(list.contains("does not fit") && !list.contains("parked"))
     conflict.reason = "older"
     #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (delete)"))
+  }
+
+  @Test func `with a row that waits says why in words`() throws {
+    var row: ConflictReport.Parked = try report(
+      """
+      {"id":"p3fa29c","table":"bed","key":{"id":"p"},"why":"reference","row":{"id":"p","ward":"w"},
+      "because":"FOREIGN KEY ward: ward has no row w"}
+      """)
+    #expect(
+      Conflicts.why(row)
+        == "a row that it refers to is not here (FOREIGN KEY ward: ward has no row w)")
+    row.because = nil
+    let words = ["constraint", "reference", "parent", "table", "too-large"].map { why in
+      row.why = why
+      return Conflicts.why(row)
+    }
+    #expect(Set(words).count == 5 && !words.contains(row.why))
+    #expect(Conflicts.parked([row], colour: false).contains("p3fa29c"))
   }
 
   @Test func `that is restored tells what was written over`() throws {

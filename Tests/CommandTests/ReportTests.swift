@@ -135,8 +135,8 @@ private let clinic = """
         "1 conflict · 1,204 parked (not in their tables) · in sync with 1 of 3 nodes"))
     #expect(
       Status.hint(status, path: "x.db") == """
-        1,204 rows parked: kept, but programs do not see them; of which tables and why says
-          flotilla doctor x.db
+        1,204 rows parked: kept, but programs do not see them; which, and why, says
+          flotilla conflicts x.db --parked
         what lost in 1 conflict is kept; see it with
           flotilla conflicts x.db
         """)

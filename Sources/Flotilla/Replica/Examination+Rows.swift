@@ -68,8 +68,8 @@ extension Examination {
         "\(rows(count)) of \(table) parked: "
           + (why == "parent"
             ? "the rows to which they refer are parked" : "they refer to rows that are not here"),
-        "They come back with what they refer to. flotilla conflicts \(shellWord(path)) --parked says "
-          + "what that is.")
+        "They come back with what they refer to; what that is says flotilla conflicts "
+          + "\(shellWord(path)) --parked")
     default:
       add(
         "parked", .warning,
@@ -82,12 +82,14 @@ extension Examination {
   /// Rows that stand without what they refer to: a program with foreign keys off has left them so.
   mutating func judgeReferences(_ broken: [Store.BrokenReference]) {
     for reference in broken {
+      let columns = reference.columns.joined(separator: ", ")
       add(
         "references", .warning,
-        "\(rows(Int64(reference.rows))) of \(reference.table) refer by "
-          + "\(reference.columns.joined(separator: ", ")) to no row of \(reference.parent)",
-        "A program with foreign keys off has left them so, and they stay as it left them. Mend them "
-          + "with SQL, and let the program run PRAGMA foreign_keys = ON.")
+        "\(rows(Int64(reference.rows))) of \(reference.table) "
+          + "\(reference.rows == 1 ? "refers" : "refer") by \(columns) to no row of "
+          + reference.parent,
+        "A program with foreign keys off has left them so, and they stay as it left them. Mend "
+          + "them with SQL, and let the program run PRAGMA foreign_keys = ON.")
     }
   }
 

@@ -30,11 +30,14 @@ extension Conflicts {
   }
 
   /// The number of a conflict; nil if it is the name of a parked row.
-  private static func number(_ id: String, _ call: Call) throws(FlotillaError) -> Int? {
+  private static func number(
+    _ id: String, _ action: String, _ call: Call
+  ) throws(FlotillaError) -> Int? {
     if id.first == "p" { return nil }
     guard let number = Int(id), number > 0, "\(number)" == id else {
       throw FlotillaError(
-        .usage, "\(printable(id)) is not the number of a conflict, nor of a parked row",
+        .usage,
+        "\(action) needs the number of a conflict, or of a parked row; \(printable(id)) is none",
         remedy: "See: flotilla conflicts \(call.shellPath)")
     }
     return number
@@ -43,7 +46,7 @@ extension Conflicts {
   static func settle(
     _ id: String, _ action: String, _ call: Call, _ changes: inout ConflictChanges
   ) async throws(FlotillaError) {
-    let number = try number(id, call)
+    let number = try number(id, action, call)
     let settings = try settings(call)
     guard settings.isEmpty || action == "restore" && number == nil else {
       throw FlotillaError(
@@ -91,7 +94,7 @@ extension Conflicts {
         .usage, "show takes one number", remedy: "See: flotilla conflicts \(call.shellPath)")
     }
     let command = "flotilla conflicts \(call.shellPath)"
-    guard let number = try number(id, call) else {
+    guard let number = try number(id, "show", call) else {
       let row = try await call.replica.parkedRow(id)
       let text = "\(printable(row.table)) \(words(row.key)): \(why(row))\n\(assignments(row.row))"
       call.print(row, as: call.arguments.has("--sql") ? statement(row.table, row.row) : text)

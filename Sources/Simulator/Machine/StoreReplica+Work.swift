@@ -18,6 +18,13 @@ extension StoreReplica {
     return result
   }
 
+  /// Not beside an anchor, which parks what it judges, nor where files and tables are exchanged.
+  func lookAtParking(_ history: inout History) throws {
+    spared.check(
+      standing: try application.standingBadges(), parked: try application.parkedBadges(),
+      isFolded: try application.isFolded(), &history, at: name)
+  }
+
   func openExport(
     _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
   ) throws -> OpenedSource {

@@ -211,11 +211,10 @@ final class StoreReplica: SimulatedReplica {
     let claimed = try standingBadges()
     let last = try application.lastTouch()
     guard try application.write(&random, &story) else { return }
-    let standing = try standingBadges()
+    let (standing, after) = (try standingBadges(), try rows())
     writes.add(standing, over: claimed, at: name)
     spared.wrote(standing, over: claimed)
     hasWritten = true
-    let after = try rows()
     witness.written(
       after, before: before, touching: try application.touched(after: last), own: own,
       at: isKnown ? now.wall : 0)
@@ -303,12 +302,6 @@ final class StoreReplica: SimulatedReplica {
       office: hasOffice ? try application.office(of: tables) : nil)
   }
 
-  /// Not beside an anchor, which parks what it judges; nor where files and tables are exchanged.
-  private var looksAtParking: Bool {
-    application.claims > 0 && !hasOffice && !losesColumns
-      && [.restore, .clone, .rights, .collection].allSatisfy { faults[$0] == 0 }
-  }
-
   func mayRead(_ row: RowNumber) -> Bool { rights.right(to: names.table(of: row)) != .none }
 
   func held(where isWanted: (String) -> Bool) throws -> [RowNumber: Version] {
@@ -354,10 +347,8 @@ final class StoreReplica: SimulatedReplica {
   func inspect(at now: Instant, _ history: inout History) throws {
     // It may have died when it had just gone over to other rights: which ones it says when it runs.
     if isFollowing, open == nil { return }
-    if looksAtParking {
-      spared.check(
-        standing: try standingBadges(), parked: try application.parkedBadges(),
-        isFolded: try application.isFolded(), &history, at: name)
+    if application.claims > 0, !hasOffice, !losesColumns, !collects, mayBeWhole {
+      try lookAtParking(&history)
     }
     // Nothing that anybody has committed since the last look: nothing new to see.
     let version = try application.dataVersion()

@@ -159,7 +159,7 @@ extension Store {
     let isDangling = try isDangling(table, key)
     // What is made again is made, whatever stands.
     if let old, !old.isDeleted, old.hash == hash, repeating == nil, unsent == nil,
-      shelved?.why.isWhole != true, !isDangling || old.isDangling
+      shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }

@@ -17,6 +17,12 @@ extension Store {
     try references.isDangling(table.id, (key.values ?? []).map(\.sqlite), on: connection) ?? false
   }
 
+  /// Whether it is for this node to say that a row dangles though it says the same as before. After
+  /// a migration what others wrote may dangle, too: they see to that.
+  func isToMark(_ version: Version, _ edits: Edits) -> Bool {
+    !version.isDangling && (!edits.isComparing || isOwn(version.edit.origin))
+  }
+
   /// A program has deleted a row, or changed it: others may refer to what it was.
   func noteOrphans(
     of table: ReplicaTable, _ key: Key, isDeleted: Bool, at moment: Dating.Moment

@@ -40,7 +40,7 @@ extension ForeignKey {
     var ordered: [String] = []
     var seen: Set<String> = []
     let reader = SchemaReader(connection: connection)
-    // The place of each table is found after that of its parents; a ring ends where it is met again.
+    // A table follows its parents; a ring of them ends where it is met again.
     var stack = names.reversed().map { (name: $0, isReady: false) }
     while let (name, isReady) = stack.popLast() {
       if isReady {

@@ -300,7 +300,7 @@ extension BadInputTests {
         try await desk.sql("b.db", "INSERT INTO bed VALUES ('p', '7')")
         try await desk.succeed("sync", "b.db", node.address)
         let isKept = try await eventually(within: .seconds(20)) {
-          try await desk.succeed("conflicts", "b.db").contains("parked")
+          try await desk.succeed("conflicts", "b.db").contains("does not fit")
         }
         #expect(isKept)
         for words in [["conflicts", "b.db", "show", "1"], ["conflicts", "b.db", "--json"]] {

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+extension BadInputTests {
+  /// Rows that wait for others, through the built program and plain SQL: where they are is said,
+  /// and every way out works.
+  @Suite struct ParkedTests {
+    private static let schema = """
+      CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL, name TEXT);
+      CREATE TABLE orders(id TEXT PRIMARY KEY NOT NULL,
+        customer TEXT REFERENCES customer ON DELETE CASCADE, amount INTEGER);
+      """
+
+    /// Two machines, of which one deletes a customer for whom the other one adds orders.
+    private func pair(_ desk: Desk) async throws -> String {
+      let node = try await desk.pair("a.db", "b.db", rows: 1)
+      for database in ["a.db", "b.db"] { try await desk.sql(database, Self.schema) }
+      try await desk.succeed("track", "a.db", "customer", "orders")
+      try await desk.succeed("sync", "b.db", node.address)
+      try await desk.succeed("sql", "a.db", "INSERT INTO customer VALUES ('c', 'Ann'), ('d', 'Di')")
+      try await desk.succeed("sync", "b.db", node.address)
+      try await desk.succeed("sql", "a.db", "DELETE FROM customer WHERE id = 'c'")
+      try await desk.succeed(
+        "sql", "b.db", "INSERT INTO orders VALUES ('o', 'c', 7), ('p', 'c', 8), ('q', 'c', 9)")
+      try await desk.succeed("sync", "b.db", node.address)
+      return node.address
+    }
+
+    private func ids(_ desk: Desk, _ database: String) async throws -> [String] {
+      try await desk.succeed("conflicts", database, "--parked", "--json")
+        .matches(of: /"id":"(p[0-9a-f]{6})"/).map { String($0.1) }
+    }
+
+    @Test func `are the same on both machines, and told`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk)
+        for database in ["a.db", "b.db"] {
+          #expect(try await desk.sql(database, "PRAGMA foreign_key_check") == "")
+          #expect(try await desk.sql(database, "SELECT count(*) FROM orders") == "0")
+          let list = try await desk.succeed("conflicts", database, "--parked")
+          #expect(list.contains("a row that it refers to is not here"), "\(list)")
+          #expect(list.contains("customer has no row c"), "\(list)")
+          let status = try await desk.flotilla("status", database)
+          #expect(status.output.contains("3 parked"), "\(status)")
+        }
+        #expect(try await ids(desk, "a.db") == ids(desk, "b.db"))
+        #expect(try await ids(desk, "a.db").count == 3)
+        try await desk.succeed("sql", "b.db", "INSERT INTO customer VALUES ('c', 'Ann again')")
+        try await desk.succeed("sync", "b.db", address)
+        for database in ["a.db", "b.db"] {
+          #expect(try await desk.sql(database, "SELECT sum(amount) FROM orders") == "24")
+          #expect(try await desk.sql(database, "PRAGMA foreign_key_check") == "")
+        }
+      }
+    }
+
+    @Test func `are restored with other values, given up, and named by sql`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk)
+        let all = try await ids(desk, "b.db")
+        let (update, statement) = ("UPDATE orders SET amount = 1 WHERE id = 'o'", "INSERT INTO")
+        let missed = try await desk.flotilla("sql", "b.db", update)
+        #expect(missed.status == 1 && missed.error.contains("the row o of orders is parked"))
+        #expect(
+          try await desk.succeed("conflicts", "b.db", "show", all[0], "--sql").contains(statement))
+        let refused = try await desk.flotilla("conflicts", "b.db", "restore", all[0])
+        #expect(refused.status == 1 && refused.error.contains("--set COLUMN=VALUE"), "\(refused)")
+        try await desk.succeed("conflicts", "b.db", "restore", all[0], "--set", "customer=d")
+        let other = try await desk.flotilla(
+          "conflicts", "b.db", "restore", all[1], "--set", "nothing=d")
+        #expect(other.status == 2 && other.error.contains("has no column nothing"))
+        try await desk.succeed("conflicts", "b.db", "dismiss", all[1], all[2])
+        #expect(try await ids(desk, "b.db").isEmpty)
+        try await desk.succeed("sync", "b.db", address)
+        for database in ["a.db", "b.db"] {
+          #expect(try await desk.sql(database, "SELECT count(*) FROM orders") == "1")
+          #expect(try await ids(desk, database).isEmpty)
+          #expect(try await desk.succeed("conflicts", database).contains("no conflicts"))
+        }
+        #expect(try await desk.flotilla("conflicts", "b.db", "dismiss", all[1]).status == 2)
+      }
+    }
+
+    @Test func `are given up all at once; what a program has broken is counted`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk)
+        try await desk.succeed("conflicts", "a.db", "dismiss", "all", "--parked")
+        try await desk.sql("b.db", "INSERT INTO orders VALUES ('broken', 'nobody', 1)")
+        try await desk.succeed("sync", "b.db", address)
+        for database in ["a.db", "b.db"] {
+          #expect(try await ids(desk, database).isEmpty)
+          #expect(try await desk.sql(database, "SELECT id FROM orders") == "broken")
+          let doctor = try await desk.flotilla("doctor", database)
+          #expect(doctor.output.contains("1 row of orders refers by customer"), "\(doctor)")
+        }
+      }
+    }
+  }
+}
