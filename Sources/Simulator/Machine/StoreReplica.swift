@@ -257,42 +257,19 @@ final class StoreReplica: SimulatedReplica {
   }
 
   /// What the application reads of its tables.
-  private func rows() throws -> [RowNumber: Observation.Content] {
+  func rows() throws -> [RowNumber: Observation.Content] {
     let rows = try application.rows(of: readable)
     guard losesColumns else { return rows }
     return rows.mapValues { Observation.Content(whole: $0.common, common: $0.common) }
   }
 
   /// Tracks the tables that are not tracked yet; only a node that has the site's settings may.
-  private func trackAll(at now: Instant) throws {
+  func trackAll(at now: Instant) throws {
     guard rights.isWhole, try application.isCaptured(Ledger.name) else { return }
     let missing = try tables.filter { !application.isGone($0) }.map(\.name)
       .filter { try !application.isCaptured($0) }
     guard !missing.isEmpty else { return }
     try begin(now).track(missing, rule: nil, at: now)
-  }
-
-  var additions: Set<String> {
-    Set(application.extra.flatMap { table, added in added.map { "\(table) \($0)" } })
-      .union(charts.map { ["\(Charts.name) \($0.level)"] } ?? [])
-  }
-
-  func catchUp(
-    with additions: Set<String>, at now: Instant, _ story: inout Story
-  ) throws {
-    application.setClock(now.wall)
-    for table in tables { try application.bringBack(table, &story) }
-    let level = Charts.levels.indices.last { additions.contains("\(Charts.name) \($0)") }
-    try charts?.migrate(to: level ?? 0, on: application.connection, &story)
-    try trackAll(at: now)
-    for table in tables {
-      for addition in ApplicationTable.additions
-      where additions.contains("\(table.name) \(addition)") {
-        try application.add(addition, to: table, &story)
-      }
-    }
-    hasWritten = true
-    witness.reshaped(try rows())
   }
 
   /// A call of the store is about to touch the disk.

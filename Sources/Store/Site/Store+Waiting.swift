@@ -109,7 +109,8 @@ extension Store {
       try connection.rows(
         """
         SELECT l.name, s.why, count(*) FROM _flotilla_shelf AS s
-        JOIN _flotilla_local AS l ON l.id = s.tbl WHERE \(KeyShapes.isHere) GROUP BY s.tbl, s.why ORDER BY l.name, s.why
+        JOIN _flotilla_local AS l ON l.id = s.tbl WHERE \(KeyShapes.isHere)
+        GROUP BY s.tbl, s.why ORDER BY l.name, s.why
         """)
     }
     return rows.compactMap { row in

@@ -17,7 +17,7 @@ struct ReplicaTable {
   /// The seed of its hashes, equal on every node.
   let seed: UInt64
   /// As the table declares them; for one that is not here, as others said.
-  let keyCollations: [KeyCollation]
+  private(set) var keyCollations: [KeyCollation]
   private(set) var statements: RowStatements?
   /// Of the keys of its versions; nil while nobody has said.
   private(set) var keyShape: KeyShape?
@@ -57,6 +57,7 @@ struct ReplicaTable {
   mutating func take(_ known: KeyShapes.Known, isLeading: Bool) {
     (keyShape, generation, self.isLeading) = (known.shape, known.generation, isLeading)
     statements?.shape.generation = known.generation
+    if schema == nil { keyCollations = known.shape.collations }
   }
 
   /// The identity of a row from its key values; nil if one is NULL.

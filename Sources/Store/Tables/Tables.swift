@@ -18,8 +18,8 @@ final class Tables {
   /// Names that peers may bring along, at most.
   static let limit = 2_000
 
-  private let connection: Connection
-  private(set) var byID: [Int64: ReplicaTable] = [:]
+  let connection: Connection
+  var byID: [Int64: ReplicaTable] = [:]
   private var idByName: [String: Int64] = [:]
   private var remembered: [String: [KeyCollation]] = [:]
   private let schemas: SchemaCache
@@ -33,7 +33,7 @@ final class Tables {
   /// Whether rows of any table wait because they are of another shape of key.
   private(set) var hasHeld = false
   /// The shapes in which the keys of each table have come.
-  private let shapes: KeyShapes
+  let shapes: KeyShapes
   /// How often the tables were read.
   private(set) var age = 0
 
@@ -85,14 +85,14 @@ final class Tables {
   }
 
   /// Rows of another shape of key than the table of their name has here.
-  private func held(_ known: KeyShapes.Known) -> ReplicaTable {
+  func held(_ known: KeyShapes.Known) -> ReplicaTable {
     let name = shapes.name(of: known.table) ?? ""
     return ReplicaTable(
       id: known.table, name: name, known: nil, isTracked: false, isBaseline: false, key: known,
       isHeld: true, isLeading: isLeading(known.table, name))
   }
 
-  private func isLeading(_ id: Int64, _ name: String) -> Bool {
+  func isLeading(_ id: Int64, _ name: String) -> Bool {
     shapes.leading(name).map { $0 == id } ?? true
   }
 
@@ -133,7 +133,8 @@ final class Tables {
     return table
   }
 
-  /// Notes that rows are to be looked at since the key of their table was changed, or that all were.
+  /// Notes that rows are to be looked at since the key of their table was changed, or that all
+  /// were.
   func note(_ comparison: Store.Comparison) {
     if comparison.isOfKey {
       rekeying.insert(comparison.table)
@@ -144,7 +145,7 @@ final class Tables {
   }
 
   /// The same order and the same hashes at every node.
-  private func noteChangedKeys() {
+  func noteChangedKeys() {
     changedKeys = byID.values.compactMap { table in
       guard table.isTracked, table.schema != nil, table.generation > 0, table.isLeading,
         !rekeying.contains(table.id), let key = table.keyShape
@@ -238,183 +239,8 @@ final class Tables {
     }
   }
 
-  private func add(_ table: ReplicaTable) {
+  func add(_ table: ReplicaTable) {
     byID[table.id] = table
     if table.isHeld { hasHeld = true } else { idByName[folded(table.name)] = table.id }
-  }
-}
-
-/// The shapes of keys.
-extension Tables {
-  /// Which rows counted in the digest, and which do now.
-  struct Lead: Equatable {
-    var before: Int64?
-    var after: Int64?
-  }
-
-  /// True if the versions of a table have another shape of key than it has now, or none is noted.
-  func hasOtherKey(_ table: ReplicaTable) -> Bool {
-    shapes.known(table.id)?.shape != table.statements?.shape.key
-  }
-
-  /// Whether it is noted which shape the keys of its versions have.
-  func isKeyKnown(_ table: ReplicaTable) -> Bool { shapes.known(table.id) != nil }
-
-  /// The rows of one table that are of another shape of key than it has here, the newest shape
-  /// first.
-  func held(of name: String) -> [ReplicaTable] {
-    guard hasHeld else { return [] }
-    return shapes.known(name).sorted { $0.generation > $1.generation }
-      .compactMap { byID[$0.table] }.filter(\.isHeld)
-  }
-
-  /// The rows of a table whose shape of key leads.
-  func leading(_ name: String) -> ReplicaTable? { shapes.leading(name).flatMap { byID[$0] } }
-
-  /// Among which rows one of this shape belongs; a shape that is new here gets a number.
-  ///
-  /// A node that has no table called its key columns 0, 1, … where it spoke of a key alone: then
-  /// their number has to do.
-  func rows(of shape: TableShape, isNameless: Bool) throws(StoreError) -> (ReplicaTable, Lead?) {
-    let table = try tableOrNew(shape.name)
-    guard !table.isSettings else {
-      let isItsKey = table.keyShape?.names.elementsEqual(shape.key.names, by: isSameName)
-      guard isNameless && shape.keyCount == table.keyShape?.count || isItsKey == true else {
-        throw StoreError(.wire, "the settings of the site have another key")
-      }
-      return (table, nil)
-    }
-    let known = shapes.known(shape.name)
-    if isNameless {
-      if table.keyShape.map({ $0.count == shape.keyCount }) ?? true { return (table, nil) }
-      let other = known.first { $0.shape.count == shape.keyCount }
-      guard let other = other.flatMap({ byID[$0.table] }) else {
-        throw StoreError(.wire, "a key of \(quoted(table.name)) has columns that nobody has named")
-      }
-      return (other, nil)
-    }
-    let key = shape.key
-    let before = shapes.leading(shape.name)
-    if let found = known.first(where: { $0.shape == key }) {
-      guard shape.generation > found.generation, let rows = byID[found.table] else {
-        return (byID[found.table] ?? table, nil)
-      }
-      try note(key, shape.generation, of: rows)
-    } else if known.isEmpty, table.keyShape.map({ $0 == key }) ?? true {
-      try note(key, shape.generation, of: table)
-    } else {
-      let id = try makeHeld(key, shape.generation, of: table.name)
-      return (byID[id] ?? table, Lead(before: before, after: shapes.leading(shape.name)))
-    }
-    let found = known.first { $0.shape == key }?.table ?? table.id
-    return (byID[found] ?? table, Lead(before: before, after: shapes.leading(shape.name)))
-  }
-
-  /// Notes the shape of the keys of a table that has none yet, or a later generation of it.
-  func note(_ key: KeyShape, _ generation: UInt64, of table: ReplicaTable) throws(StoreError) {
-    try reporting { () throws(SQLiteError) in
-      try shapes.put(
-        KeyShapes.Known(table: table.id, shape: key, generation: generation), of: table.name)
-    }
-    refresh(table.name)
-  }
-
-  /// The table of this name has another key from now on: the rows of the shape that it has are its
-  /// own, those of the one that it had are held. Gives the number of its rows.
-  func changeKey(
-    of table: ReplicaTable, to key: KeyShape
-  ) throws(StoreError) -> (id: Int64, lead: Lead) {
-    let known = shapes.known(table.name)
-    let before = shapes.leading(table.name)
-    let next = min(Limits.generations, (known.map(\.generation).max() ?? 0) + 1)
-    let id: Int64
-    if let found = known.first(where: { $0.shape == key }) {
-      id = found.table
-      if found.table != before, let rows = byID[id] { try note(key, next, of: rows) }
-    } else {
-      id = try makeHeld(key, next, of: table.name)
-    }
-    try reporting { () throws(SQLiteError) in
-      let row = try connection.row(
-        """
-        SELECT a.name, b.name, b.baseline FROM _flotilla_local AS a, _flotilla_local AS b
-        WHERE a.id = ? AND b.id = ?
-        """, [.integer(id), .integer(table.id)])
-      guard let row, let held = row[0].string else { return }
-      let between = held + "_"
-      for (name, id) in [(between, table.id), (table.name, id), (held, table.id)] {
-        try connection.run(
-          "UPDATE _flotilla_local SET name = ?, comparing = NULL WHERE id = ?",
-          [.string(name), .integer(id)])
-      }
-      try connection.run(
-        "UPDATE _flotilla_local SET baseline = ? WHERE id = ?", [row[2], .integer(id)])
-    }
-    let lead = Lead(before: before, after: shapes.leading(table.name))
-    try reload()
-    return (id, lead)
-  }
-
-  /// A number for the rows of one more shape.
-  private func makeHeld(
-    _ key: KeyShape, _ generation: UInt64, of name: String
-  ) throws(StoreError) -> Int64 {
-    try makeRoom(for: key, of: name)
-    let id = try reporting { () throws(SQLiteError) in
-      let number = tableSeed(name) ^ mix(key.fingerprint)
-      try connection.run(
-        "INSERT INTO _flotilla_local(name) VALUES (?)",
-        [.string(KeyShapes.prefix + String(number, radix: 16))])
-      let id = connection.lastInsertRowID
-      try shapes.put(KeyShapes.Known(table: id, shape: key, generation: generation), of: name)
-      return id
-    }
-    refresh(name)
-    return id
-  }
-
-  /// Of too many shapes those go of which nothing is left but deleted rows.
-  private func makeRoom(for key: KeyShape, of name: String) throws(StoreError) {
-    guard byID.count < Self.limit else {
-      throw StoreError(.table, "the site names more than \(Self.limit) tables")
-    }
-    for old in held(of: name).reversed()
-    where shapes.known(name).count >= Limits.keyShapes && !old.isLeading {
-      let isEmpty = try reporting { () throws(SQLiteError) in
-        try connection.row(
-          "SELECT 1 FROM _flotilla_shelf WHERE tbl = ? LIMIT 1",
-          [.integer(old.id)]) == nil
-      }
-      if isEmpty { try reporting { () throws(SQLiteError) in try forget(old) } }
-    }
-    guard shapes.known(name).count >= Limits.keyShapes else { return }
-    throw StoreError(
-      .table,
-      "rows of \(quoted(name)) are here in \(Limits.keyShapes) shapes of its key; another one, "
-        + "(\(key.names.joined(separator: ", "))), is refused",
-      remedy: "Give the table the same key on all machines.")
-  }
-
-  /// Lets go of rows of another shape of key, and of the shape.
-  func forget(_ table: ReplicaTable) throws(SQLiteError) {
-    for name in ["version", "shelf", "journal", "pending"] {
-      try connection.run("DELETE FROM _flotilla_\(name) WHERE tbl = ?", [.integer(table.id)])
-    }
-    try connection.run("DELETE FROM _flotilla_local WHERE id = ?", [.integer(table.id)])
-    try shapes.remove(table.id)
-    byID[table.id] = nil
-    refresh(table.name)
-  }
-
-  private func refresh(_ name: String) {
-    for known in shapes.known(name) {
-      if var table = byID[known.table] {
-        table.take(known, isLeading: isLeading(known.table, name))
-        byID[known.table] = table
-      } else {
-        add(held(known))
-      }
-    }
-    noteChangedKeys()
   }
 }

@@ -210,7 +210,7 @@ import Testing
   @Test func `a key that is computed loses nothing, though nobody can tell the rows`() throws {
     let change = Change(
       testDescription: "", before: "a TEXT PRIMARY KEY, \(Self.rest)",
-      after: "id TEXT PRIMARY KEY, \(Self.rest)", copy: ("id, b, v", "'K' || a, b, v"))
+      after: "id VARCHAR PRIMARY KEY, \(Self.rest)", copy: ("id, b, v", "'K' || a, b, v"))
     let r = try Self.site(2, change)
     try r[0].write(change.migration)
     try Self.set(r[0], "id = 'Kk1'", "a gap")
