@@ -203,6 +203,7 @@ final class StoreReplica: SimulatedReplica {
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
     if charts != nil {
+      charts?.begin(try application.isCaptured(Charts.name))
       try charts?.write(on: application.connection, &story)
       hasWritten = true
     }
