@@ -30,15 +30,19 @@ struct Charts {
 
   let number: Int
   private(set) var level = 0
+  /// Whether the table was the site's here at some time: before that nobody is told of it.
+  private(set) var hasBegun = false
   /// What this node has committed, by the code of the row.
   private(set) var own: [Int64: Int64] = [:]
   private var random: Seeded
 
   init(number: Int, random: Seeded) { (self.number, self.random) = (number, random) }
 
+  mutating func begin(_ isCaptured: Bool) { hasBegun = hasBegun || isCaptured }
+
   /// Perhaps a transaction of its own; nothing if somebody else is writing.
   mutating func write(on connection: Connection, _ story: inout Story) throws {
-    guard random.chance(500) else { return }
+    guard hasBegun, random.chance(500) else { return }
     var (next, statements): ([Int64: Int64], [String]) = (own, [])
     for _ in 0...random.below(3) {
       let code = Int64(number * 100 + random.below(Self.slots))
@@ -65,7 +69,7 @@ struct Charts {
     to wanted: Int? = nil, on connection: Connection, _ story: inout Story
   ) throws {
     let next = wanted ?? level + 1
-    guard next > level, next < Self.levels.count else { return }
+    guard hasBegun || wanted != nil, next > level, next < Self.levels.count else { return }
     let isDone = try commit(
       [
         "CREATE TABLE fresh\(Self.levels[next])",

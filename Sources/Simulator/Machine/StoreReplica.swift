@@ -203,6 +203,7 @@ final class StoreReplica: SimulatedReplica {
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
     application.setClock(now.wall)
     if charts != nil {
+      charts?.begin(try application.isCaptured(Charts.name))
       try charts?.write(on: application.connection, &story)
       hasWritten = true
     }
@@ -223,20 +224,6 @@ final class StoreReplica: SimulatedReplica {
   /// The rows whose values all claim, where they do.
   private func standingBadges() throws -> [RowNumber: Badge] {
     application.claims > 0 ? try application.standingBadges() : [:]
-  }
-
-  func migrate(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
-    application.setClock(now.wall)
-    if charts != nil, random.chance(400) {
-      try charts?.migrate(on: application.connection, &story)
-      // A program goes on at once, before anybody has looked.
-      try charts?.write(on: application.connection, &story)
-      return hasWritten = true
-    }
-    if random.chance(200) { return try trackAll(at: now) }
-    try application.migrate(&random, &story)
-    hasWritten = true
-    witness.reshaped(try rows())
   }
 
   func remove(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
