@@ -76,8 +76,7 @@ extension Node {
       }
       record.seen = Uptime.wall
       record.run = hello.run
-      record.standing = hello.standing
-      record.keys = hello.keys
+      (record.standing, record.keys) = (hello.standing, hello.keys)
       record.lives.insert(hello.life)
       record.origin = Origin.of(hello.node, life: hello.life, .openSSL)
       peers[hello.node] = record
