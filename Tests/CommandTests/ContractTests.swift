@@ -10,7 +10,8 @@ import Testing
   /// that were added to it.
   static let keys: [String: Set<String>] = [
     "init": ["site", "node", "tables", "rows", "warnings", "takes_new_tables"],
-    "track": ["tables", "rows", "warnings", "takes_new_tables"],
+    "track": ["tables", "rows", "warnings", "takes_new_tables", "keys"],
+    "track.keys": ["table", "on_collision", "next"],
     "rule": ["rules", "remark"],
     "rule.rules": ["table", "rule", "acting_rule"],
     "invite": ["code", "expires", "role", "served", "port"],
@@ -41,7 +42,7 @@ import Testing
     "sync.peers": ["node", "sent_rows", "received_rows", "seconds", "error"],
     "verify": [
       "identical", "node", "rows", "digest", "parked", "local", "local_findings", "repaired",
-      "peers",
+      "peers", "waiting",
     ],
     "verify.local": ["table", "key", "finding"],
     "verify.peers": [
@@ -63,7 +64,7 @@ import Testing
 
   private static let peer: Set<String> = [
     "node", "id", "state", "behind_rows", "behind_seconds", "seconds_left", "last_seen",
-    "clock_offset_ms", "clock_corrected", "address",
+    "clock_offset_ms", "clock_corrected", "address", "error", "remedy",
   ]
 
   @Test func `every report has the keys of the contract and no others`() async throws {

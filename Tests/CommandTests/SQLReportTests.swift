@@ -36,8 +36,8 @@ private let rows = """
       "first_copy":{"from":"a","of":9,"rows":2},"in_sync":true,\
       "new_tables":[],"node":"ward-1","parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,\
-      "clock_corrected":true,"clock_offset_ms":-3,"id":"a","last_seen":null,\
-      "node":"ward-2","seconds_left":2.5,"state":"catching-up"}],\
+      "clock_corrected":true,"clock_offset_ms":-3,"error":null,"id":"a","last_seen":null,\
+      "node":"ward-2","remedy":null,"seconds_left":2.5,"state":"catching-up"}],\
       "remarks":["x"],"role":"writer","running":false,\
       "site":"N","tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
       """

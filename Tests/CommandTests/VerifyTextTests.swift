@@ -25,7 +25,7 @@ func pastTriggers(_ sql: String, in path: String) throws {
     try report(
       """
       {"identical":\(identical),"node":"ward-1","rows":48112,"digest":"3f9a000000000001",
-      "parked":0,"local":[\(local)],"local_findings":\(findings),"repaired":0,
+      "parked":0,"local":[\(local)],"local_findings":\(findings),"repaired":0,"waiting":[],
       "peers":[\(peers.joined(separator: ","))]}
       """)
   }
