@@ -271,7 +271,7 @@ extension BadInputTests {
           + "forgotten; "
         #expect(waiting.error.contains(remark + "appoint it again or another on an admin ("))
         let stoodDown = try await desk.flotilla("status", "a.db")
-        #expect(stoodDown.output.contains("(was the anchor)"), "\(stoodDown)")
+        #expect(stoodDown.output.contains("(admin, was the anchor)"), "\(stoodDown)")
         #expect(stoodDown.error.contains(remark), "\(stoodDown)")
         try await desk.succeed("anchor", "a.db", "--here")
         try await desk.succeed("wait", "b.db", "--for", "anchor")
