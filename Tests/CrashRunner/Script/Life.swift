@@ -86,18 +86,24 @@ final class Life {
   }
 
   private func initialise(
-    _ side: Side, _ number: UInt64, creating objects: [SchemaObject] = []
+    _ side: Side, _ number: UInt64, creating objects: [SchemaObject] = [],
+    copying: FirstCopy? = nil
   ) throws {
     _ = try application(side)
-    try Store.initialise(path: path(side), as: Self.identities(number), creating: objects)
+    try Store.initialise(
+      path: path(side), as: Self.identities(number), creating: objects, copying: copying)
     _ = try store(side)
   }
 
   private func join(_ number: UInt64) throws {
     if try !isReplica(.b) {
-      try initialise(.b, number, creating: store(.a).schemaObjects())
+      // Whoever joins with a file says that its tables are the site's.
+      let copy = FirstCopy(
+        inviter: try store(.a).node, name: "a", address: "127.0.0.1:1", rows: 0)
+      try initialise(.b, number, creating: store(.a).schemaObjects(), copying: copy)
     }
     try exchange()
+    try store(.b).endFirstCopy()
   }
 
   private static func identities(_ number: UInt64) -> Store.Identities {
