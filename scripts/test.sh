@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # The backtracer of a crashed test can hang where its output is a pipe.
 export SWIFT_BACKTRACE=enable=no
-limit=${FLOTILLA_TEST_SECONDS:-2700}
+limit=${FLOTILLA_TEST_SECONDS:-3900}
 
 events=$(mktemp) || exit 1
 trap 'rm -f "$events"' EXIT
