@@ -102,13 +102,13 @@ struct Rekeying {
     try renumber(item, table, root: roots.count)
   }
 
-  /// The anchor has certified a row under the key that it had to leave: it goes back.
+  /// The anchor has certified a row under the key that it had to leave: it goes back, after its
+  /// first move alone, so that it does not go to and fro for ever.
   private mutating func giveBack(_ table: Int64, _ from: Key, _ to: Key) throws {
     guard let table = store.tables.byID[table], store.mayWrite(table),
       let version = try store.versions.version(table: table.id, key: from), !version.isDeleted,
       store.viewpoint.isOwn(version.created.origin),
-      version.numbering.former.count < Numbering.mostFormer,
-      version.numbering.former.contains(where: { $0.key == to }),
+      version.numbering.former.count == 1, version.numbering.former[0].key == to,
       let standing = try store.versions.version(table: table.id, key: to), !standing.isDeleted,
       let entry = try store.content(of: version, table, from)
     else { return }
