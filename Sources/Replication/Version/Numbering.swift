@@ -28,13 +28,26 @@ package struct FormerKey: Sendable, Hashable {
   }
 }
 
+/// A row to which another one refers.
+package struct ParentRow: Sendable, Hashable {
+  /// By which foreign key: a hash of its columns.
+  package var link: UInt32
+  /// The edit that made the row that stood under the key.
+  package var row: Dot
+
+  package init(link: UInt32, row: Dot) {
+    self.link = link
+    self.row = row
+  }
+}
+
 /// What a version says of a row whose key is a number that two machines may give to two rows, and
 /// of the rows of such keys that it refers to (docs/keys.md).
 package struct Numbering: Sendable, Hashable {
   /// Of each list that a version carries, at most.
   package static let mostElders = 8
   package static let mostParents = 16
-  package static let mostFormer = 8
+  package static let mostFormer = 16
   /// The longest key that is named as a former one, in bytes.
   package static let longestKey = 1_024
 
@@ -43,8 +56,8 @@ package struct Numbering: Sendable, Hashable {
   package var turn: Stamp?
   /// Of a row whose key holds that of another: when that one was made, for each column in order.
   package var elders: [Creation] = []
-  /// Which rows stood under the keys that it refers to when it was written: what made them.
-  package var parents: [Dot] = []
+  /// Which rows stood under the keys that it refers to when it was written.
+  package var parents: [ParentRow] = []
   /// The keys that the row had before, the latest last.
   package var former: [FormerKey] = []
 
@@ -62,6 +75,11 @@ extension Version {
     (version.created, version.createdAt) = (dot, stamp)
     if numbering.turn != nil { version.numbering.turn = old.stamp }
     return version
+  }
+
+  /// Whether the number of the row is certified: it keeps it.
+  package var hasFixedNumber: Bool {
+    numbering.turn != nil && numbering.elders.isEmpty && !isTentative && !isDeleted
   }
 
   /// By which of two rows under one key the one that keeps it is chosen: the earlier one in order.
@@ -82,7 +100,7 @@ extension Version {
     return hash != loser.hash || !refersTo(all: loser.numbering.parents)
   }
 
-  private func refersTo(all parents: [Dot]) -> Bool {
+  private func refersTo(all parents: [ParentRow]) -> Bool {
     parents.allSatisfy { numbering.parents.contains($0) }
   }
 }
@@ -93,7 +111,7 @@ package struct KeyNote: Sendable {
   package var isNumbered = false
   package var elders: [Creation] = []
   /// Nil if nobody has looked: an edit refers to what it referred to before.
-  package var parents: [Dot]?
+  package var parents: [ParentRow]?
   package var former: [FormerKey] = []
 
   package static let none = KeyNote()

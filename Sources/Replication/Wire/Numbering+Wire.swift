@@ -39,7 +39,10 @@ extension Numbering {
     }
     if !parents.isEmpty {
       writer.uint(parents.count)
-      for parent in parents { try dot(parent, &writer) }
+      for parent in parents {
+        writer.uint(UInt64(parent.link))
+        try dot(parent.row, &writer)
+      }
     }
     if !former.isEmpty {
       writer.uint(former.count)
@@ -67,7 +70,9 @@ extension Numbering {
     }
     if parts.contains(.parents) {
       for _ in 0..<(try reader.count("Row: parents", limit: Self.mostParents)) {
-        if let parent = try dot(&reader) { parents.append(parent) }
+        let link = UInt32(exactly: try reader.uint("Row: parents"))
+        guard let link else { throw WireError(.malformed, "Row: parents") }
+        if let row = try dot(&reader) { parents.append(ParentRow(link: link, row: row)) }
       }
     }
     if parts.contains(.former) {

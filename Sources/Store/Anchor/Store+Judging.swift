@@ -130,7 +130,10 @@ extension Store {
       judgement = .rejected(.notAllowed)
     }
     // Another row stands where the one was that it means; its author hangs it under that again.
-    if judgement == .accepted, try isMisplaced(item.version, entry, table) == true {
+    // Or the row itself has another key already.
+    if judgement == .accepted,
+      try hasReturned(item.version, table) || isMisplaced(item.version, entry, table) == true
+    {
       judgement = .rejected(.keyCollision)
     }
     let isByName = judgement == .accepted && !isHere && standing?.edit != item.version.edit

@@ -13,11 +13,14 @@ final class FormerKeys {
 
   struct Entry {
     var place: Place
-    /// Nil until the one who makes it again has told.
-    var next: Key?
+    /// Where it was made again; nil until the one who does so has told.
+    var next: Place?
     /// The edit whose content was taken along.
     var edit: Dot?
   }
+
+  /// As far as is followed from one key to the next.
+  private static let longest = 64
 
   private let connection: Connection
   private let origins: Origins
@@ -40,23 +43,50 @@ final class FormerKeys {
       try arguments(place))
   }
 
-  /// Notes under which key it goes on; false if that was known.
+  /// Notes where it was made again; false if that was known.
   ///
   /// Of two that made it again the first one in order of the keys counts.
-  func note(_ place: Place, next: Key, edit: Dot) throws(SQLiteError) -> Bool {
+  func note(_ place: Place, next: Place, edit: Dot) throws(SQLiteError) -> Bool {
     let known = try entry(place)
-    if let before = known?.next, !(next < before) { return false }
+    if let before = known?.next, !((next.key, next.created) < (before.key, before.created)) {
+      return false
+    }
     if known == nil { try note(place) }
     try connection.run(
       """
-      UPDATE _flotilla_former SET next = ?5, eorigin = ?6, eseq = ?7
+      UPDATE _flotilla_former
+      SET next = ?5, norigin = ?6, nseq = ?7, eorigin = ?8, eseq = ?9
       WHERE tbl = ?1 AND key = ?2 AND origin = ?3 AND seq = ?4
       """,
       try arguments(place) + [
-        .blob(next.bytes), .integer(try origins.number(of: edit.origin)),
+        .blob(next.key.bytes), .integer(try origins.number(of: next.created.origin)),
+        .integer(Int64(next.created.seq)), .integer(try origins.number(of: edit.origin)),
         .integer(Int64(edit.seq)),
       ])
     return true
+  }
+
+  /// What the row was before, from one key to the next, the latest first.
+  func before(_ place: Place) throws(SQLiteError) -> [Place] {
+    guard count > 0 else { return [] }
+    var found: [Place] = []
+    var next = place
+    while found.count < Self.longest, let entry = try entries(
+      "tbl = ? AND next = ? AND norigin = ? AND nseq = ?", try arguments(next)
+    ).first {
+      next = entry.place
+      found.append(next)
+    }
+    return found
+  }
+
+  /// What became of the row since, the latest last.
+  func after(_ place: Place) throws(SQLiteError) -> [Place] {
+    var found: [Place] = []
+    while found.count < Self.longest, let next = try entry(found.last ?? place)?.next {
+      found.append(next)
+    }
+    return found
   }
 
   func entry(_ place: Place) throws(SQLiteError) -> Entry? {
@@ -73,11 +103,12 @@ final class FormerKeys {
       "origin = ? AND seq = ?", [.integer(number), .integer(Int64(created.seq))])
   }
 
-  /// The row has its key again.
-  func remove(_ place: Place) throws(SQLiteError) {
-    count -= try connection.run(
-      "DELETE FROM _flotilla_former WHERE tbl = ? AND key = ? AND origin = ? AND seq = ?",
-      try arguments(place))
+  /// Where the row was or is that an edit made, if it had a former key or has another one now.
+  func places(of created: Dot) throws(SQLiteError) -> [Place] {
+    guard count > 0, let number = origins.knownNumber(of: created.origin) else { return [] }
+    let arguments: [SQLite.Value] = [.integer(number), .integer(Int64(created.seq))]
+    return try entries("origin = ? AND seq = ? AND next IS NOT NULL", arguments).map(\.place)
+      + entries("norigin = ? AND nseq = ?", arguments).compactMap(\.next)
   }
 
   func forget(table: Int64) throws(SQLiteError) {
@@ -99,18 +130,26 @@ final class FormerKeys {
   ) throws(SQLiteError) -> [Entry] {
     try connection.rows(
       """
-      SELECT tbl, key, origin, seq, next, eorigin, eseq FROM _flotilla_former WHERE \(condition)
+      SELECT tbl, key, origin, seq, next, norigin, nseq, eorigin, eseq
+      FROM _flotilla_former WHERE \(condition)
       """, arguments
     ).compactMap { row in
       guard let table = row[0].integer, let key = row[1].blob,
         let origin = row[2].integer.flatMap({ origins.origin(of: $0) }), let seq = row[3].integer
       else { return nil }
-      let edit = row[5].integer.flatMap { origins.origin(of: $0) }.flatMap { origin in
-        row[6].integer.map { Dot(origin, UInt64($0)) }
+      var next: Place?
+      if let key = row[4].blob, let made = dot(row[5], row[6]) {
+        next = Place(table: table, key: Key(bytes: key), created: made)
       }
       return Entry(
         place: Place(table: table, key: Key(bytes: key), created: Dot(origin, UInt64(seq))),
-        next: row[4].blob.map(Key.init), edit: edit)
+        next: next, edit: dot(row[7], row[8]))
     }
+  }
+
+  private func dot(_ origin: SQLite.Value, _ seq: SQLite.Value) -> Dot? {
+    guard let origin = origin.integer.flatMap({ origins.origin(of: $0) }), let seq = seq.integer
+    else { return nil }
+    return Dot(origin, UInt64(seq))
   }
 }

@@ -11,9 +11,9 @@ final class Kinship {
   var gone: Set<Origin> = []
   /// Rows that go on under another key, and of which that was heard, or a child came, since rows
   /// were made again last.
-  var news: [FormerKeys.Entry] = []
+  var news: [FormerKeys.Place] = []
   /// Rows that have their former key again after all: the anchor has given it to them.
-  var returns: [(table: Int64, from: Key, to: Key)] = []
+  var returns: [(from: FormerKeys.Place, to: FormerKeys.Place)] = []
   /// Whether all that belongs together is here: an exchange has ended in the open transaction.
   var isComplete = false
   private let connection: Connection

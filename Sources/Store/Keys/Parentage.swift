@@ -6,6 +6,8 @@ import SQLite
 struct Parentage {
   /// A foreign key to the primary key of a tracked table.
   struct Link {
+    /// The same on every machine: a hash of the columns' first names.
+    let id: UInt32
     let child: Int64
     let parent: Int64
     /// For each column of the parent's key, in its order: which column of the child's shape.
@@ -94,13 +96,20 @@ struct Parentage {
       let terms = known.map { "\(quoted(statements.names[$0])) = ?" }.joined(separator: " AND ")
       found.append(
         Link(
-          child: table.id, parent: parent.id, columns: known,
+          id: Self.id(of: known.map { statements.columnHashes[$0] }), child: table.id, parent: parent.id, columns: known,
           isOfKey: known.contains { $0 < shape.keyCount },
           select: "SELECT \(keys) FROM main.\(quoted(shape.name)) WHERE \(terms)"))
     }
     // What the key holds comes first, in the order of the key.
     return found.filter(\.isOfKey).sorted { $0.columns.lexicographicallyPrecedes($1.columns) }
       + found.filter { !$0.isOfKey }
+  }
+}
+
+extension Parentage {
+  private static func id(of columns: [UInt64]) -> UInt32 {
+    let sum = columns.reduce(UInt64(0)) { ($0 &* 31) &+ $1 }
+    return UInt32(truncatingIfNeeded: sum ^ (sum >> 32))
   }
 }
 

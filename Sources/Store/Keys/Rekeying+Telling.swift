@@ -18,10 +18,7 @@ extension Rekeying {
     return found
   }
 
-  func note() throws {
-    for move in moves.values where move.isOwn {
-      _ = try store.kinship.former.note(move.place, next: move.next, edit: move.edit)
-    }
+  func tell() throws {
     let numbers = roots.indices.sorted {
       (parentage.depth(of: roots[$0].table), $0) < (parentage.depth(of: roots[$1].table), $1)
     }
@@ -55,8 +52,9 @@ extension Rekeying {
       }
       let place = FormerKeys.Place(
         table: item.table, key: item.key, created: item.version.created)
-      if let entry = try store.kinship.former.entry(place), let next = entry.next {
-        try takeAlong(item, entry, next, &edits, &application)
+      if case .moved(let next) = try store.whereabouts(place) {
+        let entry = try store.kinship.former.entry(place)
+        try takeAlong(item, entry?.edit, next.key, &edits, &application)
         try store.kinship.moving.remove(item)
       } else if store.kinship.isComplete, store.viewpoint.isOwn(item.version.created.origin),
         try !isAwaited(item)
@@ -73,7 +71,7 @@ extension Rekeying {
     let standing = try store.versions.version(table: item.table, key: item.key)
     if standing?.isDeleted ?? true { return true }
     for parent in item.version.numbering.parents {
-      let known = try store.kinship.former.entries(of: parent)
+      let known = try store.kinship.former.entries(of: parent.row)
       if known.contains(where: { $0.next == nil }) { return true }
     }
     return false
@@ -82,20 +80,20 @@ extension Rekeying {
   /// The maker of a row has given it a fresh key without knowing what this replica had written in
   /// it: that is written there.
   private func takeAlong(
-    _ item: MovingRows.Item, _ entry: FormerKeys.Entry, _ next: Key, _ edits: inout Edits,
+    _ item: MovingRows.Item, _ taken: Dot?, _ next: Key, _ edits: inout Edits,
     _ application: inout Application
   ) throws {
     guard store.viewpoint.isOwn(item.version.edit.origin),
       let table = store.tables.byID[item.table],
       let standing = try store.versions.version(table: item.table, key: next)
     else { return }
-    let isTaken = entry.edit == item.version.edit
-    if !isTaken {
-      guard let edit = entry.edit, item.version.hasSeen(edit),
+    if taken != item.version.edit {
+      guard let taken, item.version.hasSeen(taken),
         standing.created == standing.edit, !standing.isDeleted
       else { return }
       var content = item.entry
       pointToItself(&content, table, from: item.key, to: next)
+      try renewReferences(&content, item.version, table)
       for (place, value) in (next.values ?? []).enumerated() {
         content.values[place].value = value
       }
@@ -107,7 +105,7 @@ extension Rekeying {
   }
 
   /// A row that refers to itself goes on to do so.
-  private func pointToItself(
+  func pointToItself(
     _ entry: inout Shelf.Entry, _ table: ReplicaTable, from key: Key, to next: Key
   ) {
     guard let statements = table.statements else { return }

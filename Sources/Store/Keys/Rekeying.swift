@@ -8,8 +8,7 @@ struct Rekeying {
   struct Move {
     var place: FormerKeys.Place
     var next: Key
-    var edit: Dot
-    /// Whether this replica makes it again.
+    /// Whether this replica makes it again, or has done so.
     var isOwn: Bool
     /// Which of the losers it follows from.
     var root: Int?
@@ -57,9 +56,9 @@ struct Rekeying {
 
   mutating func run(_ edits: inout Edits) throws {
     let items = try store.kinship.moving.all()
-    for entry in store.kinship.news { heard(entry) }
-    for (table, from, to) in store.kinship.returns { try giveBack(table, from, to) }
+    for (from, to) in store.kinship.returns { try giveBack(from, to) }
     for item in items { try start(item) }
+    for place in store.kinship.news { try heard(place) }
     var steps = 0
     while steps < queue.count, steps < 100_000 {
       let place = queue[steps]
@@ -68,20 +67,26 @@ struct Rekeying {
     }
     var application = Application()
     try write(&edits, &application)
-    try note()
+    try tell()
     try settle(items, &edits, &application)
     try store.settle(&application)
   }
 
   // MARK: What moves
 
-  private mutating func heard(_ entry: FormerKeys.Entry) {
-    guard let next = entry.next, moves[entry.place] == nil else { return }
-    let made = try? store.versions.version(table: entry.place.table, key: next)
+  private mutating func heard(_ place: FormerKeys.Place) throws {
+    guard moves[place] == nil else { return }
+    let next: FormerKeys.Place?
+    switch try store.whereabouts(place) {
+    case .here: return
+    case .moving: next = try store.kinship.former.after(place).last
+    case .moved(let found): next = found
+    }
+    guard let next else { return }
     add(
       Move(
-        place: entry.place, next: next, edit: entry.edit ?? entry.place.created,
-        isOwn: made.map { store.viewpoint.isOwn($0.created.origin) } ?? false, root: nil))
+        place: place, next: moves[next]?.next ?? next.key,
+        isOwn: store.viewpoint.isOwn(next.created.origin), root: nil))
   }
 
   private mutating func add(_ move: Move) {
@@ -102,22 +107,37 @@ struct Rekeying {
     try renumber(item, table, root: roots.count)
   }
 
-  /// The anchor has certified a row under the key that it had to leave: it goes back, after its
-  /// first move alone, so that it does not go to and fro for ever.
-  private mutating func giveBack(_ table: Int64, _ from: Key, _ to: Key) throws {
-    guard let table = store.tables.byID[table], store.mayWrite(table),
-      let version = try store.versions.version(table: table.id, key: from), !version.isDeleted,
-      store.viewpoint.isOwn(version.created.origin),
-      version.numbering.former.count == 1, version.numbering.former[0].key == to,
-      let standing = try store.versions.version(table: table.id, key: to), !standing.isDeleted,
-      let entry = try store.content(of: version, table, from)
+  /// The anchor has certified a row under a key that it had left: it goes back, with what was
+  /// written in it since.
+  private mutating func giveBack(_ from: FormerKeys.Place, _ to: FormerKeys.Place) throws {
+    guard let table = store.tables.byID[to.table], store.mayWrite(table),
+      store.viewpoint.isOwn(from.created.origin), moves[from] == nil
     else { return }
-    var row = Row(table: table, key: from, version: version, before: entry, entry: entry, next: to)
-    for (place, value) in (to.values ?? []).enumerated() { row.entry.values[place].value = value }
-    put(row, Name(table: table.id, key: from, origin: nil))
-    try store.conflicts.noteReturned(table.name, from: from)
-    add(
-      Move(place: place(of: row), next: to, edit: version.edit, isOwn: true, root: nil))
+    let standing = try store.versions.version(table: table.id, key: from.key)
+    let waiting = try store.pending.all(table: table.id, key: from.key)
+      .first { $0.version.created == from.created && !$0.version.isDeleted }
+    if let standing, standing.created == from.created, !standing.isDeleted {
+      guard let entry = try store.content(of: standing, table, from.key) else { return }
+      giveBack(
+        Row(table: table, key: from.key, version: standing, before: entry, entry: entry, next: to.key),
+        Name(table: table.id, key: from.key, origin: nil))
+    } else if let waiting, let entry = try store.pending.entry(waiting) {
+      giveBack(
+        Row(
+          table: table, key: from.key, version: waiting.version, before: entry, entry: entry,
+          waiting: waiting, next: to.key),
+        Name(table: table.id, key: from.key, origin: waiting.version.dot.origin))
+    }
+    add(Move(place: from, next: to.key, isOwn: true, root: nil))
+  }
+
+  private mutating func giveBack(_ row: Row, _ name: Name) {
+    var row = row
+    pointToItself(&row.entry, row.table, from: row.key, to: row.next)
+    for (place, value) in (row.next.values ?? []).enumerated() {
+      row.entry.values[place].value = value
+    }
+    put(row, name)
   }
 
   /// Who made a row makes it again; if that one has left for good, who made the one that stands.
@@ -138,9 +158,7 @@ struct Rekeying {
     row.entry.values[0].value = next.values?.first ?? .null
     roots.append(name)
     put(row, name)
-    add(
-      Move(
-        place: place(of: row), next: next, edit: item.version.edit, isOwn: true, root: root))
+    add(Move(place: place(of: row), next: next, isOwn: true, root: root))
   }
 
   private func place(of row: Row) -> FormerKeys.Place {
@@ -159,7 +177,7 @@ struct Rekeying {
       guard let table = store.tables.byID[link.child], store.mayWrite(table) else { continue }
       for key in try children(of: move.place.key, by: link, table) {
         guard let version = try store.versions.version(table: table.id, key: key),
-          isMine(version, move), let entry = try store.content(of: version, table, key)
+          isMine(version, move, link), let entry = try store.content(of: version, table, key)
         else { continue }
         try repoint(
           Row(
@@ -170,7 +188,7 @@ struct Rekeying {
         let isItself =
           item.key == move.place.key && item.version.created == move.place.created
           && item.table == move.place.table && move.isOwn
-        guard isItself || isMine(item.version, move) else { continue }
+        guard isItself || isMine(item.version, move, link) else { continue }
         let standing = try store.versions.version(table: item.table, key: item.key)
         try repoint(
           Row(
@@ -178,7 +196,7 @@ struct Rekeying {
             entry: item.entry, item: item, isFree: standing?.isDeleted ?? true, next: item.key),
           Name(table: item.table, key: item.key, origin: item.version.dot.origin), move, link)
       }
-      for waiting in try store.pending.all(in: table.id) where isMine(waiting.version, move) {
+      for waiting in try store.pending.all(in: table.id) where isMine(waiting.version, move, link) {
         let standing = try store.versions.version(table: table.id, key: waiting.key)
         guard standing?.isDeleted ?? true, let entry = try store.pending.entry(waiting)
         else { continue }
@@ -204,9 +222,9 @@ struct Rekeying {
   }
 
   /// Whether a row means the one that moves, and is for this replica to write.
-  private func isMine(_ version: Version, _ move: Move) -> Bool {
-    guard !version.isDeleted, version.numbering.parents.contains(move.place.created)
-    else { return false }
+  private func isMine(_ version: Version, _ move: Move, _ link: Parentage.Link) -> Bool {
+    let meant = ParentRow(link: link.id, row: move.place.created)
+    guard !version.isDeleted, version.numbering.parents.contains(meant) else { return false }
     let author = version.edit.origin
     return store.viewpoint.isOwn(author)
       || move.isOwn && store.kinship.gone.contains(author)
@@ -232,7 +250,10 @@ struct Rekeying {
     let isNumbered = parentage.numbered.contains(row.table.id)
     if isNumbered, row.item != nil, !row.isFree, row.next == row.key {
       // Equal content under another parent: it is another row after all.
-      guard let item = row.item else { return }
+      guard let item = row.item,
+        let standing = try store.versions.version(table: item.table, key: item.key),
+        isForMe(item.version, under: standing)
+      else { return }
       let kept = row.entry
       let number = move.root ?? roots.count
       try renumber(item, row.table, root: number)
@@ -251,10 +272,7 @@ struct Rekeying {
     row.next = next
     put(row, name)
     if hasMoved || isNew {
-      add(
-        Move(
-          place: self.place(of: row), next: next, edit: row.version.edit, isOwn: true,
-          root: move.root))
+      add(Move(place: self.place(of: row), next: next, isOwn: true, root: move.root))
     }
   }
 
@@ -274,8 +292,9 @@ struct Rekeying {
       (depths[$0.element.table] ?? 0, $0.offset) < (depths[$1.element.table] ?? 0, $1.offset)
     }
     for (_, name) in sorted {
-      guard let row = rows[name], row.item == nil || row.isFree || row.next != row.key
+      guard var row = rows[name], row.item == nil || row.isFree || row.next != row.key
       else { continue }
+      try renewReferences(&row.entry, row.version, row.table)
       if let waiting = row.waiting { try store.pending.remove(waiting) }
       try make(row, &edits, &application)
       if let item = row.item { try store.kinship.moving.remove(item) }
@@ -302,6 +321,11 @@ struct Rekeying {
     let old =
       hasMoved || row.isFree
       ? try store.versions.version(table: row.table.id, key: row.next) : row.version
+    let hash = statements.contentHash(of: row.entry)
+    if hasMoved, let old, !old.isDeleted, old.hash == hash {
+      // It has gone back to where it stands as it is.
+      return try supersede(row)
+    }
     var note = try store.keyNote(row.table, row.next, over: row.version) { column in
       row.entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value
     }
@@ -314,15 +338,42 @@ struct Rekeying {
         ]
     }
     let version = try store.make(
-      over: old, hash: statements.contentHash(of: row.entry), isDeleted: false,
+      over: old, hash: hash, isDeleted: false,
       madeAt: Dating.Moment(now.moment), keys: note, row.table, row.next, &edits)
     let shaped = store.shaped(version, row.entry, row.table, row.next)
     try store.stand(shaped, row.table, row.next, over: old, at: now, &application)
     edits.add(shaped.shape, version, shaped.row.content)
     try store.noteChildren(of: row.table, row.next, &edits)
-    // Whoever waits for the verdict: its author has written it again.
-    guard row.isFree || hasMoved, store.wasMadeHere(row.version.edit) else { return }
+    if row.isFree || hasMoved { try supersede(row) }
+  }
+
+  /// Whoever waits for the verdict: its author has written it again.
+  private func supersede(_ row: Row) throws {
+    guard store.wasMadeHere(row.version.edit) else { return }
     try store.settle(Int64(row.version.edit.seq), .superseded, nil, rule: nil, at: now)
+  }
+
+  /// Whatever is written again refers to the rows that are meant where they are now.
+  func renewReferences(
+    _ entry: inout Shelf.Entry, _ version: Version, _ table: ReplicaTable
+  ) throws {
+    guard let statements = table.statements else { return }
+    for link in parentage.links(of: table.id) where !link.isOfKey {
+      guard let row = version.numbering.parents.first(where: { $0.link == link.id })?.row,
+        let parent = store.tables.byID[link.parent]
+      else { continue }
+      let places = link.columns.compactMap { column in
+        entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+      }
+      guard places.count == link.columns.count,
+        let key = parent.key(places.map { entry.values[$0].value })
+      else { continue }
+      let place = FormerKeys.Place(table: parent.id, key: key, created: row)
+      guard case .moved(let next) = try store.whereabouts(place) else { continue }
+      for (place, value) in zip(places, next.key.values ?? []) {
+        entry.values[place].value = value
+      }
+    }
   }
 }
 

@@ -21,7 +21,7 @@ extension Store {
     note.isNumbered = parentage.numbered.contains(table.id)
     let links = parentage.links(of: table.id)
     guard !links.isEmpty, !isComparing else { return note }
-    var parents: [Dot] = []
+    var parents: [ParentRow] = []
     for link in links {
       guard let parent = tables.byID[link.parent] else { continue }
       let values = try link.columns.map { try value($0) ?? .null }
@@ -36,10 +36,8 @@ extension Store {
         continue
       }
       if link.isOfKey { note.elders += version.seniority }
-      guard let dot = try meant(by: old, under: parentKey, of: parent, standing: version),
-        !parents.contains(dot)
-      else { continue }
-      parents.append(dot)
+      let row = try meant(by: old, link, under: parentKey, of: parent, standing: version)
+      if let row { parents.append(ParentRow(link: link.id, row: row)) }
     }
     note.parents = parents
     if !note.elders.isEmpty { note.isNumbered = true }
@@ -52,19 +50,57 @@ extension Store {
   }
 
   /// Which row is meant: what the row referred to before, if that had to leave its key or is yet to
-  /// come; else the one that stands. Nil if everybody knows that one: its key is its own.
+  /// come; else the one that stands. Nil if the anchor has certified that one: its key is its own.
   private func meant(
-    by old: Version?, under key: Key, of parent: ReplicaTable, standing: Version
+    by old: Version?, _ link: Parentage.Link, under key: Key, of parent: ReplicaTable,
+    standing: Version
   ) throws(SQLiteError) -> Dot? {
-    for dot in old?.numbering.parents ?? [] where dot != standing.created {
-      if !origins.frontier.covers(dot) { return dot }
-      let place = FormerKeys.Place(table: parent.id, key: key, created: dot)
-      guard let entry = try kinship.former.entry(place), entry.next != key else { continue }
-      if entry.next != nil { kinship.news.append(entry) }
-      return dot
+    let before = old?.numbering.parents.first { $0.link == link.id }?.row
+    if let before, before != standing.created {
+      if !origins.frontier.covers(before) { return before }
+      let place = FormerKeys.Place(table: parent.id, key: key, created: before)
+      switch try whereabouts(place) {
+      case .here: break
+      case .moving: return before
+      case .moved(let next) where next.key == key && next.created == standing.created: break
+      case .moved:
+        kinship.news.append(place)
+        return before
+      }
     }
-    guard standing.isTentative, standing.numbering.turn != nil else { return nil }
-    return stability.stable?.covers(standing.created) == true ? nil : standing.created
+    return standing.isTentative && standing.numbering.turn != nil ? standing.created : nil
+  }
+
+  /// Where a row is that stood under a key.
+  enum Whereabouts {
+    case here
+    case moved(FormerKeys.Place)
+    /// It had to leave its key, and is yet to be made again.
+    case moving
+  }
+
+  /// A row is where it was made again last, unless an anchor has certified it before that: then it
+  /// goes back.
+  func whereabouts(_ place: FormerKeys.Place) throws(SQLiteError) -> Whereabouts {
+    guard kinship.former.count > 0 else { return .here }
+    for before in try kinship.former.before(place) where try isFixed(before) {
+      return .moved(before)
+    }
+    if try isFixed(place) { return .here }
+    let after = try kinship.former.after(place)
+    for next in after where try isFixed(next) { return .moved(next) }
+    if let last = try kinship.former.entry(after.last ?? place), last.next == nil {
+      return .moving
+    }
+    return after.last.map { .moved($0) } ?? .here
+  }
+
+  /// Whether an anchor has certified the row under the key: it keeps it.
+  private func isFixed(_ place: FormerKeys.Place) throws(SQLiteError) -> Bool {
+    guard let version = try versions.version(table: place.table, key: place.key) else {
+      return false
+    }
+    return version.created == place.created && version.hasFixedNumber
   }
 
   /// A row has its version now; those that were folded before it and refer to it say so.
@@ -118,6 +154,15 @@ extension Store {
     return isMaker || isWriter
   }
 
+  /// Whether the row of an edit is certified under a key that it had before: it has that one.
+  func hasReturned(_ version: Version, _ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    for former in version.numbering.former
+    where try isFixed(
+      FormerKeys.Place(table: table.id, key: former.key, created: former.created))
+    { return true }
+    return false
+  }
+
   /// Whether an edit refers to a row that has lost its key to the one that stands there, as far as
   /// is known; nil if that one may yet come to stand.
   func isMisplaced(
@@ -125,40 +170,51 @@ extension Store {
   ) throws -> Bool? {
     guard let entry, let statements = table.statements, !version.numbering.parents.isEmpty
     else { return false }
+    var mayCome = false
     for link in try kinship.parentage(tables).links(of: table.id) {
+      guard let dot = version.numbering.parents.first(where: { $0.link == link.id })?.row
+      else { continue }
       let values = link.columns.map { column in
         entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value ?? .null
       }
       guard let parent = tables.byID[link.parent], let key = parent.key(values) else { continue }
       let standing = try versions.version(table: parent.id, key: key)
-      for dot in version.numbering.parents where dot != standing?.created {
-        let place = FormerKeys.Place(table: parent.id, key: key, created: dot)
-        if let entry = try kinship.former.entry(place), entry.next != key { return true }
-        let waits = try pending.all(table: parent.id, key: key)
-        if waits.contains(where: { $0.version.created == dot }) { return nil }
+      if dot == standing?.created { continue }
+      switch try whereabouts(FormerKeys.Place(table: parent.id, key: key, created: dot)) {
+      case .moving: return true
+      case .moved(let next) where next.key != key || next.created != standing?.created:
+        return true
+      case .here, .moved: break
+      }
+      let waits = try pending.all(table: parent.id, key: key)
+      if !origins.frontier.covers(dot) || waits.contains(where: { $0.version.created == dot }) {
+        mayCome = true
       }
     }
-    return false
+    return mayCome ? nil : false
   }
 
   /// A row has come that had other keys before: what refers to it there follows. Or one that refers
   /// to such a row.
   func noteFormer(of version: Version, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    for former in version.numbering.former {
-      let place = FormerKeys.Place(
-        table: table.id, key: former.key, created: former.created)
-      guard try kinship.former.note(place, next: key, edit: former.edit) else { continue }
-      try conflicts.noteRekeyed(former.edit, next: key, rows: 0)
-      kinship.news.append(FormerKeys.Entry(place: place, next: key, edit: former.edit))
+    let place = FormerKeys.Place(table: table.id, key: key, created: version.created)
+    var next = place
+    for former in version.numbering.former.reversed() {
+      let before = FormerKeys.Place(table: table.id, key: former.key, created: former.created)
+      if try kinship.former.note(before, next: next, edit: former.edit) {
+        try conflicts.noteRekeyed(former.edit, next: key, rows: 0)
+        kinship.news.append(before)
+      }
+      next = before
     }
     guard kinship.former.count > 0 else { return }
-    let place = FormerKeys.Place(table: table.id, key: key, created: version.created)
-    if !version.isDeleted, let entry = try kinship.former.entry(place) {
-      try kinship.former.remove(place)
-      if let next = entry.next { kinship.returns.append((table.id, next, key)) }
+    if version.hasFixedNumber {
+      let left = try kinship.former.after(place)
+      kinship.news += left
+      if let last = left.last { kinship.returns.append((last, place)) }
     }
     for parent in version.numbering.parents {
-      kinship.news += try kinship.former.entries(of: parent).filter { $0.next != nil }
+      kinship.news += try kinship.former.places(of: parent.row)
     }
   }
 

@@ -166,8 +166,11 @@ enum Layout {
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_former(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
-      next BLOB, eorigin INTEGER, eseq INTEGER, PRIMARY KEY(tbl, key, origin, seq)
+      next BLOB, norigin INTEGER, nseq INTEGER, eorigin INTEGER, eseq INTEGER,
+      PRIMARY KEY(tbl, key, origin, seq)
     ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS _flotilla_former_next ON _flotilla_former(norigin, nseq)
+      WHERE norigin IS NOT NULL;
     CREATE INDEX IF NOT EXISTS _flotilla_former_dot ON _flotilla_former(origin, seq);
     CREATE TABLE IF NOT EXISTS _flotilla_moving(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,

@@ -37,7 +37,7 @@ import Testing
     let ann = Self.row(Dot(Self.a, 1), at: 10, hash: 1)
     var other = Self.row(Dot(Self.b, 1), at: 20, hash: 1)
     #expect(!ann.collides(with: other))
-    other.numbering.parents = [Dot(Self.b, 7)]
+    other.numbering.parents = [ParentRow(link: 1, row: Dot(Self.b, 7))]
     #expect(ann.collides(with: other))
   }
 
@@ -83,7 +83,9 @@ import Testing
   private static let full: Version = {
     var version = row(Dot(a, 9), at: 40, hash: 5)
     version.numbering.elders = [Creation(at: Stamp(rawValue: 4), dot: Dot(b, 1))]
-    version.numbering.parents = [Dot(b, 1), Dot(a, 3)]
+    version.numbering.parents = [
+      ParentRow(link: 9, row: Dot(b, 1)), ParentRow(link: .max, row: Dot(a, 3)),
+    ]
     version.numbering.former = [
       FormerKey(
         key: Key([.integer(2)], collations: [.binary]) ?? Key(bytes: []), created: Dot(a, 2),
