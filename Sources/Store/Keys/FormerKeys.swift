@@ -71,9 +71,11 @@ final class FormerKeys {
     guard count > 0 else { return [] }
     var found: [Place] = []
     var next = place
-    while found.count < Self.longest, let entry = try entries(
-      "tbl = ? AND next = ? AND norigin = ? AND nseq = ?", try arguments(next)
-    ).first {
+    while found.count < Self.longest,
+      let entry = try entries(
+        "tbl = ? AND next = ? AND norigin = ? AND nseq = ?", try arguments(next)
+      ).first
+    {
       next = entry.place
       found.append(next)
     }

@@ -96,7 +96,8 @@ struct Parentage {
       let terms = known.map { "\(quoted(statements.names[$0])) = ?" }.joined(separator: " AND ")
       found.append(
         Link(
-          id: Self.id(of: known.map { statements.columnHashes[$0] }), child: table.id, parent: parent.id, columns: known,
+          id: Self.id(of: known.map { statements.columnHashes[$0] }), child: table.id,
+          parent: parent.id, columns: known,
           isOfKey: known.contains { $0 < shape.keyCount },
           select: "SELECT \(keys) FROM main.\(quoted(shape.name)) WHERE \(terms)"))
     }

@@ -119,7 +119,8 @@ struct Rekeying {
     if let standing, standing.created == from.created, !standing.isDeleted {
       guard let entry = try store.content(of: standing, table, from.key) else { return }
       giveBack(
-        Row(table: table, key: from.key, version: standing, before: entry, entry: entry, next: to.key),
+        Row(
+          table: table, key: from.key, version: standing, before: entry, entry: entry, next: to.key),
         Name(table: table.id, key: from.key, origin: nil))
     } else if let waiting, let entry = try store.pending.entry(waiting) {
       giveBack(

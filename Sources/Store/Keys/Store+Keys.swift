@@ -30,9 +30,7 @@ extension Store {
       if parent.id == table.id, parentKey == key { continue }
       let version = try versions.version(table: parent.id, key: parentKey)
       guard let version, !version.isDeleted else {
-        if try isThere(parentKey, parent) {
-          try kinship.unnoted.put(parent: parent.id, parentKey, child: table.id, key)
-        }
+        try kinship.unnoted.put(parent: parent.id, parentKey, child: table.id, key)
         continue
       }
       if link.isOfKey { note.elders += version.seniority }
@@ -44,17 +42,12 @@ extension Store {
     return note
   }
 
-  private func isThere(_ key: Key, _ table: ReplicaTable) throws(SQLiteError) -> Bool {
-    guard let statements = table.statements else { return false }
-    return try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
-  }
-
   /// Which row is meant: what the row referred to before, if that had to leave its key or is yet to
   /// come; else the one that stands. Nil if the anchor has certified that one: its key is its own.
   private func meant(
     by old: Version?, _ link: Parentage.Link, under key: Key, of parent: ReplicaTable,
     standing: Version
-  ) throws(SQLiteError) -> Dot? {
+  ) throws -> Dot? {
     let before = old?.numbering.parents.first { $0.link == link.id }?.row
     if let before, before != standing.created {
       if !origins.frontier.covers(before) { return before }
@@ -68,7 +61,10 @@ extension Store {
         return before
       }
     }
-    return standing.isTentative && standing.numbering.turn != nil ? standing.created : nil
+    // The turn of a row whose key holds another's comes with that one.
+    let mayMove =
+      try standing.numbering.turn != nil || kinship.parentage(tables).derived.contains(parent.id)
+    return standing.isTentative && mayMove ? standing.created : nil
   }
 
   /// Where a row is that stood under a key.
@@ -114,7 +110,7 @@ extension Store {
         let row = try connection.row(
           statements.selectByKey, (child.key.values ?? []).map(\.sqlite))
       else { continue }
-      let note = try keyNote(childTable, child.key, over: nil) { Replication.Value(row[$0]) }
+      let note = try keyNote(childTable, child.key, over: version) { Replication.Value(row[$0]) }
       version.numbering.parents = Array((note.parents ?? []).prefix(Numbering.mostParents))
       if version.created == version.dot, note.isNumbered {
         version.numbering.turn = version.numbering.turn ?? .zero

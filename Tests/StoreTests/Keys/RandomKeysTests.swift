@@ -76,7 +76,14 @@ import Testing
     ) throws {
       guard let reference = table.references.first(where: { !$0.isOfKey }),
         let (key, name) = try pick(tables[reference.parent], replica, &random),
-        let (_, label) = try pick(table, replica, &random)
+        let (_, label) = try pick(table, replica, &random),
+        // Who writes the number that stands there already means what the row meant before.
+        try replica.prepareRows(
+          """
+          SELECT label FROM \(table.name)
+          WHERE label = '\(label)' AND \(reference.column) = \(key)
+          """
+        ).isEmpty
       else { return }
       try replica.write(
         """
