@@ -21,7 +21,7 @@ extension Examination {
     add(
       "tables", .ok,
       "not replicated: \(others.prefix(Self.named).joined(separator: ", "))\(more) (flotilla track "
-        + "\(shellWord(path)) says why)")
+        + "\(shellWord(path)) TABLE replicates one, or says why it cannot)")
   }
 
   mutating func judge(_ tables: [WaitingTable]) {
