@@ -142,6 +142,7 @@ extension Store {
   ) throws {
     try rulings.put(
       RulingTable.Item(table: table.id, key: key, version: row.row.version, ruling: ruling))
+    if ruling.kind == .rejected(.keyCollision) { try noteRejected(ruling.edit, table, key) }
     touched.append(
       RecentVersions.Entry(dot: row.row.version.dot, table: table.id, key: key))
   }

@@ -48,6 +48,7 @@ struct Rekeying {
   /// The rows from which all follows, by their numbers.
   var roots: [Name] = []
   private var keys: FreshKeys
+  private var parked: [Int64: [Key]] = [:]
 
   init(_ store: Store, _ parentage: Parentage, at now: Instant) {
     (self.store, self.parentage, self.now) = (store, parentage, now)
@@ -210,16 +211,26 @@ struct Rekeying {
     }
   }
 
-  /// Rows in the table that refer to a key, and parked ones.
-  private func children(
+  /// Rows in the table that refer to a key, and those that wait.
+  private mutating func children(
     of key: Key, by link: Parentage.Link, _ table: ReplicaTable
   ) throws -> [Key] {
     let values = (key.values ?? []).map(\.sqlite)
     let standing = try store.connection.rows(link.select, values)
       .compactMap { table.key($0.map(Replication.Value.init)) }
-    guard try !store.shelf.isEmpty else { return standing }
-    let parked = try store.shelf.keys(table: table.id, why: [.constraint], limit: 10_000)
-    return standing + parked.filter { !standing.contains($0) }
+    return standing + (try waiting(in: table)).filter { !standing.contains($0) }
+  }
+
+  /// Rows that are kept beside the table: their version alone says to what they refer.
+  private mutating func waiting(in table: ReplicaTable) throws -> [Key] {
+    if let known = parked[table.id] { return known }
+    let found =
+      try store.shelf.isEmpty
+      ? []
+      : store.shelf.keys(
+        table: table.id, why: [.constraint, .reference, .parent], limit: 10_000)
+    parked[table.id] = found
+    return found
   }
 
   /// Whether a row means the one that moves, and is for this replica to write.

@@ -31,6 +31,7 @@ extension Store {
       let version = try versions.version(table: parent.id, key: parentKey)
       guard let version, !version.isDeleted else {
         try kinship.unnoted.put(parent: parent.id, parentKey, child: table.id, key)
+        if let before = reference(of: old, by: link) { parents.append(before) }
         continue
       }
       if link.isOfKey { note.elders += version.seniority }
@@ -48,8 +49,7 @@ extension Store {
     by old: Version?, _ link: Parentage.Link, under key: Key, of parent: ReplicaTable,
     standing: Version
   ) throws -> Dot? {
-    let before = old?.numbering.parents.first { $0.link == link.id }?.row
-    if let before, before != standing.created {
+    if let before = reference(of: old, by: link)?.row, before != standing.created {
       if !origins.frontier.covers(before) { return before }
       let place = FormerKeys.Place(table: parent.id, key: key, created: before)
       switch try whereabouts(place) {
@@ -65,6 +65,11 @@ extension Store {
     let mayMove =
       try standing.numbering.turn != nil || kinship.parentage(tables).derived.contains(parent.id)
     return standing.isTentative && mayMove ? standing.created : nil
+  }
+
+  /// What the row referred to before; an edit that is made again, what that one did.
+  private func reference(of old: Version?, by link: Parentage.Link) -> ParentRow? {
+    (repeating ?? old)?.numbering.parents.first { $0.link == link.id }
   }
 
   /// Where a row is that stood under a key.
@@ -157,6 +162,16 @@ extension Store {
       FormerKeys.Place(table: table.id, key: former.key, created: former.created))
     { return true }
     return false
+  }
+
+  /// The anchor has not taken the row of an edit under its key: who made it makes it again.
+  func noteRejected(_ edit: Dot, _ table: ReplicaTable, _ key: Key) throws {
+    guard try kinship.parentage(tables).numbered.contains(table.id) else { return }
+    let known =
+      try [versions.version(table: table.id, key: key)].compactMap { $0 }
+      + pending.all(table: table.id, key: key).map(\.version)
+    let created = known.first { $0.edit == edit }?.created ?? edit
+    try kinship.former.note(FormerKeys.Place(table: table.id, key: key, created: created))
   }
 
   /// Whether an edit refers to a row that has lost its key to the one that stands there, as far as

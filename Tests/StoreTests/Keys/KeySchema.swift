@@ -26,14 +26,18 @@ struct KeySchema {
     let count = 2 + random.below(3)
     var tables: [Table] = []
     for number in 0..<count {
-      tables.append(Self.table(number, of: count, &random))
+      let single = tables.indices.filter { tables[$0].ownKey != ["line"] }
+      tables.append(Self.table(number, of: count, single, &random))
     }
     self.tables = tables
   }
 
   var sql: String { tables.map(\.sql).joined(separator: ";\n") }
 
-  private static func table(_ number: Int, of count: Int, _ random: inout Seeded) -> Table {
+  /// `single`: the tables before it whose key is one column.
+  private static func table(
+    _ number: Int, of count: Int, _ single: [Int], _ random: inout Seeded
+  ) -> Table {
     let name = "t\(number)"
     // Lines of an order, or a page of details: the key holds that of another row.
     let holdsKey = number > 0 && random.below(4) == 0
@@ -42,7 +46,7 @@ struct KeySchema {
     var ownKey: [String] = []
     var constraint = ""
     if holdsKey {
-      let parent = random.below(number)
+      let parent = random.pick(single)
       references.append(Reference(column: "k", parent: parent, isOfKey: true))
       columns.append("k INTEGER NOT NULL REFERENCES t\(parent)")
       if random.below(3) == 0 {

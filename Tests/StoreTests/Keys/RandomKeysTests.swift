@@ -101,6 +101,8 @@ import Testing
           found += try replica.prepareRows("SELECT label FROM \(table.name)")
           for reference in table.references {
             let parent = tables[reference.parent]
+            // Of two pages of one row one is in the log: who refers to it refers to the other now.
+            let mayBeLogged = parent.ownKey != ["id"]
             let wrong = try replica.prepareRows(
               """
               SELECT c.label || ' means ' || c.means_\(reference.column) || ', not '
@@ -109,6 +111,8 @@ import Testing
                 ON p.\(KeySchema.keyColumn(parent)) = c.\(reference.column)
               WHERE c.\(reference.column) IS NOT NULL
                 AND p.label IS NOT c.means_\(reference.column)
+                AND (NOT \(mayBeLogged) OR c.means_\(reference.column) IN (
+                  SELECT label FROM \(parent.name)))
               """)
             faults += wrong.map { "\(who): \(table.name).\(reference.column): \($0)" }
           }
