@@ -60,7 +60,8 @@ extension Store {
       }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
-        incoming, entry(row), table, key, standingSide(table, key), at: now)
+        incoming, entry(row), table, key, standingSide(table, key),
+        isTold: !old.isApart(from: incoming), at: now)
     case .waits:
       try hold(incoming, entry(row), table, key)
       if let old, old.collides(with: incoming), incoming.hash != old.hash {

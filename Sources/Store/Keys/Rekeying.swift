@@ -153,7 +153,8 @@ struct Rekeying {
     _ item: MovingRows.Item, _ table: ReplicaTable, root: Int
   ) throws {
     let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
-    guard let next = try keys.next(of: table) else { return }
+    let moves = item.version.numbering.former.count
+    guard let next = try keys.next(of: table, moves: moves) else { return }
     var row = Row(
       table: table, key: item.key, version: item.version, before: item.entry,
       entry: item.entry, item: item, next: next)
@@ -307,6 +308,9 @@ struct Rekeying {
       guard var row = rows[name], row.item == nil || row.isFree || row.next != row.key
       else { continue }
       try renewReferences(&row.entry, row.version, row.table)
+      if row.next != row.key {
+        pointToItself(&row.entry, row.table, from: row.key, to: row.next)
+      }
       if let waiting = row.waiting { try store.pending.remove(waiting) }
       try make(row, &edits, &application)
       if let item = row.item { try store.kinship.moving.remove(item) }
