@@ -63,8 +63,8 @@ import Testing
         KeptColumns(table: "note", fate: .dropped, columns: ["c"], rows: 2),
       ])
     let before = r[1].store.position
-    #expect(try r[1].store.letGo(of: "c", in: "note", at: r[1].now) == 2)
-    #expect(try r[1].store.letGo(of: "c", in: "note", at: r[1].now) == 0)
+    #expect(try r[1].store.letGo(of: "c", in: "note") == 2)
+    #expect(try r[1].store.letGo(of: "c", in: "note") == 0)
     #expect(
       try r[1].store.keptColumns() == [
         KeptColumns(table: "note", fate: .notHereYet, columns: ["z"], rows: 1),
@@ -94,7 +94,7 @@ import Testing
     try r[1].foldAll()
     #expect(try r[1].store.keptColumns() == [])
     #expect(try r[1].value("SELECT group_concat(c) FROM note") == .string("new,new,new"))
-    #expect(try r[1].store.letGo(of: "c", in: "note", at: r[1].now) == 0)
+    #expect(try r[1].store.letGo(of: "c", in: "note") == 0)
   }
 
   @Test func `a column that all drop costs nothing, and who comes later gets the rows`() throws {
