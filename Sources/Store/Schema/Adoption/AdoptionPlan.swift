@@ -67,11 +67,6 @@ struct AdoptionPlan {
       differ(kind, name, table, "cannot be added: \(why)", Self.migrate)
       return false
     }
-    if kind == .view || kind == .trigger, let why = here.trouble(with: step) {
-      _ = here.make("DROP \(kind.rawValue) main.\(quoted(name))")
-      differ(kind, name, table, "cannot be used here: \(why)", Self.migrate)
-      return false
-    }
     adoption.steps.append(step)
     return true
   }
@@ -109,7 +104,7 @@ struct AdoptionPlan {
       guard own.text != object.text else { return }
       return differ(
         .table, name, name, "is declared otherwise at \(node), and is not replicated here",
-        "If it is the site's table: flotilla track DB \(name)")
+        "If it is the site's table: flotilla track DB TABLE")
     }
     guard own.text != object.text else { return }
     guard let other = try TableSchema.read(name, on: there.connection),
@@ -184,10 +179,21 @@ struct AdoptionPlan {
       guard !books.contains(where: { isSameName($0, table) }) else { return }
       return differ(kind, name, table, "belongs to a table that is left as it is")
     }
-    if kind == .trigger, SQLText(object.sql).mentionsReserved {
-      return differ(kind, name, table, "names tables of Flotilla or of SQLite")
-    }
+    if let why = obstacle(to: object) { return differ(kind, name, table, why, Self.migrate) }
     _ = add(kind, name, table, object.sql)
+  }
+
+  /// Why a view or a trigger is better not here: it names what is not here as it is there, and would
+  /// make a program's writes fail, or it would write where programs do not.
+  private func obstacle(to object: SchemaSketch.Object) -> String? {
+    guard object.kind == .view || object.kind == .trigger else { return nil }
+    let text = SQLText(object.sql)
+    if object.kind == .trigger, let reserved = text.reserved {
+      return "names \(quoted(reserved)), which is no table of an application"
+    }
+    let missing = Set(adoption.differences.map { folded($0.name) })
+    let name = text.tokens.first { missing.contains(folded($0.name)) }?.name
+    return name.map { "names \(quoted($0)), which is not here as it is at \(node)" }
   }
 
   /// What this file has and the other one lacks, of the tables that are replicated here.
