@@ -184,8 +184,8 @@ import Testing
     try second.write("INSERT INTO patient(id, name) VALUES ('q', 'Bob')")
   }
 
-  /// Fourteen views, each of which names the one before twice: SQLite takes half a minute to compile
-  /// the last one.
+  /// Fourteen views, each of which names the one before twice: SQLite takes half a minute to
+  /// compile the last one.
   @Test func `compiles no view of a peer`() throws {
     let (first, second) = try pair("")
     var objects = try first.store.schemaObjects()

@@ -183,8 +183,8 @@ struct AdoptionPlan {
     _ = add(kind, name, table, object.sql)
   }
 
-  /// Why a view or a trigger is better not here: it names what is not here as it is there, and would
-  /// make a program's writes fail, or it would write where programs do not.
+  /// Why a view or a trigger is better not here: it names what is not here as it is there, and
+  /// would make a program's writes fail, or it would write where programs do not.
   private func obstacle(to object: SchemaSketch.Object) -> String? {
     guard object.kind == .view || object.kind == .trigger else { return nil }
     let text = SQLText(object.sql)
