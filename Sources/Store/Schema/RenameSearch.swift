@@ -147,18 +147,24 @@ struct RenameSearch {
     for key in try keys(of: table) {
       let values = (key.values ?? []).map(\.sqlite)
       guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        let row = try connection.row(statements.selectByKey, values)?.map(Replication.Value.init)
+        let row = try connection.with(
+          statements.selectByKey, values,
+          { (statement) throws(SQLiteError) in
+            try statement.step() ? StandingRow(statement, statements) : nil
+          })
       else { continue }
       let beside = try shelf.entry(table: table.id, key: key)
       if beside?.why.isWhole == true { continue }
-      var sum = statements.sum(row)
-      for (name, value) in statements.unknown(in: beside) {
-        sum.add(column: ContentHash.column(name), value)
+      let hash = row.hash(
+        extras: statements.unknown(in: beside), rest: statements.rest(in: beside))
+      guard hash == version.hash else {
+        if !written.contains(key) { hasMismatch = true }
+        continue
       }
-      sum.add(rest: statements.rest(in: beside))
-      let speaks = places.contains { row[$0] != statements.defaults[$0] }
-      if speaks, sum.value == version.hash { return .proven }
-      if sum.value != version.hash, !written.contains(key) { hasMismatch = true }
+      for place in places {
+        let value = try row.value(of: place, statements, key, on: connection)
+        if value != statements.defaults[place] { return .proven }
+      }
     }
     let names = Set(schema.columns.map { folded($0.name) })
     let gone = columns.known.filter { !names.contains(folded($0.name)) }
