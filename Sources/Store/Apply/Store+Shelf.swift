@@ -64,6 +64,7 @@ extension Store {
     guard let statements = table.statements else { return }
     parking.freed.insert(table.id)
     parking.obstacles[table.id] = nil
+    let presets = Presets(table, statements, connection)
     for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
       guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
       // A program has written the key of a parked row, which the next fold looks at.
@@ -71,7 +72,7 @@ extension Store {
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { continue }
       if entry.why == .columns {
-        try unpackColumns(entry, table, key, statements)
+        try unpackColumns(entry, version, table, key, statements, presets)
         continue
       }
       var placement = Placement(entry, version, table, key)
@@ -101,18 +102,25 @@ extension Store {
   /// Puts columns in place that exist here by now; the others wait on.
   ///
   /// What an application has written into a new column before anybody looked stays: it is newer.
+  /// What the migration has put into all rows does not.
   private func unpackColumns(
-    _ entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
+    _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements, _ presets: Presets
   ) throws {
     let keyValues = (key.values ?? []).map(\.sqlite)
     let standing = try connection.row(statements.selectByKey, keyValues) ?? []
+    var values = standing.map(Replication.Value.init)
+    // Nobody has written the row since: what stands in the column is what the row has shown so far.
+    let isUnwritten =
+      statements.sum(values, beside: entry.values, rest: entry.rest).value == version.hash
     var known: [(column: Int, value: SQLite.Value)] = []
     let columns = statements.columns(for: entry.values.map(\.name))
     for (column, kept) in zip(columns, entry.values) {
       guard let column, column < standing.count,
-        statements.defaults[column] == Replication.Value(standing[column])
+        try isUnwritten || presets.holds(standing[column], column, of: key)
       else { continue }
       known.append((column, kept.value.sqlite))
+      values[column] = kept.value
     }
     if !known.isEmpty {
       let broken = try writing { () throws(SQLiteError) in
@@ -122,10 +130,12 @@ extension Store {
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
     let waiting = statements.unknown(in: entry)
-    guard !waiting.isEmpty || entry.rest != 0 else { return }
+    let rest =
+      isUnwritten
+      ? statements.sum(values, beside: waiting).rest(to: version.hash) : entry.rest
+    guard !waiting.isEmpty || rest != 0 else { return }
     try shelf.put(
-      Shelf.Entry(
-        why: .columns, values: waiting, keyCount: entry.keyCount, rest: entry.rest),
+      Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount, rest: rest),
       table: table.id, key: key)
   }
 

@@ -37,23 +37,42 @@ extension Store {
     var table: Int64
     var phase: Phase
     var after: Key?
+    /// Set while rows are looked at that a migration has made anew.
+    var remake: Remake?
 
     /// Whether it goes through a table whose key was changed.
     var isOfKey: Bool { phase == .rekeyed || phase == .held }
 
-    var encoded: [UInt8] { [phase.rawValue] + (after?.bytes ?? []) }
+    private static let isRemade: UInt8 = 0x80
 
-    init(table: Int64, phase: Phase, after: Key?) {
+    var encoded: [UInt8] {
+      var writer = ByteWriter()
+      writer.byte(phase.rawValue | (remake == nil ? 0 : Self.isRemade))
+      remake?.write(to: &writer)
+      writer.raw(after?.bytes ?? [])
+      return writer.bytes
+    }
+
+    init(table: Int64, phase: Phase, after: Key?, remake: Remake? = nil) {
       self.table = table
       self.phase = phase
       self.after = after
+      self.remake = remake
     }
 
     init?(table: Int64, _ bytes: [UInt8]) {
-      guard let phase = bytes.first.flatMap(Phase.init) else { return nil }
+      var reader = ByteReader(bytes)
+      guard let first = try? reader.byte("comparison"),
+        let phase = Phase(rawValue: first & ~Self.isRemade)
+      else { return nil }
+      var remake: Remake?
+      if first & Self.isRemade != 0 {
+        guard let read = try? Remake(from: &reader) else { return nil }
+        remake = read
+      }
+      let key = reader.rest()
       self.init(
-        table: table, phase: phase,
-        after: bytes.count > 1 ? Key(bytes: Array(bytes.dropFirst())) : nil)
+        table: table, phase: phase, after: key.isEmpty ? nil : Key(bytes: key), remake: remake)
     }
   }
 
@@ -69,12 +88,24 @@ extension Store {
     return nil
   }
 
-  /// Asks for a comparison of a table from its start.
-  func compare(_ table: Int64) throws(SQLiteError) {
+  /// Asks for a comparison of a table from its start; `remake` is what a migration did to it.
+  func compare(_ table: Int64, remake: Remake? = nil) throws(SQLiteError) {
     let isKnown =
       try connection.row("SELECT 1 FROM _flotilla_version WHERE tbl = ? LIMIT 1", [.integer(table)])
       != nil
-    try save(Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil))
+    // Rows that were not looked at since an earlier migration are explained by both.
+    var all = try comparison(of: table)?.remake
+    if let remake, !remake.isEmpty {
+      if all == nil { all = remake } else { all?.join(remake) }
+    }
+    try save(
+      Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil, remake: all))
+  }
+
+  private func comparison(of table: Int64) throws(SQLiteError) -> Comparison? {
+    try connection.scalar(
+      "SELECT comparing FROM _flotilla_local WHERE id = ?", [.integer(table)]
+    ).blob.flatMap { Comparison(table: table, $0) }
   }
 
   /// Asks for the same of a table from which an application has dropped columns.
@@ -107,8 +138,8 @@ extension Store {
           try keepRest(of: row, table, key)
         }
       case .rows, .firstRows:
-        try compareRows(table, &comparison) { key, row in
-          try fold(table, key, row, madeAt: Dating.Moment(now.moment), &edits)
+        try compareRows(table, &comparison) { [remake = comparison.remake] key, row in
+          try fold(table, key, row, remake, &edits, at: now)
         }
       case .rekeyed:
         try compareRows(table, &comparison) { key, row in
@@ -190,6 +221,25 @@ extension Store {
       comparison.after = key
     }
     return isDone
+  }
+
+  /// What a migration has put into a row is as old as what the row shows, and whoever has seen that
+  /// has seen it. Where a column is gone, nothing tells a row that was written since from the
+  /// others: it is taken for as old.
+  private func fold(
+    _ table: ReplicaTable, _ key: Key, _ row: StandingRow, _ remake: Remake?,
+    _ edits: inout Edits, at now: Instant
+  ) throws {
+    let now = Dating.Moment(now.moment)
+    guard let remake, let statements = table.statements,
+      let old = try versions.version(table: table.id, key: key), !old.isDeleted
+    else { return try fold(table, key, row, madeAt: now, &edits) }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    let isHere = shelved?.why.isWhole != true
+    let isImage = isHere && remake.shows(old.hash, row, statements, beside: shelved)
+    try fold(
+      table, key, row, madeAt: isImage || isHere && remake.isVague ? Dating.Moment(of: old) : now,
+      isImage: isImage, &edits)
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

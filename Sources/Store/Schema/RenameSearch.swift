@@ -143,7 +143,7 @@ struct RenameSearch {
     let statements = RowStatements(schema, columns.names(of: schema, renamed: renamed))
     let places = pairs.compactMap { statements.column(here: schema.columns[$0.new].name) }
     var hasMismatch = false
-    let written = try writtenKeys(of: table, schema)
+    let written = try Journal.writtenKeys(of: table, on: connection)
     for key in try keys(of: table) {
       let values = (key.values ?? []).map(\.sqlite)
       guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
@@ -177,15 +177,18 @@ struct RenameSearch {
       [.integer(table.id), .integer(Int64(Self.rows))]
     ).compactMap { $0[0].blob.map(Key.init) }
   }
+}
 
-  /// The rows that programs have written and that were not looked at yet; of very many the latest.
-  private func writtenKeys(
-    of table: ReplicaTable, _ schema: TableSchema
+extension Journal {
+  /// The rows of a table that programs have written and that were not looked at yet; of very many
+  /// the latest.
+  static func writtenKeys(
+    of table: ReplicaTable, on connection: Connection
   ) throws(SQLiteError) -> Set<Key> {
-    let entries = try Journal.readNewest(of: table.id, limit: 10 * Self.rows, on: connection)
+    let count = table.schema?.key.count ?? 0
     return Set(
-      entries.compactMap { entry in
-        table.key(entry.key.prefix(schema.key.count).map(Replication.Value.init))
+      try readNewest(of: table.id, limit: 20_000, on: connection).compactMap { entry in
+        table.key(entry.key.prefix(count).map(Replication.Value.init))
       })
   }
 }
