@@ -77,6 +77,15 @@ extension Version {
     return version
   }
 
+  /// The keys that the row had before it is made anew, this one among them: it is another row then
+  /// to those that refer to it.
+  package func formerKeys(leaving key: Key) -> [FormerKey] {
+    guard numbering.turn != nil, key.bytes.count <= Numbering.longestKey else {
+      return numbering.former
+    }
+    return numbering.former + [FormerKey(key: key, created: created, edit: edit)]
+  }
+
   /// Whether the number of the row is certified: it keeps it.
   package var hasFixedNumber: Bool {
     numbering.turn != nil && numbering.elders.isEmpty && !isTentative && !isDeleted
@@ -125,11 +134,11 @@ package struct KeyNote: Sendable {
 
   package init() {}
 
-  /// What an edit says of it that is made again.
-  package init(of edit: Version) {
+  /// What an edit says of it that is made again under the same key.
+  package init(of edit: Version, _ key: Key) {
     isNumbered = edit.numbering.turn != nil
     elders = edit.numbering.elders
     parents = edit.numbering.parents
-    former = edit.numbering.former
+    former = edit.formerKeys(leaving: key)
   }
 }

@@ -172,9 +172,10 @@ extension Store {
     // It is here again as it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let isFirst = old == nil && table.isBaseline && edits.isComparing
-    let keys = try keyNote(table, key, over: old, isFirst: isFirst) {
+    var keys = try keyNote(table, key, over: old, isFirst: isFirst) {
       try row.value(of: $0, statements, key, on: connection)
     }
+    if let repeating { keys.former = repeating.formerKeys(leaving: key) }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     var version = try make(
       over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,

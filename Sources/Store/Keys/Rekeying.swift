@@ -121,6 +121,9 @@ struct Rekeying {
       let standing = try store.versions.version(table: item.table, key: item.key),
       isForMe(item.version, under: standing), standing.hash != item.version.hash
     else { return }
+    // The anchor has not taken it for the sake of what it refers to: it waits for that.
+    let waits = standing.isDeleted && store.office.isHeld
+    if waits, !item.version.numbering.parents.isEmpty { return }
     try renumber(item, table, root: roots.count)
   }
 
