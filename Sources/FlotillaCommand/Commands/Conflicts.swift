@@ -15,8 +15,8 @@ enum Conflicts {
       otherwise, --keep-default takes that back. The oldest go first, settled ones
       before others, and are counted.
 
-      A parked row is held, but a constraint keeps it out of its table, or the table is
-      not here. restore puts it there, dismiss deletes it on every machine.
+      A parked row is held, but a constraint keeps it out of its table, or the
+      table is not here. restore puts it there, dismiss deletes it on every machine.
       """,
     parameters: [
       .database,
