@@ -221,8 +221,13 @@ extension Store {
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
-      // What waits to be put back is not as its version has it.
-      if isSame, !isWaiting, shelved?.why.isWhole != true { return }
+      // What waits to be put back is not as its version has it; nor is a row whose author counts
+      // other defaults than this table has.
+      if isSame, !isWaiting, shelved?.why.isWhole != true,
+        statements.rest(in: shelved) == 0, statements.shows(values, as: row.shape, incoming.hash)
+      {
+        return
+      }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,

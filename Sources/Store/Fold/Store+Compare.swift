@@ -37,23 +37,54 @@ extension Store {
     var table: Int64
     var phase: Phase
     var after: Key?
+    /// Columns that have another default than before, by the hashes of their names. A default
+    /// counts for nothing, so of a row that has the new one the hash does not tell whether it had
+    /// the old one: it counts as changed.
+    var renewed: Set<UInt64> = []
 
     /// Whether it goes through a table whose key was changed.
     var isOfKey: Bool { phase == .rekeyed || phase == .held }
 
-    var encoded: [UInt8] { [phase.rawValue] + (after?.bytes ?? []) }
+    /// Says that renewed columns follow the phase.
+    private static let isRenewed: UInt8 = 0x80
 
-    init(table: Int64, phase: Phase, after: Key?) {
-      self.table = table
-      self.phase = phase
-      self.after = after
+    var encoded: [UInt8] {
+      var writer = ByteWriter()
+      writer.byte(phase.rawValue | (renewed.isEmpty ? 0 : Self.isRenewed))
+      if !renewed.isEmpty { writer.uint(UInt64(renewed.count)) }
+      for column in renewed.sorted() { writer.word(column) }
+      return writer.bytes + (after?.bytes ?? [])
+    }
+
+    init(table: Int64, phase: Phase, after: Key?, renewed: Set<UInt64> = []) {
+      (self.table, self.phase, self.after, self.renewed) = (table, phase, after, renewed)
     }
 
     init?(table: Int64, _ bytes: [UInt8]) {
-      guard let phase = bytes.first.flatMap(Phase.init) else { return nil }
+      var reader = ByteReader(bytes)
+      guard let first = try? reader.byte("comparison"),
+        let phase = Phase(rawValue: first & ~Self.isRenewed)
+      else { return nil }
+      var renewed: Set<UInt64> = []
+      if first & Self.isRenewed != 0 {
+        guard let count = try? reader.number("comparison") else { return nil }
+        for _ in 0..<count {
+          guard let column = try? reader.word("comparison") else { return nil }
+          renewed.insert(column)
+        }
+      }
+      let key = reader.rest()
       self.init(
-        table: table, phase: phase,
-        after: bytes.count > 1 ? Key(bytes: Array(bytes.dropFirst())) : nil)
+        table: table, phase: phase, after: key.isEmpty ? nil : Key(bytes: key), renewed: renewed)
+    }
+
+    /// Whether a row has the default of a column that had another one.
+    func isRenewed(_ row: StandingRow, _ statements: RowStatements) -> Bool {
+      guard !renewed.isEmpty else { return false }
+      return statements.columnHashes.enumerated().contains { column, hash in
+        renewed.contains(hash)
+          && row.values.map { $0[column] == statements.defaults[column] } ?? true
+      }
     }
   }
 
@@ -74,17 +105,37 @@ extension Store {
     let isKnown =
       try connection.row("SELECT 1 FROM _flotilla_version WHERE tbl = ? LIMIT 1", [.integer(table)])
       != nil
-    try save(Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil))
+    try begin(isKnown ? .rows : .firstRows, table)
+  }
+
+  /// From the start; defaults that were renewed stay so until a comparison has come to its end.
+  private func begin(_ phase: Comparison.Phase, _ table: Int64) throws(SQLiteError) {
+    let renewed = try comparing(table)?.renewed ?? []
+    try save(Comparison(table: table, phase: phase, after: nil, renewed: renewed))
+  }
+
+  /// Asks for a comparison of a table of which these columns have another default than before.
+  func compare(_ table: Int64, renewed columns: Set<UInt64>) throws(SQLiteError) {
+    try compare(table)
+    guard var comparison = try comparing(table) else { return }
+    comparison.renewed.formUnion(columns)
+    try save(comparison)
+  }
+
+  private func comparing(_ table: Int64) throws(SQLiteError) -> Comparison? {
+    try connection.scalar(
+      "SELECT comparing FROM _flotilla_local WHERE id = ?", [.integer(table)]
+    ).blob.flatMap { Comparison(table: table, $0) }
   }
 
   /// Asks for the same of a table from which an application has dropped columns.
   func compareColumns(_ table: Int64) throws(SQLiteError) {
-    try save(Comparison(table: table, phase: .columns, after: nil))
+    try begin(.columns, table)
   }
 
   /// Asks for it after a migration that changed the key.
   func rekey(_ table: Int64) throws(SQLiteError) {
-    try save(Comparison(table: table, phase: .rekeyed, after: nil))
+    try begin(.rekeyed, table)
   }
 
   private func save(_ comparison: Comparison) throws(SQLiteError) {
@@ -107,8 +158,10 @@ extension Store {
           try keepRest(of: row, table, key)
         }
       case .rows, .firstRows:
-        try compareRows(table, &comparison) { key, row in
-          try fold(table, key, row, madeAt: Dating.Moment(now.moment), &edits)
+        try compareRows(table, &comparison) { [comparison] key, row in
+          let isRenewed = table.statements.map { comparison.isRenewed(row, $0) } ?? false
+          try fold(
+            table, key, row, madeAt: Dating.Moment(now.moment), isRenewed: isRenewed, &edits)
         }
       case .rekeyed:
         try compareRows(table, &comparison) { key, row in
@@ -121,7 +174,8 @@ extension Store {
     if !isPhaseDone {
       try save(comparison)
     } else if let next = comparison.phase.next {
-      try save(Comparison(table: table.id, phase: next, after: nil))
+      try save(
+        Comparison(table: table.id, phase: next, after: nil, renewed: comparison.renewed))
     } else {
       try connection.run(
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",

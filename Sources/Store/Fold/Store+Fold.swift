@@ -125,10 +125,11 @@ extension Store {
     try fold(table, key, row, madeAt: madeAt, &edits)
   }
 
-  /// The same for a row that was read already; nil if it is absent.
+  /// The same for a row that was read already; nil if it is absent. `isRenewed` if it may have
+  /// changed though its hash has not.
   func fold(
     _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Dating.Moment,
-    _ edits: inout Edits
+    isRenewed: Bool = false, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
@@ -158,7 +159,7 @@ extension Store {
     let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
     let isDangling = try isDangling(table, key)
     // What is made again is made, whatever stands.
-    if let old, !old.isDeleted, old.hash == hash, repeating == nil, unsent == nil,
+    if let old, !old.isDeleted, old.hash == hash, !isRenewed, repeating == nil, unsent == nil,
       shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.

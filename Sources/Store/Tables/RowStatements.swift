@@ -205,6 +205,18 @@ struct RowStatements {
     return sum
   }
 
+  /// Whether values count as their author has counted them: then rows of one hash are the same.
+  func shows(
+    _ values: [Replication.Value], as shape: TableShape, _ hash: UInt64
+  ) -> Bool {
+    let columns = columns(for: shape.columns)
+    let known = zip(columns, values).compactMap { column, value in column.map { ($0, value) } }
+    let extras = zip(columns, zip(shape.columns, values)).filter { $0.0 == nil }.map {
+      (name: $0.1.0, value: $0.1.1)
+    }
+    return read(known, extras, hash: hash, standing: nil).rest == 0
+  }
+
   /// The columns beside the key that a version does not carry, with what it means by that.
   func defaulted(without columns: [Int]) -> [(column: Int, value: Replication.Value)] {
     let carried = Set(columns)

@@ -209,6 +209,14 @@ extension Store {
         now.contains { isSameName($0.name, old.name) && !isSameName($0.first, old.first) }
       }
       if isCountedAnew { try compareColumns(table.id) }
+      let renewed = now.filter { column in
+        columns.known.contains {
+          isSameName($0.first, column.first) && $0.defaultText != column.defaultText
+        }
+      }
+      if !renewed.isEmpty {
+        try compare(table.id, renewed: Set(renewed.map { ContentHash.column($0.first) }))
+      }
     }
     if hasChanged { try tables.reload() }
   }
