@@ -99,7 +99,8 @@ extension ApplicationSchema {
     for _ in 0..<random.pick([0, 1, 1, 2]) {
       let parent = tables[random.pick(Array(parents))]
       guard !parent.isAlone else { continue }
-      let isOfKey = parent.key.count == 1 && tables[child].key.count == 1
+      let isOfKey =
+        parent.key.count == 1 && tables[child].key.count == 1
         && parent.number != tables[child].number && random.chance(100)
       addReference(from: child, to: parent, isOfKey: isOfKey, &random)
     }

@@ -80,7 +80,8 @@ struct ApplicationSchema {
   func text(_ template: String) -> String {
     guard template.utf8.contains(UInt8(ascii: "{")) else { return template }
     var text = ""
-    for (place, part) in template.split(separator: "{", omittingEmptySubsequences: false).enumerated()
+    for (place, part) in template.split(separator: "{", omittingEmptySubsequences: false)
+      .enumerated()
     {
       let end = part.utf8.firstIndex(of: UInt8(ascii: "}"))
       guard place > 0, let end, let number = Int(part[..<end]), let name = name(of: number) else {
@@ -184,11 +185,12 @@ struct ApplicationSchema {
     tables.contains { $0.foreignKeys.contains { $0.parentColumns.contains(number) } }
   }
 
-  /// SQL that counts the rows of a table which break one of its CHECKs.
+  /// SQL that counts the rows of a table which break one of its CHECKs, or NOT NULL.
   func broken(_ table: Table) -> [String] {
     let checks = table.checks + table.columns.compactMap(\.check)
-    return checks.map {
-      "SELECT count(*) FROM \(quoted(table.name)) WHERE NOT (\(text($0)))"
-    }
+    let conditions =
+      checks.map { "NOT (\(text($0)))" }
+      + table.columns.filter(\.isNotNull).map { "\(quoted($0.name)) IS NULL" }
+    return conditions.map { "SELECT count(*) FROM \(quoted(table.name)) WHERE \($0)" }
   }
 }

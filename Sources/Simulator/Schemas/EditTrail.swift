@@ -11,27 +11,51 @@ struct EditTrail {
 
   private var committed: Set<String> = []
   private var successors: [String: [Successor]] = [:]
+  /// What programs have put into rows that were not there.
+  private var revived: [Row: [String]] = [:]
+  /// Where each edit was made.
+  private var places: [String: Row] = [:]
+  /// Rows that a program has changed while they showed no mark: it was kept for a column whose new
+  /// name nobody had looked at.
+  private var covered: Set<Row> = []
 
-  /// A program has committed: these rows stood when it began, and those when it ended.
+  /// A program has committed: these rows stood when it began, and those when it ended; the mark of
+  /// one that shows none is empty.
   mutating func add(before: [Row: String], after: [Row: String]) {
     for (row, mark) in before where after[row] != mark {
+      if mark.isEmpty { covered.insert(row) }
       successors[mark, default: []].append(after[row].map(Successor.mark) ?? .deleted(row))
     }
-    for (row, mark) in after where before[row] != mark { committed.insert(mark) }
+    for (row, mark) in after where before[row] != mark && !mark.isEmpty {
+      committed.insert(mark)
+      places[mark] = row
+      if before[row] == nil { revived[row, default: []].append(mark) }
+    }
   }
 
   /// A migration may only carry marks along.
   mutating func migrated(before: [Row: String], after: [Row: String]) -> [String] {
-    Set(before.values).subtracting(after.values).sorted().map { "a migration loses \($0)" }
+    Set(before.values).subtracting(after.values).subtracting([""]).sorted().map {
+      "a migration loses \($0)"
+    }
   }
 
-  /// What is wrong in the end.
-  func faults(standing: [Row: String], held: Set<String>, deleted: Set<Row>) -> [String] {
+  /// What is wrong in the end. Of a delete that has lost there is nothing to log, so where other
+  /// things than programs make versions of a row, which have no marks, `asksForDeletes` is false.
+  func faults(
+    standing: [Row: String], held: Set<String>, deleted: Set<Row>, asksForDeletes: Bool = true
+  ) -> [String] {
     let present = Set(standing.values).union(held)
-    let lost = committed.filter { !present.contains($0) && successors[$0] == nil }
+    let lost = committed.filter { mark in
+      !present.contains(mark) && successors[mark] == nil
+        && !(places[mark].map(covered.contains) ?? false)
+    }
     let undone = Set(standing.values).filter { mark in
       // A mark that a trigger made may be made twice.
-      !mark.hasSuffix(">") && (successors[mark] ?? []).contains { !isExplained($0, held, deleted) }
+      !mark.isEmpty && !mark.hasSuffix(">")
+        && (successors[mark] ?? []).contains {
+          !isExplained($0, held, deleted, asksForDeletes)
+        }
     }
     return lost.sorted().map { "the edit \($0) is nowhere" }
       + undone.sorted().map { "\($0) stands though it was replaced" }
@@ -39,14 +63,31 @@ struct EditTrail {
 
   /// Whether what replaced an edit that stands has lost, and a log says so.
   private func isExplained(
-    _ successor: Successor, _ held: Set<String>, _ deleted: Set<Row>
+    _ successor: Successor, _ held: Set<String>, _ deleted: Set<Row>, _ asksForDeletes: Bool
   ) -> Bool {
     switch successor {
-    case .deleted(let row): return deleted.contains(row)
-    case .mark(let mark):
-      if held.contains(mark) || mark.hasSuffix(">") { return true }
-      guard let next = successors[mark] else { return false }
-      return next.allSatisfy { isExplained($0, held, deleted) }
+    // A delete may have become a row again, which has lost.
+    case .deleted(let row):
+      return !asksForDeletes || deleted.contains(row)
+        || (revived[row] ?? []).contains { hasLost($0, held) }
+    case .mark(let mark): return hasLost(mark, held)
     }
+  }
+
+  /// Whether an edit, or what was made of it, is in a log or parked.
+  private func hasLost(_ mark: String, _ held: Set<String>) -> Bool {
+    var (waiting, known) = ([mark], Set([mark]))
+    while let mark = waiting.popLast() {
+      if held.contains(mark) || mark.hasSuffix(">") { return true }
+      for successor in successors[mark] ?? [] {
+        let next: [String] =
+          switch successor {
+          case .mark(let mark): [mark]
+          case .deleted(let row): revived[row] ?? []
+          }
+        waiting += next.filter { known.insert($0).inserted }
+      }
+    }
+    return false
   }
 }

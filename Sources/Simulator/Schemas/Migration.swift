@@ -8,6 +8,7 @@ struct Migration {
   var newTables: [String] = []
   /// Foreign keys are off meanwhile, as migration tools do where they make a table anew.
   var isWithoutForeignKeys = false
+  var writesRows: Bool { statements.contains { $0.hasPrefix("UPDATE") } }
 
   /// A migration of a schema; nil if this draw finds nothing to change.
   static func draw(_ schema: ApplicationSchema, _ random: inout Seeded) -> Migration? {
@@ -95,7 +96,7 @@ struct Migration {
   ) -> Migration? {
     let table = next.tables[index]
     let unreferenced = Self.loose(table, next)
-    guard let column = unreferenced.first, random.chance(500) else {
+    guard let column = unreferenced.first, table.triggers.isEmpty, random.chance(500) else {
       let made = next.addIndex(to: index, isUnique: false, &random)
       return Migration(statements: [next.creation(of: made, on: table)], schema: next)
     }
@@ -149,7 +150,9 @@ struct Migration {
     _ next: inout ApplicationSchema, _ index: Int, _ random: inout Seeded
   ) -> Migration? {
     let table = next.tables[index]
-    guard let old = loose(table, next).first, let place = table.index(of: old.number) else {
+    guard table.triggers.isEmpty, let old = loose(table, next).first,
+      let place = table.index(of: old.number)
+    else {
       return nil
     }
     var column = old

@@ -11,13 +11,12 @@ extension SchemaNode {
     }
   }
 
-  /// The mark of each row that has one.
+  /// The mark of each row, empty if it has none.
   func marks() throws -> [EditTrail.Row: String] {
     var marks: [EditTrail.Row: String] = [:]
     for (table, sql) in reading.marks {
       for row in try program.rows(sql) {
-        guard let mark = row[1].string else { continue }
-        marks["\(table) \(row[0].string ?? "")".lowercased()] = mark
+        marks["\(table) \(row[0].string ?? "")".lowercased()] = row[1].string ?? ""
       }
     }
     return marks

@@ -1,7 +1,7 @@
 extension SchemaRun {
   /// What a fault is about, the gravest first.
   private static let words = [
-    "nowhere", "replaced", "lacks", "CHECK", "NULL value", "migration", "would fit", "changed",
+    "nowhere", "replaced", "lacks", "constraint", "migration", "would fit", "changed",
     "digests", "frontiers", "columns",
   ]
 

@@ -212,6 +212,13 @@ extension SchemaRun {
     try compare()
   }
 
+  /// Whether programs alone make versions of rows: no triggers, foreign keys or migrations do.
+  private var isPlain: Bool {
+    ([first] + migrations.map(\.schema)).allSatisfy { schema in
+      schema.tables.allSatisfy { $0.triggers.isEmpty && $0.foreignKeys.isEmpty }
+    } && migrations.allSatisfy { !$0.isWithoutForeignKeys && !$0.writesRows }
+  }
+
   /// Whether a migration takes a column away, of which its values are kept.
   private var dropsColumns: Bool {
     let last = Set(nodes[0].schema.tables.flatMap { $0.columns.map(\.number) })
@@ -248,6 +255,8 @@ extension SchemaRun {
       if !kept.isEmpty, !dropsColumns { faults.append("\(node.name): values wait: \(kept)") }
       faults += try node.parkedForNothing().map { "\(node.name): \($0)" }
     }
-    faults += trail.faults(standing: try nodes[0].marks(), held: held.marks, deleted: held.deleted)
+    faults += trail.faults(
+      standing: try nodes[0].marks(), held: held.marks, deleted: held.deleted,
+      asksForDeletes: isPlain)
   }
 }

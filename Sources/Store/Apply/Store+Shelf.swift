@@ -36,9 +36,7 @@ extension Store {
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
     _ application: inout Application
   ) throws {
-    _ = try writing { () throws(SQLiteError) in
-      try connection.run(statements.deleteByKey, placement.keyValues)
-    }
+    try takeOut(placement, statements)
     try put(placement.shape, placement.values, table, key, why: .constraint)
     changed(table, key)
     application.postponed.insert(Export.RowID(table: table.id, key: key))
@@ -71,7 +69,8 @@ extension Store {
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { continue }
       if entry.why == .columns {
-        try unpackColumns(entry, table, key, statements)
+        let moment = version.stamp.millisecondsSince1970
+        try unpackColumns(entry, table, key, statements, at: moment)
         continue
       }
       var placement = Placement(entry, version, table, key)
@@ -88,9 +87,17 @@ extension Store {
       }
       // The application may have filled the table before anybody looked.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
-      if try !place(placement, statements, table, canonical) {
-        try put(placement.shape, placement.values, table, canonical, why: .constraint)
-      }
+      let fits = try place(placement, statements, table, canonical)
+      // What it refers to may be yet to be folded: which rows stand is said once all is.
+      if fits, try version.isDangling || !isDangling(table, canonical) { continue }
+      if fits { try takeOut(placement, statements) }
+      try put(placement.shape, placement.values, table, canonical, why: .constraint)
+    }
+  }
+
+  private func takeOut(_ placement: Placement, _ statements: RowStatements) throws {
+    _ = try writing { () throws(SQLiteError) in
+      try connection.run(statements.deleteByKey, placement.keyValues)
     }
   }
 
@@ -101,18 +108,29 @@ extension Store {
   /// Puts columns in place that exist here by now; the others wait on.
   ///
   /// What an application has written into a new column before anybody looked stays: it is newer.
+  /// What it has not seen there goes to the log.
   private func unpackColumns(
-    _ entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
+    _ entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements,
+    at moment: Int64
   ) throws {
     let keyValues = (key.values ?? []).map(\.sqlite)
     let standing = try connection.row(statements.selectByKey, keyValues) ?? []
-    var known: [(column: Int, value: SQLite.Value)] = []
+    var (known, unseen): ([(column: Int, value: SQLite.Value)], [SQLite.Value]) = ([], standing)
     let columns = statements.columns(for: entry.values.map(\.name))
     for (column, kept) in zip(columns, entry.values) {
-      guard let column, column < standing.count,
-        statements.defaults[column] == Replication.Value(standing[column])
-      else { continue }
-      known.append((column, kept.value.sqlite))
+      guard let column, column < standing.count else { continue }
+      if statements.defaults[column] == Replication.Value(standing[column]) {
+        known.append((column, kept.value.sqlite))
+      } else {
+        unseen[column] = kept.value.sqlite
+      }
+    }
+    if unseen != standing {
+      let values = zip(statements.shape.columns, standing).map {
+        (name: $0, value: Replication.Value($1))
+      }
+      let winner = Shelf.Entry(why: .constraint, values: values, keyCount: entry.keyCount)
+      try logUnseen(unseen, statements, table, key, by: winner, at: moment)
     }
     if !known.isEmpty {
       let broken = try writing { () throws(SQLiteError) in
