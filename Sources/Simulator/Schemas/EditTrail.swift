@@ -61,31 +61,21 @@ struct EditTrail {
       + undone.sorted().map { "\($0) stands though it was replaced" }
   }
 
-  /// Whether what replaced an edit that stands has lost, and a log says so.
+  /// Whether what replaced an edit that stands, or what was made of that, has lost, and a log or a
+  /// parked row says so.
   private func isExplained(
     _ successor: Successor, _ held: Set<String>, _ deleted: Set<Row>, _ asksForDeletes: Bool
   ) -> Bool {
-    switch successor {
-    // A delete may have become a row again, which has lost.
-    case .deleted(let row):
-      return !asksForDeletes || deleted.contains(row)
-        || (revived[row] ?? []).contains { hasLost($0, held) }
-    case .mark(let mark): return hasLost(mark, held)
-    }
-  }
-
-  /// Whether an edit, or what was made of it, is in a log or parked.
-  private func hasLost(_ mark: String, _ held: Set<String>) -> Bool {
-    var (waiting, known) = ([mark], Set([mark]))
-    while let mark = waiting.popLast() {
-      if held.contains(mark) || mark.hasSuffix(">") { return true }
-      for successor in successors[mark] ?? [] {
-        let next: [String] =
-          switch successor {
-          case .mark(let mark): [mark]
-          case .deleted(let row): revived[row] ?? []
-          }
-        waiting += next.filter { known.insert($0).inserted }
+    var (waiting, known) = ([successor], Set<String>())
+    while let successor = waiting.popLast() {
+      switch successor {
+      case .deleted(let row):
+        if !asksForDeletes || deleted.contains(row) { return true }
+        // It may have become a row again, which has lost.
+        waiting += (revived[row] ?? []).filter { !known.contains($0) }.map(Successor.mark)
+      case .mark(let mark):
+        if held.contains(mark) || mark.hasSuffix(">") { return true }
+        if known.insert(mark).inserted { waiting += successors[mark] ?? [] }
       }
     }
     return false
