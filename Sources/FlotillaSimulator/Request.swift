@@ -11,8 +11,8 @@ struct Request {
            FlotillaSimulator pure|full --seed N [--steps N [--drawn]] [--with KIND,…]
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
-           FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N] [--seed N [--tell] [--shrink]]
-             [--numbers]
+           FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N] [--numbers]
+           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """

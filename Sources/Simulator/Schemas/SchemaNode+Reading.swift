@@ -5,7 +5,7 @@ import Store
 /// What plain SQL shows, and what the store says.
 extension SchemaNode {
   /// Every row of every table, as text, in the order of the keys.
-  func dump() throws -> [String] {
+  func everyRow() throws -> [String] {
     try reading.rows.flatMap { table, sql in
       try program.rows(sql).map { "\(table): \($0[0].string ?? "NULL")" }
     }

@@ -204,7 +204,7 @@ extension SchemaRun {
         advance(&random)
       }
       for node in nodes { try node.foldAll() }
-      let state = try nodes.map { try $0.dump() + ["\($0.store.position.frontier)"] }
+      let state = try nodes.map { try $0.everyRow() + ["\($0.store.position.frontier)"] }
       if state == last { break }
       last = state
       guard faults.isEmpty, nodes.allSatisfy({ $0.faults.isEmpty }) else { return }
@@ -231,7 +231,7 @@ extension SchemaRun {
 
   /// What must hold in the end.
   private mutating func compare() throws {
-    let dumps = try nodes.map { try $0.dump() }
+    let dumps = try nodes.map { try $0.everyRow() }
     for (node, dump) in zip(nodes, dumps).dropFirst() where dump != dumps[0] {
       let missing = dumps[0].filter { !dump.contains($0) }
       let extra = dump.filter { !dumps[0].contains($0) }
