@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash fuzz demo bench chaos simulate nightly mutate install clean help
+.PHONY: setup build test check crash fuzz demo bench chaos applications simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -28,6 +28,13 @@ chaos: setup ## a LAN of five nodes under kills, cuts and wrong clocks, some tim
 	@for run in $$(seq $(or $(CHAOS_RUNS),5)); do \
 	  FLOTILLA_CHAOS_SECONDS=$(or $(CHAOS_SECONDS),300) SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test --skip-build --disable-xctest --filter ChaosTests || exit 1; done
+
+applications: setup ## Django, SQLAlchemy and PHP on two hosts that migrate apart, for minutes each
+	$(SWIFT) build --build-tests --disable-xctest
+	@for run in $$(seq $(or $(APPLICATION_RUNS),5)); do \
+	  FLOTILLA_APPLICATION_SECONDS=$(or $(APPLICATION_SECONDS),120) FLOTILLA_TWINS=500 \
+	  SWIFT_BACKTRACE=enable=no \
+	  $(SWIFT) test --skip-build --disable-xctest --filter ApplicationTests || exit 1; done
 
 fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
 	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
@@ -84,7 +91,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
-	@$(MAKE) --no-print-directory chaos
+	@$(MAKE) --no-print-directory chaos applications
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py

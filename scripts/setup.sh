@@ -33,6 +33,11 @@ libdbd-sqlite3-perl /usr/lib/*/perl5/*/DBD/SQLite.pm
 tcl                 tclsh
 libsqlite3-tcl      /usr/lib/tcltk/sqlite3/pkgIndex.tcl
 util-linux          nsenter
+python3-django      /usr/lib/python3/dist-packages/django/__init__.py
+python3-sqlalchemy  /usr/lib/python3/dist-packages/sqlalchemy/__init__.py
+python3-alembic     /usr/lib/python3/dist-packages/alembic/__init__.py
+php-cli             php
+php-sqlite3         /usr/lib/php/*/pdo_sqlite.so
 '
 
 has() {

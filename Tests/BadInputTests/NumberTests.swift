@@ -87,14 +87,14 @@ extension BadInputTests {
         try await desk.succeed("join", "b.db", code, "--at", node.address, "--name", "second")
         let shown = try await desk.succeed("track", "b.db", "note", "--json")
         #expect(
-          shown.contains(#""next":1025"#) && shown.contains(#""on_collision":"log""#), "\(shown)")
+          shown.contains(#""next":257"#) && shown.contains(#""on_collision":"log""#), "\(shown)")
         try await desk.succeed("stop", "a.db")
         for database in ["a.db", "b.db"] {
           try await desk.sql(
             database, "INSERT INTO note(text) VALUES ('from \(database)'), ('more of \(database)')")
         }
         #expect(try await desk.sql("a.db", "SELECT max(id) FROM note") == "4")
-        #expect(try await desk.sql("b.db", "SELECT max(id) FROM note") == "1026")
+        #expect(try await desk.sql("b.db", "SELECT max(id) FROM note") == "258")
         let again = try await desk.start("a.db", "--listen", "127.0.0.1:0")
         _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", again.address)
         for database in ["a.db", "b.db"] {
@@ -107,7 +107,7 @@ extension BadInputTests {
         // What the first one gives next is above all that it has seen, and nobody else's.
         try await desk.sql("a.db", "INSERT INTO note(text) VALUES ('next')")
         let next = try await desk.sql("a.db", "SELECT max(id) FROM note")
-        #expect(Int(next).map { ($0 - 1) / 1_024 % 1_024 } == 0 && Int(next) ?? 0 > 1_026)
+        #expect(Int(next).map { ($0 - 1) / 256 % 4 } == 0 && Int(next) ?? 0 > 258)
       }
     }
   }

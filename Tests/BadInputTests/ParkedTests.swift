@@ -81,6 +81,44 @@ extension BadInputTests {
       }
     }
 
+    /// Its table is not here, or not any more: what its key is called others have said.
+    @Test func `of a missing table have a key with names`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 1)
+        try await desk.sql("a.db", "CREATE TABLE late(code TEXT PRIMARY KEY NOT NULL, v)")
+        try await desk.succeed("track", "a.db", "late")
+        try await desk.succeed("sql", "a.db", "INSERT INTO late VALUES ('x', 7)")
+        try await desk.succeed("sync", "b.db", node.address)
+        let key = #""key":{"code":"x"}"#
+        let parked = try await desk.succeed("conflicts", "b.db", "--parked", "--json")
+        #expect(parked.contains(key), "\(parked)")
+        #expect(parked.contains(#""row":{"code":"x","v":7}"#), "\(parked)")
+        let id = try #require(try await ids(desk, "b.db").first)
+        let shown = try await desk.succeed("conflicts", "b.db", "show", id)
+        #expect(shown.contains("code"), "\(shown)")
+        for word in ["restore", "dismiss"] {
+          let refused = try await desk.flotilla("conflicts", "b.db", word, id)
+          #expect(refused.status == 1 && refused.error.contains("flotilla doctor"), "\(refused)")
+        }
+        // Both write the row, one of the two loses; then the table goes where that is logged.
+        try await desk.sql("b.db", "CREATE TABLE late(code TEXT PRIMARY KEY NOT NULL, v)")
+        try await desk.succeed("sync", "b.db", node.address)
+        try await desk.succeed("sql", "b.db", "UPDATE late SET v = 8")
+        try await desk.succeed("sql", "a.db", "UPDATE late SET v = 9")
+        try await desk.succeed("sync", "b.db", node.address)
+        for database in ["a.db", "b.db"] {
+          try await desk.sql(database, "DROP TABLE late")
+          #expect(try await desk.flotilla("status", database).status == 3)
+        }
+        let logs = [
+          try await desk.succeed("conflicts", "a.db", "--json"),
+          try await desk.succeed("conflicts", "b.db", "--json"),
+        ]
+        #expect(logs.contains { $0.contains(key) }, "\(logs)")
+        #expect(logs.allSatisfy { !$0.contains(#"{"0":"#) }, "\(logs)")
+      }
+    }
+
     @Test func `are given up all at once; what a program has broken is counted`() async throws {
       try await Desk.with { desk in
         let address = try await pair(desk)

@@ -50,6 +50,13 @@ import Testing
       "forgotten", "uncaptured", "repaired", "error",
     ],
     "verify.peers.differing": ["table", "key", "why", "here", "there"],
+    "schema": ["tables", "remark", "adoption"],
+    "schema.tables": ["table", "columns", "kept"],
+    "schema.tables.columns": ["name", "first"],
+    "schema.tables.kept": ["columns", "fate", "rows"],
+    "schema.adoption": ["node", "is_made", "statements", "differences"],
+    "schema.adoption.statements": ["kind", "name", "table", "sql"],
+    "schema.adoption.differences": ["kind", "name", "table", "what", "remedy"],
     "wait": ["reached", "missing", "remark"],
     "sql": ["columns", "rows", "changes", "touched"],
     "sql.touched": ["table", "key", "row"],
@@ -121,6 +128,7 @@ import Testing
     #expect((verify["local"] as? [[String: Any]])?.count == 1)
     _ = try await program.report("verify", ["a.db", "--repair"])
     try await checkSizes(program)
+    try await checkSchema(program)
     _ = try await program.report("grant", ["a.db", "b", "t", "read"])
     let members = try await program.report("members", ["a.db"])
     let parts = try #require(members["members"] as? [[String: Any]])
@@ -135,6 +143,23 @@ import Testing
     _ = try await program.report("revoke", ["a.db", "b"])
     _ = try await program.report("leave", ["b.db", "--force"])
     await first.stop()
+  }
+
+  private func checkSchema(_ program: ReportingProgram) async throws {
+    for sql in [
+      "ALTER TABLE t ADD COLUMN more", "CREATE TABLE extra(id PRIMARY KEY)",
+      "PRAGMA user_version = 3",
+    ] {
+      _ = try await Replica(path: "\(program.folder.path)/b.db").sql(sql)
+    }
+    let shown = try await program.report("schema", ["a.db", "--compare", "b"])
+    let adoption = try #require(shown["adoption"] as? [String: Any])
+    #expect((adoption["statements"] as? [Any])?.count == 2)
+    #expect((adoption["differences"] as? [Any])?.count == 1)
+    let made = try await program.report("schema", ["a.db", "--adopt", "b"])
+    #expect((made["adoption"] as? [String: Any])?["is_made"] as? Bool == true)
+    let plain = try await program.report("schema", ["a.db"])
+    #expect(plain["adoption"] is NSNull)
   }
 
   private func checkSizes(_ program: ReportingProgram) async throws {
@@ -169,7 +194,10 @@ private struct ReportingProgram {
   private func expectKeys(_ object: [String: Any], _ place: String) {
     #expect(Set(object.keys) == ContractTests.keys[place], "\(place)")
     for (key, value) in object {
-      for part in value as? [[String: Any]] ?? [] { expectKeys(part, "\(place).\(key)") }
+      let parts = (value as? [String: Any]).map { [$0] } ?? value as? [[String: Any]] ?? []
+      for part in parts where ContractTests.keys["\(place).\(key)"] != nil || value is [Any] {
+        expectKeys(part, "\(place).\(key)")
+      }
     }
   }
 }

@@ -40,8 +40,7 @@ import Testing
                            away
           import-site-key  takes the site key over: this node becomes an admin
           clock            shows the time of the site, and sets it
-          schema           shows renamed columns, and values for columns that are not
-                           here
+          schema           shows renamed columns, and how another schema differs
           verify           proves that the rows here are those of the other nodes
           doctor           checks file, rows, discovery and node, each finding with a
                            remedy

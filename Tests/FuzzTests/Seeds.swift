@@ -82,7 +82,7 @@ enum Seeds {
       .inspect(Inspect(number: 1, buckets: [0, 7, 255])),
       .account(Account(number: 1, .sums(SessionDriver.sums))),
       .account(Account(number: 1, .rows(SessionDriver.accountRows, isLast: true))),
-      .account(Account(number: 1, .nothing(.failed))),
+      .account(Account(number: 1, .nothing(.failed))), .describe,
     ]
   }
 
@@ -202,6 +202,7 @@ enum Seeds {
       140, 1, 20, 250, 0, 121, 250, 7, 122, 0, 122, 1, 251, 120, 0, 252, 1, 152, 120, 0, 120, 9,
       253,
     ],
+    [140, 1, 20, 124, 0, 255, 1, 255, 0, 124, 1, 124, 3, 255, 0, 124, 2, 0, 124, 0],
   ]
 
   static let schemas: [[(Int, String)]] = [
@@ -216,6 +217,12 @@ enum Seeds {
       (0, "CREATE TABLE s(k TEXT PRIMARY KEY /* key */, r REAL NOT NULL DEFAULT -1.5) STRICT"),
       (0, "CREATE TABLE c AS SELECT x'00' AS `a`, 1_000 AS b"),
       (0, "CREATE VIRTUAL TABLE f USING fts5(body)"),
+    ],
+    [
+      (0, "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT UNIQUE, n INT, x DEFAULT 7, y AS (n))"),
+      (0, "CREATE TABLE secret(name TEXT PRIMARY KEY, value, more)"),
+      (1, "CREATE UNIQUE INDEX i ON t(x)"), (2, "CREATE VIEW w AS SELECT y FROM t"),
+      (3, "CREATE TRIGGER g AFTER UPDATE ON t BEGIN DELETE FROM secret; END"),
     ],
   ]
 

@@ -13,6 +13,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case tables
   case rule(table: String?, rule: String?)
   case schema(SchemaRequest)
+  case compareSchema(peer: String, adopts: Bool, milliseconds: Int)
   case invite(milliseconds: Int, role: String)
   case members
   case revoke(node: String, disowning: Bool)

@@ -8,7 +8,7 @@ extension Node {
     switch request {
     case .status(let all):
       return await controlReply { () async throws(FlotillaError) in try await status(all: all) }
-    case .sync, .verify, .wait: return await answerWithPeers(request)
+    case .sync, .verify, .wait, .compareSchema: return await answerWithPeers(request)
     case .track, .untrack, .decline, .takeNewTables, .tables, .rule, .schema:
       return await answerAboutTables(request)
     case .invite(let milliseconds, let role):
@@ -104,6 +104,11 @@ extension Node {
     case .sync(let peer, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
         try await sync(with: peer, timeout: .milliseconds(milliseconds))
+      }
+    case .compareSchema(let peer, let adopts, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await compareSchema(
+          with: peer, adopts: adopts, timeout: .milliseconds(milliseconds))
       }
     default: preconditionFailure("\(request) needs no peer")
     }

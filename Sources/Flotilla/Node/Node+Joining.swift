@@ -71,17 +71,22 @@ extension Node {
       let joiner = await session.announced?.description
       if let user = invitation.usedBy, user != joiner { return await refuse(session, .used) }
       if invitation.isExpired(.now) { return await refuse(session, .expired) }
-      let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
-        try await store.run { (store) throws(StoreError) in
-          (try store.liveRowCount(), try store.schemaObjects())
-        }
-      }
-      let offer = Offer(
-        siteName: identity.siteName, rows: UInt64(rows), objects: UInt64(objects.count))
-      await session.feed(.offer(offer, objects))
+      try await offer(session)
     } catch {
       await refuse(session, .storage, error.message)
     }
+  }
+
+  /// Tells a joiner, or a member that has asked, what the schema is here.
+  func offer(_ session: PeerSession) async throws(FlotillaError) {
+    let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        (try store.liveRowCount(), try store.schemaObjects())
+      }
+    }
+    let offer = Offer(
+      siteName: identity.siteName, rows: UInt64(rows), objects: UInt64(objects.count))
+    await session.feed(.offer(offer, objects))
   }
 
   /// The joiner agrees; lets it in or tells it why not.

@@ -40,7 +40,7 @@ private struct SchemaWork {
     case .letGo(let table, let columns):
       var done: [String] = []
       for column in columns {
-        let rows = try store.letGo(of: column, in: table, at: clock.now)
+        let rows = try store.letGo(of: column, in: table)
         done.append(
           rows == 0
             ? "nothing is kept here for \(column) of \(table)"
@@ -52,7 +52,7 @@ private struct SchemaWork {
 }
 
 extension SchemaReport {
-  fileprivate init(_ tables: [TableColumns], remark: String?) {
+  init(_ tables: [TableColumns], remark: String?) {
     self.tables = tables.map { table in
       Table(
         table: table.table,

@@ -27,6 +27,8 @@ extension Node {
       await measure(view, roundTrip: roundTrip, at: moment, from: session)
     case .judge(let join): await judge(join, session)
     case .inspected(let content): await inspected(session, content)
+    case .describe: await describe(to: session)
+    case .described(let objects): descriptions[session.id]?.objects = objects
     case .contradicted(let have): await examine(have, of: session)
     case .stability(let news): await hear(news, from: session)
     case .fellBehind(let standing): await fallBehind(standing, as: session)

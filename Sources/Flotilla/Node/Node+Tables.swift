@@ -135,7 +135,9 @@ extension Node {
     else { return }
     do {
       try await store.run { (store) throws(StoreError) in
-        if try store.firstCopy() == nil { try store.setMember(Int64(number)) }
+        if try store.firstCopy() == nil {
+          try store.setMember(Int64(number), of: Int64(everybody.count))
+        }
       }
     } catch {
       // It is told again with the next news of members, and at the next start.

@@ -101,6 +101,8 @@ actor Node {
   var nextSync: UInt64 = 1
   /// Comparisons of rows with peers, by their connections.
   var inspections: [Mesh.ConnectionID: Inspection] = [:] { didSet { changed() } }
+  /// Schemas that were asked of peers, by their connections.
+  var descriptions: [Mesh.ConnectionID: Description] = [:] { didSet { changed() } }
   var isVerifying = false { didSet { changed() } }
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }

@@ -60,6 +60,18 @@ extension Replica {
     }
   }
 
+  /// How the schema differs from that of another member; with `adopts` adds what is missing here.
+  public func schema(
+    comparedWith peer: String, adopts: Bool, timeout: Duration
+  ) async throws(FlotillaError) -> SchemaReport {
+    let request = ControlRequest.compareSchema(
+      peer: peer, adopts: adopts, milliseconds: Int(timeout.milliseconds))
+    return try await perform(request, within: timeout) {
+      (node, rest) async throws(FlotillaError) in
+      try await node.compareSchema(with: peer, adopts: adopts, timeout: rest)
+    }
+  }
+
   /// One exchange now, both ways, with all reachable nodes or the one named.
   public func sync(
     with peer: String?, timeout: Duration

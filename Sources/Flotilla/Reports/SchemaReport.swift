@@ -1,5 +1,6 @@
 /// The columns of the replicated tables, here and as the site knows them. JSON: `{tables:[{table,
-/// columns:[{name, first}], kept:[{columns, fate, rows}]}], remark}`.
+/// columns:[{name, first}], kept:[{columns, fate, rows}]}], remark, adoption:{node, is_made,
+/// statements:[{kind, name, table, sql}], differences:[{kind, name, table, what, remedy}]}}`.
 public struct SchemaReport: Codable, Sendable, Equatable {
   /// A column that travels.
   public struct Column: Codable, Sendable, Equatable {
@@ -24,9 +25,40 @@ public struct SchemaReport: Codable, Sendable, Equatable {
     public var kept: [Kept]
   }
 
+  /// How the schema differs from that of another member.
+  public struct Adoption: Codable, Sendable, Equatable {
+    /// What this file lacks, as it is added.
+    public struct Statement: Codable, Sendable, Equatable {
+      /// `table`, `column`, `index`, `view` or `trigger`.
+      public var kind: String
+      public var name: String
+      /// The table that it belongs to, or itself.
+      public var table: String
+      public var sql: String
+    }
+
+    /// What differs and is not added.
+    public struct Difference: Codable, Sendable, Equatable {
+      /// As of a statement, or `number` (in the head of the file) or `book` (of a migration tool).
+      public var kind: String
+      public var name: String
+      public var table: String
+      public var what: String
+      public var remedy: String?
+    }
+
+    public var node: String
+    /// Whether the statements were carried out.
+    public var is_made: Bool
+    public var statements: [Statement]
+    public var differences: [Difference]
+  }
+
   public var tables: [Table]
   /// What was done, in words; null if nothing was asked for.
   public var remark: String?
+  /// Null unless another member was named.
+  public var adoption: Adoption?
 }
 
 /// What is to be done about columns.

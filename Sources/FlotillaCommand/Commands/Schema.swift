@@ -4,7 +4,7 @@ import Flotilla
 enum Schema {
   static let command = Command(
     name: "schema",
-    summary: "shows renamed columns, and values for columns that are not here",
+    summary: "shows renamed columns, and how another schema differs",
     discussion: """
       A column that is renamed on one machine stays the same column for the site:
       Flotilla knows a rename by the rows. Where it could not, values that others
@@ -13,6 +13,13 @@ enum Schema {
 
       --let-go drops values that are kept here for columns which the table does not
       have. Other machines keep theirs.
+
+      --compare shows how the schema of NODE differs from this file's, and each
+      statement that would add what is missing here. --adopt carries them out, in
+      one transaction: tables, columns, indexes, views and triggers. Nothing that is
+      here is changed or removed, and a table of that name which is not replicated
+      here is left alone. What cannot be added is named with what to do. Where a
+      migration tool made the change, rather run its migration here.
       """,
     parameters: [
       .database,
@@ -27,12 +34,29 @@ enum Schema {
       Option(
         name: "--let-go", value: Option.Value(name: "TABLE", kind: .name),
         help: "lets go of what is kept here for columns that TABLE lacks"),
-      .json,
+      Option(
+        name: "--compare", value: Option.Value(name: "NODE", kind: .name),
+        help: "shows what NODE has and this file lacks"),
+      Option(
+        name: "--adopt", value: Option.Value(name: "NODE", kind: .name),
+        help: "adds what NODE has and this file lacks"),
+      .timeout, .json,
     ],
-    choices: [Choice(names: ["--map", "--let-go"])],
+    choices: [Choice(names: ["--map", "--let-go", "--compare", "--adopt"])],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let (words, adopted) = (call.arguments.texts("COLUMN"), call.arguments.text("--adopt"))
+    if let node = adopted ?? call.arguments.text("--compare") {
+      guard words.isEmpty else {
+        throw FlotillaError(.usage, "\(words[0]) is named without --map or --let-go")
+      }
+      let report = try await call.replica.schema(
+        comparedWith: node, adopts: adopted != nil,
+        timeout: call.arguments.duration("--timeout"))
+      call.print(report, as: report.adoption.map { Self.text($0, call) } ?? "")
+      return .done
+    }
     let report = try await call.replica.schema(try request(call.arguments))
     call.print(report, as: text(report, colour: call.output.colour))
     if !call.json, let remark = report.remark { call.output.remark(printable(remark)) }

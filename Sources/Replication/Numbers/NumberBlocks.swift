@@ -6,16 +6,25 @@
 /// are in the table, so a member goes on in its next block once it has seen numbers beyond its own.
 package struct NumberBlocks: Sendable, Equatable {
   /// Numbers in one block.
-  package static let size: Int64 = 1 << 10
-  /// Blocks until it is the same member's turn again: the members that a site can have.
-  package static let members: Int64 = 1 << 10
+  package static let size: Int64 = 1 << 8
+  /// The fewest blocks until it is the same member's turn again, and the most.
+  package static let turns: ClosedRange<Int64> = 4...1_024
   /// JavaScript knows whole numbers up to here.
   package static let limit: Int64 = 1 << 53
 
   private let member: Int64
+  /// Blocks until it is the same member's turn again.
+  private let turns: Int64
 
-  /// Members beyond the first 1,024 share the blocks of earlier ones, most of which have left.
-  package init(member: Int64) { self.member = max(0, member) % Self.members }
+  /// `count`: all who were ever admitted, as far as is known. As many turns as the next power of
+  /// two make it rare that who knows of fewer gives the same numbers. Members beyond the first 1,024
+  /// share the blocks of earlier ones, most of which have left.
+  package init(member: Int64, of count: Int64) {
+    var turns = Self.turns.lowerBound
+    while turns < min(count, Self.turns.upperBound) { turns *= 2 }
+    self.turns = turns
+    self.member = max(0, member) % turns
+  }
 
   /// The number after which a member goes on that has seen all up to `last`: that one as long as
   /// the next one is its own and half a block is free above it, else the end of a block.
@@ -24,9 +33,9 @@ package struct NumberBlocks: Sendable, Equatable {
   package func start(after last: Int64, leaves: Bool = false) -> Int64? {
     guard last >= 0, last < Self.limit else { return nil }
     let block = last / Self.size
-    if !leaves, block % Self.members == member, last % Self.size <= Self.size / 2 { return last }
-    let ahead = (member - block % Self.members + Self.members) % Self.members
-    let next = block + (ahead == 0 ? Self.members : ahead)
+    if !leaves, block % turns == member, last % Self.size <= Self.size / 2 { return last }
+    let ahead = (member - block % turns + turns) % turns
+    let next = block + (ahead == 0 ? turns : ahead)
     let (start, isBeyond) = next.multipliedReportingOverflow(by: Self.size)
     return isBeyond || start >= Self.limit ? nil : start
   }

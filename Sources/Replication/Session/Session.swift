@@ -67,6 +67,7 @@ package struct Session: Sendable {
   var outgoing = Outgoing()
   var incoming = Incoming()
   var inspecting = Inspecting()
+  var describing = Describing()
   var order = Order()
 
   package init(_ configuration: Configuration, at now: Instant) {
@@ -97,10 +98,7 @@ package struct Session: Sendable {
       guard state != .closed else { break }
       directives.append(.send(.bye(bye)))
       close(bye, byPeer: false, &directives)
-    case .offer(let offer, let objects):
-      guard state == .pairing else { break }
-      send(.offer(offer), &directives, now)
-      for object in objects { send(.schema(object), &directives, now) }
+    case .offer(let offer, let objects): tell(offer, objects, &directives, now)
     case .admitted(let admit):
       if state == .pairing { send(.admit(admit), &directives, now) }
     default: receiveOpen(input, &directives, now)
@@ -132,6 +130,7 @@ package struct Session: Sendable {
     case .inspect(let buckets): inspect(buckets, &directives, now)
     case .stopInspecting: inspecting.asking = .idle
     case .accounted(let content): accounted(content, &directives, now)
+    case .describe: describe(&directives, now)
     case .repair(let buckets): repair(buckets, &directives, now)
     case .confirmed(let have, let position):
       advance(to: position, &directives, now)
@@ -202,6 +201,9 @@ package struct Session: Sendable {
     case .stability(let news): hear(news, &directives, now)
     case .inspect(let inspect): hear(inspect, &directives, now)
     case .account(let account): hear(account, &directives)
+    case .describe: hearDescribe(&directives)
+    case .offer(let offer): hear(offer, &directives)
+    case .schema(let object): hear(object, &directives)
     case .want(let names):
       if outgoing.wanted.count < 16 * Limits.wantedRows { outgoing.wanted.formUnion(names) }
       openWanted(&directives)

@@ -26,6 +26,8 @@ extension Session {
     case inspect([Int])
     /// What was asked for is not wanted any more.
     case stopInspecting
+    /// The peer is asked for its schema.
+    case describe
     /// What was read of the answer to the peer.
     indirect case accounted(Account.Content)
     /// A person wants these buckets repaired now.
@@ -48,7 +50,8 @@ extension Session {
     case exportFailed(String)
     case merged(MergeResult)
     case mergeFailed(Bye)
-    /// What the inviter tells a joiner that knows the code of an open invitation.
+    /// What the inviter tells a joiner that knows the code of an open invitation, and any node a
+    /// member that has asked for its schema.
     indirect case offer(Offer, [SchemaObject])
     /// The inviter's answer to a `join`.
     indirect case admitted(Admit)
@@ -94,6 +97,10 @@ extension Session {
     case openAccount([Int])
     case readAccount
     case closeAccount
+    /// The peer asks for the schema here; the node answers with `offer` or `close`.
+    case describe
+    /// The schema of the peer, which was asked for.
+    case described([SchemaObject])
     case members([Member])
     /// The peer tells what was signed about members.
     case statements([SignedStatement])

@@ -100,6 +100,13 @@ extension Version {
     return hash != loser.hash || !refersTo(all: loser.numbering.parents)
   }
 
+  /// Whether that is the delete of another row, which had got the same key: this one takes nothing
+  /// from it.
+  package func isApart(from gone: Version) -> Bool {
+    numbering.turn != nil && gone.numbering.turn != nil && gone.isDeleted
+      && !hasSeen(gone.created) && seniority != gone.seniority
+  }
+
   private func refersTo(all parents: [ParentRow]) -> Bool {
     parents.allSatisfy { numbering.parents.contains($0) }
   }

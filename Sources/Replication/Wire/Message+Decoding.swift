@@ -38,6 +38,7 @@ extension Message {
       self = .join(try Join(from: &reader))
     case .inspect: self = .inspect(try Inspect(from: &reader))
     case .account: self = .account(try Account(from: &reader))
+    case .describe: self = .describe
     case .want: self = .want(try RowName.list(from: &reader))
     case .offer: self = .offer(try Offer(from: &reader))
     case .admit: self = .admit(try Admit(from: &reader))

@@ -21,6 +21,7 @@ enum MessageType: UInt8 {
   case stability = 19
   case inspect = 20
   case account = 21
+  case describe = 22
 }
 
 extension Message {
@@ -99,6 +100,7 @@ extension Message {
     case .account(let account):
       account.write(to: &body)
       return .account
+    case .describe: return .describe
     case .want(let names):
       body.uint(names.count)
       for name in names {

@@ -27,6 +27,8 @@ package enum Message: Sendable, Equatable {
   /// Asks what the peer holds, to compare it row by row; `account` answers.
   case inspect(Inspect)
   indirect case account(Account)
+  /// Asks a member for its schema; the answer is an `offer` and the objects that it counts.
+  case describe
   indirect case offer(Offer)
   indirect case join(Join)
   indirect case admit(Admit)

@@ -102,6 +102,8 @@ extension Store {
         try connection.run(statements.deleteByKey, candidate.key)
       } == nil
     }
+    // Elsewhere what stands stays; who judges says that it does not fit.
+    if placement.lacksValue(in: statements) { return false }
     return try place(placement, statements, table, candidate.item.key)
   }
 

@@ -26,7 +26,9 @@ extension Store {
     case .waits: try hold(old, content(of: old, table, key), table, key)
     case .conflict:
       let winner = entry(row).map { ConflictSide(row.row.version, $0) }
-      try logLoser(old, content(of: old, table, key), table, key, winner, at: now)
+      try logLoser(
+        old, content(of: old, table, key), table, key, winner,
+        isTold: !row.row.version.isApart(from: old), at: now)
     }
     try supersede(by: row.row.version, table, key)
   }
@@ -86,7 +88,7 @@ extension Store {
   /// Notes an edit of this node that lost without having been seen.
   func logLoser(
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
-    _ winner: ConflictSide?, at now: Instant
+    _ winner: ConflictSide?, isTold: Bool = true, at now: Instant
   ) throws {
     let ruling =
       try rulings.about(version, table: table.id, key) ?? ruling(on: version.edit)
@@ -104,7 +106,7 @@ extension Store {
     try rejectUnjudged(
       version.edit, table, key, reason, rule: ruling?.ruling.rule ?? NewestWins.name, at: now)
     // What is here by name alone nobody could show.
-    guard entry != nil || version.isDeleted, !version.isUnaltered else { return }
+    guard isTold, entry != nil || version.isDeleted, !version.isUnaltered else { return }
     try conflicts.put(
       table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)

@@ -13,13 +13,39 @@ struct Placement {
   /// conflict log, with this moment in ms since 1970.
   var unseenAt: Int64?
 
-  /// The values whose columns exist here.
+  /// The values whose columns exist here. A NULL for a column that is NOT NULL here is as if it
+  /// had not come: the column takes its default, or keeps what stands.
   func known(
     in statements: RowStatements
   ) -> [(column: Int, value: Replication.Value)] {
     zip(statements.columns(for: shape.columns), values).compactMap { column, value in
-      column.map { ($0, value) }
+      guard let column, value != .null || !statements.isRequired[column] else { return nil }
+      return (column, value)
     }
+  }
+
+  /// Whether it has NULL for a column that is NOT NULL here and has no default.
+  func lacksValue(in statements: RowStatements) -> Bool {
+    zip(statements.columns(for: shape.columns), values).contains { column, value in
+      guard let column, value == .null else { return false }
+      return statements.isRequired[column] && statements.defaults[column] == .null
+    }
+  }
+
+  /// The values whose columns do not exist here.
+  func unknown(
+    in statements: RowStatements
+  ) -> [(name: String, value: Replication.Value)] {
+    statements.columns(for: shape.columns).enumerated().compactMap { index, column in
+      column == nil ? (shape.columns[index], values[index]) : nil
+    }
+  }
+
+  /// Whether the values count here as their author has counted them: then rows of one hash are the
+  /// same.
+  func isCounted(by statements: RowStatements) -> Bool {
+    let (known, extras) = (known(in: statements), unknown(in: statements))
+    return statements.read(known, extras, hash: hash, standing: nil).rest == 0
   }
 
   var keyValues: [SQLite.Value] { values.prefix(shape.keyCount).map(\.sqlite) }
@@ -39,17 +65,9 @@ extension Store {
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
     let shape = placement.shape
-    var known: [(column: Int, value: Replication.Value)] = []
-    var extras: [(name: String, value: Replication.Value)] = []
-    for (index, column) in statements.columns(for: shape.columns).enumerated() {
-      if let column {
-        known.append((column, placement.values[index]))
-      } else {
-        extras.append((shape.columns[index], placement.values[index]))
-      }
-    }
+    let known = placement.known(in: statements)
     let reading = statements.read(
-      known, extras, hash: placement.hash,
+      known, placement.unknown(in: statements), hash: placement.hash,
       standing: try standing(placement, without: known.map(\.column), statements))
     var replaced: [SQLite.Value]?
     let broken = try writing { () throws(SQLiteError) in
@@ -78,7 +96,7 @@ extension Store {
     _ placement: Placement, without columns: [Int], _ statements: RowStatements
   ) throws(SQLiteError) -> [(column: Int, value: Replication.Value)]? {
     let missing = statements.shape.columns.indices.filter { !columns.contains($0) }
-    guard placement.exists, !missing.isEmpty,
+    guard !missing.isEmpty,
       let row = try connection.row(statements.selectByKey, placement.keyValues)
     else { return nil }
     return missing.map { ($0, Replication.Value(row[$0])) }

@@ -62,6 +62,7 @@ extension Store {
     guard let statements = table.statements else { return }
     parking.freed.insert(table.id)
     parking.obstacles[table.id] = nil
+    let presets = Presets(table, statements, connection)
     for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
       guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
       // A program has written the key of a parked row, which the next fold looks at.
@@ -69,8 +70,7 @@ extension Store {
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { continue }
       if entry.why == .columns {
-        let moment = version.stamp.millisecondsSince1970
-        try unpackColumns(entry, table, key, statements, at: moment)
+        try unpackColumns(entry, version, table, key, statements, presets)
         continue
       }
       var placement = Placement(entry, version, table, key)
@@ -108,29 +108,29 @@ extension Store {
   /// Puts columns in place that exist here by now; the others wait on.
   ///
   /// What an application has written into a new column before anybody looked stays: it is newer.
-  /// What it has not seen there goes to the log.
+  /// What the migration has put into all rows does not. What a program has written without having
+  /// seen the kept value goes to the log with that.
   private func unpackColumns(
-    _ entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements,
-    at moment: Int64
+    _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements, _ presets: Presets
   ) throws {
     let keyValues = (key.values ?? []).map(\.sqlite)
     let standing = try connection.row(statements.selectByKey, keyValues) ?? []
-    var (known, unseen): ([(column: Int, value: SQLite.Value)], [SQLite.Value]) = ([], standing)
+    var values = standing.map(Replication.Value.init)
+    // Nobody has written the row since: what stands in the column is what the row has shown so far.
+    let isUnwritten =
+      statements.sum(values, beside: entry.values, rest: entry.rest).value == version.hash
+    var known: [(column: Int, value: SQLite.Value)] = []
+    var unseen: [(column: Int, value: SQLite.Value)] = []
     let columns = statements.columns(for: entry.values.map(\.name))
     for (column, kept) in zip(columns, entry.values) {
       guard let column, column < standing.count else { continue }
-      if statements.defaults[column] == Replication.Value(standing[column]) {
-        known.append((column, kept.value.sqlite))
-      } else {
-        unseen[column] = kept.value.sqlite
+      guard try isUnwritten || presets.holds(standing[column], column, of: key) else {
+        unseen.append((column, kept.value.sqlite))
+        continue
       }
-    }
-    if unseen != standing {
-      let values = zip(statements.shape.columns, standing).map {
-        (name: $0, value: Replication.Value($1))
-      }
-      let winner = Shelf.Entry(why: .constraint, values: values, keyCount: entry.keyCount)
-      try logUnseen(unseen, statements, table, key, by: winner, at: moment)
+      known.append((column, kept.value.sqlite))
+      values[column] = kept.value
     }
     if !known.isEmpty {
       let broken = try writing { () throws(SQLiteError) in
@@ -139,12 +139,30 @@ extension Store {
       }
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
+    try logUnseen(unseen, under: values, version, entry, statements, table, key)
     let waiting = statements.unknown(in: entry)
-    guard !waiting.isEmpty || entry.rest != 0 else { return }
+    let rest =
+      isUnwritten
+      ? statements.sum(values, beside: waiting).rest(to: version.hash) : entry.rest
+    guard !waiting.isEmpty || rest != 0 else { return }
     try shelf.put(
-      Shelf.Entry(
-        why: .columns, values: waiting, keyCount: entry.keyCount, rest: entry.rest),
+      Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount, rest: rest),
       table: table.id, key: key)
+  }
+
+  /// A program has written over values that were kept for new columns, which it has not seen.
+  private func logUnseen(
+    _ kept: [(column: Int, value: SQLite.Value)], under values: [Replication.Value],
+    _ version: Version, _ entry: Shelf.Entry, _ statements: RowStatements, _ table: ReplicaTable,
+    _ key: Key
+  ) throws {
+    var unseen = values.map(\.sqlite)
+    for (column, value) in kept { unseen[column] = value }
+    guard unseen != values.map(\.sqlite) else { return }
+    let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
+    let winner = Shelf.Entry(why: .constraint, values: named, keyCount: entry.keyCount)
+    try logUnseen(
+      unseen, statements, table, key, by: winner, at: version.stamp.millisecondsSince1970)
   }
 
   /// Keeps a row whole that is replaced without anybody having made a version of it.

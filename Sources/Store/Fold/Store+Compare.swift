@@ -37,54 +37,42 @@ extension Store {
     var table: Int64
     var phase: Phase
     var after: Key?
-    /// Columns that have another default than before, by the hashes of their names. A default
-    /// counts for nothing, so of a row that has the new one the hash does not tell whether it had
-    /// the old one: it counts as changed.
-    var renewed: Set<UInt64> = []
+    /// Set until the rows are looked at of a table that a migration has changed.
+    var remake: Remake?
 
     /// Whether it goes through a table whose key was changed.
     var isOfKey: Bool { phase == .rekeyed || phase == .held }
 
-    /// Says that renewed columns follow the phase.
-    private static let isRenewed: UInt8 = 0x80
+    private static let isRemade: UInt8 = 0x80
 
     var encoded: [UInt8] {
       var writer = ByteWriter()
-      writer.byte(phase.rawValue | (renewed.isEmpty ? 0 : Self.isRenewed))
-      if !renewed.isEmpty { writer.uint(UInt64(renewed.count)) }
-      for column in renewed.sorted() { writer.word(column) }
-      return writer.bytes + (after?.bytes ?? [])
+      writer.byte(phase.rawValue | (remake == nil ? 0 : Self.isRemade))
+      remake?.write(to: &writer)
+      writer.raw(after?.bytes ?? [])
+      return writer.bytes
     }
 
-    init(table: Int64, phase: Phase, after: Key?, renewed: Set<UInt64> = []) {
-      (self.table, self.phase, self.after, self.renewed) = (table, phase, after, renewed)
+    init(table: Int64, phase: Phase, after: Key?, remake: Remake? = nil) {
+      self.table = table
+      self.phase = phase
+      self.after = after
+      self.remake = remake
     }
 
     init?(table: Int64, _ bytes: [UInt8]) {
       var reader = ByteReader(bytes)
       guard let first = try? reader.byte("comparison"),
-        let phase = Phase(rawValue: first & ~Self.isRenewed)
+        let phase = Phase(rawValue: first & ~Self.isRemade)
       else { return nil }
-      var renewed: Set<UInt64> = []
-      if first & Self.isRenewed != 0 {
-        guard let count = try? reader.number("comparison") else { return nil }
-        for _ in 0..<count {
-          guard let column = try? reader.word("comparison") else { return nil }
-          renewed.insert(column)
-        }
+      var remake: Remake?
+      if first & Self.isRemade != 0 {
+        guard let read = try? Remake(from: &reader) else { return nil }
+        remake = read
       }
       let key = reader.rest()
       self.init(
-        table: table, phase: phase, after: key.isEmpty ? nil : Key(bytes: key), renewed: renewed)
-    }
-
-    /// Whether a row has the default of a column that had another one.
-    func isRenewed(_ row: StandingRow, _ statements: RowStatements) -> Bool {
-      guard !renewed.isEmpty else { return false }
-      return statements.columnHashes.enumerated().contains { column, hash in
-        renewed.contains(hash)
-          && row.values.map { $0[column] == statements.defaults[column] } ?? true
-      }
+        table: table, phase: phase, after: key.isEmpty ? nil : Key(bytes: key), remake: remake)
     }
   }
 
@@ -100,29 +88,21 @@ extension Store {
     return nil
   }
 
-  /// Asks for a comparison of a table from its start.
-  func compare(_ table: Int64) throws(SQLiteError) {
+  /// Asks for a comparison of a table from its start; `remake` is what a migration did to it.
+  func compare(_ table: Int64, remake: Remake? = nil) throws(SQLiteError) {
     let isKnown =
       try connection.row("SELECT 1 FROM _flotilla_version WHERE tbl = ? LIMIT 1", [.integer(table)])
       != nil
-    try begin(isKnown ? .rows : .firstRows, table)
+    // Rows that were not looked at since an earlier migration are explained by both.
+    var all = try comparison(of: table)?.remake
+    if let remake, !remake.isEmpty {
+      if all == nil { all = remake } else { all?.join(remake) }
+    }
+    try save(
+      Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil, remake: all))
   }
 
-  /// From the start; defaults that were renewed stay so until a comparison has come to its end.
-  private func begin(_ phase: Comparison.Phase, _ table: Int64) throws(SQLiteError) {
-    let renewed = try comparing(table)?.renewed ?? []
-    try save(Comparison(table: table, phase: phase, after: nil, renewed: renewed))
-  }
-
-  /// Asks for a comparison of a table of which these columns have another default than before.
-  func compare(_ table: Int64, renewed columns: Set<UInt64>) throws(SQLiteError) {
-    try compare(table)
-    guard var comparison = try comparing(table) else { return }
-    comparison.renewed.formUnion(columns)
-    try save(comparison)
-  }
-
-  private func comparing(_ table: Int64) throws(SQLiteError) -> Comparison? {
+  private func comparison(of table: Int64) throws(SQLiteError) -> Comparison? {
     try connection.scalar(
       "SELECT comparing FROM _flotilla_local WHERE id = ?", [.integer(table)]
     ).blob.flatMap { Comparison(table: table, $0) }
@@ -130,12 +110,13 @@ extension Store {
 
   /// Asks for the same of a table from which an application has dropped columns.
   func compareColumns(_ table: Int64) throws(SQLiteError) {
-    try begin(.columns, table)
+    let remake = try comparison(of: table)?.remake
+    try save(Comparison(table: table, phase: .columns, after: nil, remake: remake))
   }
 
   /// Asks for it after a migration that changed the key.
   func rekey(_ table: Int64) throws(SQLiteError) {
-    try begin(.rekeyed, table)
+    try save(Comparison(table: table, phase: .rekeyed, after: nil))
   }
 
   private func save(_ comparison: Comparison) throws(SQLiteError) {
@@ -158,10 +139,8 @@ extension Store {
           try keepRest(of: row, table, key)
         }
       case .rows, .firstRows:
-        try compareRows(table, &comparison) { [comparison] key, row in
-          let isRenewed = table.statements.map { comparison.isRenewed(row, $0) } ?? false
-          try fold(
-            table, key, row, madeAt: Dating.Moment(now.moment), isRenewed: isRenewed, &edits)
+        try compareRows(table, &comparison) { [remake = comparison.remake] key, row in
+          try fold(table, key, row, remake, &edits, at: now)
         }
       case .rekeyed:
         try compareRows(table, &comparison) { key, row in
@@ -174,8 +153,8 @@ extension Store {
     if !isPhaseDone {
       try save(comparison)
     } else if let next = comparison.phase.next {
-      try save(
-        Comparison(table: table.id, phase: next, after: nil, renewed: comparison.renewed))
+      let remake = next == .rows ? comparison.remake : nil
+      try save(Comparison(table: table.id, phase: next, after: nil, remake: remake))
     } else {
       try connection.run(
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
@@ -244,6 +223,25 @@ extension Store {
       comparison.after = key
     }
     return isDone
+  }
+
+  /// What a migration has put into a row is as old as what the row shows, and whoever has seen that
+  /// has seen it. Where a column is gone, nothing tells a row that was written since from the
+  /// others: it is taken for as old.
+  private func fold(
+    _ table: ReplicaTable, _ key: Key, _ row: StandingRow, _ remake: Remake?,
+    _ edits: inout Edits, at now: Instant
+  ) throws {
+    let now = Dating.Moment(now.moment)
+    guard let remake, let statements = table.statements,
+      let old = try versions.version(table: table.id, key: key), !old.isDeleted
+    else { return try fold(table, key, row, madeAt: now, &edits) }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    let isHere = shelved?.why.isWhole != true
+    let isImage = isHere && remake.shows(old.hash, row, statements, beside: shelved)
+    try fold(
+      table, key, row, madeAt: isImage || isHere && remake.isVague ? Dating.Moment(of: old) : now,
+      isImage: isImage, isRenewed: remake.renews(row, statements), &edits)
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

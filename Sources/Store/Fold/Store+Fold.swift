@@ -125,11 +125,12 @@ extension Store {
     try fold(table, key, row, madeAt: madeAt, &edits)
   }
 
-  /// The same for a row that was read already; nil if it is absent. `isRenewed` if it may have
-  /// changed though its hash has not.
+  /// The same for a row that was read already; nil if it is absent. `isImage`: it shows what its
+  /// version says, and what a migration has put there. `isRenewed`: it may have changed though its
+  /// hash has not.
   func fold(
     _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Dating.Moment,
-    isRenewed: Bool = false, _ edits: inout Edits
+    isImage: Bool = false, isRenewed: Bool = false, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
@@ -173,9 +174,10 @@ extension Store {
       table, key, over: old, isComparing: edits.isComparing
     ) { try row.value(of: $0, statements, key, on: connection) }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
-    let version = try make(
+    var version = try make(
       over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,
       isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
+    if isImage { version.image = old?.image ?? old?.first }
     if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden {

@@ -13,7 +13,10 @@ struct Numbers {
 
   /// The blocks of this replica; nil as long as it is alone in its site.
   var blocks: NumberBlocks? {
-    get throws(SQLiteError) { try meta.integer(.member).map { NumberBlocks(member: $0) } }
+    get throws(SQLiteError) {
+      guard let member = try meta.integer(.member) else { return nil }
+      return NumberBlocks(member: member, of: try meta.integer(.memberCount) ?? 0)
+    }
   }
 
   /// Puts `sqlite_sequence` where the next number is one of this replica's own.
@@ -57,12 +60,16 @@ extension Sequence {
 }
 
 extension Store {
-  /// Tells by which number this replica counts among the members, once and for all.
-  package func setMember(_ number: Int64) throws(StoreError) {
-    let known = try reporting { () throws(SQLiteError) in try meta.integer(.member) }
-    guard known == nil else { return }
+  /// Tells by which number this replica counts among the members, once and for all, and how many
+  /// there are and were.
+  package func setMember(_ number: Int64, of count: Int64) throws(StoreError) {
+    let (member, known) = try reporting { () throws(SQLiteError) in
+      (try meta.integer(.member), try meta.integer(.memberCount) ?? 0)
+    }
+    guard member == nil || count > known else { return }
     try transaction {
-      try meta.set(.member, .integer(number))
+      if member == nil { try meta.set(.member, .integer(number)) }
+      try meta.set(.memberCount, .integer(max(known, count)))
       try settleNumbers(in: tables.tracked)
     }
   }

@@ -40,6 +40,8 @@ struct Meta {
     case journalMode
     /// By which number this node counts among the members (`NumberBlocks`).
     case member
+    /// How many it has known of at most.
+    case memberCount
     /// Where the file was when it was last opened.
     case path
     /// The time of the site as this node knew it last (`SiteClock`), and what is remembered of

@@ -173,25 +173,30 @@ struct RenameSearch {
     let statements = RowStatements(schema, columns.names(of: schema, renamed: renamed))
     let places = pairs.compactMap { statements.column(here: schema.columns[$0.new].name) }
     var hasMismatch = false
-    let written = try writtenKeys(of: table, schema)
+    let written = try Journal.writtenKeys(of: table, on: connection)
     for key in try keys(of: table) {
       let values = (key.values ?? []).map(\.sqlite)
       guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        let row = try connection.row(statements.selectByKey, values)?.map(Replication.Value.init)
+        let row = try connection.with(
+          statements.selectByKey, values,
+          { (statement) throws(SQLiteError) in
+            try statement.step() ? StandingRow(statement, statements) : nil
+          })
       else { continue }
       let beside = try shelf.entry(table: table.id, key: key)
       if beside?.why.isWhole == true { continue }
-      var sum = statements.sum(row)
-      for (name, value) in statements.unknown(in: beside) {
-        sum.add(column: ContentHash.column(name), value)
+      let hash = row.hash(
+        extras: statements.unknown(in: beside), rest: statements.rest(in: beside))
+      guard hash == version.hash else {
+        if !written.contains(key) { hasMismatch = true }
+        continue
       }
-      sum.add(rest: statements.rest(in: beside))
+      let shown = try places.map { (place) throws(SQLiteError) in
+        try row.value(of: place, statements, key, on: connection)
+      }
       // Of two columns with one value nothing tells which is which.
-      let speaks =
-        places.contains { row[$0] != statements.defaults[$0] }
-        && Set(places.map { row[$0] }).count == places.count
-      if speaks, sum.value == version.hash { return .proven }
-      if sum.value != version.hash, !written.contains(key) { hasMismatch = true }
+      guard Set(shown).count == places.count else { continue }
+      if zip(places, shown).contains(where: { $1 != statements.defaults[$0] }) { return .proven }
     }
     let names = Set(schema.columns.map { folded($0.name) })
     let gone = columns.known.filter { !names.contains(folded($0.name)) }
@@ -204,15 +209,18 @@ struct RenameSearch {
       [.integer(table.id), .integer(Int64(Self.rows))]
     ).compactMap { $0[0].blob.map(Key.init) }
   }
+}
 
-  /// The rows that programs have written and that were not looked at yet; of very many the latest.
-  private func writtenKeys(
-    of table: ReplicaTable, _ schema: TableSchema
+extension Journal {
+  /// The rows of a table that programs have written and that were not looked at yet; of very many
+  /// the latest.
+  static func writtenKeys(
+    of table: ReplicaTable, on connection: Connection
   ) throws(SQLiteError) -> Set<Key> {
-    let entries = try Journal.readNewest(of: table.id, limit: 10 * Self.rows, on: connection)
+    let count = table.schema?.key.count ?? 0
     return Set(
-      entries.compactMap { entry in
-        table.key(entry.key.prefix(schema.key.count).map(Replication.Value.init))
+      try readNewest(of: table.id, limit: 20_000, on: connection).compactMap { entry in
+        table.key(entry.key.prefix(count).map(Replication.Value.init))
       })
   }
 }

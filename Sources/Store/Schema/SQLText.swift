@@ -60,6 +60,14 @@ struct SQLText {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// The text of `range` as it is written.
+  func raw(_ range: Range<Int>) -> String {
+    guard let first = range.first, let last = range.last else { return "" }
+    return String(
+      decoding: bytes[tokens[first].bytes.lowerBound..<tokens[last].bytes.upperBound],
+      as: UTF8.self)
+  }
+
   /// The tokens inside the first parentheses at or after `start`.
   func parenthesised(from start: Int = 0) -> Range<Int>? {
     guard let open = tokens[start...].firstIndex(where: { $0.isSymbol("(") }) else { return nil }

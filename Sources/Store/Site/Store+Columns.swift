@@ -85,9 +85,7 @@ extension Store {
   ///
   /// Their share of the content hash stays, so the rows keep their versions, and an edit here still
   /// leaves the column as it is where it exists.
-  package func letGo(
-    of column: String, in name: String, at now: Instant
-  ) throws(StoreError) -> Int {
+  package func letGo(of column: String, in name: String) throws(StoreError) -> Int {
     guard let table = tables.table(name), table.isTracked, let statements = table.statements
     else { throw StoreError(.table, "\(quoted(name)) is no tracked table of \(path)") }
     return try transaction {

@@ -9,7 +9,7 @@ extension Store {
     try definedObjects() + bookEntries() + headNumbers()
   }
 
-  private func definedObjects() throws(StoreError) -> [SchemaObject] {
+  func definedObjects() throws(StoreError) -> [SchemaObject] {
     let rows = try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
@@ -67,7 +67,7 @@ extension Store {
   }
 
   /// Where an application notes the version of its schema if it has no book.
-  private static let numbers = ["user_version", "application_id"]
+  static let numbers = ["user_version", "application_id"]
 
   private func headNumbers() throws(StoreError) -> [SchemaObject] {
     try reporting { () throws(SQLiteError) in
@@ -110,8 +110,8 @@ extension Store {
   /// Creates what is missing here, in the open transaction; gives a remark for each object that
   /// cannot be made.
   ///
-  /// This is the one place where SQL from another node runs: on joining, from the member whose
-  /// code the operator has typed. Each text must be a single CREATE statement.
+  /// SQL from another node runs here and in `adopt`: on joining it is that of the member whose code
+  /// the operator has typed. Each text must be a single CREATE statement.
   static func create(
     _ objects: [SchemaObject], on connection: Connection
   ) throws(SQLiteError) -> [String] {
@@ -148,5 +148,5 @@ extension Store {
 
 extension SQLiteError {
   /// The statement itself is at fault: it is wrong, breaks a constraint or is not allowed.
-  fileprivate var isRefusal: Bool { primary == 1 || primary == 23 || isConstraint }
+  var isRefusal: Bool { primary == 1 || primary == 23 || isConstraint }
 }

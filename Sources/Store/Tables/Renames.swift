@@ -27,13 +27,18 @@ struct Renames {
 
   let connection: Connection
 
-  /// What is kept of each table, by its name in small letters.
-  func read() throws(SQLiteError) -> [String: Columns] {
+  /// What is kept of each table, or of one alone, by its name in small letters.
+  func read(only table: String? = nil) throws(SQLiteError) -> [String: Columns] {
     var columns: [String: Columns] = [:]
     // A file of an older version, opened to look at it.
     guard try Layout.hasTable("_flotilla_named", on: connection) else { return columns }
+    let (wanted, condition) = (
+      table.map { [Value.string($0)] } ?? [],
+      table == nil ? "" : "WHERE tbl = ? COLLATE NOCASE"
+    )
     for row in try connection.rows(
-      "SELECT tbl, name, declared, first FROM _flotilla_named ORDER BY tbl, place")
+      "SELECT tbl, name, declared, first FROM _flotilla_named \(condition) ORDER BY tbl, place",
+      wanted)
     {
       guard let table = row[0].string, let name = row[1].string, let declared = row[2].string,
         let first = row[3].string
@@ -41,7 +46,9 @@ struct Renames {
       columns[folded(table), default: Columns()].known.append(
         ColumnNames.Known(name: name, declaration: declared, first: first))
     }
-    for row in try connection.rows("SELECT tbl, name, first FROM \(Self.settings)") {
+    for row in try connection.rows(
+      "SELECT tbl, name, first FROM \(Self.settings) \(condition)", wanted)
+    {
       guard let table = row[0].string, let name = row[1].string, let first = row[2].string
       else { continue }
       columns[folded(table), default: Columns()].settings[name] = first
@@ -50,7 +57,7 @@ struct Renames {
   }
 
   func read(_ table: String) throws(SQLiteError) -> Columns {
-    try read()[folded(table)] ?? Columns()
+    try read(only: table)[folded(table)] ?? Columns()
   }
 
   /// Remembers the columns of a table as they are now.

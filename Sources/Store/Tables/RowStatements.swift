@@ -15,6 +15,8 @@ struct RowStatements {
   let columnHashes: [UInt64]
   /// For each column of the shape: the value that counts for nothing in the content hash.
   let defaults: [Replication.Value?]
+  /// For each column of the shape: whether it takes no NULL.
+  let isRequired: [Bool]
   /// Every column of the shape, by key.
   let selectByKey: String
   let deleteByKey: String
@@ -45,6 +47,7 @@ struct RowStatements {
     self.aliases = aliases
     self.columnHashes = shape.columns.map { ContentHash.column($0) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
+    self.isRequired = columns.map(\.isNotNull)
     self.table = "main." + quoted(schema.name)
     self.keyTerms = schema.key.enumerated().map { position, column in
       let column = schema.columns[column]
@@ -69,6 +72,12 @@ struct RowStatements {
     let names = self.names.map(quoted).joined(separator: ", ")
     let condition = places.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: " AND ")
     return "SELECT \(names) FROM \(table) WHERE \(condition)"
+  }
+
+  /// The value that most of the first rows have in a column, and how many of them do.
+  func commonest(_ column: Int) -> String {
+    let rows = "SELECT \(quoted(names[column])) AS value FROM \(table) LIMIT 2000"
+    return "SELECT value, count(*) FROM (\(rows)) GROUP BY value ORDER BY count(*) DESC LIMIT 1"
   }
 
   /// The column of that first name; `index` is where it probably is.
@@ -186,11 +195,23 @@ struct RowStatements {
       let all = known + kept
       let chosen = extras.isEmpty ? [] : counting(extras, beside: all, hash: hash)
       if sum(all, chosen).value == hash {
-        return Reading(extras: chosen, keepsMissing: !kept.isEmpty)
+        let staying = kept.isEmpty ? self.staying(of: standing) : []
+        return Reading(
+          extras: chosen, keepsMissing: !kept.isEmpty,
+          rest: sum(all + staying, chosen).rest(to: hash))
       }
     }
     let chosen = extras.isEmpty ? [] : counting(extras, beside: known, hash: hash)
-    return Reading(extras: chosen, rest: sum(known, chosen).rest(to: hash))
+    let shown = known + staying(of: standing)
+    return Reading(extras: chosen, rest: sum(shown, chosen).rest(to: hash))
+  }
+
+  /// Of what stands in columns that a version does not carry, what goes on to stand: those columns
+  /// take no NULL and have no other default.
+  private func staying(
+    of standing: [(column: Int, value: Replication.Value)]?
+  ) -> [(column: Int, value: Replication.Value)] {
+    (standing ?? []).filter { isRequired[$0.column] && defaults[$0.column] == .null }
   }
 
   private func sum(
@@ -205,29 +226,28 @@ struct RowStatements {
     return sum
   }
 
-  /// Whether values count as their author has counted them: then rows of one hash are the same.
-  func shows(
-    _ values: [Replication.Value], as shape: TableShape, _ hash: UInt64
-  ) -> Bool {
-    let columns = columns(for: shape.columns)
-    let known = zip(columns, values).compactMap { column, value in column.map { ($0, value) } }
-    let extras = zip(columns, zip(shape.columns, values)).filter { $0.0 == nil }.map {
-      (name: $0.1.0, value: $0.1.1)
-    }
-    return read(known, extras, hash: hash, standing: nil).rest == 0
-  }
-
   /// The columns beside the key that a version does not carry, with what it means by that.
   func defaulted(without columns: [Int]) -> [(column: Int, value: Replication.Value)] {
     let carried = Set(columns)
     return shape.columns.indices.dropFirst(shape.keyCount).compactMap { index in
-      carried.contains(index) ? nil : defaults[index].map { (index, $0) }
+      guard !carried.contains(index), let value = defaults[index] else { return nil }
+      return isRequired[index] && value == .null ? nil : (index, value)
     }
   }
 
   /// What counts of a row, given in the order of the shape.
   func sum(_ values: [Replication.Value]) -> ContentHash {
     sum(values.enumerated().map { ($0, $1) }, [])
+  }
+
+  /// The same with what is kept beside the row.
+  func sum(
+    _ values: [Replication.Value], beside extras: [(name: String, value: Replication.Value)],
+    rest: UInt64 = 0
+  ) -> ContentHash {
+    var sum = sum(values.enumerated().map { ($0, $1) }, extras)
+    sum.add(rest: rest)
+    return sum
   }
 
   /// The hash of a row, given in the order of the shape.

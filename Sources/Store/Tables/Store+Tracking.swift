@@ -138,7 +138,7 @@ extension Store {
   /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
   /// is compared with its versions.
   func ensureCapture() throws {
-    try recogniseColumns()
+    let remakes = try recogniseColumns()
     for known in tables.tracked {
       guard let schema = known.schema else {
         try miss(known)
@@ -163,7 +163,7 @@ extension Store {
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
-        try compare(table.id)
+        try compare(table.id, remake: remakes[table.id])
       }
     }
     // What came before its table was tracked, or before its columns were there, fits by now, and
@@ -179,11 +179,13 @@ extension Store {
   }
 
   /// Finds out which columns were renamed since the schema was looked at last, and tells the site.
-  private func recogniseColumns() throws {
+  /// Gives what else became of columns, by table.
+  private func recogniseColumns() throws -> [Int64: Remake] {
     let renames = tables.renames
     let kept = try renames.read()
     let search = RenameSearch(connection: connection, versions: versions, shelf: shelf)
     var hasChanged = false
+    var remakes: [Int64: Remake] = [:]
     for table in tables.tracked {
       guard let schema = table.schema else { continue }
       let columns = kept[folded(table.name)] ?? Renames.Columns()
@@ -195,6 +197,8 @@ extension Store {
       let now = schema.known(columns.names(of: schema, renamed: renamed))
       try renames.save(now, of: table.name)
       hasChanged = true
+      let remake = columns.known.isEmpty ? nil : Remake(from: columns.known, to: now)
+      remakes[table.id] = remake
       if let settings = tables.table(Renames.settings), mayWrite(settings) {
         for column in now {
           guard let first = renamed[folded(column.name)], !isSameName(first, column.name) else {
@@ -209,16 +213,10 @@ extension Store {
         now.contains { isSameName($0.name, old.name) && !isSameName($0.first, old.first) }
       }
       if isCountedAnew { try compareColumns(table.id) }
-      let renewed = now.filter { column in
-        columns.known.contains {
-          isSameName($0.first, column.first) && $0.defaultText != column.defaultText
-        }
-      }
-      if !renewed.isEmpty {
-        try compare(table.id, renewed: Set(renewed.map { ContentHash.column($0.first) }))
-      }
+      if let remake, !remake.renewed.isEmpty { try compare(table.id, remake: remake) }
     }
     if hasChanged { try tables.reload() }
+    return remakes
   }
 
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.

@@ -29,6 +29,8 @@ extension BadInputTests {
       let cases: [MergeCase]
       private let clocks: [String: SetClock]
       private var addresses: [String: String] = [:]
+      /// Every address that a node has had.
+      private var used: Set<String> = []
 
       init(desk: Desk, rule: String, cases: [MergeCase]) throws {
         (self.desk, self.rule, self.cases) = (desk, rule, cases)
@@ -75,6 +77,11 @@ extension BadInputTests {
           } else {
             try await desk.start(database, "--listen", "127.0.0.1:0", clock: clock)
           }
+        // At a port that comes again the nodes would find each other.
+        guard used.insert(node.address).inserted else {
+          try await succeed("stop", database)
+          return try await run(database, to: other)
+        }
         addresses[database] = node.address
       }
 

@@ -4,21 +4,21 @@ import Testing
 @Suite struct NumberBlocksTests {
   @Test func `each member has blocks of its own, by turns`() {
     let size = NumberBlocks.size
-    #expect(NumberBlocks(member: 0).start(after: 0) == 0)
-    #expect(NumberBlocks(member: 1).start(after: 0) == size)
-    #expect(NumberBlocks(member: 2).start(after: 7) == 2 * size)
+    #expect(NumberBlocks(member: 0, of: 3).start(after: 0) == 0)
+    #expect(NumberBlocks(member: 1, of: 3).start(after: 0) == size)
+    #expect(NumberBlocks(member: 2, of: 3).start(after: 7) == 2 * size)
     // It has seen numbers of a later block: its own comes again after all others.
-    #expect(NumberBlocks(member: 0).start(after: size + 1) == NumberBlocks.members * size)
-    #expect(NumberBlocks(member: 1).start(after: 2 * size) == (NumberBlocks.members + 1) * size)
+    #expect(NumberBlocks(member: 0, of: 3).start(after: size + 1) == 4 * size)
+    #expect(NumberBlocks(member: 1, of: 3).start(after: 2 * size) == (4 + 1) * size)
   }
 
   @Test func `a member goes on in its block until half of it is used`() {
-    let (mine, size) = (NumberBlocks(member: 3), NumberBlocks.size)
+    let (mine, size) = (NumberBlocks(member: 3, of: 3), NumberBlocks.size)
     let last = 3 * size + size / 2
     #expect(mine.start(after: 3 * size + 9) == 3 * size + 9)
     #expect(mine.start(after: last) == last)
-    #expect(mine.start(after: last + 1) == (NumberBlocks.members + 3) * size)
-    #expect(mine.start(after: 3 * size + 9, leaves: true) == (NumberBlocks.members + 3) * size)
+    #expect(mine.start(after: last + 1) == (4 + 3) * size)
+    #expect(mine.start(after: 3 * size + 9, leaves: true) == (4 + 3) * size)
   }
 
   @Test func `two members never give one number, whatever they have seen`() {
@@ -28,7 +28,7 @@ import Testing
       let member = step * 7 % 3
       // One in five has heard of all the others.
       let seen = step % 5 == 0 ? last.max() ?? 0 : last[member]
-      guard let start = NumberBlocks(member: Int64(member)).start(after: seen) else {
+      guard let start = NumberBlocks(member: Int64(member), of: 3).start(after: seen) else {
         Issue.record("no block is left")
         return
       }
@@ -37,11 +37,19 @@ import Testing
     }
   }
 
+  @Test func `there are turns for all who were ever admitted, and no more than twice as many`() {
+    let size = NumberBlocks.size
+    for (count, turns) in [(0, 4), (4, 4), (5, 8), (9, 16), (1_000, 1_024), (9_999, 1_024)] {
+      let blocks = NumberBlocks(member: 1, of: Int64(count))
+      #expect(blocks.start(after: 2 * size) == (Int64(turns) + 1) * size)
+    }
+  }
+
   @Test func `where none is left nothing is arranged`() {
     for last in [Int64.max, NumberBlocks.limit, NumberBlocks.limit - 1, -1] {
-      #expect(NumberBlocks(member: 5).start(after: last) == nil)
+      #expect(NumberBlocks(member: 5, of: 3).start(after: last) == nil)
     }
-    #expect(NumberBlocks(member: -4) == NumberBlocks(member: 0))
-    #expect(NumberBlocks(member: 1_024) == NumberBlocks(member: 0))
+    #expect(NumberBlocks(member: -4, of: 3) == NumberBlocks(member: 0, of: 3))
+    #expect(NumberBlocks(member: 1_024, of: 5_000) == NumberBlocks(member: 0, of: 1_024))
   }
 }

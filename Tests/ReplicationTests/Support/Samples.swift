@@ -120,7 +120,7 @@ enum Samples {
       .offer(Offer(siteName: "clinic", rows: .max, objects: 3)), .admit(admit),
       .statements([]), .statements([statement, statement]),
       .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
-      .schema(SchemaObject(kind: .trigger, name: "", sql: "")),
+      .schema(SchemaObject(kind: .trigger, name: "", sql: "")), .describe,
       .schema(SchemaObject(.entry, of: "alembic_version", [])),
       .schema(
         SchemaObject(

@@ -86,6 +86,17 @@ import Testing
         "have-after",
         .have(Have(frontier: held, frontierHash: held.hash, rootDigest: digest.root))
       ),
+      ("describe", .describe),
+      (
+        "offer", .offer(Offer(siteName: "home", rows: 1, objects: 1))
+      ),
+      (
+        "schema",
+        .schema(
+          SchemaObject(
+            kind: .table, name: "notes",
+            sql: "CREATE TABLE notes(id INTEGER PRIMARY KEY, text)"))
+      ),
       ("inspect", .inspect(Inspect(number: 2, buckets: [213]))), ("account", account),
       ("bye", .bye(Bye(.stopping, "desk stops"))),
     ]

@@ -46,6 +46,27 @@ import Testing
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
 
+  @Test func `an edit made before a default changes elsewhere stands, and is no conflict`() throws {
+    let r = try replicas()
+    try r[0].write("INSERT INTO job(id) VALUES ('b')")
+    try settle(r)
+    for replica in r { replica.clock += 3_600_000 }
+    try r[1].write("UPDATE job SET note = 'mine' WHERE id = 'b'")
+    try r[1].foldAll()
+    r[0].clock += 3_600_000
+    try r[0].write(Self.migration)
+    try r[0].foldAll()
+    try settle(r)
+    try r[1].write(Self.migration)
+    try settle(r)
+    for replica in r {
+      #expect(try states(replica) == ["a closed", "b open"])
+      #expect(try replica.value("SELECT note = 'mine' FROM job WHERE id = 'b'").integer == 1)
+      #expect(try replica.store.figures().conflicts == 0)
+    }
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
   @Test func `a comparison that is killed half-way still knows of the new default`() throws {
     let r = try replicas()
     try r[0].write(Self.migration)

@@ -29,6 +29,36 @@ import Testing
     #expect(try Verdict(r, Self.word).faults == [])
   }
 
+  /// What is shown of them is `{"w": "Alpha"}`, not `{"0": "Alpha"}`.
+  @Test func `keys of rows without a table are called as the site calls them`() throws {
+    let r = try line()
+    try r[0].foldAll()
+    let before = r[1].store.position.frontier
+    try r[1].pull(from: r[0])
+    func keys(_ replica: TestReplica) throws -> Set<[String]> {
+      let parked = try replica.store.parkedRows().map { row in
+        Array(replica.store.named(row.key, of: row.table).keys)
+      }
+      let changed = try replica.store.changes(above: before, limit: 100).rows.map { row in
+        Array(row.key.keys)
+      }
+      return Set(parked + changed)
+    }
+    #expect(try keys(r[1]) == [["w"]])
+    try r[1].reopen()
+    #expect(try keys(r[1]) == [["w"]])
+    // The last one hears of it from who lacks the table, and of one row that it is gone alone.
+    try r[0].write("DELETE FROM word WHERE w = 'alpha'")
+    try r[0].foldAll()
+    try r[2].write("DROP TABLE word")
+    try r[1].pull(from: r[0])
+    try r[2].pull(from: r[1])
+    #expect(try keys(r[2]) == [["w"]])
+    try r[0].write("DROP TABLE word")
+    try r[0].reopen()
+    #expect(try keys(r[0]) == [["w"]])
+  }
+
   @Test func `changes of rows that wait for their table arrive everywhere`() throws {
     let r = try line()
     try r[1].pull(from: r[0])

@@ -61,6 +61,16 @@ import Testing
     try r[0].store.untrack(["word"], at: r[0].now)
     if hasHeard { try r[1].pull(from: r[0]) }
     try r[0].write("UPDATE word SET meaning = 'new' WHERE w = 'alpha'")
+    try trackAgain(r, comparesFirst: comparesFirst)
+    for replica in r {
+      #expect(try replica.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
+      #expect(try replica.value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("new"))
+    }
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  /// The first one tracks the table again, and both meet.
+  private func trackAgain(_ r: [TestReplica], comparesFirst: Bool) throws {
     try r[0].store.track(["word"], rule: nil, at: r[0].now)
     if comparesFirst {
       // The setting alone has come, and the table was compared before the rows are here.
@@ -70,11 +80,6 @@ import Testing
     try r[0].foldAll()
     try r[1].pull(from: r[0])
     try r[0].exchange(with: r[1])
-    for replica in r {
-      #expect(try replica.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
-      #expect(try replica.value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("new"))
-    }
-    #expect(try Verdict(r, Self.words).faults == [])
   }
 
   /// What was written at another node meanwhile is kept.
@@ -90,14 +95,7 @@ import Testing
     for (replica, word) in zip(r, ["new", "other"]) {
       try replica.write("UPDATE word SET meaning = '\(word)' WHERE w = 'alpha'")
     }
-    try r[0].store.track(["word"], rule: nil, at: r[0].now)
-    if comparesFirst {
-      try r[1].pull(from: r[0])
-      try r[1].foldAll()
-    }
-    try r[0].foldAll()
-    try r[1].pull(from: r[0])
-    try r[0].exchange(with: r[1])
+    try trackAgain(r, comparesFirst: comparesFirst)
     #expect(try r[1].value("SELECT count(*) FROM _flotilla_conflict") == .integer(1))
     #expect(try r[0].value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
     #expect(try Verdict(r, Self.words).faults == [])

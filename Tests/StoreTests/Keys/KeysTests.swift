@@ -138,14 +138,20 @@ import Testing
     }
   }
 
-  @Test func `a result that a third one hung under the patient follows`() throws {
-    let replicas = try Self.site(3)
+  /// Ann has number 2 on the first machine and, later, Bob on the second; the third knows Bob.
+  private static func annAndBob() throws -> [TestReplica] {
+    let replicas = try site(3)
     try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
     try replicas[0].foldAll()
-    Self.later(replicas[1], than: replicas)
+    later(replicas[1], than: replicas)
     try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob')")
     try replicas[1].foldAll()
     try replicas[2].pull(from: replicas[1])
+    return replicas
+  }
+
+  @Test func `a result that a third one hung under the patient follows`() throws {
+    let replicas = try Self.annAndBob()
     try replicas[2].write("INSERT INTO lab(id, patient, value) VALUES (7, 2, 'late')")
     try replicas[2].foldAll()
     try replicas[2].pull(from: replicas[0])
@@ -157,13 +163,7 @@ import Testing
   }
 
   @Test func `what somebody else wrote in the row that moves is written there`() throws {
-    let replicas = try Self.site(3)
-    try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
-    try replicas[0].foldAll()
-    Self.later(replicas[1], than: replicas)
-    try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob')")
-    try replicas[1].foldAll()
-    try replicas[2].pull(from: replicas[1])
+    let replicas = try Self.annAndBob()
     try replicas[2].write("UPDATE patient SET name = 'Bobby' WHERE id = 2")
     try replicas[2].foldAll()
     try replicas[1].pull(from: replicas[0])

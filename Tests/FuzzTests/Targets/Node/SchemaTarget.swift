@@ -33,7 +33,32 @@ func readSchema(_ bytes: [UInt8]) {
     _ = try? store.fold(at: Sandbox.now)
     let verdict = try sandbox.rows("PRAGMA quick_check")
     demand(verdict.count == 1, "\(verdict)")
+    try adopt(objects)
   } catch {
     fatalError(explain(error))
   }
+}
+
+/// Brings a file to that schema as `schema --adopt` does: what was there is there afterwards.
+private func adopt(_ objects: [SchemaObject]) throws {
+  let sandbox = try Sandbox("adopt", schema: Sandbox.schema, tracking: ["t", "pair", "firm"])
+  let store = try Store(path: sandbox.path)
+  let kept = [
+    "SELECT id, v, n FROM t", "SELECT a, b, d FROM pair", "SELECT * FROM secret",
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name GLOB '_flotilla_*'",
+  ]
+  let before = try kept.map(sandbox.rows)
+  let shown = try store.compare(with: objects, of: "peer")
+  let adoption = try store.adopt(objects, of: "peer", at: Sandbox.now)
+  demand(adoption.steps.count <= shown.steps.count, "more was added than was shown")
+  demand(try kept.map(sandbox.rows) == before, "what was there has changed")
+  for step in adoption.steps {
+    let found = try sandbox.rows(
+      "SELECT 1 FROM sqlite_schema WHERE name = \(literal(step.name)) COLLATE NOCASE "
+        + "UNION ALL SELECT 1 FROM pragma_table_xinfo(\(literal(step.table))) "
+        + "WHERE name = \(literal(step.name)) COLLATE NOCASE")
+    demand(!found.isEmpty, "\(step.sql) has made nothing")
+  }
+  let verdict = try sandbox.rows("PRAGMA quick_check")
+  demand(verdict.count == 1, "\(verdict)")
 }

@@ -27,6 +27,7 @@ extension SessionDriver {
       let isLast = try reader.byte("last") & 1 == 1
       hear(.account(Account(number: asked, .rows(try ofOneBucket(), isLast: isLast))))
     case (true, 3): hear(.account(Account(number: asked, .nothing(.failed))))
+    case (true, 4): try describeStep(isPeer: true)
     case (true, _): hear(.account(Account(number: try reader.uint("number"), .sums(Self.sums))))
     case (false, 2):
       let bucket = Int(try reader.byte("bucket"))
@@ -36,7 +37,22 @@ extension SessionDriver {
       feed(.accounted(.rows(Self.accountRows, isLast: try reader.byte("last") & 1 == 1)))
     case (false, 5): feed(.stopInspecting)
     case (false, 6): feed(.repair([Int(try reader.byte("bucket"))]))
+    case (false, 7): try describeStep(isPeer: false)
     case (false, _): feed(.accounted(.nothing(.notAllowed)))
+    }
+  }
+
+  /// The schema of one side, for the other.
+  private mutating func describeStep(isPeer: Bool) throws(WireError) {
+    let table = SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a)")
+    let offer = Offer(siteName: "s", rows: 1, objects: 1)
+    switch (isPeer, try reader.byte("part") & 3) {
+    case (true, 0): hear(.describe)
+    case (true, 1): hear(.offer(offer))
+    case (true, 2): hear(.offer(Offer(siteName: "", rows: 0, objects: try reader.uint("count"))))
+    case (true, _): hear(.schema(table))
+    case (false, 0): feed(.describe)
+    case (false, _): feed(.offer(offer, [table]))
     }
   }
 

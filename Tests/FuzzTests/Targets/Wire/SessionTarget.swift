@@ -89,6 +89,7 @@ struct SessionDriver {
     for frontier in [outgoing.peerFrontier, outgoing.confirmed, outgoing.resume, session.merged] {
       demand(frontier.entries.count <= 2 * Limits.frontierEntries, "a frontier")
     }
+    demand(session.describing.bytes <= Limits.schemaBytes, "a schema")
     demand(outgoing.repair.count <= 2 * Digest.bucketCount, "buckets to repair")
     demand(directives.count <= 10 + given / 1_000, "\(directives.count) directives")
     for case .send(let message) in directives {

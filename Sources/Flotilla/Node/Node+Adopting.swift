@@ -1,0 +1,99 @@
+import Replication
+import Store
+
+/// What a peer has told of its schema; nil until it has.
+struct Description: Sendable {
+  var objects: [SchemaObject]?
+}
+
+/// How the schema here differs from that of another member, and taking over what is missing.
+extension Node {
+  /// Shows it; with `adopts` adds what can be added.
+  func compareSchema(
+    with name: String, adopts: Bool, timeout: Duration
+  ) async throws(FlotillaError) -> SchemaReport {
+    let member = try otherMember(
+      named: name, otherwise: ", so its schema is not known",
+      itself: "Name another member: flotilla members \(shellWord(path))")
+    // A trigger or a view acts for who writes here, whatever its author may do.
+    guard rights(of: member.node).isWhole else {
+      throw FlotillaError(
+        .notAllowed,
+        "\(member.name) may not read and write every table, so its schema is none to adopt",
+        remedy: "Name a member that may: flotilla members \(shellWord(path))")
+    }
+    let objects = try await schema(of: member, within: timeout)
+    if adopts { try await foldNow() }
+    let (adoption, columns) = try await reporting(path) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in
+        let adoption =
+          adopts
+          ? try store.adopt(objects, of: member.name, at: self.clock.now)
+          : try store.compare(with: objects, of: member.name)
+        return (adoption, try store.tableColumns())
+      }
+    }
+    if adopts {
+      for step in adoption.steps { log("adopted from \(member.name): \(step.sql)") }
+      // Rows that waited for what is here now are put in their place.
+      try await foldNow()
+      await announce()
+    }
+    var report = SchemaReport(columns, remark: nil)
+    report.adoption = SchemaReport.Adoption(adoption, of: member.name, isMade: adopts)
+    return report
+  }
+
+  /// Asks a member, and waits until it is there and has answered.
+  private func schema(
+    of member: Roll.Entry, within timeout: Duration
+  ) async throws(FlotillaError) -> [SchemaObject] {
+    let deadline = Uptime.now + timeout.milliseconds
+    _ = await until(deadline) { peers[member.node]?.session != nil }
+    guard let session = peers[member.node]?.session else {
+      throw FlotillaError(
+        .timedOut, "\(member.name) is not in reach",
+        remedy: "Start its node, or name another member: flotilla peers \(shellWord(path))")
+    }
+    guard descriptions[session.id] == nil else {
+      throw FlotillaError(
+        .timedOut, "the schema of \(member.name) is being asked for already",
+        remedy: "Try again in a moment.")
+    }
+    descriptions[session.id] = Description()
+    await session.feed(.describe)
+    _ = await until(deadline) {
+      sessions[session.id] == nil || descriptions[session.id]?.objects != nil
+    }
+    guard let objects = descriptions.removeValue(forKey: session.id)?.objects else {
+      throw FlotillaError(
+        .peer, "\(member.name) has not told its schema",
+        remedy: "See that both machines have this version of Flotilla, and try again.")
+    }
+    return objects
+  }
+
+  /// A member asks; it may join with this schema as well.
+  func describe(to session: PeerSession) async {
+    do {
+      try await offer(session)
+    } catch {
+      log("could not tell a member the schema: \(error.message)")
+      await session.feed(.close(Bye(.storage, error.message)))
+    }
+  }
+}
+
+extension SchemaReport.Adoption {
+  fileprivate init(_ adoption: SchemaAdoption, of node: String, isMade: Bool) {
+    self.node = node
+    self.is_made = isMade
+    statements = adoption.steps.map {
+      Statement(kind: $0.kind.rawValue, name: $0.name, table: $0.table, sql: $0.sql)
+    }
+    differences = adoption.differences.map {
+      Difference(
+        kind: $0.kind.rawValue, name: $0.name, table: $0.table, what: $0.what, remedy: $0.remedy)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Replication
+import SQLite
+
+/// How rows are written again.
+extension Rekeying {
+  func write(_ edits: inout Edits, _ application: inout Application) throws {
+    for name in order {
+      guard let row = rows[name], row.item == nil, row.waiting == nil, row.next != row.key
+      else { continue }
+      try delete(row, &edits, &application)
+    }
+    let depths = Dictionary(
+      uniqueKeysWithValues: Set(order.map(\.table)).map {
+        ($0, parentage.depth(of: $0))
+      })
+    let sorted = order.enumerated().sorted {
+      (depths[$0.element.table] ?? 0, $0.offset) < (depths[$1.element.table] ?? 0, $1.offset)
+    }
+    for (_, name) in sorted {
+      guard var row = rows[name], row.item == nil || row.isFree || row.next != row.key
+      else { continue }
+      try renewReferences(&row.entry, row.version, row.table)
+      if row.next != row.key {
+        pointToItself(&row.entry, row.table, from: row.key, to: row.next)
+      }
+      if let waiting = row.waiting { try store.pending.remove(waiting) }
+      try make(row, &edits, &application)
+      if let item = row.item { try store.kinship.moving.remove(item) }
+    }
+  }
+
+  private func delete(
+    _ row: Row, _ edits: inout Edits, _ application: inout Application
+  ) throws {
+    let version = try store.make(
+      over: row.version, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), row.table,
+      row.key, &edits)
+    let shaped = store.shaped(version, nil, row.table, row.key)
+    try store.stand(
+      shaped, row.table, row.key, over: row.version, at: now, &application)
+    edits.add(shaped.shape, version, shaped.row.content)
+  }
+
+  func make(
+    _ row: Row, _ edits: inout Edits, _ application: inout Application
+  ) throws {
+    guard let statements = row.table.statements else { return }
+    let hasMoved = row.next != row.key
+    let old =
+      hasMoved || row.isFree
+      ? try store.versions.version(table: row.table.id, key: row.next) : row.version
+    let hash = statements.contentHash(of: row.entry)
+    if hasMoved, let old, !old.isDeleted, old.hash == hash {
+      // It has gone back to where it stands as it is.
+      return try supersede(row)
+    }
+    var note = try store.keyNote(row.table, row.next, over: row.version) { column in
+      row.entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value
+    }
+    if hasMoved || row.isFree, row.key.bytes.count <= Numbering.longestKey {
+      note.former =
+        row.version.numbering.former.filter { $0.key != row.next || row.isFree }
+        + [
+          FormerKey(
+            key: row.key, created: row.version.created, edit: row.version.edit)
+        ]
+    }
+    let version = try store.make(
+      over: old, hash: hash, isDeleted: false,
+      madeAt: Dating.Moment(now.moment), keys: note, row.table, row.next, &edits)
+    let shaped = store.shaped(version, row.entry, row.table, row.next)
+    try store.stand(shaped, row.table, row.next, over: old, at: now, &application)
+    edits.add(shaped.shape, version, shaped.row.content)
+    try store.noteChildren(of: row.table, row.next, &edits)
+    if row.isFree || hasMoved { try supersede(row) }
+  }
+
+  /// Whoever waits for the verdict: its author has written it again.
+  private func supersede(_ row: Row) throws {
+    guard store.wasMadeHere(row.version.edit) else { return }
+    try store.settle(Int64(row.version.edit.seq), .superseded, nil, rule: nil, at: now)
+  }
+
+  /// Whatever is written again refers to the rows that are meant where they are now.
+  func renewReferences(
+    _ entry: inout Shelf.Entry, _ version: Version, _ table: ReplicaTable
+  ) throws {
+    guard let statements = table.statements else { return }
+    for link in parentage.links(of: table.id) where !link.isOfKey {
+      guard let row = version.numbering.parents.first(where: { $0.link == link.id })?.row,
+        let parent = store.tables.byID[link.parent]
+      else { continue }
+      let places = link.columns.compactMap { column in
+        entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+      }
+      guard places.count == link.columns.count,
+        let key = parent.key(places.map { entry.values[$0].value })
+      else { continue }
+      let place = FormerKeys.Place(table: parent.id, key: key, created: row)
+      guard case .moved(let next) = try store.whereabouts(place) else { continue }
+      for (place, value) in zip(places, next.key.values ?? []) {
+        entry.values[place].value = value
+      }
+    }
+  }
+}
+
+extension RowStatements {
+  /// The hash of a row that was kept apart from its table.
+  func contentHash(of entry: Shelf.Entry) -> UInt64 {
+    var sum = ContentHash()
+    for (name, value) in entry.values {
+      if let column = column(named: name, at: nil) {
+        if defaults[column] != value { sum.add(column: columnHashes[column], value) }
+      } else {
+        sum.add(column: ContentHash.column(name), value)
+      }
+    }
+    sum.add(rest: entry.rest)
+    return sum.value
+  }
+}

@@ -1,0 +1,325 @@
+import Replication
+import SQLite
+
+/// Finds out what another member has and this file lacks.
+///
+/// Nothing is taken from what a peer says of its statements: they are carried out in memory, beside
+/// a sketch of this file's own schema, and what has come of it is compared.
+struct AdoptionPlan {
+  /// The name of the other member, for people.
+  let node: String
+  let store: Store
+  private let here: SchemaSketch
+  private let there: SchemaSketch
+  private let mine: [String: SchemaSketch.Object]
+  private let numbers: [SchemaObject]
+  /// Tables, in small letters, to which nothing is added.
+  private var untouched: Set<String> = []
+  /// Columns of this file, in small letters and with their table, that have another name there.
+  private var renamed: Set<[String]> = []
+  private var books: [String] = []
+  private(set) var adoption = SchemaAdoption()
+
+  init(_ store: Store, _ objects: [SchemaObject], of node: String) throws(StoreError) {
+    (self.store, self.node) = (store, node)
+    here = try SchemaSketch(try store.definedObjects())
+    there = try SchemaSketch(objects)
+    numbers = objects.filter { $0.kind == .number }
+    let own = here.refused.compactMap { refused -> SchemaSketch.Object? in
+      let object = refused.object
+      return SchemaAdoption.Kind(object.kind).map {
+        SchemaSketch.Object(kind: $0, name: object.name, table: object.name, sql: object.sql)
+      }
+    }
+    mine = Dictionary(
+      (own + (try here.objects())).map { (folded($0.name), $0) }, uniquingKeysWith: { $1 })
+    for (object, why) in there.refused {
+      guard let kind = SchemaAdoption.Kind(object.kind), !TableSchema.isReserved(object.name)
+      else { continue }
+      differ(kind, object.name, object.name, "cannot be made here: \(why)")
+    }
+    let theirs = try there.objects()
+    for object in theirs {
+      switch object.kind {
+      case .table: try compare(table: object, among: theirs)
+      default: try compare(object)
+      }
+    }
+    try noteOwn(theirs)
+    try noteNumbers()
+    noteBooks()
+  }
+
+  private mutating func differ(
+    _ kind: SchemaAdoption.Kind, _ name: String, _ table: String, _ what: String,
+    _ remedy: String? = nil
+  ) {
+    adoption.differences.append(
+      SchemaAdoption.Difference(kind: kind, name: name, table: table, what: what, remedy: remedy))
+  }
+
+  /// Tries one statement beside those before it.
+  private mutating func add(
+    _ kind: SchemaAdoption.Kind, _ name: String, _ table: String, _ sql: String
+  ) -> Bool {
+    let step = SchemaAdoption.Step(kind: kind, name: name, table: table, sql: sql)
+    if let why = here.make(sql) {
+      differ(kind, name, table, "cannot be added: \(why)", Self.migrate)
+      return false
+    }
+    adoption.steps.append(step)
+    return true
+  }
+
+  private static let migrate = "Make here the migration that made it there."
+
+  private mutating func compare(
+    table object: SchemaSketch.Object, among theirs: [SchemaSketch.Object]
+  ) throws(StoreError) {
+    let (name, table) = (object.name, folded(object.name))
+    let columns = TablePart.all(of: object.sql).parts.compactMap(\.column)
+    if MigrationBook.isOne(name, columns: columns) {
+      untouched.insert(table)
+      return books.append(name)
+    }
+    guard let own = mine[table] else {
+      let known = Set(mine.keys).union(theirs.map { folded($0.name) })
+      if let original = ScratchName.original(of: name, among: known) {
+        untouched.insert(table)
+        return differ(
+          .table, name, name, "seems to be a copy of \(quoted(original)) that a migration makes",
+          "Try again when the migration of \(node) is done.")
+      }
+      if !add(.table, name, name, object.sql) { untouched.insert(table) }
+      return
+    }
+    guard own.kind == .table else {
+      untouched.insert(table)
+      return differ(.table, name, name, "is a \(own.kind.rawValue) here")
+    }
+    guard let local = store.tables.table(name), local.isTracked, let schema = local.schema,
+      let statements = local.statements
+    else {
+      untouched.insert(table)
+      guard own.text != object.text else { return }
+      return differ(
+        .table, name, name, "is declared otherwise at \(node), and is not replicated here",
+        "If it is the site's table: flotilla track DB TABLE")
+    }
+    guard own.text != object.text else { return }
+    guard let other = try TableSchema.read(name, on: there.connection),
+      KeyDefinition(schema).agrees(with: KeyDefinition(other))
+    else {
+      untouched.insert(table)
+      return differ(.table, name, name, "has another key at \(node)", Self.migrate)
+    }
+    try compare(columns: other, object, own, statements)
+  }
+
+  private mutating func compare(
+    columns other: TableSchema, _ object: SchemaSketch.Object, _ own: SchemaSketch.Object,
+    _ statements: RowStatements
+  ) throws(StoreError) {
+    let (theirs, ours) = (TablePart.all(of: object.sql), TablePart.all(of: own.sql))
+    let table = own.name
+    let hasRows = try store.hasRow(in: table)
+    for part in theirs.parts {
+      guard let name = part.column else { continue }
+      if let same = ours.parts.first(where: { isSameName($0.column ?? "", name) }) {
+        if same.text != part.text {
+          differ(.column, name, table, "is declared otherwise at \(node)", Self.migrate)
+        }
+        continue
+      }
+      if let place = statements.columns(for: [name])[0] {
+        let called = statements.names[place]
+        renamed.insert([folded(table), folded(called)])
+        let change = "RENAME COLUMN \(quoted(called)) TO \(quoted(name))"
+        differ(
+          .column, name, table, "is called \(called) here",
+          "If you like: ALTER TABLE \(quoted(table)) \(change)")
+        continue
+      }
+      guard let column = other.column(named: name).map({ other.columns[$0] }) else { continue }
+      if hasRows, !column.isGenerated, let why = column.isMissingFromRows {
+        differ(.column, name, table, why, Self.migrate)
+        continue
+      }
+      add(column, part, to: table)
+    }
+    let constraints = { (parts: [TablePart]) in Set(parts.filter { $0.column == nil }.map(\.text)) }
+    if theirs.options != ours.options || constraints(theirs.parts) != constraints(ours.parts) {
+      differ(.table, table, table, "has other constraints at \(node)", Self.migrate)
+    }
+  }
+
+  /// The column must be there afterwards as it is there, and nothing else.
+  private mutating func add(_ column: Column, _ part: TablePart, to table: String) {
+    let before = (try? TableSchema.read(table, on: here.connection))?.columns.count
+    let sql = "ALTER TABLE \(quoted(table)) ADD COLUMN \(part.sql)"
+    guard add(.column, column.name, table, sql) else { return }
+    guard let schema = try? TableSchema.read(table, on: here.connection),
+      let last = schema.columns.last, schema.columns.count == (before ?? 0) + 1,
+      isSameName(last.name, column.name),
+      last.declaration(keyPlace: nil) == column.declaration(keyPlace: nil)
+    else {
+      adoption.steps.removeLast()
+      return differ(
+        .column, column.name, table, "cannot be added as it is declared at \(node)", Self.migrate)
+    }
+  }
+
+  private mutating func compare(_ object: SchemaSketch.Object) throws(StoreError) {
+    let (kind, name, table) = (object.kind, object.name, object.table)
+    if let own = mine[folded(name)] {
+      guard own.kind != kind || own.text != object.text else { return }
+      return differ(kind, name, table, "is declared otherwise at \(node)", Self.migrate)
+    }
+    guard !untouched.contains(folded(table)) else {
+      guard !books.contains(where: { isSameName($0, table) }) else { return }
+      return differ(kind, name, table, "belongs to a table that is left as it is")
+    }
+    if let why = obstacle(to: object) { return differ(kind, name, table, why, Self.migrate) }
+    _ = add(kind, name, table, object.sql)
+  }
+
+  /// Why a view or a trigger is better not here: it names what is not here as it is there, and
+  /// would make a program's writes fail, or it would write where programs do not.
+  private func obstacle(to object: SchemaSketch.Object) -> String? {
+    guard object.kind == .view || object.kind == .trigger else { return nil }
+    let text = SQLText(object.sql)
+    if object.kind == .trigger, let reserved = text.reserved {
+      return "names \(quoted(reserved)), which is no table of an application"
+    }
+    let missing = Set(adoption.differences.map { folded($0.name) })
+    let name = text.tokens.first { missing.contains(folded($0.name)) }?.name
+    return name.map { "names \(quoted($0)), which is not here as it is at \(node)" }
+  }
+
+  /// What this file has and the other one lacks, of the tables that are replicated here.
+  private mutating func noteOwn(_ theirs: [SchemaSketch.Object]) throws(StoreError) {
+    let names = Set(theirs.map { folded($0.name) })
+    let remedy = "To bring it there, at \(node): flotilla schema DB --adopt \(store.nodeName)"
+    for table in store.tables.tracked where table.schema != nil {
+      let parts = { (sql: String) in
+        Set(TablePart.all(of: sql).parts.compactMap { $0.column.map(folded) })
+      }
+      guard let other = theirs.first(where: { isSameName($0.name, table.name) }) else {
+        differ(.table, table.name, table.name, "is not at \(node)", remedy)
+        continue
+      }
+      guard !untouched.contains(folded(table.name)) else { continue }
+      let columns = parts(other.sql)
+      for column in table.schema?.columns ?? []
+      where !columns.contains(folded(column.name))
+        && !renamed.contains([folded(table.name), folded(column.name)])
+      {
+        differ(.column, column.name, table.name, "is not at \(node)", remedy)
+      }
+      for own in mine.values.sorted(by: { $0.name < $1.name })
+      where own.kind == .index && isSameName(own.table, table.name)
+        && !names.contains(folded(own.name))
+      {
+        differ(.index, own.name, table.name, "is not at \(node)", remedy)
+      }
+    }
+  }
+
+  private mutating func noteNumbers() throws(StoreError) {
+    for name in Store.numbers {
+      let own = try reporting { () throws(SQLiteError) in
+        try store.connection.scalar("PRAGMA main.\(name)").integer ?? 0
+      }
+      let told = numbers.first { $0.name == name }?.fields.first?.value
+      let other = if case .integer(let number)? = told { number } else { Int64(0) }
+      guard other != own else { continue }
+      differ(
+        .number, name, "", "is \(other) at \(node) and \(own) here",
+        "If the application goes by it, set it once all else is equal: PRAGMA \(name) = \(other)")
+    }
+  }
+
+  /// Nobody but its tool can say which migrations a file has had.
+  private mutating func noteBooks() {
+    guard !adoption.steps.isEmpty else { return }
+    for name in books {
+      differ(
+        .book, name, name, "is the book of a migration tool, and stays as it is",
+        "Rather run the migration here; or tell its tool that it was made (migrate --fake).")
+    }
+  }
+}
+
+extension SchemaAdoption.Kind {
+  /// Nil of what tells which migrations were made.
+  fileprivate init?(_ kind: SchemaObject.Kind) {
+    switch kind {
+    case .table: self = .table
+    case .index: self = .index
+    case .view: self = .view
+    case .trigger: self = .trigger
+    case .entry, .number: return nil
+    }
+  }
+}
+
+extension Column {
+  /// Why ALTER TABLE cannot add the column to a table with rows.
+  ///
+  /// "If a NOT NULL constraint is specified, then the column must have a default value other than
+  /// NULL"; "The column may not have a default value of CURRENT_TIME, CURRENT_DATE,
+  /// CURRENT_TIMESTAMP, or an expression in parentheses" (sqlite.org/lang_altertable.html).
+  fileprivate var isMissingFromRows: String? {
+    if isNotNull, constantDefault == .some(.null) {
+      return "is NOT NULL without a default, and there are rows"
+    }
+    return constantDefault == nil ? "has a default that is no constant, and there are rows" : nil
+  }
+}
+
+extension Store {
+  /// What this file lacks of the schema of another member; nothing is changed.
+  package func compare(
+    with objects: [SchemaObject], of node: String
+  ) throws(StoreError) -> SchemaAdoption {
+    try AdoptionPlan(self, objects, of: node).adoption
+  }
+
+  /// Adds it, in one transaction; what the rows here forbid is left out and named.
+  ///
+  /// Like `create` this is a place where SQL from another node runs: from the member whose name the
+  /// operator has typed, and only what `compare` shows.
+  package func adopt(
+    _ objects: [SchemaObject], of node: String, at now: Instant
+  ) throws(StoreError) -> SchemaAdoption {
+    while try fold(at: now).hasMore {}
+    return try transaction {
+      try renewSchema()
+      var adoption = try self.compare(with: objects, of: node)
+      let steps = adoption.steps
+      adoption.steps = []
+      for step in steps {
+        do throws(SQLiteError) {
+          _ = try connection.prepare(step.sql).step()
+          adoption.steps.append(step)
+        } catch {
+          // A full disk says nothing about the object, and may have ended the transaction.
+          guard error.isRefusal else { throw error }
+          adoption.differences.append(
+            SchemaAdoption.Difference(
+              kind: step.kind, name: step.name, table: step.table,
+              what: "was not added: \(error.message)",
+              remedy: "Mend the rows that are in the way, and try again."))
+        }
+      }
+      try renewSchema()
+      return adoption
+    }
+  }
+
+  fileprivate func hasRow(in table: String) throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try connection.prepare("SELECT 1 FROM main.\(quoted(table)) LIMIT 1").step()
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A migration makes a table anew at one node, as Django and Alembic do for SQLite, and another one
+/// has not made it yet. What the migration puts into rows is nobody's edit.
+@Suite struct RemadeTableTests {
+  /// Two replicas with the rows a to c; an hour later the second one is to hear of the first again.
+  private func replicas(_ columns: String, _ rows: String, slice: Int = 500) throws
+    -> (TestReplica, TestReplica)
+  {
+    var pace = Pace()
+    pace.comparedRows = slice
+    let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, \(columns))"
+    let a = try TestReplica(1, schema: schema, tracking: ["note"], pace: pace)
+    let b = try TestReplica(2, schema: schema, pace: pace)
+    try b.pull(from: a)
+    try a.write("INSERT INTO note VALUES \(rows)")
+    try a.foldAll()
+    try b.exchange(with: a)
+    for replica in [a, b] { replica.clock += 3_600_000 }
+    return (a, b)
+  }
+
+  /// What `SQLiteDatabaseSchemaEditor` of Django does to a table.
+  private func remake(_ replica: TestReplica, _ columns: String, from values: String) throws {
+    try replica.write(
+      """
+      BEGIN IMMEDIATE;
+      CREATE TABLE new__note(id TEXT PRIMARY KEY NOT NULL, \(columns));
+      INSERT INTO new__note SELECT id, \(values) FROM note;
+      DROP TABLE note;
+      ALTER TABLE new__note RENAME TO note;
+      COMMIT
+      """)
+  }
+
+  private func shown(_ replica: TestReplica, _ columns: String) throws -> [String] {
+    try replica.application.prepareRows("SELECT id || ' ' || \(columns) FROM note ORDER BY id")
+  }
+
+  /// `unseen` is what the log of the second one has of kept values that a program has not seen.
+  private func expectEqual(
+    _ a: TestReplica, _ b: TestReplica, unseen: [Replication.Value] = []
+  ) throws {
+    try a.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try a.content("note") == b.content("note"))
+    #expect(a.store.position.digest == b.store.position.digest)
+    for replica in [a, b] {
+      #expect(
+        try replica.application.prepareRows(
+          "SELECT why FROM _flotilla_shelf WHERE why <> 'columns'") == [])
+      let losers = try replica.store.conflictList(all: true).map { $0.loser?.values.last?.value }
+      #expect(losers == (replica === b ? unseen : []))
+    }
+  }
+
+  @Test func `values that wait for a column enter where a migration has filled it`() throws {
+    let (a, b) = try replicas("n", "('a', 1), ('b', 2), ('c', 3)")
+    try a.write("ALTER TABLE note ADD COLUMN email TEXT NOT NULL DEFAULT ''")
+    try a.write("UPDATE note SET email = 'a@site' WHERE id = 'a'")
+    try a.foldAll()
+    try b.pull(from: a)
+    try b.write("UPDATE note SET n = 7 WHERE id = 'a'")
+    try remake(b, "n, email TEXT NOT NULL", from: "n, ''")
+    try b.foldAll()
+    #expect(try shown(b, "n || email") == ["a 7a@site", "b 2", "c 3"])
+    try expectEqual(a, b)
+  }
+
+  @Test func `what a program has written into a new column before anybody looked stays`() throws {
+    let (a, b) = try replicas("n", "('a', 1), ('b', 2), ('c', 3)")
+    try a.write("ALTER TABLE note ADD COLUMN email TEXT NOT NULL DEFAULT ''")
+    try a.write("UPDATE note SET email = 'old'")
+    try a.foldAll()
+    try b.pull(from: a)
+    try remake(b, "n, email TEXT NOT NULL", from: "n, ''")
+    try b.write("UPDATE note SET email = 'new' WHERE id = 'b'")
+    try b.foldAll()
+    try expectEqual(a, b, unseen: [.text(Array("old".utf8))])
+    #expect(try shown(a, "email") == ["a old", "b new", "c old"])
+  }
+
+  @Test(arguments: [1, 500])
+  func `an edit made before a migration elsewhere stands over what that put there`(
+    slice: Int
+  ) throws {
+    let (a, b) = try replicas("n", "('a', 1), ('b', 2), ('c', 3)", slice: slice)
+    try b.write("UPDATE note SET n = 20 WHERE id = 'b'")
+    try b.foldAll()
+    a.clock += 3_600_000
+    try remake(a, "n, email TEXT NOT NULL", from: "n, ''")
+    // A kill between two slices forgets nothing of what the migration did.
+    _ = try a.store.fold(at: a.now)
+    try a.reopen()
+    try a.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try shown(a, "n || email") == ["a 1", "b 20", "c 3"])
+    #expect(try shown(b, "n") == ["a 1", "b 20", "c 3"])
+    try remake(b, "n, email TEXT NOT NULL", from: "n, ''")
+    try b.foldAll()
+    try expectEqual(a, b)
+    #expect(try shown(b, "n || email") == ["a 1", "b 20", "c 3"])
+  }
+
+  @Test func `a filled column that becomes NOT NULL makes no edits that win`() throws {
+    let (a, b) = try replicas("n, sku TEXT", "('a', 1, NULL), ('b', 2, NULL), ('c', 3, 'x')")
+    try b.write("UPDATE note SET n = 20 WHERE id = 'b'")
+    try b.foldAll()
+    a.clock += 3_600_000
+    try remake(a, "n, sku VARCHAR(20) NOT NULL", from: "n, coalesce(sku, '')")
+    try a.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try shown(a, "n || sku") == ["a 1", "b 20", "c 3x"])
+    try b.write("UPDATE note SET n = 30 WHERE id = 'c'")
+    try remake(b, "n, sku VARCHAR(20) NOT NULL", from: "n, coalesce(sku, '')")
+    try b.foldAll()
+    try expectEqual(a, b)
+    #expect(try shown(a, "n || sku") == ["a 1", "b 20", "c 30x"])
+  }
+
+  @Test func `a NULL from elsewhere is the default where the column is NOT NULL`() throws {
+    let (a, b) = try replicas("n, sku TEXT", "('a', 1, NULL), ('b', 2, 'y')")
+    try a.write("UPDATE note SET sku = '' WHERE sku IS NULL")
+    try remake(a, "n, sku TEXT NOT NULL DEFAULT ''", from: "n, sku")
+    try a.foldAll()
+    try b.write("INSERT INTO note VALUES ('c', 3, NULL); UPDATE note SET n = 10 WHERE id = 'a'")
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try shown(a, "n || sku") == ["a 10", "b 2y", "c 3"])
+    try b.write("UPDATE note SET sku = '' WHERE sku IS NULL")
+    try remake(b, "n, sku TEXT NOT NULL DEFAULT ''", from: "n, sku")
+    try b.foldAll()
+    try expectEqual(a, b)
+  }
+
+  @Test func `a column that a migration leaves out empties no table elsewhere`() throws {
+    let (a, b) = try replicas(
+      "n, memo TEXT NOT NULL", "('a', 1, 'x'), ('b', 2, 'y'), ('c', 3, 'z')")
+    try b.write("UPDATE note SET n = 20 WHERE id = 'b'")
+    try b.foldAll()
+    a.clock += 3_600_000
+    try remake(a, "n", from: "n")
+    try a.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try shown(b, "n || memo") == ["a 1x", "b 20y", "c 3z"])
+    #expect(try shown(a, "n") == ["a 1", "b 20", "c 3"])
+    try b.write("UPDATE note SET n = 30, memo = 'new' WHERE id = 'c'")
+    try a.write("UPDATE note SET n = 10 WHERE id = 'a'")
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try shown(b, "n || memo") == ["a 10x", "b 20y", "c 30new"])
+    let before = b.store.position.frontier
+    try b.foldAll()
+    #expect(b.store.position.frontier == before)
+    try remake(b, "n", from: "n")
+    try b.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try a.content("note") == b.content("note"))
+    #expect(try shown(a, "n") == ["a 10", "b 20", "c 30"])
+  }
+}
