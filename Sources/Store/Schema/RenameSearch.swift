@@ -74,9 +74,9 @@ struct RenameSearch {
   /// The renames that leave a column between the same ones that stayed.
   ///
   /// Where one column alone of its declaration is gone there, and one is new, that is taken for a
-  /// rename unless rows refute it. Where there are more, each must be proven: a column that is taken
-  /// for none has a name of its own until the site says more, and one that is taken for a wrong one
-  /// shows the values of another.
+  /// rename unless rows refute it. Where there are more, each must be proven. A column that is
+  /// taken for none has a name of its own until the site says more; one that is taken for a wrong
+  /// one shows the values of another.
   private func inPlace(
     _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns,
     _ present: [ColumnNames.Known]
