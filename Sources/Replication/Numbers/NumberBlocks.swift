@@ -17,8 +17,8 @@ package struct NumberBlocks: Sendable, Equatable {
   private let turns: Int64
 
   /// `count`: all who were ever admitted, as far as is known. As many turns as the next power of
-  /// two make it rare that who knows of fewer gives the same numbers. Members beyond the first 1,024
-  /// share the blocks of earlier ones, most of which have left.
+  /// two make it rare that who knows of fewer gives the same numbers. Members beyond the first
+  /// 1,024 share the blocks of earlier ones, most of which have left.
   package init(member: Int64, of count: Int64) {
     var turns = Self.turns.lowerBound
     while turns < min(count, Self.turns.upperBound) { turns *= 2 }

@@ -14,8 +14,8 @@ struct FreshKeys {
 
   /// The next one; nil if there is none.
   ///
-  /// A row that has moved before leaves room, four times as much with each move: else a program that
-  /// goes on inserting elsewhere gives the same number again before it hears of it.
+  /// A row that has moved before leaves room, four times as much with each move: else a program
+  /// that goes on inserting elsewhere gives the same number again before it hears of it.
   mutating func next(of table: ReplicaTable, moves: Int) throws -> Key? {
     guard let schema = table.schema, let column = schema.key.first else { return nil }
     var last =

@@ -121,7 +121,8 @@ struct Rekeying {
       guard let entry = try store.content(of: standing, table, from.key) else { return }
       giveBack(
         Row(
-          table: table, key: from.key, version: standing, before: entry, entry: entry, next: to.key),
+          table: table, key: from.key, version: standing, before: entry, entry: entry,
+          next: to.key),
         Name(table: table.id, key: from.key, origin: nil))
     } else if let waiting, let entry = try store.pending.entry(waiting) {
       giveBack(
