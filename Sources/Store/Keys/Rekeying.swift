@@ -101,7 +101,23 @@ struct Rekeying {
   /// of moves goes on for ever.
   private mutating func start(_ item: MovingRows.Item) throws {
     guard parentage.numbered.contains(item.table), let table = store.tables.byID[item.table],
-      store.mayWrite(table), item.version.numbering.former.count < Numbering.mostFormer,
+      store.mayWrite(table)
+    else { return }
+    let from = FormerKeys.Place(
+      table: item.table, key: item.key, created: item.version.created)
+    if case .moved(let place) = try store.whereabouts(from) {
+      // It was made again already, or the anchor has certified it before it was.
+      guard try store.isFixed(place), store.viewpoint.isOwn(item.version.created.origin) else {
+        return
+      }
+      giveBack(
+        Row(
+          table: table, key: item.key, version: item.version, before: item.entry,
+          entry: item.entry, item: item, next: place.key),
+        Name(table: item.table, key: item.key, origin: item.version.dot.origin))
+      return add(Move(place: from, next: place.key, isOwn: true, root: nil))
+    }
+    guard item.version.numbering.former.count < Numbering.mostFormer,
       let standing = try store.versions.version(table: item.table, key: item.key),
       isForMe(item.version, under: standing), standing.hash != item.version.hash
     else { return }

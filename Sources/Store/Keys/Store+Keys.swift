@@ -97,7 +97,7 @@ extension Store {
   }
 
   /// Whether an anchor has certified the row under the key: it keeps it.
-  private func isFixed(_ place: FormerKeys.Place) throws(SQLiteError) -> Bool {
+  func isFixed(_ place: FormerKeys.Place) throws(SQLiteError) -> Bool {
     guard let version = try versions.version(table: place.table, key: place.key) else {
       return false
     }
