@@ -102,7 +102,9 @@ extension Store {
     try Journal.deleteFrom(first.id, on: connection)
     journalDates.cut(from: first.id)
     let hasMore = entries.count == pace.journalEntries
-    if !hasMore { try kinship.unnoted.clear() }
+    if !hasMore, kinship.unnoted.count > 0, try comparing() == nil {
+      try kinship.unnoted.clear()
+    }
     return hasMore
   }
 
@@ -170,9 +172,10 @@ extension Store {
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
     // It is here again as it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
-    let keys = try keyNote(
-      table, key, over: old, isComparing: edits.isComparing
-    ) { try row.value(of: $0, statements, key, on: connection) }
+    let isFirst = old == nil && table.isBaseline && edits.isComparing
+    let keys = try keyNote(table, key, over: old, isFirst: isFirst) {
+      try row.value(of: $0, statements, key, on: connection)
+    }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     var version = try make(
       over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,

@@ -12,7 +12,7 @@ extension Store {
   /// What a version says of its key and of the rows that it refers to; `value` gives a column of
   /// the shape.
   func keyNote(
-    _ table: ReplicaTable, _ key: Key, over old: Version?, isComparing: Bool = false,
+    _ table: ReplicaTable, _ key: Key, over old: Version?, isFirst: Bool = false,
     _ value: (Int) throws -> Replication.Value?
   ) throws -> KeyNote {
     var note = KeyNote()
@@ -20,7 +20,7 @@ extension Store {
     if parentage.isEmpty { return note }
     note.isNumbered = parentage.numbered.contains(table.id)
     let links = parentage.links(of: table.id)
-    guard !links.isEmpty, !isComparing else { return note }
+    guard !links.isEmpty, !isFirst else { return note }
     var parents: [ParentRow] = []
     for link in links {
       guard let parent = tables.byID[link.parent] else { continue }

@@ -107,6 +107,41 @@ import Testing
     #expect(rekeyed.key.values == [.integer(3)])
   }
 
+  @Test(arguments: [["patient", "lab"], ["lab", "patient"], ["lab"]])
+  func `rows follow that came into a table made anew before anybody looked`(
+    tables: [String]
+  ) throws {
+    let replicas = try Self.site(
+      2, beginning: "INSERT INTO patient VALUES (1, 'Old'); INSERT INTO lab VALUES (1, 1, 'Old-1')")
+    for replica in replicas { try replica.foldAll() }
+    for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
+      Self.later(replica, than: replicas)
+      if name == "Bob" {
+        for table in tables {
+          let sql = try replica.value(
+            "SELECT replace(sql, 'TABLE \(table)', 'TABLE new') FROM sqlite_schema WHERE name = '\(table)'"
+          )
+          try replica.write(
+            """
+            \(sql.string ?? ""); INSERT INTO new SELECT * FROM \(table); DROP TABLE \(table);
+            ALTER TABLE new RENAME TO \(table)
+            """)
+        }
+      }
+      try replica.write(
+        """
+        INSERT INTO patient VALUES (2, '\(name)');
+        INSERT INTO lab(patient, value) VALUES (2, '\(name)-1'), (1, '\(name)-2')
+        """)
+      try replica.foldAll()
+    }
+    try Self.settle(replicas)
+    for replica in replicas {
+      let found = try hanging(replica)
+      #expect(found == ["Ann Ann-1", "Bob Bob-1", "Old Ann-2", "Old Bob-2", "Old Old-1"])
+    }
+  }
+
   @Test(arguments: [false, true])
   func `beside an anchor nothing is rejected for its number`(meetsFirst: Bool) throws {
     let replicas = try Self.site(3)
