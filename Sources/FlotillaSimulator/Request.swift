@@ -11,6 +11,8 @@ struct Request {
            FlotillaSimulator pure|full --seed N [--steps N [--drawn]] [--with KIND,…]
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
+           FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N] [--numbers]
+           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -19,6 +21,7 @@ struct Request {
   enum Task: Equatable {
     case schedules(Run.Depth)
     case laws
+    case schemas
   }
 
   var task = Task.laws
@@ -34,14 +37,17 @@ struct Request {
   var shrinks = false
   /// End at the first schedule that fails.
   var stops = false
+  /// Schemas have whole numbers as keys that rows may lose.
+  var hasNumbers = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
     switch rest.popFirst() {
     case "laws": task = .laws
+    case "schemas": task = .schemas
     case let name:
       guard let depth = name.flatMap(Run.Depth.init) else {
-        throw Complaint(description: "say pure, full or laws first")
+        throw Complaint(description: "say pure, full, laws or schemas first")
       }
       task = .schedules(depth)
     }
@@ -51,6 +57,7 @@ struct Request {
       case "--tell": isTold = true
       case "--shrink": shrinks = true
       case "--stop": stops = true
+      case "--numbers": hasNumbers = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
@@ -89,6 +96,7 @@ struct Request {
     switch task {
     case .schedules(let depth): depth.rawValue
     case .laws: "laws"
+    case .schemas: "schemas"
     }
   }
 
@@ -106,6 +114,7 @@ struct Request {
     if isTold { options.append("--tell") }
     if shrinks { options.append("--shrink") }
     if stops { options.append("--stop") }
+    if hasNumbers { options.append("--numbers") }
     return options
   }
 

@@ -22,4 +22,8 @@ do {
   exit(2)
 }
 if request.jobs > 1 || request.count > Parallel.most { exit(Parallel.run(request)) }
-exit(request.task == .laws ? Laws.run(request) : Serial.run(request))
+switch request.task {
+case .laws: exit(Laws.run(request))
+case .schemas: exit(Schemas.run(request))
+case .schedules: exit(Serial.run(request))
+}

@@ -60,6 +60,10 @@ struct `The simulator` {
       "--steps", "250")
   }
 
+  @Test func `finds 500 schemas and their migrations equal, whole and complete`() throws {
+    try Program.run("schemas", "--seeds", "500", "--jobs", "2")
+  }
+
   @Test func `finds the laws of merging kept in all orders and 200,000 random cases`() throws {
     try Program.run("laws", "--seeds", "10", "--jobs", "2")
   }

@@ -222,13 +222,18 @@ extension Store {
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
-      // What waits to be put back is not as its version has it.
-      if isSame, !isWaiting, shelved?.why.isWhole != true { return }
-      if shelved != nil { try shelf.remove(table: table.id, key: key) }
       let placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,
         exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
         unseenAt: old == nil ? now.moment : nil)
+      // What waits to be put back is not as its version has it; nor is a row whose author counts
+      // other defaults than this table has.
+      if isSame, !isWaiting, shelved?.why.isWhole != true,
+        statements.rest(in: shelved) == 0, placement.isCounted(by: statements)
+      {
+        return
+      }
+      if shelved != nil { try shelf.remove(table: table.id, key: key) }
       if try !place(placement, statements, table, key) {
         try postpone(placement, statements, table, key, &application)
       }

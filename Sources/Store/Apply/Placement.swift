@@ -41,6 +41,13 @@ struct Placement {
     }
   }
 
+  /// Whether the values count here as their author has counted them: then rows of one hash are the
+  /// same.
+  func isCounted(by statements: RowStatements) -> Bool {
+    let (known, extras) = (known(in: statements), unknown(in: statements))
+    return statements.read(known, extras, hash: hash, standing: nil).rest == 0
+  }
+
   var keyValues: [SQLite.Value] { values.prefix(shape.keyCount).map(\.sqlite) }
 }
 

@@ -36,9 +36,7 @@ extension Store {
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
     _ application: inout Application
   ) throws {
-    _ = try writing { () throws(SQLiteError) in
-      try connection.run(statements.deleteByKey, placement.keyValues)
-    }
+    try takeOut(placement, statements)
     try put(placement.shape, placement.values, table, key, why: .constraint)
     changed(table, key)
     application.postponed.insert(Export.RowID(table: table.id, key: key))
@@ -89,9 +87,17 @@ extension Store {
       }
       // The application may have filled the table before anybody looked.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
-      if try !place(placement, statements, table, canonical) {
-        try put(placement.shape, placement.values, table, canonical, why: .constraint)
-      }
+      let fits = try place(placement, statements, table, canonical)
+      // What it refers to may be yet to be folded: which rows stand is said once all is.
+      if fits, try version.isDangling || !isDangling(table, canonical) { continue }
+      if fits { try takeOut(placement, statements) }
+      try put(placement.shape, placement.values, table, canonical, why: .constraint)
+    }
+  }
+
+  private func takeOut(_ placement: Placement, _ statements: RowStatements) throws {
+    _ = try writing { () throws(SQLiteError) in
+      try connection.run(statements.deleteByKey, placement.keyValues)
     }
   }
 
@@ -102,7 +108,8 @@ extension Store {
   /// Puts columns in place that exist here by now; the others wait on.
   ///
   /// What an application has written into a new column before anybody looked stays: it is newer.
-  /// What the migration has put into all rows does not.
+  /// What the migration has put into all rows does not. What a program has written without having
+  /// seen the kept value goes to the log with that.
   private func unpackColumns(
     _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
     _ statements: RowStatements, _ presets: Presets
@@ -114,11 +121,14 @@ extension Store {
     let isUnwritten =
       statements.sum(values, beside: entry.values, rest: entry.rest).value == version.hash
     var known: [(column: Int, value: SQLite.Value)] = []
+    var unseen: [(column: Int, value: SQLite.Value)] = []
     let columns = statements.columns(for: entry.values.map(\.name))
     for (column, kept) in zip(columns, entry.values) {
-      guard let column, column < standing.count,
-        try isUnwritten || presets.holds(standing[column], column, of: key)
-      else { continue }
+      guard let column, column < standing.count else { continue }
+      guard try isUnwritten || presets.holds(standing[column], column, of: key) else {
+        unseen.append((column, kept.value.sqlite))
+        continue
+      }
       known.append((column, kept.value.sqlite))
       values[column] = kept.value
     }
@@ -129,6 +139,7 @@ extension Store {
       }
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
+    try logUnseen(unseen, under: values, version, entry, statements, table, key)
     let waiting = statements.unknown(in: entry)
     let rest =
       isUnwritten
@@ -137,6 +148,21 @@ extension Store {
     try shelf.put(
       Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount, rest: rest),
       table: table.id, key: key)
+  }
+
+  /// A program has written over values that were kept for new columns, which it has not seen.
+  private func logUnseen(
+    _ kept: [(column: Int, value: SQLite.Value)], under values: [Replication.Value],
+    _ version: Version, _ entry: Shelf.Entry, _ statements: RowStatements, _ table: ReplicaTable,
+    _ key: Key
+  ) throws {
+    var unseen = values.map(\.sqlite)
+    for (column, value) in kept { unseen[column] = value }
+    guard unseen != values.map(\.sqlite) else { return }
+    let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
+    let winner = Shelf.Entry(why: .constraint, values: named, keyCount: entry.keyCount)
+    try logUnseen(
+      unseen, statements, table, key, by: winner, at: version.stamp.millisecondsSince1970)
   }
 
   /// Keeps a row whole that is replaced without anybody having made a version of it.

@@ -11,6 +11,9 @@ struct Remake: Equatable {
   private(set) var moved: Set<UInt64> = []
   /// Columns are gone or of another type: what they counted cannot be told from the row any more.
   private(set) var isVague = false
+  /// Of the moved ones those that had another default. A default counts for nothing, so of a row
+  /// that has the new one the hash does not tell whether it had the old one: it counts as changed.
+  private(set) var renewed: Set<UInt64> = []
 
   init(from known: [ColumnNames.Known], to present: [ColumnNames.Known]) {
     for column in present {
@@ -21,6 +24,9 @@ struct Remake: Equatable {
       guard old.declaration != column.declaration else { continue }
       moved.insert(ContentHash.column(column.first))
       if old.affinity != column.affinity { isVague = true }
+      if old.defaultText != column.defaultText {
+        renewed.insert(ContentHash.column(column.first))
+      }
     }
     if known.contains(where: { old in !present.contains { isSameName($0.first, old.first) } }) {
       isVague = true
@@ -34,6 +40,7 @@ struct Remake: Equatable {
   mutating func join(_ other: Remake) {
     moved.formUnion(other.moved)
     isVague = isVague || other.isVague
+    renewed.formUnion(other.renewed)
   }
 
   /// Columns that are tried, at most: each of them may count or not.
@@ -43,6 +50,9 @@ struct Remake: Equatable {
   func shows(
     _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, beside shelved: Shelf.Entry?
   ) -> Bool {
+    let extras = statements.unknown(in: shelved)
+    let rest = statements.rest(in: shelved)
+    if row.hash(extras: extras, rest: rest) == hash { return true }
     guard let values = row.values else { return false }
     var base = ContentHash()
     var open: [(column: UInt64, value: Replication.Value)] = []
@@ -54,10 +64,8 @@ struct Remake: Equatable {
         base.add(column: column, value)
       }
     }
-    for (name, value) in statements.unknown(in: shelved) {
-      base.add(column: ContentHash.column(name), value)
-    }
-    base.add(rest: statements.rest(in: shelved))
+    for (name, value) in extras { base.add(column: ContentHash.column(name), value) }
+    base.add(rest: rest)
     guard open.count <= Self.limit else { return false }
     return (0..<1 << open.count).contains { mask in
       var sum = base
@@ -67,20 +75,39 @@ struct Remake: Equatable {
       return sum.value == hash
     }
   }
+
+  /// Whether a row has the default of a column that had another one.
+  func renews(_ row: StandingRow, _ statements: RowStatements) -> Bool {
+    guard !renewed.isEmpty else { return false }
+    return statements.columnHashes.enumerated().contains { place, column in
+      renewed.contains(column)
+        && row.values.map { $0[place] == statements.defaults[place] } ?? true
+    }
+  }
 }
 
 extension Remake {
   func write(to writer: inout ByteWriter) {
-    writer.byte(isVague ? 1 : 0)
-    writer.uint(moved.count)
-    for column in moved.sorted() { writer.word(column) }
+    writer.byte((isVague ? 1 : 0) | (renewed.isEmpty ? 0 : 2))
+    for columns in renewed.isEmpty ? [moved] : [moved, renewed] {
+      writer.uint(columns.count)
+      for column in columns.sorted() { writer.word(column) }
+    }
   }
 
   init(from reader: inout ByteReader) throws(WireError) {
-    isVague = try reader.byte("remake") != 0
+    let flags = try reader.byte("remake")
+    isVague = flags & 1 != 0
+    moved = try Self.columns(from: &reader)
+    if flags & 2 != 0 { renewed = try Self.columns(from: &reader) }
+  }
+
+  private static func columns(from reader: inout ByteReader) throws(WireError) -> Set<UInt64> {
+    var columns: Set<UInt64> = []
     for _ in 0..<(try reader.count("remake", limit: Limits.columns)) {
-      moved.insert(try reader.word("remake"))
+      columns.insert(try reader.word("remake"))
     }
+    return columns
   }
 }
 

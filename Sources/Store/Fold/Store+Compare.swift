@@ -37,7 +37,7 @@ extension Store {
     var table: Int64
     var phase: Phase
     var after: Key?
-    /// Set while rows are looked at that a migration has made anew.
+    /// Set until the rows are looked at of a table that a migration has changed.
     var remake: Remake?
 
     /// Whether it goes through a table whose key was changed.
@@ -110,7 +110,8 @@ extension Store {
 
   /// Asks for the same of a table from which an application has dropped columns.
   func compareColumns(_ table: Int64) throws(SQLiteError) {
-    try save(Comparison(table: table, phase: .columns, after: nil))
+    let remake = try comparison(of: table)?.remake
+    try save(Comparison(table: table, phase: .columns, after: nil, remake: remake))
   }
 
   /// Asks for it after a migration that changed the key.
@@ -152,7 +153,8 @@ extension Store {
     if !isPhaseDone {
       try save(comparison)
     } else if let next = comparison.phase.next {
-      try save(Comparison(table: table.id, phase: next, after: nil))
+      let remake = next == .rows ? comparison.remake : nil
+      try save(Comparison(table: table.id, phase: next, after: nil, remake: remake))
     } else {
       try connection.run(
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
@@ -239,7 +241,7 @@ extension Store {
     let isImage = isHere && remake.shows(old.hash, row, statements, beside: shelved)
     try fold(
       table, key, row, madeAt: isImage || isHere && remake.isVague ? Dating.Moment(of: old) : now,
-      isImage: isImage, &edits)
+      isImage: isImage, isRenewed: remake.renews(row, statements), &edits)
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

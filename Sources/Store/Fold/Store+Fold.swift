@@ -128,10 +128,11 @@ extension Store {
   }
 
   /// The same for a row that was read already; nil if it is absent. `isImage`: it shows what its
-  /// version says, and what a migration has put there.
+  /// version says, and what a migration has put there. `isRenewed`: it may have changed though its
+  /// hash has not.
   func fold(
     _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Dating.Moment,
-    isImage: Bool = false, _ edits: inout Edits
+    isImage: Bool = false, isRenewed: Bool = false, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
@@ -161,7 +162,7 @@ extension Store {
     let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
     let isDangling = try isDangling(table, key)
     // What is made again is made, whatever stands.
-    if let old, !old.isDeleted, old.hash == hash, repeating == nil, unsent == nil,
+    if let old, !old.isDeleted, old.hash == hash, !isRenewed, repeating == nil, unsent == nil,
       shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.

@@ -10,6 +10,13 @@ struct ColumnNames: Equatable {
     /// All of its declaration but the name (`Column.declaration`).
     var declaration: String
     var first: String
+
+    /// The default in the declaration, of which it is the last part but one.
+    var defaultText: Substring {
+      let parts = declaration.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false)
+      let rest = parts.last ?? ""
+      return rest[..<(rest.lastIndex(of: "|") ?? rest.endIndex)]
+    }
   }
 
   /// What a table of the site is told about a name: the setting `(table, name)` → first name.

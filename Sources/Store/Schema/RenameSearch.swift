@@ -6,7 +6,7 @@ import SQLite
 /// A migration has left `id, full_name` of `id, name`. Was the column renamed, or was one dropped
 /// and another one added? The rows tell: if their content hashes are as before with `full_name`
 /// counted as `name`, it was renamed. Where they cannot tell (every value is NULL, or programs have
-/// written them since), place and declaration decide.
+/// written them since), place and declaration decide if they leave no choice.
 struct RenameSearch {
   let connection: Connection
   let versions: VersionTable
@@ -43,15 +43,7 @@ struct RenameSearch {
         swapped.map { (folded(present[$0.new].name), columns.known[$0.old].first) },
         uniquingKeysWith: { $1 })
     }
-    let near = Self.pairsInPlace(columns.known, present)
-    var found: [Pair] = []
-    switch try evidence(for: near, table, schema, columns) {
-    case .proven, .none: found = near
-    case .refuted:
-      for pair in near where near.count > 1 {
-        if case .proven = try evidence(for: [pair], table, schema, columns) { found.append(pair) }
-      }
-    }
+    var found = try inPlace(table, schema, columns, present)
     // A table that was made anew may have its columns in another order.
     let far = Self.pairsByDeclaration(columns.known, present, without: found)
     switch far.isEmpty ? .refuted : try evidence(for: found + far, table, schema, columns) {
@@ -79,22 +71,60 @@ struct RenameSearch {
     return before.indices.filter { before[$0] != now[$0] }.map { Pair(new: $0, old: $0) }
   }
 
-  /// Pairs of one declaration between the same columns that stayed.
-  private static func pairsInPlace(
-    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
-  ) -> [Pair] {
-    let (gaps, newGaps) = (gaps(in: known, without: present), gaps(in: present, without: known))
-    var pairs: [Pair] = []
-    for (neighbour, new) in newGaps {
-      var old = (gaps[neighbour] ?? [])[...]
-      for place in new {
-        let match = old.firstIndex { known[$0].declaration == present[place].declaration }
-        guard let match else { continue }
-        pairs.append(Pair(new: place, old: old[match]))
-        old = old[(match + 1)...]
+  /// The renames that leave a column between the same ones that stayed.
+  ///
+  /// Where one column alone of its declaration is gone there, and one is new, that is taken for a
+  /// rename unless rows refute it. Where there are more, each must be proven. A column that is
+  /// taken for none has a name of its own until the site says more; one that is taken for a wrong
+  /// one shows the values of another.
+  private func inPlace(
+    _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns,
+    _ present: [ColumnNames.Known]
+  ) throws -> [Pair] {
+    let (near, choices) = Self.pairsInPlace(columns.known, present)
+    let all = near + Self.inOrder(choices)
+    if all.count > near.count, case .proven = try evidence(for: all, table, schema, columns) {
+      return all
+    }
+    var found: [Pair] = []
+    switch try evidence(for: near, table, schema, columns) {
+    case .proven, .none: found = near
+    case .refuted:
+      for pair in near where all.count > 1 {
+        if case .proven = try evidence(for: [pair], table, schema, columns) { found.append(pair) }
       }
     }
-    return pairs.sorted { $0.new < $1.new }
+    for pair in choices where !found.contains(where: { $0.new == pair.new || $0.old == pair.old }) {
+      let more = found + [pair]
+      if case .proven = try evidence(for: more, table, schema, columns) { found = more }
+    }
+    return found
+  }
+
+  /// Pairs of one declaration between the same columns that stayed: those that have no rivals, and
+  /// all others that can be.
+  private static func pairsInPlace(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
+  ) -> (near: [Pair], choices: [Pair]) {
+    let (gaps, newGaps) = (gaps(in: known, without: present), gaps(in: present, without: known))
+    var (near, choices): ([Pair], [Pair]) = ([], [])
+    for (neighbour, new) in newGaps.sorted(by: { $0.key < $1.key }) {
+      for place in new {
+        let declaration = present[place].declaration
+        let old = (gaps[neighbour] ?? []).filter { known[$0].declaration == declaration }
+        let rivals = new.filter { present[$0].declaration == declaration }
+        let pairs = old.map { Pair(new: place, old: $0) }
+        if old.count == 1, rivals.count == 1 { near += pairs } else { choices += pairs }
+      }
+    }
+    return (near, choices)
+  }
+
+  /// Of all that can be: each new column in the place of the first one that is not taken.
+  private static func inOrder(_ choices: [Pair]) -> [Pair] {
+    choices.reduce(into: []) { pairs, pair in
+      if !pairs.contains(where: { $0.new == pair.new || $0.old >= pair.old }) { pairs.append(pair) }
+    }
   }
 
   /// The places of columns that the others do not have, by the column before them that both have.
@@ -161,10 +191,12 @@ struct RenameSearch {
         if !written.contains(key) { hasMismatch = true }
         continue
       }
-      for place in places {
-        let value = try row.value(of: place, statements, key, on: connection)
-        if value != statements.defaults[place] { return .proven }
+      let shown = try places.map { (place) throws(SQLiteError) in
+        try row.value(of: place, statements, key, on: connection)
       }
+      // Of two columns with one value nothing tells which is which.
+      guard Set(shown).count == places.count else { continue }
+      if zip(places, shown).contains(where: { $1 != statements.defaults[$0] }) { return .proven }
     }
     let names = Set(schema.columns.map { folded($0.name) })
     let gone = columns.known.filter { !names.contains(folded($0.name)) }

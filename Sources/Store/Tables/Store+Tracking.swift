@@ -197,7 +197,8 @@ extension Store {
       let now = schema.known(columns.names(of: schema, renamed: renamed))
       try renames.save(now, of: table.name)
       hasChanged = true
-      if !columns.known.isEmpty { remakes[table.id] = Remake(from: columns.known, to: now) }
+      let remake = columns.known.isEmpty ? nil : Remake(from: columns.known, to: now)
+      remakes[table.id] = remake
       if let settings = tables.table(Renames.settings), mayWrite(settings) {
         for column in now {
           guard let first = renamed[folded(column.name)], !isSameName(first, column.name) else {
@@ -212,6 +213,7 @@ extension Store {
         now.contains { isSameName($0.name, old.name) && !isSameName($0.first, old.first) }
       }
       if isCountedAnew { try compareColumns(table.id) }
+      if let remake, !remake.renewed.isEmpty { try compare(table.id, remake: remake) }
     }
     if hasChanged { try tables.reload() }
     return remakes

@@ -167,6 +167,31 @@ import Testing
     #expect(try Verdict(r, Self.notes).faults == [])
   }
 
+  @Test func `a row of a new table waits if what it refers to was just deleted`() throws {
+    let parent = "CREATE TABLE word(w TEXT PRIMARY KEY NOT NULL, n);"
+    let child = "CREATE TABLE line(id TEXT PRIMARY KEY NOT NULL, w TEXT REFERENCES word);"
+    var pace = Pace()
+    pace.journalEntries = 1
+    let r = [
+      try TestReplica(1, schema: parent + child, tracking: ["word", "line"]),
+      try TestReplica(2, schema: parent, pace: pace),
+    ]
+    try r[0].write("INSERT INTO word VALUES ('a', 1), ('b', 1); INSERT INTO line VALUES (1, 'a')")
+    try r[1].pull(from: r[0])
+    try r[1].write("DELETE FROM word WHERE w = 'a'; UPDATE word SET n = 2; \(child)")
+    var hasMore = true
+    while hasMore {
+      hasMore = try r[1].store.fold(at: r[1].now).hasMore
+      #expect(try r[1].application.rows("PRAGMA foreign_key_check").isEmpty)
+    }
+    #expect(try r[1].store.parkedRows().map(\.why) == ["reference"])
+    try r[0].exchange(with: r[1])
+    #expect(try r[0].content("line") == [] && r[1].content("line") == [])
+    try r[0].write("INSERT INTO word VALUES ('a', 3)")
+    try r[0].exchange(with: r[1])
+    #expect(try r[0].content("line").count == 1 && r[0].content("line") == r[1].content("line"))
+  }
+
   @Test func `what is written into a new column before anybody looks stays`() throws {
     let r = try columns("c TEXT")
     try r[0].write("UPDATE note SET c = 'first'")
@@ -176,6 +201,9 @@ import Testing
     try r[1].write("UPDATE note SET n = 3 WHERE id = 'b'")
     try r[0].exchange(with: r[1])
     #expect(try r[0].prepareRows("SELECT c FROM note ORDER BY id") == ["mine", "first"])
+    // The program could not see what was kept for the column.
+    let unseen = try r[1].store.conflictList(all: true).flatMap { $0.loser?.values ?? [] }
+    #expect(unseen.contains { $0.name == "c" && $0.value == .text(Array("first".utf8)) })
     try r[2].write("ALTER TABLE note ADD COLUMN c TEXT")
     try r[2].pull(from: r[0])
     #expect(try Verdict(r, Self.notes).faults == [])

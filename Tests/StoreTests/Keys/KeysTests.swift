@@ -119,7 +119,8 @@ import Testing
       if name == "Bob" {
         for table in tables {
           let sql = try replica.value(
-            "SELECT replace(sql, 'TABLE \(table)', 'TABLE new') FROM sqlite_schema WHERE name = '\(table)'"
+            "SELECT replace(sql, 'TABLE \(table)', 'TABLE new')"
+              + " FROM sqlite_schema WHERE name = '\(table)'"
           )
           try replica.write(
             """

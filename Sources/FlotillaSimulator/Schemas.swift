@@ -1,0 +1,34 @@
+import Dispatch
+import Glibc
+import Simulator
+
+/// Runs random schemas one after another and prints those that fail.
+enum Schemas {
+  /// Gives the exit status: 1 if one failed.
+  static func run(_ request: Request) -> Int32 {
+    let start = DispatchTime.now().uptimeNanoseconds
+    var failures = 0
+    var count: UInt64 = 0
+    for seed in request.first..<request.first + request.count {
+      let plan = SchemaRun.Plan(seed: seed, numbers: request.hasNumbers)
+      var run = SchemaRun(plan, isTold: request.isTold)
+      count += 1
+      for line in run.story { print(line) }
+      guard !run.faults.isEmpty else { continue }
+      failures += 1
+      if request.shrinks {
+        run = run.shrunk()
+        for line in run.story { print(line) }
+      }
+      print("failed: .build/simulator/release/FlotillaSimulator schemas --seed \(seed)")
+      for fault in run.faults { print("  \(fault)") }
+      // Whole and at once: others may write to the same pipe, and somebody waits.
+      fflush(nil)
+      if request.stops { break }
+    }
+    let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+    let rate = Int(Double(count) / max(seconds, 1e-9))
+    print("\(count) schemas, \(failures) failed, \(rate) a second")
+    return failures == 0 ? 0 : 1
+  }
+}

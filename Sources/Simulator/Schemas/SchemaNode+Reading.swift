@@ -1,0 +1,123 @@
+import Replication
+import SQLite
+import Store
+
+/// What plain SQL shows, and what the store says.
+extension SchemaNode {
+  /// Every row of every table, as text, in the order of the keys.
+  func everyRow() throws -> [String] {
+    try reading.rows.flatMap { table, sql in
+      try program.rows(sql).map { "\(table): \($0[0].string ?? "NULL")" }
+    }
+  }
+
+  /// The mark of each row, empty if it has none.
+  func marks() throws -> [EditTrail.Row: String] {
+    var marks: [EditTrail.Row: String] = [:]
+    for (table, sql) in reading.marks {
+      for row in try program.rows(sql) {
+        marks["\(table) \(row[0].string ?? "")".lowercased()] = row[1].string ?? ""
+      }
+    }
+    return marks
+  }
+
+  /// The marks of rows that are in the log or parked, and the rows of which a delete is in the log.
+  func held() throws -> (marks: Set<String>, deleted: Set<EditTrail.Row>) {
+    var marks: Set<String> = []
+    var deleted: Set<EditTrail.Row> = []
+    for conflict in try store.conflictList(all: true) {
+      guard let loser = conflict.loser else { continue }
+      for case .text(let bytes) in loser.values.map(\.value) {
+        marks.insert(String(decoding: bytes, as: UTF8.self))
+      }
+      if loser.isDeleted {
+        let key = try (conflict.key.values ?? []).map(shown).joined(separator: ", ")
+        deleted.insert("\(conflict.table) \(key)".lowercased())
+      }
+    }
+    for row in try store.parkedRows() where !row.why.isEmpty {
+      for case .text(let bytes) in row.values.map(\.value) {
+        marks.insert(String(decoding: bytes, as: UTF8.self))
+      }
+    }
+    return (marks, deleted)
+  }
+
+  private func shown(_ value: Replication.Value) throws -> String {
+    let value: SQLite.Value =
+      switch value {
+      case .null: .null
+      case .integer(let value): .integer(value)
+      case .real(let value): .real(value)
+      case .text(let bytes): .text(bytes)
+      case .blob(let bytes): .blob(bytes)
+      }
+    return try program.scalar("SELECT quote(?)", [value]).string ?? ""
+  }
+
+  /// What the product finds when it compares everything with its versions.
+  func audited() throws -> AuditResult {
+    let opened = try store.openAudit(at: now)
+    defer { try? store.closeAudit(opened.id) }
+    while true {
+      switch try store.auditStep(opened.id, at: now) {
+      case .done(let result): return result
+      case .more: continue
+      case .spent: _ = try store.renewAudit(opened.id, at: now)
+      }
+    }
+  }
+
+  /// Parked rows that would fit.
+  func parkedForNothing() throws -> [String] {
+    let parked = try store.parkedRows()
+    // One of two that wait for each other, or for the same value, may be in the way of the other.
+    guard parked.count == 1 else { return [] }
+    return try parked.filter(fits).map { "\($0.table) row is parked (\($0.why)) and would fit" }
+  }
+
+  private func fits(_ row: Store.ParkedRow) throws -> Bool {
+    guard let table = schema.tables.first(where: { $0.name == row.table }) else { return false }
+    let known = Set(table.columns.filter { $0.generated == nil }.map(\.name))
+    let values = row.values.filter { known.contains($0.name) }
+    let names = values.map { quoted($0.name) }.joined(separator: ", ")
+    let texts = try values.map { try shown($0.value) }.joined(separator: ", ")
+    try program.execute("SAVEPOINT fitting; PRAGMA defer_foreign_keys = ON")
+    defer { try? program.execute("ROLLBACK TO fitting; RELEASE fitting") }
+    do {
+      try program.execute("INSERT INTO \(table.name)(\(names)) VALUES (\(texts))")
+    } catch {
+      guard error.refusesRow else { throw error }
+      return false
+    }
+    return try program.rows("PRAGMA foreign_key_check").isEmpty
+  }
+}
+
+/// Plain SQL that reads the tables of a schema.
+struct SchemaReading {
+  /// Every row as one text, by table.
+  let rows: [(table: String, sql: String)]
+  /// The key of each row as one text, and its mark.
+  let marks: [(table: String, sql: String)]
+  /// How many rows break each CHECK.
+  let broken: [String]
+  let integrity: [String]
+
+  init(_ schema: ApplicationSchema) {
+    rows = schema.tables.map { table in
+      let text = table.columns.map { quoted($0.name) }
+        .map { "typeof(\($0)) || ' ' || quote(\($0))" }.joined(separator: " || ', ' || ")
+      return (
+        table.name, "SELECT \(text) FROM \(table.name) ORDER BY \(schema.names(table.key))"
+      )
+    }
+    marks = schema.tables.map { table in
+      let key = table.key.map { schema.text("quote({\($0)})") }.joined(separator: " || ', ' || ")
+      return (table.name, "SELECT \(key), \(schema.text("{\(table.mark)}")) FROM \(table.name)")
+    }
+    broken = schema.tables.flatMap(schema.broken)
+    integrity = schema.tables.map { "PRAGMA integrity_check(\(quoted($0.name)))" }
+  }
+}

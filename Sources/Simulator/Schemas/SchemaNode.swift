@@ -1,0 +1,173 @@
+import Replication
+import SQLite
+import Store
+
+/// A replica of a random schema: a store, a program, and somebody who looks on with plain SQL.
+final class SchemaNode {
+  private static let path = "/schema.db"
+
+  let number: Int
+  let name: String
+  private(set) var store: Store
+  let program: Connection
+  private let watcher: Connection
+  // After the connections: they are let go in this order.
+  private let disk: Disk
+  private var process: DiskProcess
+  private let programProcess: DiskProcess
+  private let schemas = SchemaCache()
+  private let pace: Pace
+  private let skew: Int64
+  /// How many migrations have been made here.
+  var level = 0
+  /// What is wrong with what was committed.
+  private(set) var faults: [String] = []
+  private var seen: Int64 = -1
+  /// The schema that the file has now, if the checks of it hold in each commit.
+  private(set) var schema: ApplicationSchema
+  private(set) var reading: SchemaReading
+
+  init(
+    _ number: Int, _ schema: ApplicationSchema, at world: Int64, _ random: inout Seeded
+  ) throws {
+    (self.number, self.name, self.schema) = (number, "node-\(number)", schema)
+    reading = SchemaReading(schema)
+    var pace = Pace()
+    pace.journalEntries = random.pick([3, 10, 1_000])
+    pace.comparedRows = random.pick([2, 5, 500])
+    pace.batchRows = random.pick([1, 3, 500])
+    pace.recentRows = random.pick([4, 20_000])
+    self.pace = pace
+    skew = Int64(random.below(4_000)) - 2_000
+    disk = Disk(canLosePower: false)
+    disk.install([], as: Self.path)
+    process = DiskProcess(on: disk, random: random.fork())
+    programProcess = DiskProcess(on: disk, random: random.fork())
+    process.wall = SimulatedClock.start + world + skew
+    programProcess.wall = process.wall
+    program = try Connection(path: Self.path, vfs: programProcess.name)
+    watcher = try Connection(path: Self.path, vfs: programProcess.name)
+    try program.execute("PRAGMA foreign_keys = ON; \(ApplicationSchema.cache)")
+    for sql in schema.statements { try program.execute(sql) }
+    let copy = FirstCopy(inviter: Templates.node(0), name: "node-0", address: "-", rows: 0)
+    try Store.initialise(
+      path: Self.path,
+      as: Store.Identities(
+        site: Templates.site, siteName: "Test", node: Templates.node(number), nodeName: name,
+        origin: Templates.origin(of: number)),
+      copying: number == 0 ? nil : copy, vfs: process.name)
+    store = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
+    watch()
+  }
+
+  func setClock(_ world: Int64) {
+    process.wall = SimulatedClock.start + world + skew
+    programProcess.wall = process.wall
+  }
+
+  var now: Instant { Instant(uptime: process.wall, wall: process.wall) }
+
+  /// Each time the store takes a lock, what was committed until then is looked at.
+  private func watch() {
+    process.fate = { [unowned self] call in
+      guard call == .lock else { return .done }
+      inspect()
+      return .done
+    }
+  }
+
+  /// The process of the store ends, and another one begins.
+  func restart() throws {
+    process.die()
+    let next = DiskProcess(on: disk, random: Seeded(UInt64(number)))
+    next.wall = process.wall
+    store = try Store(path: Self.path, pace: pace, vfs: next.name, schemas: schemas)
+    process = next
+    watch()
+  }
+
+  /// Gives whether more is to be folded.
+  @discardableResult
+  func fold() throws -> Bool {
+    let hasMore = try store.fold(at: now).hasMore
+    inspect()
+    return hasMore
+  }
+
+  func foldAll() throws { while try fold() {} }
+
+  /// Everything that another one has and this one lacks, in steps if so wanted; after `limit` of
+  /// them the link breaks.
+  func pull(from other: SchemaNode, inSteps: Bool, limit: Int = .max) throws {
+    let frontier = store.position.frontier
+    let opened = try other.store.openExport(.above(frontier), at: other.now)
+    var batches: [ExportBatch] = []
+    var part: [UInt8] = []
+    reading: while true {
+      switch try other.store.readExport(opened.id, at: other.now) {
+      case .part(let bytes): part += bytes
+      case .batch(var batch):
+        batch.bytes = part + batch.bytes
+        part = []
+        batches.append(batch)
+      case .paused, .done: break reading
+      }
+    }
+    try other.store.closeExport(opened.id)
+    let groups = inSteps ? batches.map { [$0] } : [batches]
+    var (rows, check) = (UInt64(0), UInt64(0))
+    for (place, group) in (groups.isEmpty ? [[]] : groups).enumerated() {
+      guard place < limit else { return }
+      let isLast = place >= groups.count - 1
+      var merge = Merge(
+        sender: other.store.node, kind: .full(covers: opened.covers), batches: group.map(\.bytes),
+        rowsBefore: rows, checkBefore: check, end: nil, movesFrontier: isLast)
+      rows += group.reduce(0) { $0 + $1.rows }
+      check &+= group.reduce(0) { $0 &+ $1.check }
+      if isLast { merge.end = End(rows: rows, check: check) }
+      merge.standing = other.store.stability.standing
+      _ = try store.merge(merge, at: now)
+      inspect()
+    }
+  }
+
+  /// Looks at what was committed last: every constraint that the schema declares holds.
+  func inspect() {
+    do {
+      let version = try watcher.dataVersion()
+      guard version != seen else { return }
+      seen = version
+      for sql in reading.broken {
+        let count = try watcher.scalar(sql).integer ?? 0
+        if count > 0 { blame("\(count) rows break a constraint: \(sql)") }
+      }
+      for sql in reading.integrity {
+        let check = try watcher.rows(sql)
+        // Of a table without rowid it reads the wrong column where the key is not the first
+        // (seen with 3.40.1): NULL is looked for by plain queries.
+        for line in check.compactMap(\.first?.string)
+        where line != "ok" && !line.hasPrefix("NULL value") {
+          blame(line)
+        }
+      }
+      for row in try watcher.rows("PRAGMA foreign_key_check") {
+        blame("a reference of \(row[0].string ?? "?") to \(row[2].string ?? "?") leads nowhere")
+      }
+    } catch {
+      blame("cannot be read: \(error)")
+    }
+  }
+
+  func blame(_ fault: String) {
+    if faults.count < 3 { faults.append("\(name): \(fault)") }
+  }
+
+  /// The schema changes from now on: nobody looks at what is half done.
+  func migrated(to schema: ApplicationSchema) {
+    self.schema = schema
+    reading = SchemaReading(schema)
+    level += 1
+    watcher.clearStatements()
+    program.clearStatements()
+  }
+}

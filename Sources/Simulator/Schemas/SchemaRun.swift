@@ -1,0 +1,262 @@
+import Replication
+import SQLite
+import Store
+
+/// One random schema with its migrations, on nodes that edit, migrate and meet in any order.
+///
+/// Each step draws from a seed of its own, so that what is left out changes no other.
+package struct SchemaRun {
+  package struct Plan: Sendable {
+    package var seed: UInt64
+    /// Whether whole numbers are keys of tables that refer to others, whose rows get other ones.
+    package var hasNumbers: Bool
+    /// Steps that are left out.
+    package var without: Set<Int> = []
+    /// At most so many migrations.
+    package var migrations = 5
+
+    package init(seed: UInt64, numbers: Bool = false) {
+      self.seed = seed
+      self.hasNumbers = numbers
+    }
+  }
+
+  package let plan: Plan
+  package let steps: Int
+  package private(set) var faults: [String] = []
+  package var story: [String] { tale.lines }
+  private var tale: Story
+  private var first = ApplicationSchema(tables: [])
+  private var migrations: [Migration] = []
+  private var nodes: [SchemaNode] = []
+  private var trail = EditTrail()
+  private var edits = 0
+  private var world: Int64 = 0
+
+  package init(_ plan: Plan, isTold: Bool = false) {
+    self.plan = plan
+    tale = Story(isTold: isTold)
+    var random = Seeded(plan.seed)
+    steps = 10 + random.below(50)
+    do {
+      try begin(&random)
+      for step in 0..<steps where !plan.without.contains(step) {
+        var random = Seeded(mix(plan.seed) &+ UInt64(step))
+        try live(step, &random)
+        guard nodes.allSatisfy({ $0.faults.isEmpty }), faults.isEmpty else { break }
+      }
+      if faults.isEmpty { try end(&random) }
+    } catch {
+      faults.append("\(error)")
+    }
+    faults += nodes.flatMap(\.faults)
+  }
+
+  private mutating func begin(_ random: inout Seeded) throws {
+    let schema = ApplicationSchema(&random, hasNumbers: plan.hasNumbers)
+    first = schema
+    let wanted = min(plan.migrations, random.below(5))
+    var last = schema
+    for _ in 0..<20 where migrations.count < wanted {
+      guard let next = Migration.draw(last, &random) else { continue }
+      migrations.append(next)
+      last = next.schema
+    }
+    for sql in schema.statements { tale.tell(sql) }
+    for (place, migration) in migrations.enumerated() {
+      tale.tell("migration \(place + 1): \(migration.statements.joined(separator: "; "))")
+    }
+    for number in 0..<(2 + random.below(3)) {
+      nodes.append(try SchemaNode(number, schema, at: world, &random))
+    }
+    let hasRows = random.chance(600)
+    if hasRows { for _ in 0..<3 { try write(0, &random, isFolding: false) } }
+    let takesNew = random.chance(500)
+    try nodes[0].store.track(
+      schema.tables.map(\.name), rule: nil, takesNew: takesNew ? true : nil, at: nodes[0].now)
+    for node in nodes {
+      try node.foldAll()
+      if node.number > 0 { try node.pull(from: nodes[0], inSteps: false) }
+      try node.foldAll()
+    }
+  }
+
+  private mutating func live(_ step: Int, _ random: inout Seeded) throws {
+    advance(&random)
+    let node = random.below(nodes.count)
+    tale.tell("step \(step)")
+    switch random.below(20) {
+    case 0...7: try write(node, &random, isFolding: random.chance(500))
+    case 8...9: try migrate(node, &random)
+    case 10...11:
+      tale.tell("node-\(node) folds")
+      try nodes[node].fold()
+    case 12:
+      tale.tell("node-\(node) starts anew")
+      try nodes[node].restart()
+    default:
+      let other = (node + 1 + random.below(nodes.count - 1)) % nodes.count
+      let (inSteps, limit) = (random.chance(300), random.chance(200) ? random.below(4) : .max)
+      tale.tell("node-\(node) hears from node-\(other)\(inSteps ? ", in steps to \(limit)" : "")")
+      try nodes[node].pull(from: nodes[other], inSteps: inSteps, limit: inSteps ? limit : .max)
+    }
+  }
+
+  private mutating func advance(_ random: inout Seeded) {
+    world += Int64(1 + random.below(random.chance(100) ? 60_000 : 500))
+    tale.moment = world
+    for node in nodes { node.setClock(world) }
+  }
+}
+
+extension SchemaRun {
+  /// A transaction of a program, of one statement or a few.
+  private mutating func write(_ index: Int, _ random: inout Seeded, isFolding: Bool) throws {
+    let node = nodes[index]
+    var program = SchemaProgram(node.schema, edits: edits)
+    let statements = (0...random.below(4)).map { _ in program.statement(&random) }
+    edits = program.edits
+    let connection = node.program
+    do {
+      try connection.run("BEGIN IMMEDIATE")
+    } catch {
+      guard error.isBusy else { throw error }
+      return
+    }
+    let before = try node.marks()
+    tale.tell("node-\(index) writes:")
+    for sql in statements {
+      do {
+        try connection.execute(sql)
+        tale.tell("    \(sql)")
+      } catch {
+        tale.tell("    refused (\(error.message)): \(sql)")
+        guard error.refusesRow else { throw error }
+      }
+    }
+    let after = try node.marks()
+    do {
+      // What SQLite counts of references that lead to their own table it miscounts now and then.
+      guard try connection.rows("PRAGMA foreign_key_check").isEmpty else {
+        tale.tell("    all taken back: a reference leads nowhere")
+        return connection.rollBack()
+      }
+      try connection.run("COMMIT")
+    } catch {
+      guard error.isConstraint else { throw error }
+      tale.tell("    all refused: \(error.message)")
+      return connection.rollBack()
+    }
+    trail.add(before: before, after: after)
+    if isFolding { try node.fold() }
+  }
+
+  /// The next migration of one node.
+  private mutating func migrate(_ index: Int, _ random: inout Seeded) throws {
+    let node = nodes[index]
+    guard node.level < migrations.count else { return }
+    let migration = migrations[node.level]
+    tale.tell("node-\(index) makes migration \(node.level + 1)")
+    if random.chance(500) { try node.foldAll() }
+    let before = try node.marks()
+    do {
+      try make(migration, on: node.program)
+    } catch let error as SQLiteError where error.message.contains("trigger _flotilla_") {
+      // A column is to go whose unique index has just gone: once somebody has looked, it may.
+      tale.tell("    a second time, for: \(error.message)")
+      try node.foldAll()
+      try make(migration, on: node.program)
+    }
+    node.migrated(to: migration.schema)
+    faults += trail.migrated(before: before, after: try node.marks())
+    // Programs go on at once, before anybody has looked.
+    if random.chance(500) { try write(index, &random, isFolding: false) }
+    if !migration.newTables.isEmpty {
+      try node.store.track(migration.newTables, rule: nil, at: node.now)
+    }
+  }
+
+  private func make(_ migration: Migration, on connection: Connection) throws {
+    if migration.isWithoutForeignKeys { try connection.execute("PRAGMA foreign_keys = OFF") }
+    do {
+      try connection.transaction { () throws(SQLiteError) in
+        for sql in migration.statements { try connection.execute(sql) }
+      }
+    } catch {
+      throw SQLiteError(
+        code: error.code, message: "a migration fails: \(error.message)", sql: error.sql)
+    }
+    try connection.execute("PRAGMA foreign_keys = ON")
+  }
+
+  /// All migrate and hear of everything.
+  private mutating func end(_ random: inout Seeded) throws {
+    for index in nodes.indices {
+      while nodes[index].level < migrations.count {
+        try migrate(index, &random)
+        advance(&random)
+      }
+    }
+    var last: [[String]] = []
+    for _ in 0..<12 {
+      for node in nodes {
+        for other in nodes where other !== node { try node.pull(from: other, inSteps: false) }
+        advance(&random)
+      }
+      for node in nodes { try node.foldAll() }
+      let state = try nodes.map { try $0.everyRow() + ["\($0.store.position.frontier)"] }
+      if state == last { break }
+      last = state
+      guard faults.isEmpty, nodes.allSatisfy({ $0.faults.isEmpty }) else { return }
+    }
+    try compare()
+  }
+
+  /// Whether programs alone make versions of rows: no triggers, foreign keys or migrations do.
+  private var isPlain: Bool {
+    ([first] + migrations.map(\.schema)).allSatisfy { schema in
+      schema.tables.allSatisfy { $0.triggers.isEmpty && $0.foreignKeys.isEmpty }
+    } && migrations.allSatisfy { !$0.isWithoutForeignKeys && !$0.writesRows }
+  }
+
+  /// Whether a migration takes a column away, of which its values are kept.
+  private var dropsColumns: Bool {
+    let last = Set(nodes[0].schema.tables.flatMap { $0.columns.map(\.number) })
+    return ([first] + migrations.map(\.schema)).contains { schema in
+      schema.tables.contains { table in
+        table.columns.contains { $0.generated == nil && !last.contains($0.number) }
+      }
+    }
+  }
+
+  /// What must hold in the end.
+  private mutating func compare() throws {
+    let dumps = try nodes.map { try $0.everyRow() }
+    for (node, dump) in zip(nodes, dumps).dropFirst() where dump != dumps[0] {
+      let missing = dumps[0].filter { !dump.contains($0) }
+      let extra = dump.filter { !dumps[0].contains($0) }
+      faults.append("\(node.name) lacks \(missing) of node-0 and has \(extra)")
+    }
+    let digests = nodes.map(\.store.position.digest)
+    if digests.contains(where: { $0 != digests[0] }) { faults.append("digests differ") }
+    let frontiers = nodes.map(\.store.position.frontier)
+    if frontiers.contains(where: { $0 != frontiers[0] }) { faults.append("frontiers differ") }
+    var held: (marks: Set<String>, deleted: Set<EditTrail.Row>) = ([], [])
+    for node in nodes {
+      let own = try node.held()
+      held.marks.formUnion(own.marks)
+      held.deleted.formUnion(own.deleted)
+      let audit = try node.audited()
+      if audit.count > 0 || audit.wrongSums > 0 {
+        let found = audit.findings.map { "\($0.table) \($0.kind)" }
+        faults.append("\(node.name): verify finds \(found) and \(audit.wrongSums) wrong sums")
+      }
+      let kept = try node.store.keptColumns().filter { !$0.columns.isEmpty }
+      if !kept.isEmpty, !dropsColumns { faults.append("\(node.name): values wait: \(kept)") }
+      faults += try node.parkedForNothing().map { "\(node.name): \($0)" }
+    }
+    faults += trail.faults(
+      standing: try nodes[0].marks(), held: held.marks, deleted: held.deleted,
+      asksForDeletes: isPlain)
+  }
+}
