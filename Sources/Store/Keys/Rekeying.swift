@@ -110,6 +110,7 @@ struct Rekeying {
       guard try store.isFixed(place), store.viewpoint.isOwn(item.version.created.origin) else {
         return
       }
+      try store.conflicts.noteReturned(table.name, from: from.key)
       giveBack(
         Row(
           table: table, key: item.key, version: item.version, before: item.entry,
@@ -133,6 +134,7 @@ struct Rekeying {
     guard let table = store.tables.byID[to.table], store.mayWrite(table),
       store.viewpoint.isOwn(from.created.origin), moves[from] == nil
     else { return }
+    try store.conflicts.noteReturned(table.name, from: from.key)
     let standing = try store.versions.version(table: table.id, key: from.key)
     let waiting = try store.pending.all(table: table.id, key: from.key)
       .first { $0.version.created == from.created && !$0.version.isDeleted }

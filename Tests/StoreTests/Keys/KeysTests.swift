@@ -143,6 +143,35 @@ import Testing
     }
   }
 
+  @Test func `a row that the anchor certified before it moved goes back, and the log says so`()
+    throws
+  {
+    let replicas = try Self.site(3)
+    try Self.appoint(replicas)
+    try Self.settle(replicas)
+    for (replica, name) in zip(replicas.dropFirst(), ["Ann", "Bob"]) {
+      Self.later(replica, than: replicas)
+      try replica.write(
+        """
+        INSERT INTO patient VALUES (2, '\(name)');
+        INSERT INTO lab(patient, value) VALUES (2, '\(name)-1')
+        """
+      )
+      try replica.foldAll()
+    }
+    try replicas[0].pull(from: replicas[2])
+    try replicas[0].foldAll()
+    try replicas[1].exchange(with: replicas[2])
+    #expect(try replicas[2].value("SELECT id FROM patient WHERE name = 'Bob'") == .integer(3))
+    try Self.settle(replicas)
+    for replica in replicas {
+      #expect(try hanging(replica) == ["Ann Ann-1", "Bob Bob-1"])
+      #expect(try replica.value("SELECT id FROM patient WHERE name = 'Bob'") == .integer(2))
+    }
+    let log = try replicas[2].store.conflictList(all: true).filter { $0.table == "patient" }
+    #expect(log.map(\.state) == [.restored])
+  }
+
   @Test(arguments: [false, true])
   func `beside an anchor nothing is rejected for its number`(meetsFirst: Bool) throws {
     let replicas = try Self.site(3)
