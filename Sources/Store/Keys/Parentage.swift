@@ -107,6 +107,17 @@ struct Parentage {
   }
 }
 
+extension Parentage.Link {
+  /// Where the columns of the reference are in a row that is kept apart from its table; nil if not
+  /// all are there.
+  func places(in entry: Shelf.Entry, _ statements: RowStatements) -> [Int]? {
+    let found = columns.compactMap { column in
+      entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+    }
+    return found.count == columns.count ? found : nil
+  }
+}
+
 extension Parentage {
   private static func id(of columns: [UInt64]) -> UInt32 {
     let sum = columns.reduce(UInt64(0)) { ($0 &* 31) &+ $1 }

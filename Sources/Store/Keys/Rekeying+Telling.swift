@@ -110,10 +110,9 @@ extension Rekeying {
   ) {
     guard let statements = table.statements else { return }
     for link in parentage.links(of: table.id) where link.parent == table.id {
-      let places = link.columns.compactMap { column in
-        entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
-      }
-      guard table.key(places.map { entry.values[$0].value }) == key else { continue }
+      guard let places = link.places(in: entry, statements),
+        table.key(places.map { entry.values[$0].value }) == key
+      else { continue }
       for (place, value) in zip(places, next.values ?? []) { entry.values[place].value = value }
     }
   }

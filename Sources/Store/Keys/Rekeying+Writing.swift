@@ -88,12 +88,8 @@ extension Rekeying {
     guard let statements = table.statements else { return }
     for link in parentage.links(of: table.id) where !link.isOfKey {
       guard let row = version.numbering.parents.first(where: { $0.link == link.id })?.row,
-        let parent = store.tables.byID[link.parent]
-      else { continue }
-      let places = link.columns.compactMap { column in
-        entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
-      }
-      guard places.count == link.columns.count,
+        let parent = store.tables.byID[link.parent],
+        let places = link.places(in: entry, statements),
         let key = parent.key(places.map { entry.values[$0].value })
       else { continue }
       let place = FormerKeys.Place(table: parent.id, key: key, created: row)

@@ -269,16 +269,12 @@ struct Rekeying {
     _ found: Row, _ name: Name, _ move: Move, _ link: Parentage.Link
   ) throws {
     var row = rows[name] ?? found
-    guard let statements = row.table.statements else { return }
-    let places = link.columns.map { column in
-      row.before.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
-    }
-    let known = places.compactMap { $0 }
-    guard known.count == places.count,
-      store.tables.byID[link.parent]?.key(known.map { row.before.values[$0].value })
+    guard let statements = row.table.statements,
+      let places = link.places(in: row.before, statements),
+      store.tables.byID[link.parent]?.key(places.map { row.before.values[$0].value })
         == move.place.key
     else { return }
-    for (place, value) in zip(known, move.next.values ?? []) {
+    for (place, value) in zip(places, move.next.values ?? []) {
       row.entry.values[place].value = value
     }
     if let root = move.root { row.roots.insert(root) }
