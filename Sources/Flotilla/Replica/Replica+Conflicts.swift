@@ -13,9 +13,13 @@ extension Replica {
           try names.report(conflict, store)
         },
         parked: try store.parkedRows().map { row in
-          ConflictReport.Parked(
+          var parked = ConflictReport.Parked(
             id: row.id, table: row.table, key: Self.key(row.key, of: row.table, in: store),
             why: row.why, row: Self.row(row.values))
+          parked.because = row.stray.map {
+            "\($0.column): the row of \($0.parent) that is meant gets another number"
+          }
+          return parked
         }, keeps: try Self.bounds(store), gone: try store.conflictsGone())
     }
     let reasons = await hindrances(
@@ -26,7 +30,7 @@ extension Replica {
       if parked < 0 {
         report.conflicts[index].because = reason
       } else {
-        report.parked[parked].because = reason
+        report.parked[parked].because = report.parked[parked].because ?? reason
       }
     }
     return report

@@ -30,14 +30,24 @@ package struct FormerKey: Sendable, Hashable {
 
 /// A row to which another one refers.
 package struct ParentRow: Sendable, Hashable {
-  /// By which foreign key: a hash of its columns.
+  /// By which column: a hash of it and of the table to which it refers.
   package var link: UInt32
-  /// The edit that made the row that stood under the key.
-  package var row: Dot
+  /// When the row was made that stood under the number, and by which edit.
+  package var made: Creation
 
-  package init(link: UInt32, row: Dot) {
+  package init(link: UInt32, made: Creation) {
     self.link = link
-    self.row = row
+    self.made = made
+  }
+
+  package var row: Dot { made.dot }
+
+  /// Whether it is that row which stands under a key now, or one that followed it there: it was
+  /// made again, or the number was given anew once it was gone.
+  package func isMet(by standing: Version, under key: Key) -> Bool {
+    guard let turn = standing.numbering.turn else { return true }
+    return standing.created == row || turn >= made.at
+      || standing.numbering.former.contains { $0.key == key && $0.created == row }
   }
 }
 
@@ -103,10 +113,19 @@ extension Version {
   /// Equal content is no collision, unless the two refer to different rows. Nor is what the author
   /// of this one knew: it has deleted that, or written over it.
   package func collides(with loser: Version) -> Bool {
-    guard numbering.turn != nil, loser.numbering.turn != nil, !loser.isDeleted,
-      !hasSeen(loser.created), seniority != loser.seniority
-    else { return false }
+    guard isAnother(than: loser), !loser.isDeleted, !hasSeen(loser.created) else { return false }
     return hash != loser.hash || !refersTo(all: loser.numbering.parents)
+  }
+
+  /// Whether two rows of a number of their own have one key.
+  package func isAnother(than other: Version) -> Bool {
+    numbering.turn != nil && other.numbering.turn != nil && seniority != other.seniority
+  }
+
+  /// Whether two machines have made the same row under the same number.
+  package func isTwin(of other: Version) -> Bool {
+    numbering.turn != nil && other.numbering.turn != nil && created != other.created
+      && !isDeleted && saysTheSame(as: other)
   }
 
   /// Whether that is the delete of another row, which had got the same key: this one takes nothing

@@ -40,7 +40,9 @@ extension Version {
 
   /// Whether an edit over what stands makes another row under the key.
   package static func isNew(over old: Version?, isSeen: Bool = true) -> Bool {
-    old.map { $0.isDeleted || !isSeen && $0.created == $0.edit } ?? true
+    old.map {
+      $0.isDeleted || !isSeen && ($0.created == $0.edit || $0.numbering.turn != nil)
+    } ?? true
   }
 
   /// A new row has its turn under its key, and no former one; an edit goes on with those of the
@@ -50,7 +52,10 @@ extension Version {
   ) {
     if !isNew, let old { numbering = old.numbering }
     if isNew, keys.isNumbered {
-      numbering.turn = max(old?.stamp ?? .zero, old == nil ? floor?.stamp ?? .zero : .zero)
+      // Where the anchor said that nothing stands the number was not in use.
+      let isUsed = old.map { !$0.isDeleted || $0.created != $0.edit } ?? false
+      let before = isUsed ? old?.stamp : old?.numbering.turn
+      numbering.turn = max(before ?? .zero, old == nil ? floor?.stamp ?? .zero : .zero)
       numbering.elders = Array(keys.elders.prefix(Numbering.mostElders))
     }
     if isNew { numbering.former = Array(keys.former.suffix(Numbering.mostFormer)) }

@@ -5,9 +5,11 @@ extension Numbering {
 
     static let turn = Parts(rawValue: 1)
     static let elders = Parts(rawValue: 2)
-    static let parents = Parts(rawValue: 4)
+    /// Parents without the times when they were made, as files before had them.
+    static let undatedParents = Parts(rawValue: 4)
     static let former = Parts(rawValue: 8)
-    static let all: Parts = [.turn, .elders, .parents, .former]
+    static let parents = Parts(rawValue: 16)
+    static let all: Parts = [.turn, .elders, .undatedParents, .former, .parents]
 
     /// Who has elders has a turn.
     var isPossible: Bool {
@@ -42,6 +44,7 @@ extension Numbering {
       for parent in parents {
         writer.uint(UInt64(parent.link))
         try dot(parent.row, &writer)
+        writer.uint(UInt64(parent.made.at.rawValue))
       }
     }
     if !former.isEmpty {
@@ -68,11 +71,13 @@ extension Numbering {
         if let made { elders.append(Creation(at: at, dot: made)) }
       }
     }
-    if parts.contains(.parents) {
+    if parts.contains(.parents) || parts.contains(.undatedParents) {
       for _ in 0..<(try reader.count("Row: parents", limit: Self.mostParents)) {
         let link = UInt32(exactly: try reader.uint("Row: parents"))
         guard let link else { throw WireError(.malformed, "Row: parents") }
-        if let row = try dot(&reader) { parents.append(ParentRow(link: link, row: row)) }
+        let row = try dot(&reader)
+        let at = parts.contains(.parents) ? try reader.stamp("Row: parent") : .zero
+        if let row { parents.append(ParentRow(link: link, made: Creation(at: at, dot: row))) }
       }
     }
     if parts.contains(.former) {

@@ -252,14 +252,12 @@ extension Store {
     let standing =
       try opinion.standing ?? nothing(instead: item, opinion, &edits, at: now)
     let content = try content(of: standing, table, item.key)
-    if reason == .keyCollision,
-      opinion.standing == nil || standing.collides(with: item.version)
-    {
+    if reason == .keyCollision, standing.isDeleted || standing.collides(with: item.version) {
       try kinship.former.note(
         FormerKeys.Place(table: table.id, key: item.key, created: item.version.created))
     }
     let isWrittenAgain =
-      reason == .keyCollision && opinion.standing == nil
+      reason == .keyCollision && standing.isDeleted
       && !kinship.gone.contains(item.version.edit.origin)
     if standing.hash != item.version.hash, !item.version.isUnaltered, !isWrittenAgain, let entry {
       try conflicts.put(

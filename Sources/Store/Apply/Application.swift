@@ -57,6 +57,8 @@ extension Store {
           incoming, entry(row), under: old, table, key, at: now
         ) { try standingSide(table, key) }
         if isKept { return }
+      } else if let old, old.isTwin(of: incoming) {
+        try noteTwin(incoming, of: old, table, key)
       }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
@@ -198,6 +200,7 @@ extension Store {
     try noteReferred(table, key, before: incoming, over: old)
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try keep(incoming, table, key, old: old)
+    if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
     if !incoming.numbering.isEmpty { try noteFormer(of: incoming, table, key) }
     let isWaiting = try forgetPutBack(table, key)
     application.placed += 1

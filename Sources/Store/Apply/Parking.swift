@@ -8,6 +8,8 @@ struct Parking {
   private(set) var touched: [Export.RowID: Bool?] = [:]
   /// What children referred to in rows that have changed since, by the number of the reference.
   private(set) var before: [Export.RowID: [Int: [SQLite.Value]]] = [:]
+  /// Keys under which another row stands than before.
+  private(set) var replaced: Set<Export.RowID> = []
   /// Parents that a program has deleted, and when; their children may be here all the same.
   private(set) var orphaning: [Export.RowID: Dating.Moment] = [:]
   /// Tables in which something has changed, so that parked rows may stand.
@@ -52,6 +54,8 @@ struct Parking {
     before[row] = values
   }
 
+  mutating func replace(_ row: Export.RowID) { replaced.insert(row) }
+
   mutating func orphan(_ row: Export.RowID, at moment: Dating.Moment) {
     if orphaning[row].map({ $0.at < moment.at }) ?? true { orphaning[row] = moment }
   }
@@ -73,7 +77,7 @@ struct Parking {
 
   /// Forgets what has changed: it was looked at.
   mutating func settle() {
-    (touched, before, moved) = ([:], [:], [])
+    (touched, before, moved, replaced) = ([:], [:], [], [])
     (isUnsure, mustSettle) = (false, false)
   }
 

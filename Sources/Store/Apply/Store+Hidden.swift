@@ -28,6 +28,16 @@ extension Store {
       [.integer(table.id), .blob(key.bytes)]) > 0
   }
 
+  /// What a program has written over a parked row, for the log.
+  func hiddenWinner(
+    _ version: Version, _ row: StandingRow, _ table: ReplicaTable
+  ) -> ConflictSide? {
+    guard let values = row.values, let statements = table.statements else { return nil }
+    let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
+    return ConflictSide(
+      version, Shelf.Entry(why: .constraint, values: named, keyCount: statements.shape.keyCount))
+  }
+
   /// Notes what was parked where nobody else will: other nodes take the later edit of one author
   /// for one that has seen the earlier, no author may be left to see it lose, and an anchor has a
   /// log of its own. What is yet to be judged is kept for that.
@@ -44,13 +54,7 @@ extension Store {
         viewpoint.isOwn(origin) || viewpoint.departed.contains(origin) || office.certifies
       guard isKeptHere else { return }
     }
-    var winner: ConflictSide?
-    if let values = row.values, let statements = table.statements {
-      let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
-      winner = ConflictSide(
-        version,
-        Shelf.Entry(why: .constraint, values: named, keyCount: statements.shape.keyCount))
-    }
+    let winner = hiddenWinner(version, row, table)
     try logLoser(
       old, hidden.content, table, key, winner, at: Instant(uptime: 0, wall: moment))
   }

@@ -154,7 +154,7 @@ extension Store {
     sparing isSpared: (Version) -> Bool = { _ in false }
   ) throws -> [(table: ReplicaTable, row: Yielding)] {
     let references = references
-    let settlement = ReferenceSettlement(self, references)
+    let settlement = try ReferenceSettlement(self, references)
     var due = ids
     if !references.isEmpty || isAnew {
       try settlement.begin(parking, isAnew: isAnew)

@@ -14,6 +14,9 @@ extension Store {
     /// `table`, `constraint`, `reference`, `parent` or `too-large`.
     package var why: String
     package var values: [(name: String, value: Replication.Value)]
+    /// By which column it refers to a row of which table that has lost its number; nil if it does
+    /// not.
+    package var stray: (column: String, parent: String)?
 
     /// The name by which people call it: the same at each call, and on each machine.
     package var id: String {
@@ -145,20 +148,27 @@ extension Store {
 
   package func parkedRows() throws(StoreError) -> [ParkedRow] {
     try reporting { () throws(SQLiteError) in
-      try connection.rows(
+      let strays = try strays
+      var found: [ParkedRow] = []
+      let rows = try connection.rows(
         """
         SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns'
         AND (tbl, key) NOT IN (SELECT tbl, key FROM _flotilla_dismissed) ORDER BY tbl, key
-        """
-      ).compactMap { row in
+        """)
+      for row in rows {
         guard let table = row[0].integer.flatMap({ tables.byID[$0] }), !table.isHeld,
           let why = row[2].string.flatMap(Shelf.Why.init)
-        else { return nil }
+        else { continue }
         let entry = Shelf.decode(row[3].blob ?? [], why)
-        return ParkedRow(
+        var parked = ParkedRow(
           table: table.name, key: Key(bytes: row[1].blob ?? []), why: why.rawValue,
           values: namedHere(entry?.values ?? [], in: table.name))
+        if why == .reference {
+          parked.stray = try strays.words(table, parked.key)
+        }
+        found.append(parked)
       }
+      return found
     }
   }
 

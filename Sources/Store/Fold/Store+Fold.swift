@@ -37,6 +37,10 @@ extension Store {
     return try transaction {
       var edits = beginEdits()
       let more = try foldSlice(&edits, at: now)
+      if !more, kinship.isDue {
+        try finish(&edits)
+        try rekey(&edits, at: now)
+      }
       if !more { try workInOffice(&edits, at: now) }
       if !more { try sweepSlice(&edits, at: now) }
       try conclude(&edits, at: now)
@@ -184,11 +188,17 @@ extension Store {
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
-    if let hidden {
+    if let hidden, version.isAnother(than: hidden.version) {
+      // It waited beside its table, and a program has given its number to another row.
+      let now = Instant(uptime: 0, wall: madeAt.at)
+      try noteCollision(hidden.version, hidden.content, under: version, table, key, at: now) {
+        hiddenWinner(version, row, table)
+      }
+    } else if let hidden {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
     }
     try keep(version, table, key, old: held)
-    if held == nil { try noteChildren(of: table, key, &edits) }
+    if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     guard let values = row.values else { return edits.addLong() }
     edits.add(
       statements.shape(with: extras), version, .values(values + extras.map(\.value)))

@@ -47,6 +47,8 @@ final class FormerKeys {
   ///
   /// Of two that made it again the first one in order of the keys counts.
   func note(_ place: Place, next: Place, edit: Dot) throws(SQLiteError) -> Bool {
+    // It went there, and has come back.
+    if try after(next).contains(place) { return false }
     let known = try entry(place)
     if let before = known?.next, !((next.key, next.created) < (before.key, before.created)) {
       return false
@@ -64,6 +66,27 @@ final class FormerKeys {
         .integer(Int64(edit.seq)),
       ])
     return true
+  }
+
+  /// The row has the key again that it had to leave: from wherever it was since it goes there.
+  func turnBack(to place: Place) throws(SQLiteError) {
+    let left = try after(place)
+    guard !left.isEmpty else { return }
+    count -= try connection.run(
+      "DELETE FROM _flotilla_former WHERE tbl = ? AND key = ? AND origin = ? AND seq = ?",
+      try arguments(place))
+    for other in left {
+      try note(other)
+      try connection.run(
+        """
+        UPDATE _flotilla_former SET next = ?5, norigin = ?6, nseq = ?7
+        WHERE tbl = ?1 AND key = ?2 AND origin = ?3 AND seq = ?4
+        """,
+        try arguments(other) + [
+          .blob(place.key.bytes), .integer(try origins.number(of: place.created.origin)),
+          .integer(Int64(place.created.seq)),
+        ])
+    }
   }
 
   /// What the row was before, from one key to the next, the latest first.

@@ -1,54 +1,59 @@
 import Replication
 import SQLite
 
-/// Which tables refer to which by key, and in which of them two machines may give one key to two
-/// rows (docs/keys.md). It follows from the schema that this replica has.
+/// Which tables refer to which by numbers that two machines may give twice (docs/keys.md). It
+/// follows from the schema that this replica has.
 struct Parentage {
-  /// A foreign key to the primary key of a tracked table.
-  struct Link {
-    /// The same on every machine: a hash of the columns' first names.
+  /// A column that says which row of a table is meant, by its number.
+  ///
+  /// A foreign key to a row whose own key holds such a number is one, too: a note on line 3 of an
+  /// order refers to that order.
+  struct Link: Hashable {
+    /// The same on every machine: a hash of the column's first name and of the table.
     let id: UInt32
     let child: Int64
     let parent: Int64
-    /// For each column of the parent's key, in its order: which column of the child's shape.
-    let columns: [Int]
-    /// Whether one of them is in the key of the child.
+    /// Which column of the child's shape.
+    let column: Int
+    /// Whether it is in the key of the child.
     let isOfKey: Bool
-    /// The keys of the children that refer to a key.
+    /// The keys of the children that refer to a number.
     let select: String
   }
 
-  private let links: [Link]
   /// Tables whose key is a single whole number, and that refer to others or are referred to.
   private(set) var numbered: Set<Int64> = []
-  /// Tables whose key holds that of one of these, or of such a one.
+  /// Tables whose key holds that of one of these.
   private(set) var derived: Set<Int64> = []
+  /// Tables in the order in which their rows are folded: who is referred to comes first.
+  private let depths: [Int64: Int]
   private let ofChild: [Int64: [Link]]
   private let ofParent: [Int64: [Link]]
 
   init(_ tables: [ReplicaTable], on connection: Connection) throws(SQLiteError) {
+    var declared: [Declared] = []
+    for table in tables {
+      declared += try Declared.all(of: table, among: tables, on: connection)
+    }
+    numbered = Self.numbered(tables, declared)
+    depths = Self.depths(declared)
+    let numbers = Self.numbers(declared, numbered)
+    let byID = Dictionary(uniqueKeysWithValues: tables.map { ($0.id, $0) })
     var links: [Link] = []
-    for table in tables { links += try Self.links(of: table, among: tables, on: connection) }
-    let related = Set(links.flatMap { [$0.parent, $0.child] })
-    var numbered = Set(tables.filter { related.contains($0.id) && $0.hasNumber }.map(\.id))
-    var derived: Set<Int64> = []
-    var hasMore = true
-    while hasMore {
-      hasMore = false
-      for link in links where link.isOfKey && link.parent != link.child {
-        guard numbered.contains(link.parent) || derived.contains(link.parent) else { continue }
-        numbered.remove(link.child)
-        if derived.insert(link.child).inserted { hasMore = true }
+    for (table, found) in numbers {
+      guard let table = byID[table], let statements = table.statements else { continue }
+      links += found.compactMap { number in
+        byID[number.parent].map { Link(table, statements, column: number.column, $0) }
       }
     }
-    let movable = numbered.union(derived)
-    self.links = links.filter { movable.contains($0.parent) }
-    (self.numbered, self.derived) = (numbered, derived)
-    ofChild = Dictionary(grouping: self.links, by: \.child)
-    ofParent = Dictionary(grouping: self.links, by: \.parent)
+    // What the key holds comes first, in the order of the key.
+    links.sort { ($0.isOfKey ? 0 : 1, $0.column, $0.id) < ($1.isOfKey ? 0 : 1, $1.column, $1.id) }
+    ofChild = Dictionary(grouping: links, by: \.child)
+    ofParent = Dictionary(grouping: links, by: \.parent)
+    derived = Set(links.filter { $0.isOfKey && $0.child != $0.parent }.map(\.child))
   }
 
-  var isEmpty: Bool { links.isEmpty }
+  var isEmpty: Bool { ofChild.isEmpty }
 
   /// To what the rows of a table refer.
   func links(of child: Int64) -> [Link] { ofChild[child] ?? [] }
@@ -56,72 +61,139 @@ struct Parentage {
   /// What refers to the rows of a table.
   func links(to parent: Int64) -> [Link] { ofParent[parent] ?? [] }
 
-  /// Tables in the order in which their rows are folded: who is referred to comes first.
-  func depth(of table: Int64) -> Int { depth(of: table, 0) }
+  func depth(of table: Int64) -> Int { depths[table] ?? 0 }
 
-  private func depth(of table: Int64, _ level: Int) -> Int {
-    guard level < 16 else { return 0 }
-    let parents = links(of: table).map(\.parent).filter { $0 != table }
-    return parents.map { depth(of: $0, level + 1) + 1 }.max() ?? 0
-  }
-
-  private static func links(
-    of table: ReplicaTable, among tables: [ReplicaTable], on connection: Connection
-  ) throws(SQLiteError) -> [Link] {
-    guard let schema = table.schema, let statements = table.statements else { return [] }
-    let shape = statements.shape
-    // "to" is NULL where the primary key is meant.
-    let rows = try connection.rows(
-      """
-      SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq
-      """, [.string(schema.name)])
-    var found: [Link] = []
-    for (_, parts) in Dictionary(grouping: rows, by: { $0[0].integer ?? 0 }).sorted(by: {
-      $0.key < $1.key
-    }) {
-      guard let name = parts[0][1].string,
-        let parent = tables.first(where: { isSameName($0.name, name) }),
-        let key = parent.statements?.shape, key.keyCount == parts.count
-      else { continue }
-      var columns: [Int?] = Array(repeating: nil, count: key.keyCount)
-      for (place, part) in parts.enumerated() {
-        guard let from = part[2].string, let column = statements.column(here: from)
-        else { continue }
-        let target = part[3].string.map { to in parent.statements?.column(here: to) } ?? place
-        if let target, target < columns.count { columns[target] = column }
+  /// How many tables are above each; where they refer to each other in a circle, not more than so
+  /// many.
+  private static func depths(_ declared: [Declared]) -> [Int64: Int] {
+    var depths: [Int64: Int] = [:]
+    for level in 1...16 {
+      let above = declared.filter { link in
+        link.parent != link.child && depths[link.parent, default: 0] + 1 >= level
+          && depths[link.child, default: 0] < level
       }
-      let known = columns.compactMap { $0 }
-      guard known.count == key.keyCount else { continue }
-      let keys = statements.names.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
-      let terms = known.map { "\(quoted(statements.names[$0])) = ?" }.joined(separator: " AND ")
-      found.append(
-        Link(
-          id: Self.id(of: known.map { statements.columnHashes[$0] }), child: table.id,
-          parent: parent.id, columns: known,
-          isOfKey: known.contains { $0 < shape.keyCount },
-          select: "SELECT \(keys) FROM main.\(quoted(shape.name)) WHERE \(terms)"))
+      if above.isEmpty { break }
+      for link in above { depths[link.child] = level }
     }
-    // What the key holds comes first, in the order of the key.
-    return found.filter(\.isOfKey).sorted { $0.columns.lexicographicallyPrecedes($1.columns) }
-      + found.filter { !$0.isOfKey }
+    return depths
   }
-}
 
-extension Parentage.Link {
-  /// Where the columns of the reference are in a row that is kept apart from its table; nil if not
-  /// all are there.
-  func places(in entry: Shelf.Entry, _ statements: RowStatements) -> [Int]? {
-    let found = columns.compactMap { column in
-      entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+  /// Tables of one whole number that is their own: it is not the number of another row.
+  private static func numbered(
+    _ tables: [ReplicaTable], _ declared: [Declared]
+  ) -> Set<Int64> {
+    let related = Set(declared.flatMap { [$0.parent, $0.child] })
+    var numbered = Set(tables.filter { related.contains($0.id) && $0.hasNumber }.map(\.id))
+    var derived: Set<Int64> = []
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for link in declared where link.isOfKey && link.parent != link.child {
+        guard numbered.contains(link.parent) || derived.contains(link.parent) else { continue }
+        numbered.remove(link.child)
+        if derived.insert(link.child).inserted { hasMore = true }
+      }
     }
-    return found.count == columns.count ? found : nil
+    return numbered
+  }
+
+  private struct Number: Hashable {
+    var column: Int
+    var parent: Int64
+  }
+
+  /// Which columns of each table hold the number of a row, and of which table: directly, or because
+  /// they refer to a key that holds it.
+  private static func numbers(
+    _ declared: [Declared], _ numbered: Set<Int64>
+  ) -> [Int64: Set<Number>] {
+    var numbers: [Int64: Set<Number>] = [:]
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for link in declared {
+        let found: [Number] =
+          numbered.contains(link.parent)
+          ? [Number(column: link.columns[0], parent: link.parent)]
+          : (numbers[link.parent] ?? []).filter { $0.column < link.columns.count }
+            .map { Number(column: link.columns[$0.column], parent: $0.parent) }
+        for number in found where numbers[link.child, default: []].insert(number).inserted {
+          hasMore = true
+        }
+      }
+    }
+    return numbers
   }
 }
 
 extension Parentage {
-  private static func id(of columns: [UInt64]) -> UInt32 {
-    let sum = columns.reduce(UInt64(0)) { ($0 &* 31) &+ $1 }
-    return UInt32(truncatingIfNeeded: sum ^ (sum >> 32))
+  /// A foreign key to the primary key of a tracked table, as it is declared.
+  private struct Declared {
+    let child: Int64
+    let parent: Int64
+    /// For each column of the parent's key, in its order: which column of the child's shape.
+    let columns: [Int]
+    /// Whether one of them is in the key of the child.
+    let isOfKey: Bool
+
+    static func all(
+      of table: ReplicaTable, among tables: [ReplicaTable], on connection: Connection
+    ) throws(SQLiteError) -> [Declared] {
+      guard let schema = table.schema, let statements = table.statements else { return [] }
+      // "to" is NULL where the primary key is meant.
+      let rows = try connection.rows(
+        """
+        SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq
+        """, [.string(schema.name)])
+      var found: [Declared] = []
+      for (_, parts) in Dictionary(grouping: rows, by: { $0[0].integer ?? 0 }).sorted(by: {
+        $0.key < $1.key
+      }) {
+        guard let name = parts[0][1].string,
+          let parent = tables.first(where: { isSameName($0.name, name) }),
+          let key = parent.statements?.shape, key.keyCount == parts.count
+        else { continue }
+        var columns: [Int?] = Array(repeating: nil, count: key.keyCount)
+        for (place, part) in parts.enumerated() {
+          guard let from = part[2].string, let column = statements.column(here: from)
+          else { continue }
+          let target = part[3].string.map { to in parent.statements?.column(here: to) } ?? place
+          if let target, target < columns.count { columns[target] = column }
+        }
+        let known = columns.compactMap { $0 }
+        guard known.count == key.keyCount else { continue }
+        found.append(
+          Declared(
+            child: table.id, parent: parent.id, columns: known,
+            isOfKey: known.contains { $0 < statements.shape.keyCount }))
+      }
+      return found
+    }
+  }
+}
+
+extension Parentage.Link {
+  fileprivate init(
+    _ table: ReplicaTable, _ statements: RowStatements, column: Int, _ parent: ReplicaTable
+  ) {
+    let shape = statements.shape
+    let sum = statements.columnHashes[column] &* 31 &+ parent.seed
+    let keys = statements.names.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
+    self.init(
+      id: UInt32(truncatingIfNeeded: sum ^ (sum >> 32)), child: table.id, parent: parent.id,
+      column: column, isOfKey: column < shape.keyCount,
+      select: """
+        SELECT \(keys) FROM main.\(quoted(shape.name)) WHERE \(quoted(statements.names[column])) = ?
+        """)
+  }
+
+  /// Where the number is in a row that is kept apart from its table; nil if it is not there.
+  func place(in entry: Shelf.Entry, _ statements: RowStatements) -> Int? {
+    entry.values.firstIndex { statements.column(named: $0.name, at: nil) == column }
+  }
+
+  func number(in entry: Shelf.Entry, _ statements: RowStatements) -> Replication.Value? {
+    place(in: entry, statements).map { entry.values[$0].value }
   }
 }
 

@@ -92,7 +92,7 @@ extension Rekeying {
         standing.created == standing.edit, !standing.isDeleted
       else { return }
       var content = item.entry
-      pointToItself(&content, table, from: item.key, to: next)
+      pointToItself(&content, item.version, table, from: item.key, to: next)
       try renewReferences(&content, item.version, table)
       for (place, value) in (next.values ?? []).enumerated() {
         content.values[place].value = value
@@ -104,25 +104,30 @@ extension Rekeying {
     try store.conflicts.noteRekeyed(item.version.first, next: next, rows: 0)
   }
 
-  /// A row that refers to itself goes on to do so.
+  /// A row that refers to itself goes on to do so: one that names no other where it has its own
+  /// number.
   func pointToItself(
-    _ entry: inout Shelf.Entry, _ table: ReplicaTable, from key: Key, to next: Key
+    _ entry: inout Shelf.Entry, _ version: Version, _ table: ReplicaTable, from key: Key,
+    to next: Key
   ) {
-    guard let statements = table.statements else { return }
+    guard let statements = table.statements, let number = next.values?.first else { return }
     for link in parentage.links(of: table.id) where link.parent == table.id {
-      guard let places = link.places(in: entry, statements),
-        table.key(places.map { entry.values[$0].value }) == key
+      guard !version.numbering.parents.contains(where: { $0.link == link.id }),
+        let place = link.place(in: entry, statements),
+        table.key([entry.values[place].value]) == key
       else { continue }
-      for (place, value) in zip(places, next.values ?? []) { entry.values[place].value = value }
+      entry.values[place].value = number
     }
   }
 
   /// No fresh key can be found, or what it refers to has not moved: it is one row, written twice.
   private func giveUp(_ item: MovingRows.Item) throws {
     guard let table = store.tables.byID[item.table],
-      let standing = try store.versions.version(table: item.table, key: item.key),
-      standing.hash != item.version.hash
+      let standing = try store.versions.version(table: item.table, key: item.key)
     else { return }
+    if standing.hash == item.version.hash {
+      return try store.noteTwin(item.version, of: standing, table, item.key)
+    }
     let side = try store.standingSide(table, item.key)
     try store.conflicts.put(
       table.name, item.key, at: now.moment, .keyCollision,

@@ -21,7 +21,7 @@ extension Rekeying {
       else { continue }
       try renewReferences(&row.entry, row.version, row.table)
       if row.next != row.key {
-        pointToItself(&row.entry, row.table, from: row.key, to: row.next)
+        pointToItself(&row.entry, row.version, row.table, from: row.key, to: row.next)
       }
       if let waiting = row.waiting { try store.pending.remove(waiting) }
       try make(row, &edits, &application)
@@ -50,13 +50,16 @@ extension Rekeying {
       hasMoved || row.isFree
       ? try store.versions.version(table: row.table.id, key: row.next) : row.version
     let hash = statements.contentHash(of: row.entry)
-    if hasMoved, let old, !old.isDeleted, old.hash == hash {
-      // It has gone back to where it stands as it is.
+    if hasMoved, let old, !old.isDeleted, try hash == old.hash || givesWay(row, to: old) {
       return try supersede(row)
     }
-    var note = try store.keyNote(row.table, row.next, over: row.version) { column in
-      row.entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value
+    let value = { (column: Int, entry: Shelf.Entry) in
+      entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value
     }
+    var note = try store.keyNote(
+      row.table, row.next, over: row.version,
+      isKept: { value($0, row.entry) == value($0, row.before) }
+    ) { value($0, row.entry) }
     if hasMoved || row.isFree, row.key.bytes.count <= Numbering.longestKey {
       note.former =
         row.version.numbering.former.filter { $0.key != row.next || row.isFree }
@@ -75,6 +78,28 @@ extension Rekeying {
     if row.isFree || hasMoved { try supersede(row) }
   }
 
+  /// Whether a row leaves what stands under its next key as it is.
+  ///
+  /// A line that two machines have made in one order is one row, written twice: when the order
+  /// moves, the one that comes later to the new key is in the log. Where it is the row itself that
+  /// somebody has taken along, what was written here over that goes into it.
+  private func givesWay(_ row: Row, to old: Version) throws -> Bool {
+    if row.version.numbering.former.contains(where: { $0.created == old.created }) { return false }
+    let taken = old.numbering.former.first {
+      $0.key == row.key && $0.created == row.version.created
+    }
+    if let taken {
+      if taken.edit == row.version.edit { return true }
+      if row.version.hasSeen(taken.edit), old.created == old.edit { return false }
+    }
+    try store.conflicts.put(
+      row.table.name, row.key, at: now.moment, .keyCollision,
+      rule: try store.actingRule(of: row.table).name,
+      loser: ConflictSide(row.version, row.before),
+      winner: try store.standingSide(row.table, row.next))
+    return true
+  }
+
   /// Whoever waits for the verdict: its author has written it again.
   private func supersede(_ row: Row) throws {
     guard store.wasMadeHere(row.version.edit) else { return }
@@ -89,14 +114,14 @@ extension Rekeying {
     for link in parentage.links(of: table.id) where !link.isOfKey {
       guard let row = version.numbering.parents.first(where: { $0.link == link.id })?.row,
         let parent = store.tables.byID[link.parent],
-        let places = link.places(in: entry, statements),
-        let key = parent.key(places.map { entry.values[$0].value })
+        let column = link.place(in: entry, statements),
+        let key = parent.key([entry.values[column].value])
       else { continue }
       let place = FormerKeys.Place(table: parent.id, key: key, created: row)
-      guard case .moved(let next) = try store.whereabouts(place) else { continue }
-      for (place, value) in zip(places, next.key.values ?? []) {
-        entry.values[place].value = value
-      }
+      guard case .moved(let next) = try store.whereabouts(place),
+        let number = next.key.values?.first
+      else { continue }
+      entry.values[column].value = number
     }
   }
 }

@@ -57,9 +57,11 @@ struct Rekeying {
 
   mutating func run(_ edits: inout Edits) throws {
     let items = try store.kinship.moving.all()
-    for (from, to) in store.kinship.returns { try giveBack(from, to) }
+    let (news, returns) = (store.kinship.news, store.kinship.returns)
+    store.kinship.end()
+    for (from, to) in returns { try giveBack(from, to) }
     for item in items { try start(item) }
-    for place in store.kinship.news { try heard(place) }
+    for place in news { try heard(place) }
     var steps = 0
     while steps < queue.count, steps < 100_000 {
       let place = queue[steps]
@@ -157,7 +159,7 @@ struct Rekeying {
 
   private mutating func giveBack(_ row: Row, _ name: Name) {
     var row = row
-    pointToItself(&row.entry, row.table, from: row.key, to: row.next)
+    pointToItself(&row.entry, row.version, row.table, from: row.key, to: row.next)
     for (place, value) in (row.next.values ?? []).enumerated() {
       row.entry.values[place].value = value
     }
@@ -258,8 +260,10 @@ struct Rekeying {
 
   /// Whether a row means the one that moves, and is for this replica to write.
   private func isMine(_ version: Version, _ move: Move, _ link: Parentage.Link) -> Bool {
-    let meant = ParentRow(link: link.id, row: move.place.created)
-    guard !version.isDeleted, version.numbering.parents.contains(meant) else { return false }
+    let isMeant = version.numbering.parents.contains {
+      $0.link == link.id && $0.row == move.place.created
+    }
+    guard !version.isDeleted, isMeant else { return false }
     let author = version.edit.origin
     return store.viewpoint.isOwn(author)
       || move.isOwn && store.kinship.gone.contains(author)
@@ -269,14 +273,13 @@ struct Rekeying {
     _ found: Row, _ name: Name, _ move: Move, _ link: Parentage.Link
   ) throws {
     var row = rows[name] ?? found
-    guard let statements = row.table.statements,
-      let places = link.places(in: row.before, statements),
-      store.tables.byID[link.parent]?.key(places.map { row.before.values[$0].value })
-        == move.place.key
+    // The row that is meant is another one of equal content, under the same number.
+    if move.next == move.place.key, row.item != nil, !row.isFree { return }
+    guard let statements = row.table.statements, let number = move.next.values?.first,
+      let place = link.place(in: row.before, statements),
+      store.tables.byID[link.parent]?.key([row.before.values[place].value]) == move.place.key
     else { return }
-    for (place, value) in zip(places, move.next.values ?? []) {
-      row.entry.values[place].value = value
-    }
+    row.entry.values[place].value = number
     if let root = move.root { row.roots.insert(root) }
     let isNumbered = parentage.numbered.contains(row.table.id)
     if isNumbered, row.item != nil, !row.isFree, row.next == row.key {
@@ -299,10 +302,12 @@ struct Rekeying {
     // A row that is made again under the key that it had is another one to those that refer to it.
     let isNew = rows[name] == nil && row.isFree
     let hasMoved = next != row.next
-    if !row.isFree, !hasMoved, Shelf.encode(row.entry) == Shelf.encode(row.before) { return }
+    // One that has the same number now, as another row, is named by its new name all the same.
+    let isSame = Shelf.encode(row.entry) == Shelf.encode(row.before)
+    if !row.isFree, !hasMoved, isSame, move.next != move.place.key { return }
     row.next = next
     put(row, name)
-    if hasMoved || isNew {
+    if isNumbered, hasMoved || isNew {
       add(Move(place: self.place(of: row), next: next, isOwn: true, root: move.root))
     }
   }

@@ -10,10 +10,10 @@ extension Store {
   }
 
   /// What a version says of its key and of the rows that it refers to; `value` gives a column of
-  /// the shape.
+  /// the shape. `isKept`: nobody has written that column since what the version is made over.
   func keyNote(
     _ table: ReplicaTable, _ key: Key, over old: Version?, isFirst: Bool = false,
-    _ value: (Int) throws -> Replication.Value?
+    isKept: (Int) -> Bool = { _ in false }, _ value: (Int) throws -> Replication.Value?
   ) throws -> KeyNote {
     var note = KeyNote()
     let parentage = try kinship.parentage(tables)
@@ -24,52 +24,55 @@ extension Store {
     var parents: [ParentRow] = []
     for link in links {
       guard let parent = tables.byID[link.parent] else { continue }
-      let values = try link.columns.map { try value($0) ?? .null }
-      // A row that refers to nothing has NULL in one of them.
-      guard let parentKey = parent.key(values) else { continue }
+      // A row that refers to nothing has NULL there.
+      guard let parentKey = parent.key([try value(link.column) ?? .null]) else { continue }
       if parent.id == table.id, parentKey == key { continue }
-      let version = try versions.version(table: parent.id, key: parentKey)
-      guard let version, !version.isDeleted else {
+      let before = (repeating ?? old)?.numbering.parents.first { $0.link == link.id }
+      let isMachines = repeating != nil || isKept(link.column)
+      guard let standing = try versions.version(table: parent.id, key: parentKey),
+        try !standing.isDeleted && (isMachines || !isWrittenOver(parent, parentKey))
+      else {
         try kinship.unnoted.put(parent: parent.id, parentKey, child: table.id, key)
-        if let before = reference(of: old, by: link) { parents.append(before) }
+        if let before { parents.append(before) }
         continue
       }
-      if link.isOfKey { note.elders += version.seniority }
-      let row = try meant(by: old, link, under: parentKey, of: parent, standing: version)
-      if let row { parents.append(ParentRow(link: link.id, row: row)) }
+      if link.isOfKey { note.elders += standing.seniority }
+      if let before, isMachines,
+        try !isMet(before, by: standing, of: parent, under: parentKey)
+      {
+        parents.append(before)
+      } else if standing.isTentative, standing.numbering.turn != nil {
+        // One that an anchor has certified keeps its number.
+        parents.append(
+          ParentRow(
+            link: link.id, made: Creation(at: standing.createdAt, dot: standing.created)))
+      }
     }
     note.parents = parents
     if !note.elders.isEmpty { note.isNumbered = true }
     return note
   }
 
-  /// Which row is meant: what the row referred to before, if that had to leave its key or is yet to
-  /// come; else the one that stands. Nil if the anchor has certified that one: its key is its own.
-  private func meant(
-    by old: Version?, _ link: Parentage.Link, under key: Key, of parent: ReplicaTable,
-    standing: Version
-  ) throws -> Dot? {
-    if let before = reference(of: old, by: link)?.row, before != standing.created {
-      if !origins.frontier.covers(before) { return before }
-      let place = FormerKeys.Place(table: parent.id, key: key, created: before)
-      switch try whereabouts(place) {
-      case .here: break
-      case .moving: return before
-      case .moved(let next) where next.key == key && next.created == standing.created: break
-      case .moved:
-        kinship.news.append(place)
-        return before
-      }
-    }
-    // The turn of a row whose key holds another's comes with that one.
-    let mayMove =
-      try standing.numbering.turn != nil || kinship.parentage(tables).derived.contains(parent.id)
-    return standing.isTentative && mayMove ? standing.created : nil
+  /// Whether a program has written the key of a row that waits beside its table, which is yet to be
+  /// folded.
+  private func isWrittenOver(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    guard let statements = table.statements,
+      try shelf.entry(table: table.id, key: key)?.why.isWhole == true
+    else { return false }
+    return try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
   }
 
-  /// What the row referred to before; an edit that is made again, what that one did.
-  private func reference(of old: Version?, by link: Parentage.Link) -> ParentRow? {
-    (repeating ?? old)?.numbering.parents.first { $0.link == link.id }
+  /// Whether the row is meant that stands under a number, as far as is known; if the one that is
+  /// meant has another one now, that is news.
+  private func isMet(
+    _ meant: ParentRow, by standing: Version, of table: ReplicaTable, under key: Key
+  ) throws(SQLiteError) -> Bool {
+    if meant.isMet(by: standing, under: key) { return true }
+    let place = FormerKeys.Place(table: table.id, key: key, created: meant.row)
+    guard case .moved(let next) = try whereabouts(place) else { return false }
+    if next.key == key, next.created == standing.created { return true }
+    kinship.news.append(place)
+    return false
   }
 
   /// Where a row is that stood under a key.
@@ -115,7 +118,14 @@ extension Store {
         let row = try connection.row(
           statements.selectByKey, (child.key.values ?? []).map(\.sqlite))
       else { continue }
-      let note = try keyNote(childTable, child.key, over: version) { Replication.Value(row[$0]) }
+      // All else that it refers to was noted already.
+      let news = try kinship.parentage(tables).links(of: child.table).filter {
+        $0.parent == table.id && table.key([Replication.Value(row[$0.column])]) == key
+      }
+      let note = try keyNote(
+        childTable, child.key, over: version,
+        isKept: { column in !news.contains { $0.column == column } }
+      ) { Replication.Value(row[$0]) }
       version.numbering.parents = Array((note.parents ?? []).prefix(Numbering.mostParents))
       if version.created == version.dot, note.isNumbered {
         version.numbering.turn = version.numbering.turn ?? .zero
@@ -174,8 +184,8 @@ extension Store {
     try kinship.former.note(FormerKeys.Place(table: table.id, key: key, created: created))
   }
 
-  /// Whether an edit refers to a row that has lost its key to the one that stands there, as far as
-  /// is known; nil if that one may yet come to stand.
+  /// Whether an edit refers to a row that has lost its number to another one; nil if that row may
+  /// yet come to stand.
   func isMisplaced(
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable
   ) throws -> Bool? {
@@ -183,26 +193,45 @@ extension Store {
     else { return false }
     var mayCome = false
     for link in try kinship.parentage(tables).links(of: table.id) {
-      guard let dot = version.numbering.parents.first(where: { $0.link == link.id })?.row
+      guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
+        let parent = tables.byID[link.parent],
+        let key = link.number(in: entry, statements).flatMap({ parent.key([$0]) })
       else { continue }
-      let values = link.columns.map { column in
-        entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value ?? .null
-      }
-      guard let parent = tables.byID[link.parent], let key = parent.key(values) else { continue }
       let standing = try versions.version(table: parent.id, key: key)
-      if dot == standing?.created { continue }
-      switch try whereabouts(FormerKeys.Place(table: parent.id, key: key, created: dot)) {
-      case .moving: return true
-      case .moved(let next) where next.key != key || next.created != standing?.created:
-        return true
-      case .here, .moved: break
-      }
+      if let standing, !standing.isDeleted, meant.isMet(by: standing, under: key) { continue }
       let waits = try pending.all(table: parent.id, key: key)
-      if !origins.frontier.covers(dot) || waits.contains(where: { $0.version.created == dot }) {
+      if !origins.frontier.covers(meant.row)
+        || waits.contains(where: { $0.version.created == meant.row })
+      {
         mayCome = true
+        continue
+      }
+      if let standing, !standing.isDeleted { return true }
+      let before = FormerKeys.Place(table: parent.id, key: key, created: meant.row)
+      switch try whereabouts(before) {
+      case .here: break
+      case .moving, .moved: return true
       }
     }
     return mayCome ? nil : false
+  }
+
+  /// Another row stands under a key than before: what refers to it may mean the one that did.
+  func noteReplaced(_ old: Version, by version: Version, _ table: ReplicaTable, _ key: Key) throws {
+    guard old.created != version.created, version.numbering.turn != nil else { return }
+    parking.replace(Export.RowID(table: table.id, key: key))
+    // Two rows of equal content are one: what refers to the other one says so.
+    if old.isTwin(of: version), !version.collides(with: old) {
+      try noteTwin(old, of: version, table, key)
+    }
+  }
+
+  /// Two machines have made the same row: what refers to the one that does not stand means the
+  /// other one.
+  func noteTwin(_ twin: Version, of standing: Version, _ table: ReplicaTable, _ key: Key) throws {
+    let place = FormerKeys.Place(table: table.id, key: key, created: twin.created)
+    let next = FormerKeys.Place(table: table.id, key: key, created: standing.created)
+    if try kinship.former.note(place, next: next, edit: twin.edit) { kinship.news.append(place) }
   }
 
   /// A row has come that had other keys before: what refers to it there follows. Or one that refers
@@ -219,10 +248,12 @@ extension Store {
       next = before
     }
     guard kinship.former.count > 0 else { return }
-    if version.hasFixedNumber {
+    for place in [place] + (try kinship.former.before(place)) where try isFixed(place) {
       let left = try kinship.former.after(place)
+      guard let last = left.last else { continue }
       kinship.news += left
-      if let last = left.last { kinship.returns.append((last, place)) }
+      kinship.returns.append((last, place))
+      try kinship.former.turnBack(to: place)
     }
     for parent in version.numbering.parents {
       kinship.news += try kinship.former.places(of: parent.row)
@@ -232,8 +263,12 @@ extension Store {
   /// Makes rows that lost their key again, and lets those follow that refer to them.
   func rekey(_ edits: inout Edits, at now: Instant) throws {
     guard kinship.isDue, try isSettled() else { return }
-    var rekeying = Rekeying(self, try kinship.parentage(tables), at: now)
-    try rekeying.run(&edits)
+    // What is found out on the way may be news in turn.
+    for _ in 0..<8 {
+      var rekeying = Rekeying(self, try kinship.parentage(tables), at: now)
+      try rekeying.run(&edits)
+      if kinship.news.isEmpty { break }
+    }
     kinship.end()
   }
 }

@@ -110,6 +110,9 @@ struct Reference {
     }
   }
 
+  /// Whether it is by this reference that a row says which one it means.
+  func holds(_ link: Parentage.Link) -> Bool { places.contains(link.column) }
+
   /// The values by which children refer to a row of the parent with this key; nil if they are not
   /// in the key.
   func values(ofKey key: Key) -> [SQLite.Value]? {

@@ -15,6 +15,7 @@ import SQLite
 final class ReferenceSettlement {
   private let store: Store
   private let references: References
+  private let strays: StrayRows
   /// Tables in which rows came or went, so that their parked rows are to be tried.
   private(set) var changed: Set<Int64> = []
   /// Rows in their tables whose parents may be parked.
@@ -26,8 +27,9 @@ final class ReferenceSettlement {
   /// Rows that are there, for which others may wait.
   private var queue: [Export.RowID] = []
 
-  init(_ store: Store, _ references: References) {
+  init(_ store: Store, _ references: References) throws(SQLiteError) {
     (self.store, self.references) = (store, references)
+    strays = try store.strays
   }
 
   private var shelf: Shelf { store.shelf }
@@ -63,6 +65,11 @@ final class ReferenceSettlement {
     }
     wave.formUnion(suspects)
     wave.formUnion(try children(of: gone))
+    for row in parking.replaced {
+      let found = try strays.referring(to: row)
+      wave.formUnion(found.rows)
+      for child in found.tables { wave.formUnion(try parked(child)) }
+    }
     try expel(wave)
   }
 
@@ -111,7 +118,8 @@ final class ReferenceSettlement {
   private func lift(_ row: Export.RowID, _ entry: Shelf.Entry) throws {
     guard [.reference, .parent].contains(entry.why), let table = store.tables.byID[row.table],
       let statements = table.statements, table.isTracked,
-      let version = try store.versions.version(table: row.table, key: row.key)
+      let version = try store.versions.version(table: row.table, key: row.key),
+      try version.isDangling || strays.link(of: version, table, row.key) == nil
     else { return }
     if entry.why == .reference { try restore(table) }
     try shelf.remove(table: row.table, key: row.key)
@@ -174,8 +182,19 @@ final class ReferenceSettlement {
   private func expel(_ row: Export.RowID) throws -> Gone? {
     let key = (row.key.values ?? []).map(\.sqlite)
     let isDangling = try references.isDangling(row.table, key, on: connection)
+    guard isDangling != false || strays.concern(row.table),
+      let (table, version) = try standing(row)
+    else { return nil }
+    let stray = try strays.link(of: version, table, row.key)
+    if let stray, isDangling != nil {
+      // Another row has the number now; the one that is meant comes back with a number of its own.
+      for reference in references.of(row.table) where reference.holds(stray) {
+        guard let values = try connection.row(reference.selectValues, key), !values.contains(.null)
+        else { continue }
+        return try park(row, table, version, .reference, behind: reference, values)
+      }
+    }
     if isDangling == false { return nil }
-    guard let (table, version) = try standing(row) else { return nil }
     if isDangling == true {
       for reference in references.of(row.table) {
         guard let values = try connection.row(reference.selectValues, key),
@@ -191,9 +210,9 @@ final class ReferenceSettlement {
       [.constraint, .parent].contains(entry.why)
     else { return nil }
     for reference in references.of(row.table) {
-      guard let values = reference.values(of: entry), try !leads(reference, values) else {
-        continue
-      }
+      guard let values = reference.values(of: entry),
+        try stray.map(reference.holds) ?? false || !leads(reference, values)
+      else { continue }
       entry.why = .reference
       try shelf.put(
         entry, table: row.table, key: row.key, watch: try reference.watch(values, on: connection))

@@ -37,7 +37,9 @@ import Testing
     let ann = Self.row(Dot(Self.a, 1), at: 10, hash: 1)
     var other = Self.row(Dot(Self.b, 1), at: 20, hash: 1)
     #expect(!ann.collides(with: other))
-    other.numbering.parents = [ParentRow(link: 1, row: Dot(Self.b, 7))]
+    other.numbering.parents = [
+      ParentRow(link: 1, made: Creation(at: Stamp(rawValue: 3), dot: Dot(Self.b, 7)))
+    ]
     #expect(ann.collides(with: other))
   }
 
@@ -84,7 +86,8 @@ import Testing
     var version = row(Dot(a, 9), at: 40, hash: 5)
     version.numbering.elders = [Creation(at: Stamp(rawValue: 4), dot: Dot(b, 1))]
     version.numbering.parents = [
-      ParentRow(link: 9, row: Dot(b, 1)), ParentRow(link: .max, row: Dot(a, 3)),
+      ParentRow(link: 9, made: Creation(at: Stamp(rawValue: 1 << 40), dot: Dot(b, 1))),
+      ParentRow(link: .max, made: Creation(at: .zero, dot: Dot(a, 3))),
     ]
     version.numbering.former = [
       FormerKey(
@@ -111,7 +114,7 @@ import Testing
     for count in 0..<bytes.count {
       #expect(throws: WireError.self) { try RowBatch(bytes: Array(bytes.prefix(count))) }
     }
-    for parts in [0, 2, 16, 255] as [UInt8] {
+    for parts in [0, 2, 32, 255] as [UInt8] {
       var reader = ByteReader([parts, 0, 0])
       #expect(throws: WireError.self) {
         try Numbering(from: &reader) { _ throws(WireError) in Dot(Self.a, 1) }

@@ -1,0 +1,76 @@
+import Replication
+import SQLite
+
+/// Rows that refer to a number which another row has now than the one that is meant: they are not
+/// shown until their authors have written them again (docs/keys.md).
+///
+/// It follows from the versions alone, so it is the same on every replica.
+struct StrayRows {
+  let connection: Connection
+  let tables: Tables
+  let versions: VersionTable
+  let shelf: Shelf
+  let parentage: Parentage
+
+  /// Whether rows of a table name those to which they refer.
+  func concern(_ table: Int64) -> Bool { !parentage.links(of: table).isEmpty }
+
+  /// By which column a row refers to another one than is meant; nil if by none.
+  func link(
+    of version: Version, _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) -> Parentage.Link? {
+    guard !version.numbering.parents.isEmpty, concern(table.id), let statements = table.statements
+    else { return nil }
+    let kept = try shelf.entry(table: table.id, key: key).flatMap { $0.why.isWhole ? $0 : nil }
+    let row =
+      try kept == nil
+      ? connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite)) : nil
+    for link in parentage.links(of: table.id) {
+      guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
+        let parent = tables.byID[link.parent],
+        let value = row.map({ Replication.Value($0[link.column]) })
+          ?? kept.flatMap({ link.number(in: $0, statements) }),
+        let number = parent.key([value]),
+        let standing = try versions.version(table: parent.id, key: number), !standing.isDeleted
+      else { continue }
+      if !meant.isMet(by: standing, under: number) { return link }
+    }
+    return nil
+  }
+
+  /// The column by which a row does so, and the table to which it refers.
+  func words(
+    _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) -> (column: String, parent: String)? {
+    guard let version = try versions.version(table: table.id, key: key),
+      let link = try link(of: version, table, key), let statements = table.statements,
+      let parent = tables.byID[link.parent]
+    else { return nil }
+    return (statements.names[link.column], parent.name)
+  }
+
+  /// The rows that refer to a number, and the tables that may have more of them beside themselves.
+  func referring(
+    to row: Export.RowID
+  ) throws(SQLiteError) -> (rows: [Export.RowID], tables: Set<Int64>) {
+    var found: [Export.RowID] = []
+    let links = parentage.links(to: row.table)
+    for link in links {
+      guard let child = tables.byID[link.child] else { continue }
+      found += try connection.rows(link.select, (row.key.values ?? []).map(\.sqlite))
+        .compactMap { child.key($0.map(Replication.Value.init)) }
+        .map { Export.RowID(table: child.id, key: $0) }
+    }
+    return (found, Set(links.map(\.child)))
+  }
+}
+
+extension Store {
+  var strays: StrayRows {
+    get throws(SQLiteError) {
+      StrayRows(
+        connection: connection, tables: tables, versions: versions, shelf: shelf,
+        parentage: try kinship.parentage(tables))
+    }
+  }
+}
