@@ -109,6 +109,37 @@ import Testing
     #expect(batch.rows.map(\.version) == [Self.full])
   }
 
+  @Test func `rows that were named without their time are those that stand`() throws {
+    // A turn of 0 and one parent, as files before had it.
+    var reader = ByteReader([5, 0, 1, 9, 3])
+    let read = try Numbering(from: &reader) { reader throws(WireError) in
+      Dot(Self.a, UInt64(try reader.byte("dot")))
+    }
+    #expect(
+      read.parents == [ParentRow(link: 9, made: Creation(at: .zero, dot: Dot(Self.a, 3)))])
+    var standing = Self.full
+    standing.numbering.turn = .zero
+    #expect(read.parents[0].isMet(by: standing, under: Key(bytes: [1])))
+  }
+
+  @Test func `a number is met by the row that is meant, made again, or gone before`() throws {
+    let key = Key([.integer(2)], collations: [.binary]) ?? Key(bytes: [])
+    let meant = ParentRow(link: 9, made: Creation(at: Stamp(rawValue: 50), dot: Dot(Self.b, 4)))
+    var standing = Self.full
+    standing.created = Dot(Self.a, 8)
+    standing.numbering.turn = Stamp(rawValue: 49)
+    #expect(!meant.isMet(by: standing, under: key))
+    standing.numbering.turn = Stamp(rawValue: 50)
+    #expect(meant.isMet(by: standing, under: key))
+    standing.numbering.turn = .zero
+    standing.numbering.former = [FormerKey(key: key, created: Dot(Self.b, 4), edit: Dot(Self.b, 4))]
+    #expect(meant.isMet(by: standing, under: key))
+    #expect(!meant.isMet(by: standing, under: Key(bytes: [9])))
+    standing.numbering.former = []
+    standing.created = Dot(Self.b, 4)
+    #expect(meant.isMet(by: standing, under: key))
+  }
+
   @Test func `what cannot be is refused`() {
     let bytes = Self.batch
     for count in 0..<bytes.count {
