@@ -100,6 +100,9 @@ extension BadInputTests {
           let refused = try await desk.flotilla("conflicts", "b.db", word, id)
           #expect(refused.status == 1 && refused.error.contains("flotilla doctor"), "\(refused)")
         }
+        let all = try await desk.flotilla("conflicts", "b.db", "dismiss", "all", "--parked")
+        #expect(all.status == 0 && all.output == "nothing to dismiss", "\(all)")
+        #expect(all.error.contains("1 row of late stays: the table is not here"), "\(all)")
         // Both write the row, one of the two loses; then the table goes where that is logged.
         try await desk.sql("b.db", "CREATE TABLE late(code TEXT PRIMARY KEY NOT NULL, v)")
         try await desk.succeed("sync", "b.db", node.address)
@@ -116,6 +119,24 @@ extension BadInputTests {
         ]
         #expect(logs.contains { $0.contains(key) }, "\(logs)")
         #expect(logs.allSatisfy { !$0.contains(#"{"0":"#) }, "\(logs)")
+      }
+    }
+
+    @Test func `of one table alone are listed and given up`() async throws {
+      try await Desk.with { desk in
+        _ = try await pair(desk)
+        let none = try await desk.succeed("conflicts", "b.db", "--parked", "--table", "customer")
+        #expect(none == "no row is parked")
+        try await desk.succeed("conflicts", "b.db", "dismiss", "all", "--parked", "--table", "t")
+        #expect(try await ids(desk, "b.db").count == 3)
+        let wrong = try await desk.flotilla("conflicts", "b.db", "--table", "order")
+        #expect(wrong.status == 2 && wrong.error.contains("there is no table order"), "\(wrong)")
+        let one = try await desk.flotilla(
+          "conflicts", "b.db", "dismiss", "1", "--table", "orders")
+        #expect(one.status == 2 && one.error.contains("with the list and with all"), "\(one)")
+        try await desk.succeed(
+          "conflicts", "b.db", "dismiss", "all", "--parked", "--table", "Orders")
+        #expect(try await ids(desk, "b.db").isEmpty)
       }
     }
 

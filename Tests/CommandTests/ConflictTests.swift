@@ -39,6 +39,28 @@ import Testing
       JSON(reflecting: try #require(conflict.loser)).description == "{\"deleted\":false,\(known)}")
   }
 
+  @Test func `is told by the time of the site, and by whom it was won as far as that is known`()
+    throws
+  {
+    var open = try conflict(table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])
+    let moment = Conflicts.moment(of: "2026-01-31T09:32:00Z")
+    func row(_ conflict: ConflictReport.Conflict) -> String {
+      Conflicts.text([conflict], at: moment, colour: false)
+        .split(separator: "\n").last.map(String.init) ?? ""
+    }
+    #expect(row(open).contains("2 m ago"))
+    #expect(row(open).contains("not known"))
+    open.reason = "already-deleted"
+    #expect(row(open).contains("nobody known (delete)"))
+    open.reason = "not-allowed"
+    #expect(row(open).contains("what was there"))
+    open.winner = open.loser
+    open.winner?.node = nil
+    #expect(row(open).contains("nobody known  not-allowed"))
+    open.winner?.node = "ward-2"
+    #expect(row(open).contains("ward-2"))
+  }
+
   @Test func `shows both rows side by side, and marks the columns that differ`() throws {
     var conflict = try conflict(
       table: "t", key: #"{"id":1}"#, lost: #"{"id":1,"ward":"A","bed":7,"note":null}"#,

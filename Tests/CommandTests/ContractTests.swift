@@ -22,7 +22,7 @@ import Testing
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
       "in_sync", "first_copy", "running", "trouble", "clock", "remarks", "anchor_state",
-      "takes_new_tables", "new_tables", "asked_tables",
+      "takes_new_tables", "new_tables", "asked_tables", "not_in_sync", "standing",
     ],
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
@@ -65,7 +65,7 @@ import Testing
     "doctor.findings": ["check", "level", "text", "remedy"],
     "leave": [
       "site", "node", "unsent_rows", "open_conflicts", "left", "told", "untold", "may_be_copy",
-      "loss", "parked_rows",
+      "loss", "parked_rows", "shut_out",
     ],
   ]
 

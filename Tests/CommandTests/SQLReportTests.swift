@@ -34,12 +34,12 @@ private let rows = """
     let text = """
       {"anchor":null,"anchor_state":null,"asked_tables":[],"clock":null,"conflicts":2,\
       "first_copy":{"from":"a","of":9,"rows":2},"in_sync":true,\
-      "new_tables":[],"node":"ward-1","parked":0,"peers":[{"address":null,\
+      "new_tables":[],"node":"ward-1","not_in_sync":[],"parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,\
       "clock_corrected":true,"clock_offset_ms":-3,"error":null,"id":"a","last_seen":null,\
       "node":"ward-2","remedy":null,"seconds_left":2.5,"state":"catching-up"}],\
       "remarks":["x"],"role":"writer","running":false,\
-      "site":"N","tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
+      "site":"N","standing":null,"tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
       """
     let status: StatusReport = try report(text)
     #expect(JSON(reflecting: status).description == text)

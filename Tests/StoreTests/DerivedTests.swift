@@ -73,4 +73,32 @@ import Testing
   ) {
     #expect((DerivedTrigger(sql: sql) { isSameName($0, "t") } != nil) == expected)
   }
+
+  @Test(arguments: [
+    ("UPDATE stock SET n = n - NEW.n WHERE item = NEW.item", "n"),
+    ("UPDATE OR IGNORE \"stock\" AS s SET at = NEW.at, [n] = coalesce(s.n, 0) + 1", "n"),
+    ("UPDATE stock SET lines = (SELECT count(*) FROM sale WHERE item = stock.item)", "lines"),
+    ("UPDATE stock SET n = (SELECT SUM(n) FROM sale WHERE n > 0) WHERE item = 1", "n"),
+    (
+      "INSERT INTO stock VALUES (NEW.item, 1) ON CONFLICT(item) DO UPDATE SET n = n + excluded.n",
+      "n"
+    ),
+    // What the row says, and what is looked up elsewhere.
+    ("UPDATE stock SET n = NEW.n, at = datetime('now') WHERE n = NEW.n", nil),
+    ("UPDATE stock SET name = (SELECT name FROM item WHERE id = NEW.item)", nil),
+    ("UPDATE stock SET n = i.m FROM item AS i WHERE stock.n = i.n", nil),
+    ("INSERT INTO stock(item, n) VALUES (NEW.item, 1)", nil),
+    ("INSERT INTO stock VALUES (1, 2) ON CONFLICT DO UPDATE SET n = excluded.n", nil),
+    ("UPDATE sale SET n = n + 1 WHERE id = NEW.id", nil),
+    ("DELETE FROM stock WHERE item = NEW.item", nil),
+    ("SELECT RAISE(ABORT, 'SET n = n + 1')", nil),
+  ])
+  func `a total is what a trigger computes from what was there`(
+    statement: String, column: String?
+  ) {
+    let sql = "CREATE TRIGGER sold AFTER INSERT ON sale BEGIN SELECT 1; \(statement); END"
+    let found = TotalTrigger.all(name: "sold", on: "sale", sql: sql)
+    #expect(found.map(\.column) == (column.map { [$0] } ?? []))
+    #expect(found.allSatisfy { $0.target == "stock" && $0.source == "sale" })
+  }
 }

@@ -68,4 +68,6 @@ struct UnsentReport: Codable, Sendable {
   var loss: LeaveReport.Loss?
   /// Rows that are kept here and stand in no table.
   var parked = 0
+  /// This node is no member any more, or others say so: nobody takes anything of it.
+  var isOut = false
 }

@@ -189,8 +189,9 @@ extension Node {
     }
     return UnsentReport(
       rows: rows + waiting, site: identity.siteName, node: identity.name,
-      others: others.map(\.name).sorted(),
-      connected: connectedMembers, loss: try loss(for: others), parked: parked)
+      others: standing == nil ? others.map(\.name).sorted() : [],
+      connected: connectedMembers, loss: try loss(for: others), parked: parked,
+      isOut: standing != nil)
   }
 
   /// What members lose that stay when this node leaves: who rules the site is never settled anew.

@@ -107,11 +107,18 @@ extension Node {
     if onlineSession == 0, anchor != nil, !isAnchor { await followSessions() }
   }
 
+  /// Rows came that cannot stand in their tables: that is counted, not said each time.
+  private func tellShelved(_ count: Int, from sender: String?) {
+    guard let due = shelvedLine.receive(count, at: .now) else { return }
+    let rows = due.count == 1 ? "1 row" : "\(due.count) rows"
+    let whose = due.isFirst ? sender.map { "\(rows) from \($0)" } : nil
+    let place = due.count == 1 ? "its table" : "their tables"
+    log("\(whose ?? "\(rows) more") cannot stand in \(place) yet; see status")
+  }
+
   /// A session has merged rows from its peer: the others hear of it.
   func merged(_ outcome: MergeOutcome, _ position: Position, sender: String) async {
-    if outcome.shelved > 0 {
-      log("\(outcome.shelved) rows from \(sender) cannot stand in their tables yet; see status")
-    }
+    tellShelved(outcome.shelved, from: sender)
     await folded(outcome.fold, position)
     guard outcome.fold.hasMore, folding == nil else { return }
     // Beside the session: it must go on reading, else the link is taken for dead.
@@ -177,6 +184,7 @@ extension Node {
     await noteRun()
     await examineFile()
     await trimLogs()
+    tellShelved(0, from: nil)
     await collectDeletions()
     if rights(of: identity.node) != rights { await followRights() }
     await askForRows()

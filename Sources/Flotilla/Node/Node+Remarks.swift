@@ -6,7 +6,7 @@ extension Node {
   func remarks(
     _ figures: Store.Figures, _ waiting: [WaitingTable], _ new: [UntrackedTable]
   ) -> [String] {
-    var remarks = standing.map { [$0] } ?? []
+    var remarks = standing.map { [$0.remark] } ?? []
     remarks += waiting.map(remark)
     remarks += new.compactMap(remark)
     for table in figures.tables where table.rowsWithoutKey > 0 {
@@ -30,18 +30,35 @@ extension Node {
   }
 
   /// That this node is no member any more, or that others say so.
-  var standing: String? {
-    let again =
-      "the data stays; to come back: flotilla leave \(shellWord(path)) --force, then join again"
-    switch ownEntry?.ending {
-    case .revoked(let by, _)?:
-      let admin = roster.roll.entries[by]?.name ?? "the site key"
-      return "this node was shut out of the site by \(admin); \(again)"
-    case .left?: return "this node has left the site; \(again)"
-    case nil: break
+  var standing: StandingReport? {
+    StandingReport(of: identity.node, in: roster.roll, isRefused: isShutOut, path)
+  }
+
+  /// What of this node itself keeps it from being in sync: rows that went with a table, a time that
+  /// is not known, edits that wait.
+  func lacks(
+    _ figures: Store.Figures, _ waiting: [WaitingTable], hasOthers: Bool, _ time: ClockState
+  ) -> [String] {
+    var lacks: [String] = []
+    let gone = waiting.filter { $0.lost > 0 }
+    for table in gone {
+      let rows = table.lost == 1 ? "1 row" : "\(table.lost) rows"
+      lacks.append("table \(table.name) is not here on \(identity.name), and \(rows) went with it")
     }
-    guard isShutOut else { return nil }
-    return "a member of the site refuses this node as one that was shut out; \(again)"
+    let others = position.lost - gone.reduce(0) { $0 + $1.lost }
+    if hasOthers, others > 0 {
+      lacks.append(
+        (others == 1 ? "1 row that" : "\(others) rows that")
+          + " went with a table of \(identity.name) have not come again")
+    }
+    if hasOthers, time.site_time == nil { lacks.append("the time of the site is not known yet") }
+    let counted = [
+      (figures.unfolded, "not taken in yet"), (figures.unjudged, "not judged by the anchor yet"),
+    ]
+    for (count, state) in counted where count > 0 {
+      lacks.append(count == 1 ? "1 edit is \(state)" : "\(count) edits are \(state)")
+    }
+    return lacks
   }
 
   /// A table that the site tracks and whose rows cannot be seen here.
@@ -55,5 +72,21 @@ extension Node {
     return text
       + " (create it with the site's primary key, or: flotilla schema \(shellWord(path)) --adopt "
       + "NODE; if it was renamed: track the new name, untrack this one)"
+  }
+}
+
+extension StandingReport {
+  /// Nil for a member, as far as this replica knows; `isRefused`: a member has refused it.
+  init?(of node: Identity, in roll: Roll, isRefused: Bool, _ path: String) {
+    switch roll.entries[node]?.ending {
+    case .revoked(let by, _)?:
+      text = "this node was shut out of the site by \(roll.entries[by]?.name ?? "the site key")"
+    case .left?: text = "this node has left the site"
+    case nil:
+      guard isRefused else { return nil }
+      text = "a member of the site refuses this node as one that was shut out"
+    }
+    remedy =
+      "the data stays; to come back: flotilla leave \(shellWord(path)) --force, then join again"
   }
 }

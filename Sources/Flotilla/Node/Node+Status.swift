@@ -45,7 +45,9 @@ extension Node {
       peers: reports, conflicts: figures.conflicts, parked: figures.parked,
       unjudged: figures.unjudged,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
-      first_copy: copy, running: mode == .lasting, trouble: trouble, clock: time,
+      not_in_sync: lacks(figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty, time),
+      first_copy: copy, running: mode == .lasting, standing: standing, trouble: trouble,
+      clock: time,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + life
         + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
         + keyRemarks(keys, changed) + remarks(figures, waiting, new ?? []))

@@ -28,7 +28,7 @@ extension Node {
 
   /// Why nobody judges what is written here, although there is an anchor; nil if it is only away.
   private func verdictObstacle() async -> String? {
-    if let standing { return standing }
+    if let standing { return standing.remark }
     return await standDownRemark()
   }
 

@@ -33,6 +33,14 @@ extension Node {
     return found.map { keyRemarks($0, $1) } ?? []
   }
 
+  /// In how many rows values are kept without a column; nothing where there are none.
+  private func keptApart(here: Int, there: Int) -> String {
+    let counts = [(here, "here"), (there, "there")].filter { $0.0 > 0 }
+    guard !counts.isEmpty else { return "" }
+    let places = counts.map { ($0.0 == 1 ? "1 row " : "\($0.0) rows ") + $0.1 }
+    return "; values without a column are kept in \(places.joined(separator: " and in "))"
+  }
+
   func report(_ found: Verification, name: String) async -> VerifyReport.Peer {
     switch found {
     case .stopped(let state, let reason):
@@ -40,11 +48,11 @@ extension Node {
     case .equal(let sums):
       return report(sums, VerifyReport.Peer(node: name, state: .identical))
     case .shownOtherwise(let sums, let apart):
-      let rows = { (count: Int) in count == 1 ? "1 row" : "\(count) rows" }
       let reason =
         "the same edits, but the tables show them differently: a table, a column or a default "
-        + "is another one there; values without a column are kept in \(rows(apart)) here and in "
-        + "\(rows(Int(clamping: sums.apart))) there; see: flotilla schema \(shellWord(path))"
+        + "is another one there"
+        + keptApart(here: apart, there: Int(clamping: sums.apart))
+        + "; see: flotilla schema \(shellWord(path))"
       return report(sums, VerifyReport.Peer(node: name, state: .differing, error: reason))
     case .unexplained(let sums, isMoving: true):
       return report(sums, VerifyReport.Peer(node: name, state: .moving))

@@ -89,6 +89,8 @@ actor Node {
   var trouble = FileTrouble() { didSet { changed() } }
   /// Sessions that wait for the file.
   var resting = 0
+  /// Rows that came and cannot stand in their tables, as the log tells them.
+  var shelvedLine = CountedLine()
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.

@@ -18,10 +18,12 @@ extension Replica {
       var membership = Membership(rootKey: root, notary: .openSSL)
       _ = membership.unite(statements)
       return AdminView(
-        membership.roll, own: keys.identity, hasKey: keys.site != nil,
+        membership.roll, own: keys.identity, path, hasKey: keys.site != nil,
         seen: Dictionary(known.map { ($0.node, $0.seen) }, uniquingKeysWith: { $1 }))
     }
-    if let view { examination.judge(view, reached: reached, at: Uptime.wall) }
+    guard let view else { return }
+    examination.judge(view, reached: reached, at: Uptime.wall)
+    examination.judge(standing: view.standing)
   }
 }
 
@@ -38,8 +40,11 @@ struct AdminView {
   var hasOthers: Bool
   /// The other admins.
   var admins: [Admin]
+  /// Set if this node is no member any more.
+  var standing: StandingReport?
 
-  init(_ roll: Roll, own: Identity, hasKey: Bool, seen: [Identity: Int64?]) {
+  init(_ roll: Roll, own: Identity, _ path: String, hasKey: Bool, seen: [Identity: Int64?]) {
+    standing = StandingReport(of: own, in: roll, isRefused: false, path)
     let others = roll.members.filter { $0.node != own }
     isAdmin = hasKey || roll.member(own)?.role == .admin
     hasOthers = roll.member(own) != nil && !others.isEmpty
@@ -52,6 +57,12 @@ struct AdminView {
 extension Examination {
   /// An admin that was seen within this time, in ms, is thought to be alive.
   static let alive: Int64 = 86_400_000
+
+  /// That this node is no member any more; said once, whoever knows it.
+  mutating func judge(standing: StandingReport?) {
+    guard let standing, !hasFinding("member") else { return }
+    add("member", .error, standing.text, standing.remedy)
+  }
 
   mutating func judge(_ view: AdminView, reached: Set<String>, at now: Int64) {
     guard view.hasOthers, !view.isAdmin else { return }

@@ -20,7 +20,8 @@ extension Replica {
             "\($0.column): the row of \($0.parent) that is meant gets another number"
           }
           return parked
-        }, keeps: try Self.bounds(store), gone: try store.conflictsGone())
+        }, now: Node.text(try NodeClock(store, .here).now.moment),
+        keeps: try Self.bounds(store), gone: try store.conflictsGone())
     }
     let reasons = await hindrances(
       report.conflicts.map(\.parkedRow)

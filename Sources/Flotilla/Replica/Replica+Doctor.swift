@@ -46,7 +46,10 @@ extension Replica {
       examination.add(
         "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
       if let clock = status.clock { examination.judge(clock, connected) }
-      for remark in status.remarks { examination.add("status", .warning, remark) }
+      examination.judge(standing: status.standing)
+      for remark in status.remarks where remark != status.standing?.remark {
+        examination.add("status", .warning, remark)
+      }
       return Set(connected.map(\.id))
     } catch {
       examination.add("node", .error, error.message, error.remedy)
@@ -64,6 +67,8 @@ struct Examination {
   init(path: String) { self.path = path }
 
   var report: DoctorReport { DoctorReport(findings: findings, size: size) }
+
+  func hasFinding(_ check: String) -> Bool { findings.contains { $0.check == check } }
 
   mutating func add(
     _ check: String, _ level: DoctorReport.Level, _ text: String, _ remedy: String? = nil

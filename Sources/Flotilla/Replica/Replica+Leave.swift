@@ -25,6 +25,7 @@ extension Replica {
       report.unsent_rows = unsent.rows
       report.open_conflicts = try await conflicts().conflicts.count
       report.loss = unsent.loss
+      report.shut_out = unsent.isOut
       report.parked_rows = await isAlone(unsent) ? unsent.parked : 0
       let isClean =
         unsent.rows == 0 && report.open_conflicts == 0 && unsent.loss == nil

@@ -23,6 +23,7 @@ extension Replica {
     patience: Duration = Self.lockPatience, mayChange: Bool = true
   ) async throws(FlotillaError) -> SQLReport {
     let replica = self
+    try await takeInTables()
     return try await offPool { () throws(FlotillaError) in
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
       let report = try replica.run(
@@ -36,6 +37,18 @@ extension Replica {
       }
       return report
     }
+  }
+
+  /// Has rows put into tables that a program has just made, if some wait for them: else a
+  /// statement would not find them, or write their keys anew.
+  private func takeInTables() async throws(FlotillaError) {
+    let (path, sidecar) = (path, sidecar)
+    let haveCome = try await offPool { () throws(FlotillaError) in
+      let file = try OpeningCheck(path: path, sidecar: sidecar).check()
+      return try reporting(path) { () throws(StoreError) in try Store.tablesHaveCome(in: file) }
+    }
+    guard haveCome else { return }
+    _ = try await perform(.mark) { node async throws(FlotillaError) in try await node.mark() }
   }
 
   private func run(

@@ -43,6 +43,7 @@ struct TableChoice {
     if !site.isEmpty || takesNew != nil {
       try store.track(site, rule: rule, takesNew: takesNew, at: clock.now)
     }
+    remarks += try totals(among: accepted)
     warnings += TableRemark.gathered(remarks)
     let keys = try store.keyHandling(of: accepted).map {
       TrackReport.Key(
@@ -51,6 +52,23 @@ struct TableChoice {
     return TrackReport(
       tables: accepted, rows: 0, warnings: warnings, keys: keys,
       takes_new_tables: try store.takesNewTables())
+  }
+
+  /// Totals that triggers keep, of which two machines each count their own part.
+  private func totals(among chosen: [String]) throws(StoreError) -> [TableRemark] {
+    var told: Set<String> = []
+    return try store.totalTriggers().compactMap { trigger in
+      let isChosen = chosen.contains {
+        isSameName($0, trigger.source) || isSameName($0, trigger.target)
+      }
+      guard isChosen, told.insert(trigger.target).inserted else { return nil }
+      return TableRemark(
+        table: trigger.target,
+        text: "\(quoted(trigger.target)) has a column \(trigger.column) that the trigger "
+          + "\(trigger.name) of \(quoted(trigger.source)) computes: where two machines write, one "
+          + "result replaces the other, and neither counts both; flotilla untrack "
+          + "\(shellWord(store.path)) \(shellWord(trigger.target)) lets each machine keep its own")
+    }
   }
 
   private static let bookWarning =

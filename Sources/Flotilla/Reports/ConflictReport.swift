@@ -3,7 +3,7 @@ import Store
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
 /// reason, at, state, winner, loser, because, became:{key, rows}}],
 /// parked:[{id, table, key, why, row, because}],
-/// keeps:{count, days, bytes}, gone}`.
+/// now, keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
   public struct Conflict: Codable, Sendable, Equatable {
@@ -94,6 +94,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
 
   public var conflicts: [Conflict]
   public var parked: [Parked]
+  /// The time of the site as this replica knows it, ISO 8601 in UTC: `at` is told by that.
+  public var now: String
   public var keeps: Bounds
   /// How many of the oldest were let go so far.
   public var gone: Int

@@ -228,6 +228,8 @@ public struct LeaveReport: Codable, Sendable, Equatable {
   public var loss: Loss?
   /// Rows that are in no table of this file, if no other node in reach has them.
   public var parked_rows = 0
+  /// The site had shut the node out before.
+  public var shut_out = false
 }
 
 /// What `doctor` found. JSON: `{findings:[{check,level,text,remedy}],size}`.

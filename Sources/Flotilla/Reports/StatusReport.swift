@@ -46,10 +46,14 @@ public struct StatusReport: Codable, Sendable, Equatable {
   /// Edits that the anchor has not judged yet, also those of others, as far as this node knows.
   public var unjudged: Int
   public var in_sync: Bool
+  /// What of this node itself keeps it from being in sync: what `peers` does not tell.
+  public var not_in_sync: [String] = []
   /// Null once this replica is whole; until then it is not in sync.
   public var first_copy: FirstCopy?
   /// False if no node runs, so that peers are shown as last known.
   public var running: Bool
+  /// Set if this node is no member any more, or others say so.
+  public var standing: StandingReport?
   /// What keeps this node from its file at present, or null.
   public var trouble: TroubleReport?
   /// The time of the site, as this node knows it.
@@ -67,6 +71,15 @@ public struct TroubleReport: Codable, Sendable, Equatable {
   /// What is wrong, with the name of the file.
   public var text: String
   public var remedy: String?
+}
+
+/// That a node is no member any more, and how it comes back.
+public struct StandingReport: Codable, Sendable, Equatable {
+  public var text: String
+  public var remedy: String
+
+  /// Both in one sentence.
+  var remark: String { "\(text); \(remedy)" }
 }
 
 /// The peers alone (`peers --json`).

@@ -1,32 +1,91 @@
 import Flotilla
 
 /// What was done about several conflicts and parked rows. JSON: `{conflicts:[{id, state, …}],
-/// parked:[{id, state, row}]}`.
+/// parked:[{id, state, row}], kept:[{table, why, rows}]}`.
 struct ConflictChanges: Encodable {
+  /// Parked rows that `all` does not mean: nothing that is here keeps them out of their table.
+  struct Kept: Encodable, Equatable {
+    var table: String
+    /// `table` or `too-large`.
+    var why: String
+    var rows: Int
+  }
+
   var conflicts: [ConflictChange] = []
   var parked: [ParkedChange] = []
+  var kept: [Kept] = []
   var lines: [String] = []
 
-  private enum CodingKeys: CodingKey { case conflicts, parked }
+  private enum CodingKeys: CodingKey { case conflicts, parked, kept }
 }
 
 /// One conflict or parked row after the other.
 extension Conflicts {
   /// The numbers that were given, or all that are open.
-  static func ids(_ action: String, _ call: Call) async throws(FlotillaError) -> [String] {
+  static func ids(
+    _ action: String, _ call: Call, _ changes: inout ConflictChanges
+  ) async throws(FlotillaError) -> [String] {
     let given = call.arguments.texts("ID")
     guard !given.isEmpty else {
       throw FlotillaError(
         .usage, "\(action) needs the number of a conflict, or of a parked row",
         remedy: "See: flotilla conflicts \(call.shellPath)")
     }
-    guard given == ["all"], action != "show" else { return given }
-    let report = try await call.replica.conflicts()
-    if call.arguments.has("--parked") {
-      return report.parked.filter { ["constraint", "reference", "parent"].contains($0.why) }
-        .map(\.id)
+    guard given == ["all"], action != "show" else {
+      guard call.arguments.text("--table") == nil else {
+        throw FlotillaError(
+          .usage, "--table goes with the list and with all, not with single numbers",
+          remedy: "flotilla conflicts \(call.shellPath) \(action) all --table TABLE")
+      }
+      return given
     }
-    return report.conflicts.map { String($0.id) }
+    let report = try await ofTable(call.replica.conflicts(), call)
+    guard call.arguments.has("--parked") else { return report.conflicts.map { String($0.id) } }
+    let isMeant = { (row: ConflictReport.Parked) in
+      ["constraint", "reference", "parent"].contains(row.why)
+    }
+    for row in report.parked where !isMeant(row) {
+      let index = changes.kept.firstIndex { $0.table == row.table && $0.why == row.why }
+      if let index {
+        changes.kept[index].rows += 1
+      } else {
+        changes.kept.append(ConflictChanges.Kept(table: row.table, why: row.why, rows: 1))
+      }
+    }
+    return report.parked.filter(isMeant).map(\.id)
+  }
+
+  /// What is of the table that `--table` names; all without it.
+  static func ofTable(
+    _ report: ConflictReport, _ call: Call
+  ) async throws(FlotillaError) -> ConflictReport {
+    guard let name = call.arguments.text("--table") else { return report }
+    let isMeant = { (table: String) in table.lowercased() == name.lowercased() }
+    var found = report
+    found.conflicts = report.conflicts.filter { isMeant($0.table) }
+    found.parked = report.parked.filter { isMeant($0.table) }
+    if found.conflicts.isEmpty, found.parked.isEmpty {
+      // Of a table that is gone there may be some; of one that never was the name is mistyped.
+      let tables = try await call.replica.tables().tables.map(\.table)
+      guard tables.contains(where: isMeant) else {
+        throw FlotillaError(
+          .usage, "there is no table \(printable(name)), and no conflict of one of that name",
+          remedy: "The tables: flotilla track \(call.shellPath)")
+      }
+    }
+    return found
+  }
+
+  /// Why rows stay that nobody can give up here, and what to do.
+  static func staying(_ kept: ConflictChanges.Kept, _ call: Call) -> String {
+    let (table, path) = (printable(kept.table), call.shellPath)
+    let rows = counted(kept.rows, "row") + " of \(table)" + (kept.rows == 1 ? " stays" : " stay")
+    guard kept.why == "table" else {
+      return "\(rows): the content is too large to travel, and stands where it was written"
+    }
+    return "\(rows): the table is not here, and other machines have them in theirs\n"
+      + "  create it here, or end that it is replicated: flotilla untrack \(path) "
+      + printable(shellWord(kept.table))
   }
 
   /// The number of a conflict; nil if it is the name of a parked row.

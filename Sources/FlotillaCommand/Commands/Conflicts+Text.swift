@@ -54,7 +54,7 @@ extension Conflicts {
       [
         Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
         Table.Cell(conflict.isOfSettings ? "" : words(conflict.key)),
-        Table.Cell(author(conflict.loser)),
+        Table.Cell(lost(conflict)),
         Table.Cell(standing(conflict)), Table.Cell(reason(conflict)),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
         Table.Cell(conflict.became.map(became) ?? conflict.state),
@@ -77,17 +77,32 @@ extension Conflicts {
     conflict.isOfSettings ? "rule of \(words(conflict.key))" : printable(conflict.table)
   }
 
-  private static func author(_ side: ConflictReport.Side?) -> String {
-    guard let side else { return "?" }
-    return (side.node.map(printable) ?? "?") + (side.deleted ? " (delete)" : "")
+  /// By the time of the site, as the log is.
+  static func moment(of now: String) -> Moment {
+    Moment(now: Moment.date(from: now) ?? Moment.current.now, zone: Moment.current.zone)
+  }
+
+  private static func author(_ side: ConflictReport.Side) -> String {
+    (side.node.map(printable) ?? "nobody known") + (side.deleted ? " (delete)" : "")
+  }
+
+  /// Of a delete that a program made without the right to only the key is known.
+  private static func lost(_ conflict: ConflictReport.Conflict) -> String {
+    conflict.loser.map(author) ?? "not known"
   }
 
   /// What does not fit has lost against what is there, and that may be no row: nobody deleted one.
+  /// Where nothing is known of what stood, the reason says what that was.
   private static func standing(_ conflict: ConflictReport.Conflict) -> String {
-    guard conflict.reason == "parked", conflict.winner?.deleted == true else {
-      return author(conflict.winner)
+    guard let winner = conflict.winner else {
+      return switch conflict.reason {
+      case "already-deleted": "nobody known (delete)"
+      case "not-allowed": "what was there"
+      default: "not known"
+      }
     }
-    return (conflict.winner?.node.map(printable) ?? "?") + " (no row)"
+    guard conflict.reason == "parked", winner.deleted else { return author(winner) }
+    return (winner.node.map(printable) ?? "nobody known") + " (no row)"
   }
 
   static func words(_ key: [String: SQLValue]) -> String {
@@ -143,7 +158,7 @@ extension Conflicts {
     var lines = [
       "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
         + "\(reason(conflict))\(rule), \(conflict.state)",
-      "lost: \(origin(conflict.loser, author(conflict.loser)))",
+      "lost: \(origin(conflict.loser, lost(conflict)))",
       "won:  \(origin(conflict.winner, standing(conflict)))",
     ]
     if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }

@@ -29,6 +29,9 @@ enum Conflicts {
     options: [
       Option(name: "--parked", help: "shows rows that are held but do not stand in their table"),
       Option(
+        name: "--table", value: Option.Value(name: "TABLE", kind: .text),
+        help: "only those of one table: of the list, or of all that are settled"),
+      Option(
         name: "--set", value: Option.Value(name: "COLUMN=VALUE", kind: .text), repeats: true,
         help: "restores a parked row with another value in a column"),
       Option(name: "--sql", help: "shows the row as a statement that writes it"),
@@ -65,9 +68,9 @@ enum Conflicts {
       }
       return try await list(call)
     }
-    let ids = try await ids(action, call)
-    if action == "show" { return try await show(ids, call) }
     var changes = ConflictChanges()
+    let ids = try await ids(action, call, &changes)
+    if action == "show" { return try await show(ids, call) }
     for id in ids { try await settle(id, action, call, &changes) }
     let isOne = call.arguments.texts("ID") != ["all"] && ids.count == 1
     switch (isOne ? changes.conflicts.first : nil, isOne ? changes.parked.first : nil) {
@@ -77,6 +80,7 @@ enum Conflicts {
       let text = changes.lines.isEmpty ? ["nothing to \(action)"] : changes.lines
       call.print(changes, as: text.joined(separator: "\n"))
     }
+    for kept in changes.kept where !call.json { call.output.remark(staying(kept, call)) }
     return .done
   }
 
@@ -105,7 +109,8 @@ enum Conflicts {
   }
 
   private static func list(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await call.replica.conflicts(all: call.arguments.has("--all"))
+    let report = try await ofTable(
+      call.replica.conflicts(all: call.arguments.has("--all")), call)
     let isParked = call.arguments.has("--parked")
     call.print(
       report,
@@ -113,7 +118,7 @@ enum Conflicts {
         ? parked(report.parked, colour: call.output.colour)
         : isSetting(call)
           ? kept(report.keeps)
-          : text(report.conflicts, at: .current, colour: call.output.colour))
+          : text(report.conflicts, at: moment(of: report.now), colour: call.output.colour))
     if !call.json, report.gone > 0 {
       call.output.remark(
         "\(counted(report.gone, "older conflict")) let go: this node keeps \(amount(report.keeps))")

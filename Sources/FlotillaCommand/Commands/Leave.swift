@@ -29,6 +29,15 @@ enum Leave {
       if call.json { call.print(report, as: "") }
       if let loss = report.loss { throw refusal(loss, call) }
       guard report.unsent_rows > 0 else { throw undecided(report, call) }
+      guard !report.shut_out else {
+        throw FlotillaError(
+          .node,
+          """
+          \(call.path): \(unsent) changed here reached no other node, and none takes them any \
+          more, for this node was shut out; nothing was done
+          """,
+          remedy: "give the changes up for the site with --force (they stay in this file)")
+      }
       throw FlotillaError(
         .node,
         """
@@ -71,10 +80,11 @@ enum Leave {
         """
       ])
     }
+    let what = report.shut_out ? "was shut out of, and has now left," : "has left"
     call.print(
       report,
       as: """
-        \(printable(report.node)) has left \(quoted(report.site)); \
+        \(printable(report.node)) \(what) \(quoted(report.site)); \
         the data stays in \(printable(call.path))
         """)
     return .done

@@ -113,6 +113,10 @@ enum Status {
         "first copy not complete: \(thousands(copy.rows)) of about \(counted(copy.of, "row"))")
       return parts.joined(separator: " · ")
     }
+    if !report.in_sync, !report.not_in_sync.isEmpty {
+      parts.append("not in sync: " + printable(report.not_in_sync.joined(separator: "; ")))
+      return parts.joined(separator: " · ")
+    }
     parts.append(
       members.isEmpty
         ? "no other node has joined"

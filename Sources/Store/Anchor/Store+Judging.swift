@@ -226,7 +226,7 @@ extension Store {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: overruled.map { ConflictSide(standing, $0) },
-        winner: opinion.entry.map { ConflictSide(item.version, $0) })
+        winner: ConflictSide(item.version, opinion.entry ?? keyEntry(table, item.key)))
     }
     if let standing, !standing.isTentative, standing.term == office.term,
       !item.version.hasSeen(standing)
@@ -263,7 +263,7 @@ extension Store {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: ConflictSide(item.version, entry),
-        winner: content.map { ConflictSide(standing, $0) })
+        winner: ConflictSide(standing, content ?? keyEntry(table, item.key)))
     }
     guard opinion.standing != nil else { return }
     try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)

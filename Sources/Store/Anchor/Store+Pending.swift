@@ -123,10 +123,10 @@ extension Store {
     return nil
   }
 
-  /// What stands of a row, for the log.
+  /// What stands of a row, for the log: who wrote it is known also where its content is not here.
   func standingSide(_ table: ReplicaTable, _ key: Key) throws -> ConflictSide? {
     guard let version = try versions.version(table: table.id, key: key) else { return nil }
-    return try content(of: version, table, key).map { ConflictSide(version, $0) }
+    return ConflictSide(version, try content(of: version, table, key) ?? keyEntry(table, key))
   }
 
   /// The rule that decides about a table at present.

@@ -14,11 +14,8 @@ struct DerivedTrigger: Equatable {
   init?(sql: String, isTracked: (String) -> Bool) {
     let text = SQLText(sql)
     let tokens = text.tokens
-    guard let start = tokens.firstIndex(where: { $0.isWord("BEGIN") }),
-      let end = tokens.lastIndex(where: { $0.isWord("END") }), start < end,
-      let nameEnd = Self.nameEnd(tokens)
+    guard let statements = Self.statements(tokens), let nameEnd = Self.nameEnd(tokens)
     else { return nil }
-    let statements = tokens[(start + 1)..<end].split { $0.isSymbol(";") }
     let targets = statements.map(Self.target)
     let areDerived = targets.allSatisfy { target in
       target.map { !isTracked($0) && !TableSchema.isReserved($0) } ?? false
@@ -37,6 +34,14 @@ struct DerivedTrigger: Equatable {
 
   static func temporaryName(_ number: Int) -> String { "_flotilla_derived_\(number)" }
 
+  /// The statements of the body; nil if there is none.
+  static func statements(_ tokens: [SQLToken]) -> [ArraySlice<SQLToken>]? {
+    guard let start = tokens.firstIndex(where: { $0.isWord("BEGIN") }),
+      let end = tokens.lastIndex(where: { $0.isWord("END") }), start < end
+    else { return nil }
+    return tokens[(start + 1)..<end].split { $0.isSymbol(";") }
+  }
+
   /// The last token of the trigger's name, which may be qualified and follow IF NOT EXISTS.
   private static func nameEnd(_ tokens: [SQLToken]) -> Int? {
     guard var index = tokens.firstIndex(where: { $0.isWord("TRIGGER") }) else { return nil }
@@ -49,7 +54,7 @@ struct DerivedTrigger: Equatable {
   }
 
   /// The table that a statement of the body writes to; nil if it is no plain write.
-  private static func target(_ statement: ArraySlice<SQLToken>) -> String? {
+  static func target(_ statement: ArraySlice<SQLToken>) -> String? {
     guard let first = statement.first else { return nil }
     var rest = statement.dropFirst()
     if first.isWord("INSERT") || first.isWord("REPLACE") {

@@ -29,7 +29,8 @@ extension Store {
       keyCount: statements.shape.keyCount, rest: statements.rest(in: shelved))
   }
 
-  private func keyEntry(_ table: ReplicaTable, _ key: Key) -> Shelf.Entry {
+  /// The key alone, of a row that is deleted or whose content is not here.
+  func keyEntry(_ table: ReplicaTable, _ key: Key) -> Shelf.Entry {
     let values = key.values ?? []
     let names = table.keyNames(values.count)
     return Shelf.Entry(

@@ -30,9 +30,11 @@ extension Store {
 
   /// What a program has written over a parked row, for the log.
   func hiddenWinner(
-    _ version: Version, _ row: StandingRow, _ table: ReplicaTable
-  ) -> ConflictSide? {
-    guard let values = row.values, let statements = table.statements else { return nil }
+    _ version: Version, _ row: StandingRow, _ table: ReplicaTable, _ key: Key
+  ) -> ConflictSide {
+    guard let values = row.values, let statements = table.statements else {
+      return ConflictSide(version, keyEntry(table, key))
+    }
     let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
     return ConflictSide(
       version, Shelf.Entry(why: .constraint, values: named, keyCount: statements.shape.keyCount))
@@ -54,7 +56,7 @@ extension Store {
         viewpoint.isOwn(origin) || viewpoint.departed.contains(origin) || office.certifies
       guard isKeptHere else { return }
     }
-    let winner = hiddenWinner(version, row, table)
+    let winner = hiddenWinner(version, row, table, key)
     try logLoser(
       old, hidden.content, table, key, winner, at: Instant(uptime: 0, wall: moment))
   }

@@ -192,7 +192,7 @@ extension Store {
       // It waited beside its table, and a program has given its number to another row.
       let now = Instant(uptime: 0, wall: madeAt.at)
       try noteCollision(hidden.version, hidden.content, under: version, table, key, at: now) {
-        hiddenWinner(version, row, table)
+        hiddenWinner(version, row, table, key)
       }
     } else if let hidden {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)

@@ -167,7 +167,7 @@ extension Store {
     changed(table, key)
     guard let shelved, !held.isDeleted else {
       if let moment, let row = try connection.row(statements.selectByKey, values) {
-        try logUnseen(row, statements, table, key, by: nil, at: moment)
+        try logUnseen(row, statements, table, key, by: keyEntry(table, key), at: moment)
       }
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)

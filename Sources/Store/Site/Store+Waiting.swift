@@ -82,6 +82,22 @@ extension Store {
     return waiting
   }
 
+  /// Whether a table is here by now for which rows wait; told beside a node that may run.
+  package static func tablesHaveCome(in path: String) throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      let connection = try Connection(path: path, mode: .readOnly)
+      connection.setBusyTimeout(milliseconds: 10_000)
+      return try connection.row(
+        """
+        SELECT 1 FROM _flotilla_local AS l
+        JOIN sqlite_schema AS m ON m.type = 'table' AND m.name = l.name COLLATE NOCASE
+        WHERE EXISTS (
+          SELECT 1 FROM _flotilla_shelf WHERE tbl = l.id AND why = 'table' AND why <> 'columns')
+        LIMIT 1
+        """) != nil
+    }
+  }
+
   /// Nil if the table is not here at present.
   private func question(about table: ReplicaTable) throws(StoreError) -> WaitingTable.Question? {
     guard
