@@ -24,7 +24,8 @@ private let clinic = """
   {"node":"field-bag","id":"c","state":"away","behind_rows":7,"behind_seconds":7200,
   "last_seen":"2026-03-01T08:14:00Z","clock_offset_ms":0,"clock_corrected":false,
   "address":null}],
-  "conflicts":0,"parked":0,"unjudged":0,"in_sync":false,"not_in_sync":[],"running":true,"remarks":[],
+  "conflicts":0,"parked":0,"unjudged":0,"in_sync":false,"not_in_sync":[],
+  "running":true,"remarks":[],
   "takes_new_tables":false,"new_tables":[],"asked_tables":[]}
   """
 
