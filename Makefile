@@ -74,7 +74,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
-	@$(SIMULATOR) schemas --seeds 500 --jobs $(JOBS)
+	@$(SIMULATOR) schemas --seeds 2000 --jobs $(JOBS)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	@scripts/simulator.sh

@@ -60,8 +60,8 @@ struct `The simulator` {
       "--steps", "250")
   }
 
-  @Test func `finds 500 schemas and their migrations equal, whole and complete`() throws {
-    try Program.run("schemas", "--seeds", "500", "--jobs", "2")
+  @Test func `finds 2,000 schemas and their migrations equal, whole and complete`() throws {
+    try Program.run("schemas", "--seeds", "2000", "--jobs", "2")
   }
 
   @Test func `finds the laws of merging kept in all orders and 200,000 random cases`() throws {

@@ -15,7 +15,11 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 227, found: "two machines took a column for different ones"),
     KeptSchema(seed: 561, found: "a row of a new table stood where its parent did not"),
     KeptSchema(seed: 855, found: "the same, after the parent was deleted"),
+    KeptSchema(seed: 1082, found: "a default stood for ever where a NULL had come too early"),
     KeptSchema(seed: 1502, found: "the same, at a start"),
+    KeptSchema(
+      seed: 5750, found: "what was written over a parked image had seen what that showed"),
+    KeptSchema(seed: 6421, found: "a column was renamed and declared otherwise at once"),
   ]
 }
 

@@ -18,12 +18,14 @@ extension Version {
     version.epoch = old?.epoch ?? 0
     for (seen, isSeen) in [(pending, true), (old, isSeen)] {
       guard let seen else { continue }
-      for dot in seen.context.dots where isSeen || dot.origin != seen.edit.origin {
-        version.context.add(dot)
+      // Of the author of what was not seen, all that it had made of the row before that; and of
+      // whoever made what it only shows.
+      let unseen = isSeen ? [] : [seen.first] + [seen.image].compactMap(\.self)
+      for dot in seen.context.dots + [seen.edit] {
+        let before = unseen.filter { $0.origin == dot.origin }.map { $0.seq - 1 }
+        let seq = min(dot.seq, before.min() ?? dot.seq)
+        if seq > 0 { version.context.add(Dot(dot.origin, seq)) }
       }
-      // Of the author of what was not seen, all that it had made of the row before that.
-      let seq = isSeen ? seen.edit.seq : seen.first.seq - 1
-      if seq > 0 { version.context.add(Dot(seen.edit.origin, seq)) }
     }
     version.context = version.context.without(dot.origin)
     // Something may have been written over it in the moment when it was made again.

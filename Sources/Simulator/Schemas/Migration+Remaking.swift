@@ -32,8 +32,7 @@ extension Migration {
     return Migration(statements: statements, schema: next, isWithoutForeignKeys: true)
   }
 
-  /// One thing that is different in the new table. None lets a column take NULL that took none:
-  /// of those that had come for it the old table has kept its default.
+  /// One thing that is different in the new table.
   private static func change(
     _ next: inout ApplicationSchema, _ index: Int, _ sources: inout [Int: String],
     _ before: inout [String], _ old: ApplicationSchema, _ random: inout Seeded
@@ -60,6 +59,7 @@ extension Migration {
       next.tables[index].columns[place].isNotNull = true
       if random.chance(500) { next.tables[index].columns[place].fallback = column.values[0] }
       sources[column.number] = "coalesce(\(name), \(column.values[0]))"
+    case 5 where column.isNotNull: next.tables[index].columns[place].isNotNull = false
     case 6 where isFree && column.check == nil:
       guard let check = ApplicationSchema.check(on: column, &random) else { return }
       let standIn = ["'x'", "2", "0"].first { passes($0, check) } ?? "NULL"

@@ -232,7 +232,8 @@ extension Store {
       // What waits to be put back is not as its version has it; nor is a row whose author counts
       // other defaults than this table has.
       if isSame, !isWaiting, shelved?.why.isWhole != true,
-        statements.rest(in: shelved) == 0, placement.isCounted(by: statements)
+        statements.rest(in: shelved) == 0, shelved?.standIns.isEmpty ?? true,
+        placement.isCounted(by: statements)
       {
         return
       }

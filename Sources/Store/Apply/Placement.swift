@@ -24,12 +24,17 @@ struct Placement {
     }
   }
 
-  /// Whether it has NULL for a column that is NOT NULL here and has no default.
-  func lacksValue(in statements: RowStatements) -> Bool {
-    zip(statements.columns(for: shape.columns), values).contains { column, value in
-      guard let column, value == .null else { return false }
-      return statements.isRequired[column] && statements.defaults[column] == .null
+  /// The columns here that take no NULL, and for which it has one.
+  func nulls(in statements: RowStatements) -> [Int] {
+    zip(statements.columns(for: shape.columns), values).compactMap { column, value in
+      guard let column, value == .null, statements.isRequired[column] else { return nil }
+      return column
     }
+  }
+
+  /// Whether one of them has no default.
+  func lacksValue(in statements: RowStatements) -> Bool {
+    nulls(in: statements).contains { statements.defaults[$0] == .null }
   }
 
   /// The values whose columns do not exist here.
@@ -44,6 +49,7 @@ struct Placement {
   /// Whether the values count here as their author has counted them: then rows of one hash are the
   /// same.
   func isCounted(by statements: RowStatements) -> Bool {
+    guard nulls(in: statements).isEmpty else { return false }
     let (known, extras) = (known(in: statements), unknown(in: statements))
     return statements.read(known, extras, hash: hash, standing: nil).rest == 0
   }
@@ -66,9 +72,12 @@ extension Store {
   ) throws -> Bool {
     let shape = placement.shape
     let known = placement.known(in: statements)
+    let nulls = placement.nulls(in: statements)
     let reading = statements.read(
-      known, placement.unknown(in: statements), hash: placement.hash,
-      standing: try standing(placement, without: known.map(\.column), statements))
+      known,
+      placement.unknown(in: statements) + nulls.map { (statements.shape.columns[$0], .null) },
+      hash: placement.hash,
+      standing: try standing(placement, without: known.map(\.column) + nulls, statements))
     var replaced: [SQLite.Value]?
     let broken = try writing { () throws(SQLiteError) in
       replaced = try write(placement, known, statements, keepsMissing: reading.keepsMissing)
@@ -82,13 +91,29 @@ extension Store {
         try logUnseen(replaced, statements, table, key, by: winner, at: moment)
       }
     }
-    if !reading.extras.isEmpty || reading.rest != 0 {
-      try shelf.put(
-        Shelf.Entry(
-          why: .columns, values: reading.extras, keyCount: shape.keyCount, rest: reading.rest),
-        table: table.id, key: key)
+    if !reading.extras.isEmpty || reading.rest != 0 || !nulls.isEmpty {
+      var beside = Beside(extras: reading.extras, rest: reading.rest)
+      try stand(in: nulls, placement, statements, &beside)
+      try keep(beside, statements, table, key)
     }
     return true
+  }
+
+  /// Takes the NULLs that a table does not take out of the values beside a row, and notes what the
+  /// table shows instead.
+  private func stand(
+    in nulls: [Int], _ placement: Placement, _ statements: RowStatements, _ beside: inout Beside
+  ) throws(SQLiteError) {
+    guard !nulls.isEmpty,
+      let shown = try connection.row(statements.selectByKey, placement.keyValues)
+    else { return }
+    for column in nulls {
+      let name = statements.shape.columns[column]
+      let place = beside.extras.firstIndex { $0.name == name }
+      if let place { beside.extras.remove(at: place) }
+      beside.standIns.append(
+        StandIn(name: name, shown: Replication.Value(shown[column]), isCounted: place != nil))
+    }
   }
 
   /// What stands in the columns that a version does not carry, if there are any.

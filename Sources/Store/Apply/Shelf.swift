@@ -34,6 +34,8 @@ struct Shelf {
     var keyCount: Int
     /// What columns that this replica has dropped, or never seen, add to the content hash.
     var rest: UInt64 = 0
+    /// Columns here that show something for the NULL that the version says.
+    var standIns: [StandIn] = []
   }
 
   let connection: Connection
@@ -128,7 +130,14 @@ struct Shelf {
       writer.text(name)
       writer.value(value)
     }
-    if entry.rest != 0 { writer.word(entry.rest) }
+    if entry.rest != 0 || !entry.standIns.isEmpty { writer.word(entry.rest) }
+    guard !entry.standIns.isEmpty else { return writer.bytes }
+    writer.uint(entry.standIns.count)
+    for standIn in entry.standIns {
+      writer.text(standIn.name)
+      writer.value(standIn.shown)
+      writer.byte(standIn.isCounted ? 1 : 0)
+    }
     return writer.bytes
   }
 
@@ -142,7 +151,15 @@ struct Shelf {
         values.append((try reader.text("shelf"), try reader.value("shelf")))
       }
       let rest = reader.isAtEnd ? 0 : try reader.word("shelf")
-      return Entry(why: why, values: values, keyCount: Int(keyCount), rest: rest)
+      var standIns: [StandIn] = []
+      for _ in 0..<(reader.isAtEnd ? 0 : try reader.count("shelf", limit: Limits.columns)) {
+        standIns.append(
+          StandIn(
+            name: try reader.text("shelf"), shown: try reader.value("shelf"),
+            isCounted: try reader.byte("shelf") != 0))
+      }
+      return Entry(
+        why: why, values: values, keyCount: Int(keyCount), rest: rest, standIns: standIns)
     } catch {
       return nil
     }

@@ -22,11 +22,12 @@ extension Store {
     guard let statements = table.statements,
       let values = try connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite))
     else { return nil }
-    let named = zip(statements.shape.columns, values)
-      .map { (name: $0, value: Replication.Value($1)) }
+    let shown = values.map(Replication.Value.init)
+    let beside = try statements.beside(shelved, shown)
+    let names = statements.shape(with: beside.extras).columns
     return Shelf.Entry(
-      why: .constraint, values: named + statements.unknown(in: shelved),
-      keyCount: statements.shape.keyCount, rest: statements.rest(in: shelved))
+      why: .constraint, values: zip(names, beside.said(shown)).map { (name: $0, value: $1) },
+      keyCount: statements.shape.keyCount, rest: beside.rest)
   }
 
   /// The key alone, of a row that is deleted or whose content is not here.

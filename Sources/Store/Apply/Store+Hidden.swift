@@ -49,7 +49,8 @@ extension Store {
   ) throws {
     let (old, origin) = (hidden.version, hidden.version.edit.origin)
     guard old.hash != version.hash else { return }
-    if origin != own {
+    // What shows an edit of this node goes for that.
+    if origin != own, old.image?.origin != own {
       let viewpoint = viewpoint
       guard !viewpoint.isUndecided(old) else { return }
       let isKeptHere =

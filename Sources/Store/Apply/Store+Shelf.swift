@@ -118,8 +118,12 @@ extension Store {
     let standing = try connection.row(statements.selectByKey, keyValues) ?? []
     var values = standing.map(Replication.Value.init)
     // Nobody has written the row since: what stands in the column is what the row has shown so far.
-    let isUnwritten =
-      statements.sum(values, beside: entry.values, rest: entry.rest).value == version.hash
+    var beside = try statements.beside(entry, values)
+    var before = beside
+    before.extras += entry.values.filter { kept in !beside.extras.contains { $0.name == kept.name }
+    }
+    let isUnwritten = statements.sum(values, before).value == version.hash
+    var here = entry
     var known: [(column: Int, value: SQLite.Value)] = []
     var unseen: [(column: Int, value: SQLite.Value)] = []
     let columns = statements.columns(for: entry.values.map(\.name))
@@ -129,8 +133,17 @@ extension Store {
         unseen.append((column, kept.value.sqlite))
         continue
       }
+      if kept.value == .null, statements.isRequired[column] {
+        let name = statements.shape.columns[column]
+        here.standIns.append(StandIn(name: name, shown: values[column], isCounted: true))
+        continue
+      }
       known.append((column, kept.value.sqlite))
       values[column] = kept.value
+    }
+    for column in beside.nulls where !statements.isRequired[column] {
+      known.append((column, .null))
+      values[column] = .null
     }
     if !known.isEmpty {
       let broken = try writing { () throws(SQLiteError) in
@@ -140,14 +153,13 @@ extension Store {
       if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
     }
     try logUnseen(unseen, under: values, version, entry, statements, table, key)
-    let waiting = statements.unknown(in: entry)
-    let rest =
-      isUnwritten
-      ? statements.sum(values, beside: waiting).rest(to: version.hash) : entry.rest
-    guard !waiting.isEmpty || rest != 0 else { return }
-    try shelf.put(
-      Shelf.Entry(why: .columns, values: waiting, keyCount: entry.keyCount, rest: rest),
-      table: table.id, key: key)
+    // What went into its column is counted there from now on.
+    beside = try statements.beside(here, values)
+    if isUnwritten {
+      beside.rest = 0
+      beside.rest = statements.sum(values, beside).rest(to: version.hash)
+    }
+    try keep(beside, statements, table, key)
   }
 
   /// A program has written over values that were kept for new columns, which it has not seen.

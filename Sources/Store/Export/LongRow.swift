@@ -11,6 +11,8 @@ final class LongRow {
   private let statement: Statement?
   /// How many values the statement has; `values` follow them.
   private let columns: Int
+  /// Of these the ones that are NULL whatever the statement has.
+  private let nulls: Set<Int>
   private let values: [Replication.Value]
   private var writer: ByteWriter
   private var next = 0
@@ -20,7 +22,7 @@ final class LongRow {
   /// A row on which a statement stands, and the values that travel after its columns.
   init(
     _ shape: TableShape, _ version: Version, _ statement: Statement?, columns: Int,
-    values: [Replication.Value]
+    nulls: Set<Int> = [], values: [Replication.Value]
   ) {
     // A batch with this row, up to where its values begin.
     var head = RowBatchWriter()
@@ -29,6 +31,7 @@ final class LongRow {
     self.check = head.check
     self.statement = statement
     self.columns = columns
+    self.nulls = nulls
     self.values = values
     self.writer = ByteWriter()
     writer.raw(head.bytes)
@@ -42,7 +45,9 @@ final class LongRow {
         defer { writer.removeAll() }
         return .part(writer.bytes)
       }
-      if let statement, next < columns {
+      if nulls.contains(next) {
+        write(.null, room)
+      } else if let statement, next < columns {
         write(statement, next, room)
       } else {
         write(values[next - columns], room)

@@ -139,29 +139,33 @@ extension Store {
       return .long(LongRow(shape, item.version, nil, columns: 0, values: values))
     }
     guard let statements = table.statements else { return nil }
-    let extras = statements.unknown(in: shelved)
-    let shape = statements.shape(with: extras)
     let count = statements.shape.columns.count
+    var beside = Beside()
     let (size, values) = try reader.with(statements.selectByKey, key.map(\.sqlite)) {
       (statement) throws(SQLiteError) -> (Int?, [Replication.Value]) in
       guard try statement.step() else { return (nil, []) }
-      let size = statement.size(count) + WireRow.Content.values(extras.map(\.value)).size
-      return (size, size > pace.longRow ? [] : statement.travelling(count))
+      beside = try statements.beside(shelved) { Replication.Value(statement.value($0)) }
+      let size =
+        statement.size(count) + WireRow.Content.values(beside.extras.map(\.value)).size
+      return (size, size > pace.longRow ? [] : beside.said(statement.travelling(count)))
     }
+    let shape = statements.shape(with: beside.extras)
     guard let size else {
       // Somebody wrote with triggers switched off. The comparison that follows makes it a delete.
       export.suspects.insert(table.id)
       return .row(statements.shape, .withheld(key: key))
     }
     guard size > pace.longRow else {
-      return .row(shape, .values(values + extras.map(\.value)))
+      return .row(shape, .values(values))
     }
     guard size <= Limits.row else { return .row(statements.shape, .withheld(key: key)) }
     let statement = try reader.prepare(statements.selectByKey)
     try statement.bind(key.map(\.sqlite))
     guard try statement.step() else { return nil }
     return .long(
-      LongRow(shape, item.version, statement, columns: count, values: extras.map(\.value)))
+      LongRow(
+        shape, item.version, statement, columns: count, nulls: Set(beside.nulls),
+        values: beside.extras.map(\.value)))
   }
 
   /// What does not stand: a version that waits for the anchor, or a ruling.

@@ -48,11 +48,9 @@ struct Remake: Equatable {
 
   /// Whether a row shows what a version of that hash says, but for what the migration put there.
   func shows(
-    _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, beside shelved: Shelf.Entry?
+    _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, _ beside: Beside
   ) -> Bool {
-    let extras = statements.unknown(in: shelved)
-    let rest = statements.rest(in: shelved)
-    if row.hash(extras: extras, rest: rest) == hash { return true }
+    if row.hash(beside) == hash { return true }
     guard let values = row.values else { return false }
     var base = ContentHash()
     var open: [(column: UInt64, value: Replication.Value)] = []
@@ -64,8 +62,7 @@ struct Remake: Equatable {
         base.add(column: column, value)
       }
     }
-    for (name, value) in extras { base.add(column: ContentHash.column(name), value) }
-    base.add(rest: rest)
+    beside.add(to: &base)
     guard open.count <= Self.limit else { return false }
     return (0..<1 << open.count).contains { mask in
       var sum = base

@@ -38,13 +38,10 @@ struct StandingRow {
     content = sum
   }
 
-  /// The hash of the row with columns that are unknown here.
-  func hash(
-    extras: [(name: String, value: Replication.Value)], rest: UInt64
-  ) -> UInt64 {
+  /// The hash of the row with what is kept beside it.
+  func hash(_ beside: Beside) -> UInt64 {
     var sum = content
-    for (name, value) in extras { sum.add(column: ContentHash.column(name), value) }
-    sum.add(rest: rest)
+    beside.add(to: &sum)
     return sum.value
   }
 
@@ -59,12 +56,11 @@ struct StandingRow {
     return sum.value
   }
 
-  /// What is missing to give `hash`, beside the row and the columns unknown here.
-  func rest(
-    extras: [(name: String, value: Replication.Value)], to hash: UInt64
-  ) -> UInt64 {
-    var sum = content
-    for (name, value) in extras { sum.add(column: ContentHash.column(name), value) }
+  /// What is missing to give `hash`, beside the row and what is known beside it.
+  func rest(_ beside: Beside, to hash: UInt64) -> UInt64 {
+    var (sum, beside) = (content, beside)
+    beside.rest = 0
+    beside.add(to: &sum)
     return sum.rest(to: hash)
   }
 }

@@ -238,7 +238,9 @@ extension Store {
     else { return try fold(table, key, row, madeAt: now, &edits) }
     let shelved = try shelf.entry(table: table.id, key: key)
     let isHere = shelved?.why.isWhole != true
-    let isImage = isHere && remake.shows(old.hash, row, statements, beside: shelved)
+    let isImage =
+      try isHere
+      && remake.shows(old.hash, row, statements, beside(row, shelved, statements, key))
     try fold(
       table, key, row, madeAt: isImage || isHere && remake.isVague ? Dating.Moment(of: old) : now,
       isImage: isImage, isRenewed: remake.renews(row, statements), &edits)
@@ -252,14 +254,11 @@ extension Store {
     else { return }
     let shelved = try shelf.entry(table: table.id, key: key)
     guard shelved?.why.isWhole != true else { return }
-    let extras = statements.unknown(in: shelved)
-    let rest = row.rest(extras: extras, to: version.hash)
-    guard rest != statements.rest(in: shelved) else { return }
-    if rest == 0, extras.isEmpty { return try shelf.remove(table: table.id, key: key) }
-    let keyCount = statements.shape.keyCount
-    try shelf.put(
-      Shelf.Entry(why: .columns, values: extras, keyCount: keyCount, rest: rest),
-      table: table.id, key: key)
+    var beside = try beside(row, shelved, statements, key)
+    beside.rest = row.rest(beside, to: version.hash)
+    let hasFewer = beside.standIns.count != shelved?.standIns.count ?? 0
+    guard hasFewer || beside.rest != statements.rest(in: shelved) else { return }
+    try keep(beside, statements, table, key)
   }
 
   private func compareVersions(

@@ -162,12 +162,14 @@ extension Store {
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
       return
     }
-    let extras = statements.unknown(in: shelved)
-    let hash = row.hash(extras: extras, rest: statements.rest(in: shelved))
+    let beside = try beside(row, shelved, statements, key)
+    let hash = row.hash(beside)
+    // A program has written something where a NULL was kept.
+    let isOverNull = shelved.map { $0.standIns.count > beside.nulls.count } ?? false
     let isDangling = try isDangling(table, key)
     // What is made again is made, whatever stands.
-    if let old, !old.isDeleted, old.hash == hash, !isRenewed, repeating == nil, unsent == nil,
-      shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
+    if let old, !old.isDeleted, old.hash == hash, !isRenewed, !isOverNull, repeating == nil,
+      unsent == nil, shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.
       if gone != nil { try keep(old, table, key, old: nil) }
@@ -198,10 +200,11 @@ extension Store {
       try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
     }
     try keep(version, table, key, old: held)
+    if isOverNull, shelved?.why == .columns { try keep(beside, statements, table, key) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     guard let values = row.values else { return edits.addLong() }
     edits.add(
-      statements.shape(with: extras), version, .values(values + extras.map(\.value)))
+      statements.shape(with: beside.extras), version, .values(beside.said(values)))
   }
 
   func beginEdits() -> Edits { Edits(from: origins.frontier[own], judged: judged) }

@@ -191,8 +191,7 @@ extension Store {
       try logRefused(table, key, at: moment)
       return try askFor(table, key)
     }
-    let hash = row.hash(
-      extras: statements.unknown(in: shelved), rest: statements.rest(in: shelved))
+    let hash = try row.hash(beside(row, shelved, statements, key))
     if let held, !isGone, held.hash == hash {
       try forgetPutBack(table, key)
       return

@@ -51,7 +51,7 @@ struct KeyMapping {
   /// The hash that the row would have had before, if only its key was made anew.
   func hash(
     of row: StandingRow, _ values: [Replication.Value], _ statements: RowStatements,
-    extras: [(name: String, value: Replication.Value)], rest: UInt64
+    _ beside: Beside
   ) -> UInt64? {
     guard let before = self.values(of: values) else { return nil }
     var change: UInt64 = 0
@@ -62,7 +62,9 @@ struct KeyMapping {
       change &-= Self.share(statements.columnHashes[place], now)
       change &+= Self.share(ContentHash.column(column), before[index])
     }
-    return row.hash(extras: extras, rest: rest &+ change)
+    var beside = beside
+    beside.rest &+= change
+    return row.hash(beside)
   }
 
   /// What one column adds to a content hash.

@@ -42,15 +42,11 @@ extension Store {
     }
     let values = try row.values ?? self.values(of: key, statements)
     let descent = try descent(of: values, in: table, statements.shape)
-    var (extras, rest): ([(name: String, value: Replication.Value)], UInt64) = ([], 0)
     var former: Former?
-    if case .former(let found, _) = descent {
-      former = found
-      extras = statements.unknown(in: found.shelved)
-      rest = statements.rest(in: found.shelved)
-    }
-    let hash = row.hash(extras: extras, rest: rest)
-    let isImage = try isImage(row, values, descent, statements, extras, rest)
+    if case .former(let found, _) = descent { former = found }
+    let beside = try beside(row, former?.shelved, statements, key)
+    let hash = row.hash(beside)
+    let isImage = try isImage(row, values, descent, statements, beside)
     if let former { try forget(former) }
     if let held {
       let isOld = former.map { isImage && held.hasSeen($0.version) } ?? false
@@ -82,15 +78,9 @@ extension Store {
     }
     if let former { try supersedeVerdict(version.dot.seq, former.table, former.key) }
     try keep(version, table, key, old: base)
-    if !extras.isEmpty || rest != 0 {
-      try shelf.put(
-        Shelf.Entry(
-          why: .columns, values: extras, keyCount: statements.shape.keyCount, rest: rest),
-        table: table.id, key: key)
-    }
+    if !beside.isEmpty { try keep(beside, statements, table, key) }
     if let all = row.values {
-      edits.add(
-        statements.shape(with: extras), version, .values(all + extras.map(\.value)))
+      edits.add(statements.shape(with: beside.extras), version, .values(beside.said(all)))
     } else {
       edits.addLong()
     }
@@ -129,14 +119,13 @@ extension Store {
   /// nobody has written it here since.
   private func isImage(
     _ row: StandingRow, _ values: [Replication.Value], _ descent: Descent,
-    _ statements: RowStatements, _ extras: [(name: String, value: Replication.Value)],
-    _ rest: UInt64
+    _ statements: RowStatements, _ beside: Beside
   ) throws -> Bool {
     guard case .former(let former, let map) = descent, !former.version.isDeleted else {
       return false
     }
     if former.shelved?.why.isWhole == true { return true }
-    let before = map.hash(of: row, values, statements, extras: extras, rest: rest)
+    let before = map.hash(of: row, values, statements, beside)
     return before == former.version.hash
   }
 

@@ -53,6 +53,12 @@ struct RenameSearch {
       found = far
     case .none, .refuted: break
     }
+    // One that is declared otherwise as well is told by rows alone.
+    for pair in Self.pairsByPlace(columns.known, present, without: found) {
+      if case .proven = try evidence(for: [pair], beside: found, table, schema, columns) {
+        found.append(pair)
+      }
+    }
     var renamed: [String: String] = [:]
     for pair in found {
       let name = present[pair.new].name
@@ -162,13 +168,26 @@ struct RenameSearch {
     }
   }
 
-  /// What the rows say to these renames.
+  /// Pairs of the one column that is gone between two that stayed, and the one that is new there.
+  private static func pairsByPlace(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
+  ) -> [Pair] {
+    let (gaps, newGaps) = (gaps(in: known, without: present), gaps(in: present, without: known))
+    return newGaps.sorted { $0.key < $1.key }.compactMap { neighbour, new in
+      let new = new.filter { place in !found.contains { $0.new == place } }
+      let old = (gaps[neighbour] ?? []).filter { place in !found.contains { $0.old == place } }
+      return old.count == 1 && new.count == 1 ? Pair(new: new[0], old: old[0]) : nil
+    }
+  }
+
+  /// What the rows say to these renames; `others` are known.
   private func evidence(
-    for pairs: [Pair], _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns
+    for pairs: [Pair], beside others: [Pair] = [], _ table: ReplicaTable, _ schema: TableSchema,
+    _ columns: Renames.Columns
   ) throws(SQLiteError) -> Evidence {
     guard !pairs.isEmpty else { return .none }
     let renamed = Dictionary(
-      pairs.map { (folded(schema.columns[$0.new].name), columns.known[$0.old].first) },
+      (pairs + others).map { (folded(schema.columns[$0.new].name), columns.known[$0.old].first) },
       uniquingKeysWith: { $1 })
     let statements = RowStatements(schema, columns.names(of: schema, renamed: renamed))
     let places = pairs.compactMap { statements.column(here: schema.columns[$0.new].name) }
@@ -183,11 +202,10 @@ struct RenameSearch {
             try statement.step() ? StandingRow(statement, statements) : nil
           })
       else { continue }
-      let beside = try shelf.entry(table: table.id, key: key)
-      if beside?.why.isWhole == true { continue }
-      let hash = row.hash(
-        extras: statements.unknown(in: beside), rest: statements.rest(in: beside))
-      guard hash == version.hash else {
+      let shelved = try shelf.entry(table: table.id, key: key)
+      if shelved?.why.isWhole == true { continue }
+      let beside = try row.beside(shelved, statements, key, on: connection)
+      guard row.hash(beside) == version.hash else {
         if !written.contains(key) { hasMismatch = true }
         continue
       }

@@ -96,6 +96,7 @@ extension Store {
         guard !gone.isEmpty else { return }
         var (entry, share) = (entry, ContentHash())
         entry.values = kept.filter { !isSameName($0.name, column) }
+        entry.standIns.removeAll { statements.columns(for: [$0.name]) == [nil] }
         for (name, value) in gone { share.add(column: ContentHash.column(name), value) }
         entry.rest &+= ContentHash().rest(to: share.value)
         lighter.append((key, entry))

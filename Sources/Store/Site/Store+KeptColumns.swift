@@ -40,7 +40,7 @@ extension Store {
             found[index].columns.formUnion(part)
             found[index].rows += 1
           }
-          if names.isEmpty { found[2].rows += 1 }
+          if names.isEmpty, entry.rest != 0 { found[2].rows += 1 }
         }
       }
       for (fate, columns, rows) in found where rows > 0 {

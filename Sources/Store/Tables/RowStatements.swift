@@ -140,7 +140,8 @@ struct RowStatements {
   /// The values on the shelf whose columns do not exist here.
   func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
     guard let entry, entry.why == .columns else { return [] }
-    return zip(entry.values, columns(for: entry.values.map(\.name))).filter { $1 == nil }.map(\.0)
+    let all = entry.values + entry.standIns.filter(\.isCounted).map { ($0.name, .null) }
+    return zip(all, columns(for: all.map(\.name))).filter { $1 == nil }.map(\.0)
   }
 
   /// How a row travels with values whose columns do not exist here.
@@ -241,12 +242,9 @@ struct RowStatements {
   }
 
   /// The same with what is kept beside the row.
-  func sum(
-    _ values: [Replication.Value], beside extras: [(name: String, value: Replication.Value)],
-    rest: UInt64 = 0
-  ) -> ContentHash {
-    var sum = sum(values.enumerated().map { ($0, $1) }, extras)
-    sum.add(rest: rest)
+  func sum(_ values: [Replication.Value], _ beside: Beside) -> ContentHash {
+    var sum = sum(values)
+    beside.add(to: &sum)
     return sum
   }
 

@@ -226,14 +226,12 @@ extension Store {
     for (key, old) in try lost.replaced(table) {
       let values = (key.values ?? []).map(\.sqlite)
       let shelved = try shelf.entry(table: table.id, key: key)
-      let beside = shelved?.why == .columns ? shelved : nil
       let row = try connection.with(statements.selectByKey, values) {
         (statement) throws(SQLiteError) in
         try statement.step() ? StandingRow(statement, statements) : nil
       }
-      let hash = row?.hash(
-        extras: statements.unknown(in: beside), rest: statements.rest(in: beside))
-      guard hash == old.hash else { continue }
+      guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
+      else { continue }
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }

@@ -119,14 +119,13 @@ extension Store {
   func standingHash(
     _ row: StandingRow, _ version: Version?, _ table: ReplicaTable, _ key: Key, _ snapshot: Export
   ) throws(SQLiteError) -> UInt64 {
-    let plain = row.hash(extras: [], rest: 0)
+    let plain = row.content.value
     // Next to nothing is kept beside rows, so it is looked for only where it can matter.
     guard let version, !version.isDeleted, version.hash != plain, let statements = table.statements
     else { return plain }
     let shelved = try Shelf(connection: snapshot.connection).entry(table: table.id, key: key)
     if shelved?.why.isWhole == true { return version.hash }
-    return row.hash(
-      extras: statements.unknown(in: shelved), rest: statements.rest(in: shelved))
+    return row.hash(try row.beside(shelved, statements, key, on: snapshot.connection))
   }
 
   /// A table that may not be read is none of the site's here.

@@ -55,6 +55,21 @@ import Testing
     #expect(!beside.hasSeen(again) && beside.hasSeen(Self.dot(2, 4)))
   }
 
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func `has not seen what is parked if that only shows an earlier edit`(maker: UInt64) {
+    let earlier = Version.edit(
+      Self.dot(1, 4), over: Self.first(Self.dot(1, 1)), stamp: .zero, hash: 2, isDeleted: false)
+    var shown = Version.edit(
+      Self.dot(maker, 6), over: earlier, stamp: .zero, hash: 3, isDeleted: false)
+    shown.image = earlier.first
+    for isSeen in [true, false] {
+      let version = Version.edit(
+        Self.dot(4, 1), over: shown, isSeen: isSeen, stamp: .zero, hash: 4, isDeleted: false)
+      #expect(version.hasSeen(shown) == isSeen && version.hasSeen(earlier) == isSeen)
+      #expect(version.hasSeen(Self.dot(1, 3)))
+    }
+  }
+
   @Test func `forgets who came first if there are more than eight`() {
     var version = Self.first(Self.dot(1, 1))
     for number in UInt64(2)...12 {

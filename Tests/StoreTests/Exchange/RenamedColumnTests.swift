@@ -22,6 +22,12 @@ import Testing
     ALTER TABLE new__person RENAME TO person; COMMIT
     """,
     """
+    BEGIN; CREATE TABLE new__person(id TEXT PRIMARY KEY NOT NULL,
+      full_name TEXT NOT NULL DEFAULT 'nobody' CHECK (length(full_name) < 50), age INTEGER);
+    INSERT INTO new__person SELECT id, coalesce(name, 'nobody'), age FROM person; DROP TABLE person;
+    ALTER TABLE new__person RENAME TO person; COMMIT
+    """,
+    """
     BEGIN; ALTER TABLE person ADD COLUMN full_name TEXT; UPDATE person SET full_name = name;
     ALTER TABLE person DROP COLUMN name; COMMIT
     """,
