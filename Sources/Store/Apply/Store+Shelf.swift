@@ -115,7 +115,10 @@ extension Store {
     _ statements: RowStatements, _ presets: Presets
   ) throws {
     let keyValues = (key.values ?? []).map(\.sqlite)
-    let standing = try connection.row(statements.selectByKey, keyValues) ?? []
+    guard let standing = try connection.row(statements.selectByKey, keyValues) else {
+      // A program has deleted it, which the next fold looks at.
+      return try shelf.put(entry, table: table.id, key: key)
+    }
     var values = standing.map(Replication.Value.init)
     // Nobody has written the row since: what stands in the column is what the row has shown so far.
     var beside = try statements.beside(entry, values)
@@ -128,7 +131,7 @@ extension Store {
     var unseen: [(column: Int, value: SQLite.Value)] = []
     let columns = statements.columns(for: entry.values.map(\.name))
     for (column, kept) in zip(columns, entry.values) {
-      guard let column, column < standing.count else { continue }
+      guard let column else { continue }
       guard try isUnwritten || presets.holds(standing[column], column, of: key) else {
         unseen.append((column, kept.value.sqlite))
         continue

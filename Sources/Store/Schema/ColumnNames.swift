@@ -11,6 +11,9 @@ struct ColumnNames: Equatable {
     var declaration: String
     var first: String
 
+    /// Whether it belongs to the key: its place there is the last part of the declaration.
+    var isOfKey: Bool { !declaration.hasSuffix("|") }
+
     /// The default in the declaration, of which it is the last part but one.
     var defaultText: Substring {
       let parts = declaration.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false)

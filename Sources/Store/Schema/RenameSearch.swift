@@ -169,6 +169,7 @@ struct RenameSearch {
   }
 
   /// Pairs of the one column that is gone between two that stayed, and the one that is new there.
+  /// A key with other columns is another key.
   private static func pairsByPlace(
     _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
   ) -> [Pair] {
@@ -176,7 +177,9 @@ struct RenameSearch {
     return newGaps.sorted { $0.key < $1.key }.compactMap { neighbour, new in
       let new = new.filter { place in !found.contains { $0.new == place } }
       let old = (gaps[neighbour] ?? []).filter { place in !found.contains { $0.old == place } }
-      return old.count == 1 && new.count == 1 ? Pair(new: new[0], old: old[0]) : nil
+      guard old.count == 1, new.count == 1, !known[old[0]].isOfKey, !present[new[0]].isOfKey
+      else { return nil }
+      return Pair(new: new[0], old: old[0])
     }
   }
 

@@ -105,6 +105,14 @@ import Testing
     try expectEqual(r, ["w", "y"])
   }
 
+  @Test(arguments: changes)
+  func `a row that a program deletes before anybody has looked is gone`(change: Change) throws {
+    let r = try replicas(change)
+    try r[1].write("DELETE FROM note WHERE id = 'a'")
+    try migrate(r[1], change.after)
+    try expectEqual(r, ["y"])
+  }
+
   @Test(arguments: ["1", "zeroblob(3000000)"])
   func `who shows something else passes the NULL on`(n: String) throws {
     for change in Self.changes {
