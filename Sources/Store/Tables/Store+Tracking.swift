@@ -207,6 +207,10 @@ extension Store {
           _ = try renames.publish(
             column.name, first: first, of: table.name, number: settings.id)
         }
+        // What this machine called a column so far, others may have heard from it.
+        for (first, other) in Self.replaced(columns.known, by: now) {
+          _ = try renames.publish(first, first: other, of: table.name, number: settings.id)
+        }
       }
       // Its values were counted under another name: the rows' versions stay what they are.
       let isCountedAnew = columns.known.contains { old in
@@ -217,6 +221,18 @@ extension Store {
     }
     if hasChanged { try tables.reload() }
     return remakes
+  }
+
+  /// First names that columns had here, and those that the site has given them instead.
+  private static func replaced(
+    _ known: [ColumnNames.Known], by now: [ColumnNames.Known]
+  ) -> [(first: String, other: String)] {
+    known.compactMap { old in
+      guard let column = now.first(where: { isSameName($0.name, old.name) }),
+        !now.contains(where: { isSameName($0.first, old.first) })
+      else { return nil }
+      return (old.first, column.first)
+    }
   }
 
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.

@@ -86,6 +86,35 @@ import Testing
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
 
+  /// The one has seen `nick` come and go on as `tag`, the other one `tag` alone.
+  @Test(arguments: [0, 1])
+  func `two first names of one column become one`(last: Int) throws {
+    let r = try replicas(Self.schemas[0])
+    let add = "ALTER TABLE person ADD COLUMN nick TEXT"
+    let rename = "ALTER TABLE person RENAME COLUMN nick TO tag"
+    let again = "ALTER TABLE person RENAME COLUMN tag TO label"
+    try r[0].write(add)
+    try r[0].foldAll()
+    try r[0].write("UPDATE person SET nick = 'A' WHERE id = 'a'")
+    try r[0].foldAll()
+    try r[1].write("\(add); \(rename)")
+    try r[1].foldAll()
+    try r[1].write("UPDATE person SET tag = 'B' WHERE id = 'b'")
+    try r[1].foldAll()
+    r[last].clock += 60_000
+    try r[0].write("\(rename); \(again)")
+    try r[0].foldAll()
+    try r[1].write(again)
+    try r[1].foldAll()
+    for _ in 1...2 { try settle(r) }
+    for replica in r {
+      #expect(
+        try replica.application.prepareRows("SELECT label FROM person ORDER BY id") == ["A", "B"])
+      #expect(try replica.store.keptColumns().flatMap(\.columns) == [])
+    }
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
   @Test func `a rename makes no new versions, and the site is told of it once`() throws {
     let r = try replicas(Self.schemas[0], 3)
     let frontier = r[0].store.position.frontier
