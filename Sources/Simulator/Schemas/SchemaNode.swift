@@ -141,21 +141,25 @@ final class SchemaNode {
         let count = try watcher.scalar(sql).integer ?? 0
         if count > 0 { blame("\(count) rows break a constraint: \(sql)") }
       }
-      for sql in reading.integrity {
-        let check = try watcher.rows(sql)
-        // Of a table without rowid it reads the wrong column where the key is not the first
-        // (seen with 3.40.1): NULL is looked for by plain queries.
-        for line in check.compactMap(\.first?.string)
-        where line != "ok" && !line.hasPrefix("NULL value") {
-          blame(line)
-        }
-      }
+      for line in try damage(seenBy: watcher) { blame(line) }
       for row in try watcher.rows("PRAGMA foreign_key_check") {
         blame("a reference of \(row[0].string ?? "?") to \(row[2].string ?? "?") leads nowhere")
       }
     } catch {
       blame("cannot be read: \(error)")
     }
+  }
+
+  /// What `integrity_check` says of the tables.
+  func damage(seenBy connection: Connection) throws(SQLiteError) -> [String] {
+    var damage: [String] = []
+    for sql in reading.integrity {
+      // Of a table without rowid it reads the wrong column where the key is not the first (seen
+      // with 3.40.1): NULL is looked for by plain queries.
+      damage += try connection.rows(sql).compactMap(\.first?.string)
+        .filter { $0 != "ok" && !$0.hasPrefix("NULL value") }
+    }
+    return damage
   }
 
   func blame(_ fault: String) {
