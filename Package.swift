@@ -22,8 +22,8 @@ let fuzzing: Target =
     .executableTarget(
       name: "FlotillaFuzz", dependencies: ["Replication"], path: "Tests/FuzzTests",
       exclude: [
-        "AnchorSeeds.swift", "CorpusTests.swift", "FuzzingTests.swift", "Seeds.swift",
-        "Targets/Node",
+        "AnchorSeeds.swift", "CorpusTests.swift", "FuzzingTests.swift", "NumberSeeds.swift",
+        "Seeds.swift", "Targets/Node",
       ],
       swiftSettings: strict + [.define("WIRE")])
   default:

@@ -56,6 +56,7 @@ import Testing
   @Test func `keeps what it shows from steering the terminal`() {
     #expect(printable("ward\u{1b}[2J\n\u{202e}x") == #"ward\u{1b}[2J\n\u{202e}x"#)
     #expect(printable("Zürich 北") == "Zürich 北")
+    #expect(printable("FROM \u{feff}a") == #"FROM \u{feff}a"#)
   }
 
   @Test(arguments: [

@@ -122,7 +122,9 @@ enum Seeds {
     return writer.bytes
   }
 
-  static var batches: [[UInt8]] { [batch(rows)] + rows.map { batch([$0]) } + [certified] }
+  static var batches: [[UInt8]] {
+    [batch(rows)] + rows.map { batch([$0]) } + [certified] + numbered
+  }
 
   static let judged = Judged(term: Term(number: 1, incarnation: 77), frontier: frontier)
 
@@ -167,6 +169,7 @@ enum Seeds {
     let halves = (batch(Array(rows.prefix(5))), batch(Array(rows.suffix(5))))
     return (UInt8(0)..<32).map { merge($0, halves.0, halves.1) }
       + [merge(0, certified, halves.0), merge(0, halves.1, certified)]
+      + numbered.flatMap { first in numbered.map { merge(0, first, $0) } }
   }
 
   static var values: [[UInt8]] {
@@ -223,6 +226,10 @@ enum Seeds {
       (0, "CREATE TABLE secret(name TEXT PRIMARY KEY, value, more)"),
       (1, "CREATE UNIQUE INDEX i ON t(x)"), (2, "CREATE VIEW w AS SELECT y FROM t"),
       (3, "CREATE TRIGGER g AFTER UPDATE ON t BEGIN DELETE FROM secret; END"),
+    ],
+    [
+      (3, "CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM \u{FEFF}_flotilla_version; END"),
+      (2, "CREATE VIEW temp.t AS SELECT 1"), (2, "CREATE VIEW IF NOT EXISTS w AS SELECT 1"),
     ],
   ]
 

@@ -83,8 +83,16 @@ extension Version {
   package func recreated(over old: Version) -> Version {
     var version = self
     (version.created, version.createdAt) = (dot, stamp)
-    if numbering.turn != nil { version.numbering.turn = old.stamp }
+    if numbering.turn != nil || old.turn != nil { version.numbering.turn = Self.turn(after: old) }
     return version
+  }
+
+  /// The turn as it counts: nothing was under a key before a row later than the row itself.
+  package var turn: Stamp? { numbering.turn.map { min($0, stamp) } }
+
+  /// The turn of a row that is made where that was: later, whatever that one claims.
+  static func turn(after old: Version) -> Stamp {
+    max(old.stamp, old.turn?.successor ?? .zero)
   }
 
   /// The keys that the row had before it is made anew, this one among them: it is another row then

@@ -53,10 +53,10 @@ extension Version {
     _ keys: KeyNote, over old: Version?, isNew: Bool, above floor: Floor?
   ) {
     if !isNew, let old { numbering = old.numbering }
-    if isNew, keys.isNumbered {
+    if isNew, keys.isNumbered || old?.turn != nil {
       // Where the anchor said that nothing stands the number was not in use.
       let isUsed = old.map { !$0.isDeleted || $0.created != $0.edit } ?? false
-      let before = isUsed ? old?.stamp : old?.numbering.turn
+      let before = isUsed ? old.map { Self.turn(after: $0) } : old?.turn?.successor
       numbering.turn = max(before ?? .zero, old == nil ? floor?.stamp ?? .zero : .zero)
       numbering.elders = Array(keys.elders.prefix(Numbering.mostElders))
     }

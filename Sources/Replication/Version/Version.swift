@@ -77,7 +77,7 @@ package struct Version: Sendable, Equatable {
 
   package var rank: Rank {
     Rank(
-      term: term, epoch: epoch, isTentative: isTentative, turn: numbering.turn,
+      term: term, epoch: epoch, isTentative: isTentative, turn: turn,
       seniority: seniority, stamp: stamp, origin: dot.origin, content: hash, seq: dot.seq)
   }
 }

@@ -143,7 +143,7 @@ struct RulingTable {
       let origin = versions.origins.origin(of: statement.integer(first + 2)),
       let kind = Ruling.Kind(rawValue: UInt8(clamping: statement.integer(first + 6)))
     else { return nil }
-    let dot = Dot(origin, UInt64(statement.integer(first + 3)))
+    let dot = Dot(origin, UInt64(clamping: statement.integer(first + 3)))
     var version = Version(
       dot: dot, created: dot, stamp: Stamp(rawValue: statement.integer(first + 4)), hash: 0,
       isDeleted: false)
@@ -152,7 +152,7 @@ struct RulingTable {
         .decode(statement.bytes(first + 5), at: nil, into: &version)
     }
     let ruling = Ruling(
-      kind, edit: Dot(edited, UInt64(statement.integer(first + 1))),
+      kind, edit: Dot(edited, UInt64(clamping: statement.integer(first + 1))),
       rule: statement.value(first + 7).string ?? "")
     return Item(
       table: statement.integer(first + 8), key: Key(bytes: statement.bytes(first + 9)),

@@ -47,7 +47,7 @@ extension Store {
         guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
           continue
         }
-        let isHistory = try isPart(Dot(life.origin, UInt64(seq)), name, key)
+        let isHistory = try isPart(Dot(life.origin, UInt64(clamping: seq)), name, key)
         let outcome: EditVerdict.Outcome =
           try isOverwritten(seq, name, key) ? .superseded : isHistory ? .accepted : .unknown
         let rule = try tables.table(name).map { table throws(SQLiteError) in

@@ -67,7 +67,7 @@ extension Store {
               table: table.name, key: named(key, of: table.name), isDeleted: row[2] == .null))
         }
         guard rows.count < limit else {
-          reached.raise(entry.origin, to: UInt64(found.last?[3].integer ?? 0))
+          reached.raise(entry.origin, to: UInt64(clamping: found.last?[3].integer ?? 0))
           return (rows, reached)
         }
         reached.raise(entry.origin, to: entry.seq)

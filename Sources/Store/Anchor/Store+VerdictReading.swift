@@ -21,7 +21,7 @@ extension Store {
       ).map { row in
         let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)
         return EditVerdict(
-          seq: UInt64(row[0].integer ?? 0), table: row[1].string ?? "",
+          seq: UInt64(clamping: row[0].integer ?? 0), table: row[1].string ?? "",
           key: Key(bytes: row[2].blob ?? []), outcome: outcome ?? .pending,
           // Of one that is open it is what will be said unless something better is known.
           reason: outcome == nil ? nil : row[4].string,
@@ -78,7 +78,9 @@ extension Store {
 
   /// Up to which own edit verdicts may be missing: they were let go, or never awaited.
   package func verdictsMissing() throws(StoreError) -> UInt64 {
-    try reporting { () throws(SQLiteError) in UInt64(try meta.integer(.verdictsMissing) ?? 0) }
+    try reporting { () throws(SQLiteError) in
+      UInt64(clamping: try meta.integer(.verdictsMissing) ?? 0)
+    }
   }
 
   /// From now on, that there is no verdict on an edit up to this one says nothing.

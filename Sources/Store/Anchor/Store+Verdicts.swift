@@ -100,7 +100,7 @@ extension Store {
     _ seq: Int64, _ outcome: EditVerdict.Outcome, _ reason: String?, rule: String?,
     at now: Instant
   ) throws(SQLiteError) {
-    let first = try repeated(as: UInt64(seq)).map { Int64($0) }.min() ?? seq
+    let first = try repeated(as: UInt64(clamping: seq)).map { Int64($0) }.min() ?? seq
     for condition in Self.settledWith {
       try connection.run(
         """
@@ -216,7 +216,7 @@ extension Store {
       guard let seq = row[0].integer, let name = row[1].string, let key = row[2].blob else {
         continue
       }
-      let edit = Dot(life.origin, UInt64(seq))
+      let edit = Dot(life.origin, UInt64(clamping: seq))
       let ruling = try ruling(on: edit)
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {

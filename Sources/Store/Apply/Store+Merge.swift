@@ -45,6 +45,7 @@ extension Store {
       try requireKnown(
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       try standDown(beside: rows, judged: merge.judged, at: now)
+      let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
       application.held = merge.held
       try applyAll(rows, &edits, at: now, &application)
@@ -61,6 +62,24 @@ extension Store {
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
         fold: try result(of: edits), shelved: application.shelved)
+    }
+  }
+
+  /// What a leaf says of the places of rows: others follow those of its own, and those that are
+  /// known already. Else it could have others write in tables that it may not write itself.
+  private func vouched(_ rows: [ShapedRow], by leaf: LeafLicence) throws -> [ShapedRow] {
+    try rows.map { row in
+      var row = row
+      guard !row.row.version.numbering.former.isEmpty else { return row }
+      let table = try self.rows(of: row.shape, isNameless: isNameless(row))
+      let standing = try versions.version(table: table.id, key: key(of: row, in: table))
+      row.row.version.numbering.former = try row.row.version.numbering.former.filter { former in
+        if former.created.origin == leaf.origin { return true }
+        if standing?.numbering.former.contains(former) == true { return true }
+        let place = FormerKeys.Place(table: table.id, key: former.key, created: former.created)
+        return try kinship.former.entry(place)?.next != nil
+      }
+      return row
     }
   }
 

@@ -257,7 +257,7 @@ extension Store {
       JOIN _flotilla_version AS v ON v.tbl = p.tbl AND v.key = p.key
       """
     ).compactMap { row in
-      origins.origin(of: row[0].integer ?? 0).map { Dot($0, UInt64(row[1].integer ?? 0)) }
+      origins.origin(of: row[0].integer ?? 0).map { Dot($0, UInt64(clamping: row[1].integer ?? 0)) }
     }
   }
 
@@ -319,7 +319,7 @@ extension Store {
   }
 
   func elsewhere() throws(SQLiteError) -> UInt64 {
-    UInt64(try meta.integer(.elsewhere) ?? 0)
+    UInt64(clamping: try meta.integer(.elsewhere) ?? 0)
   }
 
   /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table

@@ -160,21 +160,22 @@ final class FormerKeys {
       """, arguments
     ).compactMap { row in
       guard let table = row[0].integer, let key = row[1].blob,
-        let origin = row[2].integer.flatMap({ origins.origin(of: $0) }), let seq = row[3].integer
+        let created = dot(row[2], row[3])
       else { return nil }
       var next: Place?
       if let key = row[4].blob, let made = dot(row[5], row[6]) {
         next = Place(table: table, key: Key(bytes: key), created: made)
       }
       return Entry(
-        place: Place(table: table, key: Key(bytes: key), created: Dot(origin, UInt64(seq))),
+        place: Place(table: table, key: Key(bytes: key), created: created),
         next: next, edit: dot(row[7], row[8]))
     }
   }
 
   private func dot(_ origin: SQLite.Value, _ seq: SQLite.Value) -> Dot? {
-    guard let origin = origin.integer.flatMap({ origins.origin(of: $0) }), let seq = seq.integer
+    guard let origin = origin.integer.flatMap({ origins.origin(of: $0) }),
+      let seq = seq.integer.flatMap({ UInt64(exactly: $0) }), seq > 0
     else { return nil }
-    return Dot(origin, UInt64(seq))
+    return Dot(origin, seq)
   }
 }

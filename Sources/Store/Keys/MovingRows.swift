@@ -13,7 +13,11 @@ final class MovingRows {
 
   private let connection: Connection
   private let versions: VersionTable
+  /// So many rows, and bytes of them, are kept at most for members that may leave for good.
+  private static let room = (rows: 2_000, bytes: 64 << 20)
+
   private(set) var count = 0
+  private var bytes = 0
   /// Whether one has come since rows were made again last.
   var hasNew = false
 
@@ -23,18 +27,30 @@ final class MovingRows {
   }
 
   func reload() throws(SQLiteError) {
-    guard try Layout.hasTable("_flotilla_moving", on: connection) else { return count = 0 }
-    count = Int(try connection.scalar("SELECT count(*) FROM _flotilla_moving").integer ?? 0)
+    guard try Layout.hasTable("_flotilla_moving", on: connection) else {
+      return (count, bytes) = (0, 0)
+    }
+    let sums = try connection.row(
+      "SELECT count(*), sum(length(row)) FROM _flotilla_moving")
+    (count, bytes) = (Int(sums?[0].integer ?? 0), Int(sums?[1].integer ?? 0))
+  }
+
+  /// Whether one more may be kept for somebody else: whoever may write a table can lose as many
+  /// rows as it likes to those that were made here.
+  func hasRoom(for row: Shelf.Entry) -> Bool {
+    count < Self.room.rows && bytes + Shelf.encode(row).count <= Self.room.bytes
   }
 
   /// Keeps a row; of one row the latest of each author.
   func put(_ item: Item) throws(SQLiteError) {
     hasNew = true
     try remove(table: item.table, item.key, item.version.dot.origin)
+    let row = Shelf.encode(item.entry)
     count += try connection.run(
       Self.insert,
       [.integer(item.table), .blob(item.key.bytes)] + (try versions.values(item.version))
-        + [.blob(Shelf.encode(item.entry))])
+        + [.blob(row)])
+    bytes += row.count
   }
 
   private static let insert: String = {
@@ -50,15 +66,18 @@ final class MovingRows {
 
   private func remove(table: Int64, _ key: Key, _ origin: Origin) throws(SQLiteError) {
     guard count > 0, let number = versions.origins.knownNumber(of: origin) else { return }
-    count -= try connection.run(
-      "DELETE FROM _flotilla_moving WHERE tbl = ? AND key = ? AND origin = ?",
-      [.integer(table), .blob(key.bytes), .integer(number)])
+    let gone = try connection.rows(
+      """
+      DELETE FROM _flotilla_moving WHERE tbl = ? AND key = ? AND origin = ? RETURNING length(row)
+      """, [.integer(table), .blob(key.bytes), .integer(number)])
+    count -= gone.count
+    bytes -= gone.reduce(0) { $0 + Int($1[0].integer ?? 0) }
   }
 
   func forget(table: Int64) throws(SQLiteError) {
     guard count > 0 else { return }
-    count -= try connection.run(
-      "DELETE FROM _flotilla_moving WHERE tbl = ?", [.integer(table)])
+    try connection.run("DELETE FROM _flotilla_moving WHERE tbl = ?", [.integer(table)])
+    try reload()
   }
 
   /// All of them, in the order of table and key.

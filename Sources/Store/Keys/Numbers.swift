@@ -31,19 +31,34 @@ struct Numbers {
     else { return }
     let sequence = Sequence(schema.name, on: connection)
     let known = try sequence.last
+    // One that is beyond all that are given came in a row of somebody; SQLite gives none after it.
+    let isGiven = known.map { $0 < NumberBlocks.limit } ?? true
+    let given = isGiven ? known : try highest(of: table)
     let standing = try connection.scalar(
       "SELECT max(\(quoted(schema.columns[column].name))) FROM main.\(quoted(schema.name))"
     ).integer
-    guard let start = blocks.start(after: max(known ?? 0, standing ?? 0, 0), leaves: leaves),
+    guard let start = blocks.start(after: max(given ?? 0, standing ?? 0, 0), leaves: leaves),
       start != known
     else { return }
     try sequence.set(start)
   }
 
+  /// The highest number that a row has or had here, of those that are given: none is beyond what
+  /// every program can read, so one row cannot use them up.
+  func highest(of table: ReplicaTable) throws(SQLiteError) -> Int64 {
+    let limit = Key([.integer(NumberBlocks.limit)], collations: [.binary])
+    let key = try connection.scalar(
+      "SELECT max(key) FROM _flotilla_version WHERE tbl = ? AND key < ?",
+      [.integer(table.id), .blob(limit?.bytes ?? [])]
+    ).blob.map { Key(bytes: $0) }
+    guard case .integer(let number)? = key?.values?.first else { return 0 }
+    return max(0, number)
+  }
+
   /// The number that the next row gets, if that is arranged.
   func next(_ table: ReplicaTable) throws(SQLiteError) -> Int64? {
     guard let schema = table.schema, schema.isAutoincrement, try blocks != nil else { return nil }
-    return try Sequence(schema.name, on: connection).last.map { $0 + 1 }
+    return try Sequence(schema.name, on: connection).last.flatMap { $0 < .max ? $0 + 1 : nil }
   }
 }
 

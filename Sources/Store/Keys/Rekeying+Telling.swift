@@ -3,32 +3,43 @@ import SQLite
 
 /// What is told of rows that were made again, and what becomes of those that were not.
 extension Rekeying {
-  /// All that is written again because one row is, directly or not.
-  private func followers(of root: Int) -> Set<Name> {
-    var (found, numbers): (Set<Name>, Set<Int>) = ([], [root])
-    var hasMore = true
-    while hasMore {
-      hasMore = false
-      for (name, row) in rows where !row.roots.isDisjoint(with: numbers) {
-        guard found.insert(name).inserted else { continue }
-        hasMore = true
-        numbers.formUnion(roots.indices.filter { roots[$0] == name })
+  /// All that is written again because of one row, directly or not.
+  private struct Followers {
+    var rows: [Int: [Name]] = [:]
+    var numbers: [Name: [Int]] = [:]
+
+    init(_ rekeying: Rekeying) {
+      for (name, row) in rekeying.rows {
+        for root in row.roots { rows[root, default: []].append(name) }
+      }
+      for (number, name) in rekeying.roots.enumerated() {
+        numbers[name, default: []].append(number)
       }
     }
-    return found
+
+    func of(_ root: Int) -> Set<Name> {
+      var (found, queue): (Set<Name>, [Int]) = ([], [root])
+      while let number = queue.popLast() {
+        for name in rows[number] ?? [] where found.insert(name).inserted {
+          queue += numbers[name] ?? []
+        }
+      }
+      return found
+    }
   }
 
   func tell() throws {
     let numbers = roots.indices.sorted {
       (parentage.depth(of: roots[$0].table), $0) < (parentage.depth(of: roots[$1].table), $1)
     }
+    let followers = Followers(self)
     var told: Set<Int> = []
     for number in numbers {
       let name = roots[number]
       // A row that follows another one is told of with that.
       guard let row = rows[name], !told.contains(number) else { continue }
-      let following = followers(of: number)
-      told.formUnion(roots.indices.filter { following.contains(roots[$0]) })
+      let following = followers.of(number)
+      told.formUnion(following.flatMap { followers.numbers[$0] ?? [] })
       let moved = following.subtracting([name]).count
       let side = try store.standingSide(row.table, row.key)
       try store.conflicts.put(

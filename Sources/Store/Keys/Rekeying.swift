@@ -48,15 +48,17 @@ struct Rekeying {
   /// The rows from which all follows, by their numbers.
   var roots: [Name] = []
   private var keys: FreshKeys
-  private var parked: [Int64: [Key]] = [:]
+  private let items: [MovingRows.Item]
+  private var following: FollowingRows
 
-  init(_ store: Store, _ parentage: Parentage, at now: Instant) {
+  init(_ store: Store, _ parentage: Parentage, at now: Instant) throws {
     (self.store, self.parentage, self.now) = (store, parentage, now)
     keys = FreshKeys(store)
+    items = try store.kinship.moving.all()
+    following = FollowingRows(store, items)
   }
 
   mutating func run(_ edits: inout Edits) throws {
-    let items = try store.kinship.moving.all()
     let (news, returns) = (store.kinship.news, store.kinship.returns)
     store.kinship.end()
     for (from, to) in returns { try giveBack(from, to) }
@@ -66,7 +68,7 @@ struct Rekeying {
     while steps < queue.count, steps < 100_000 {
       let place = queue[steps]
       steps += 1
-      if let move = moves[place] { try follow(move, items) }
+      if let move = moves[place] { try follow(move) }
     }
     var application = Application()
     try write(&edits, &application)
@@ -178,7 +180,8 @@ struct Rekeying {
   ) throws {
     let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
     let moves = item.version.numbering.former.count
-    guard let next = try keys.next(of: table, moves: moves) else { return }
+    guard let next = try keys.next(of: table, for: item.version.created, moves: moves)
+    else { return }
     var row = Row(
       table: table, key: item.key, version: item.version, before: item.entry,
       entry: item.entry, item: item, next: next)
@@ -199,10 +202,11 @@ struct Rekeying {
 
   // MARK: What follows
 
-  private mutating func follow(_ move: Move, _ items: [MovingRows.Item]) throws {
+  private mutating func follow(_ move: Move) throws {
     for link in parentage.links(to: move.place.table) {
       guard let table = store.tables.byID[link.child], store.mayWrite(table) else { continue }
-      for key in try children(of: move.place.key, by: link, table) {
+      let meant = FollowingRows.Meant(link: link.id, row: move.place.created)
+      for key in try children(of: move.place.key, by: link, meant, table) {
         guard let version = try store.versions.version(table: table.id, key: key),
           isMine(version, move, link), let entry = try store.content(of: version, table, key)
         else { continue }
@@ -211,10 +215,8 @@ struct Rekeying {
             table: table, key: key, version: version, before: entry, entry: entry, next: key),
           Name(table: table.id, key: key, origin: nil), move, link)
       }
-      for item in items where item.table == link.child {
-        let isItself =
-          item.key == move.place.key && item.version.created == move.place.created
-          && item.table == move.place.table && move.isOwn
+      let place = move.isOwn ? move.place : nil
+      for (item, isItself) in following.moving(in: table.id, meant, at: place) {
         guard isItself || isMine(item.version, move, link) else { continue }
         let standing = try store.versions.version(table: item.table, key: item.key)
         try repoint(
@@ -223,7 +225,8 @@ struct Rekeying {
             entry: item.entry, item: item, isFree: standing?.isDeleted ?? true, next: item.key),
           Name(table: item.table, key: item.key, origin: item.version.dot.origin), move, link)
       }
-      for waiting in try store.pending.all(in: table.id) where isMine(waiting.version, move, link) {
+      for waiting in try following.pending(in: table.id, meant)
+      where isMine(waiting.version, move, link) {
         let standing = try store.versions.version(table: table.id, key: waiting.key)
         guard standing?.isDeleted ?? true, let entry = try store.pending.entry(waiting)
         else { continue }
@@ -238,24 +241,13 @@ struct Rekeying {
 
   /// Rows in the table that refer to a key, and those that wait.
   private mutating func children(
-    of key: Key, by link: Parentage.Link, _ table: ReplicaTable
+    of key: Key, by link: Parentage.Link, _ meant: FollowingRows.Meant, _ table: ReplicaTable
   ) throws -> [Key] {
     let values = (key.values ?? []).map(\.sqlite)
     let standing = try store.connection.rows(link.select, values)
       .compactMap { table.key($0.map(Replication.Value.init)) }
-    return standing + (try waiting(in: table)).filter { !standing.contains($0) }
-  }
-
-  /// Rows that are kept beside the table: their version alone says to what they refer.
-  private mutating func waiting(in table: ReplicaTable) throws -> [Key] {
-    if let known = parked[table.id] { return known }
-    let found =
-      try store.shelf.isEmpty
-      ? []
-      : store.shelf.keys(
-        table: table.id, why: [.constraint, .reference, .parent], limit: 10_000)
-    parked[table.id] = found
-    return found
+    let known = Set(standing)
+    return standing + (try following.parked(in: table.id, meant)).filter { !known.contains($0) }
   }
 
   /// Whether a row means the one that moves, and is for this replica to write.

@@ -153,7 +153,9 @@ extension Store {
     let isMaker = viewpoint.isOwn(loser.created.origin)
     let isWriter = viewpoint.isOwn(loser.edit.origin)
     let isHeir = viewpoint.isOwn(winner.created.origin) && !office.isHeld
-    guard isMaker || isWriter || isHeir, mayWrite(table), let content else { return false }
+    guard isMaker || isWriter || isHeir, mayWrite(table), let content,
+      isMaker || isWriter || kinship.moving.hasRoom(for: content)
+    else { return false }
     try kinship.moving.put(
       MovingRows.Item(table: table.id, key: key, version: loser, entry: content))
     guard loser.hash != winner.hash else { return true }
@@ -265,7 +267,7 @@ extension Store {
     guard kinship.isDue, try isSettled() else { return }
     // What is found out on the way may be news in turn.
     for _ in 0..<8 {
-      var rekeying = Rekeying(self, try kinship.parentage(tables), at: now)
+      var rekeying = try Rekeying(self, try kinship.parentage(tables), at: now)
       try rekeying.run(&edits)
       if kinship.news.isEmpty { break }
     }

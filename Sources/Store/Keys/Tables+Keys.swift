@@ -89,7 +89,7 @@ extension Tables {
       id = found.table
       if found.table != before, let rows = byID[id] { try note(key, next, of: rows) }
     } else {
-      id = try makeHeld(key, next, of: table.name)
+      id = try makeHeld(key, next, of: table.name, isHere: true)
     }
     try reporting { () throws(SQLiteError) in
       let row = try connection.row(
@@ -112,11 +112,12 @@ extension Tables {
     return (id, lead)
   }
 
-  /// A number for the rows of one more shape.
+  /// A number for the rows of one more shape. That of the table itself always gets one: peers may
+  /// have told of as many shapes as are kept.
   private func makeHeld(
-    _ key: KeyShape, _ generation: UInt64, of name: String
+    _ key: KeyShape, _ generation: UInt64, of name: String, isHere: Bool = false
   ) throws(StoreError) -> Int64 {
-    try makeRoom(for: key, of: name)
+    if !isHere { try makeRoom(for: key, of: name) }
     let id = try reporting { () throws(SQLiteError) in
       let number = tableSeed(name) ^ mix(key.fingerprint)
       try connection.run(

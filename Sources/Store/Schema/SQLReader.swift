@@ -41,11 +41,14 @@ struct SQLReader {
       kind: kind, bytes: range, name: name ?? String(decoding: bytes[range], as: UTF8.self))
   }
 
-  /// Passes white space and both kinds of comments.
+  /// Passes white space, both kinds of comments, and a byte order mark where a token begins, which
+  /// is white space to SQLite as well (tokenize.c, CC_BOM).
   private mutating func skipSpace() {
     while let byte = peek() {
       if byte == 0x20 || (0x09...0x0D).contains(byte) {
         position += 1
+      } else if byte == 0xEF, peek(1) == 0xBB, peek(2) == 0xBF {
+        position += 3
       } else if byte == UInt8(ascii: "-"), peek(1) == byte {
         while let byte = peek(), byte != 0x0A { position += 1 }
       } else if byte == UInt8(ascii: "/"), peek(1) == UInt8(ascii: "*") {

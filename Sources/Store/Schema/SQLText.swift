@@ -119,9 +119,16 @@ struct SQLText {
   /// "The text … is normalized": tables have lost a query that filled them
   /// (sqlite.org/schematab.html), so a table with one is none that a replica has sent.
   var isStoredObject: Bool {
-    guard tokens.count > 3, tokens[0].isWord("CREATE") else { return false }
-    if tokens[1].isWord("TABLE") { return tokens[3].isSymbol("(") }
-    return ["VIRTUAL", "INDEX", "UNIQUE", "VIEW", "TRIGGER"].contains { tokens[1].isWord($0) }
+    guard tokens.first?.isWord("CREATE") == true else { return false }
+    let kinds = [
+      ["TABLE"], ["VIRTUAL", "TABLE"], ["INDEX"], ["UNIQUE", "INDEX"], ["VIEW"], ["TRIGGER"],
+    ]
+    let said = tokens.dropFirst()
+    let kind = kinds.first { $0.count < said.count && zip($0, said).allSatisfy { $1.isWord($0) } }
+    guard let kind, tokens.count > kind.count + 2 else { return false }
+    let (name, next) = (tokens[kind.count + 1], tokens[kind.count + 2])
+    if kind == ["TABLE"] { return next.isSymbol("(") }
+    return !next.isSymbol(".") && !(name.isWord("IF") && next.isWord("NOT"))
   }
 
   /// True if a trigger with this text may abandon the triggers that run after it.

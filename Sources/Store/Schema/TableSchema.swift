@@ -38,16 +38,26 @@ package struct TableSchema: Sendable, Equatable {
   package static func all(on connection: Connection) throws(StoreError) -> [String] {
     let rows = try reporting { () throws(SQLiteError) in
       try connection.rows(
-        """
-        SELECT s.name FROM main.sqlite_schema AS s JOIN pragma_table_list AS l
-        ON l.schema = 'main' AND l.name = s.name AND l.type = 'table'
-        WHERE s.type = 'table' ORDER BY s.name
-        """)
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name")
     }
+    let parts = try reporting { () throws(SQLiteError) in try shadows(on: connection) }
     let foreign = try unknownVirtualTables(on: connection)
     return rows.compactMap { $0[0].string }.filter { name in
-      !isReserved(name) && !foreign.contains { isShadow(name, of: $0) }
+      !isReserved(name) && !parts.contains(name) && !foreign.contains { isShadow(name, of: $0) }
     }
+  }
+
+  /// The tables of which SQLite knows that a virtual one keeps its rows there.
+  ///
+  /// `table_list`, which tells them, compiles every view of the file: views that each name the one
+  /// before twice take it for ever. So it is asked only where there are virtual tables.
+  static func shadows(on connection: Connection) throws(SQLiteError) -> Set<String> {
+    let virtual = try connection.row(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0 LIMIT 1")
+    guard virtual != nil else { return [] }
+    let rows = try connection.rows(
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")
+    return Set(rows.compactMap { $0[0].string })
   }
 
   /// The virtual tables whose module is not loaded here, so that SQLite does not know which tables

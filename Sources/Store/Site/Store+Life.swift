@@ -58,7 +58,7 @@ extension Store {
       rows.compactMap { row in
         guard let origin = row[1].integer.flatMap({ origins.origin(of: $0) }) else { return nil }
         return RunLog.Entry(
-          first: UInt64(row[0].integer ?? 0), origin: origin,
+          first: UInt64(clamping: row[0].integer ?? 0), origin: origin,
           run: UInt64(bitPattern: row[2].integer ?? 0))
       })
     let lives = try connection.rows(
@@ -83,7 +83,7 @@ extension Store {
       let sum = try connection.scalar("SELECT sum(seq % \(Self.modulus)) FROM _flotilla_origin")
       let run = try connection.scalar("SELECT run FROM _flotilla_run ORDER BY id DESC LIMIT 1")
       let isSame =
-        UInt64(sum.integer ?? 0)
+        UInt64(clamping: sum.integer ?? 0)
         == origins.frontier.list.reduce(0) { $0 + $1.seq % Self.modulus }
         && run.integer == runs.entries.last.map { Int64(bitPattern: $0.run) }
       if isSame { seenVersion = version }

@@ -47,7 +47,7 @@ extension Store {
           testimony: row[7].integer.map {
             Testimony(
               origin: Origin(rawValue: UInt64(bitPattern: row[6].integer ?? 0)),
-              seq: UInt64($0), run: UInt64(bitPattern: row[8].integer ?? 0))
+              seq: UInt64(clamping: $0), run: UInt64(bitPattern: row[8].integer ?? 0))
           })
       }
     }

@@ -4,23 +4,32 @@ import SQLite
 /// The schema that a first copy starts from.
 extension Store {
   /// Every object of the schema that is the application's, tables first, then what tells which
-  /// migrations have made it.
+  /// migrations have made it; without what no peer would take.
   package func schemaObjects() throws(StoreError) -> [SchemaObject] {
-    try definedObjects() + bookEntries() + headNumbers()
+    var bytes = 0
+    let objects = try (definedObjects() + bookEntries() + headNumbers()).filter { object in
+      guard object.name.utf8.count <= Limits.name, object.sql.utf8.count <= Limits.schemaText
+      else { return false }
+      bytes += object.size
+      return bytes <= Limits.schemaBytes
+    }
+    return Array(objects.prefix(Limits.schemaObjects))
   }
 
   func definedObjects() throws(StoreError) -> [SchemaObject] {
     let rows = try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
-        SELECT s.type, s.name, s.sql FROM main.sqlite_schema AS s
-        LEFT JOIN pragma_table_list AS l ON l.schema = 'main' AND l.name = s.name
-        WHERE s.sql IS NOT NULL AND coalesce(l.type, '') <> 'shadow'
-        ORDER BY s.type = 'trigger', s.type = 'view', s.type = 'index', s.rowid
+        SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL
+        ORDER BY type = 'trigger', type = 'view', type = 'index', rowid
         """)
     }
+    let shadows = try reporting { () throws(SQLiteError) in
+      try TableSchema.shadows(on: connection)
+    }
     return rows.compactMap { row in
-      guard let name = row[1].string, !TableSchema.isReserved(name), let sql = row[2].string
+      guard let name = row[1].string, !TableSchema.isReserved(name), let sql = row[2].string,
+        !shadows.contains(name)
       else { return nil }
       let kind: SchemaObject.Kind? =
         switch row[0].string {

@@ -12,7 +12,7 @@ extension Store {
     let tracked = try trackedTables().map(\.name)
     let virtual = try reporting { () throws(SQLiteError) in
       try connection.rows(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'")
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0")
     }
     for name in virtual.compactMap({ $0[0].string }) {
       skipped.append("\(name) was left out: it is a virtual table")

@@ -24,7 +24,7 @@ final class Origins {
       let origin = Origin(rawValue: UInt64(bitPattern: raw))
       numbers[origin] = id
       origins[id] = origin
-      entries[origin] = UInt64(seq)
+      entries[origin] = UInt64(clamping: seq)
     }
     (self.numbers, self.origins) = (numbers, origins)
     frontier = Frontier(entries)

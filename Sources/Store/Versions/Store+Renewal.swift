@@ -111,7 +111,7 @@ extension Store {
     guard let row, let origin = row[0].integer.flatMap({ origins.origin(of: $0) }) else {
       return nil
     }
-    return Dot(origin, UInt64(row[1].integer ?? 0))
+    return Dot(origin, UInt64(clamping: row[1].integer ?? 0))
   }
 
   private func sweep(

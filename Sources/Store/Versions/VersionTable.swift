@@ -69,14 +69,16 @@ struct VersionTable {
 
   /// Reads a version from its columns.
   func version(from statement: Statement, at first: Int) -> Version? {
-    guard let origin = origins.origin(of: statement.integer(first)) else { return nil }
-    let dot = Dot(origin, UInt64(statement.integer(first + 1)))
+    guard let origin = origins.origin(of: statement.integer(first)),
+      let seq = UInt64(exactly: statement.integer(first + 1)), seq > 0
+    else { return nil }
+    let dot = Dot(origin, seq)
     let stamp = Stamp(rawValue: statement.integer(first + 2))
     let created =
       statement.isNull(first + 4)
       ? dot
       : origins.origin(of: statement.integer(first + 4))
-        .map { Dot($0, UInt64(statement.integer(first + 5))) } ?? dot
+        .map { Dot($0, max(1, UInt64(clamping: statement.integer(first + 5)))) } ?? dot
     var version = Version(
       dot: dot, created: created,
       createdAt: statement.isNull(first + 6)

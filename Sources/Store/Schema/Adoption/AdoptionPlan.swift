@@ -18,6 +18,9 @@ struct AdoptionPlan {
   /// Columns of this file, in small letters and with their table, that have another name there.
   private var renamed: Set<[String]> = []
   private var books: [String] = []
+  /// All names, and those of what differs and is not added, in small letters.
+  private var known: Set<String> = []
+  private var missing: Set<String> = []
   private(set) var adoption = SchemaAdoption()
 
   init(_ store: Store, _ objects: [SchemaObject], of node: String) throws(StoreError) {
@@ -39,9 +42,10 @@ struct AdoptionPlan {
       differ(kind, object.name, object.name, "cannot be made here: \(why)")
     }
     let theirs = try there.objects()
+    known = Set(mine.keys).union(theirs.map { folded($0.name) })
     for object in theirs {
       switch object.kind {
-      case .table: try compare(table: object, among: theirs)
+      case .table: try compare(table: object)
       default: try compare(object)
       }
     }
@@ -54,6 +58,7 @@ struct AdoptionPlan {
     _ kind: SchemaAdoption.Kind, _ name: String, _ table: String, _ what: String,
     _ remedy: String? = nil
   ) {
+    missing.insert(folded(name))
     adoption.differences.append(
       SchemaAdoption.Difference(kind: kind, name: name, table: table, what: what, remedy: remedy))
   }
@@ -73,9 +78,7 @@ struct AdoptionPlan {
 
   private static let migrate = "Make here the migration that made it there."
 
-  private mutating func compare(
-    table object: SchemaSketch.Object, among theirs: [SchemaSketch.Object]
-  ) throws(StoreError) {
+  private mutating func compare(table object: SchemaSketch.Object) throws(StoreError) {
     let (name, table) = (object.name, folded(object.name))
     let columns = TablePart.all(of: object.sql).parts.compactMap(\.column)
     if MigrationBook.isOne(name, columns: columns) {
@@ -83,7 +86,6 @@ struct AdoptionPlan {
       return books.append(name)
     }
     guard let own = mine[table] else {
-      let known = Set(mine.keys).union(theirs.map { folded($0.name) })
       if let original = ScratchName.original(of: name, among: known) {
         untouched.insert(table)
         return differ(
@@ -191,20 +193,19 @@ struct AdoptionPlan {
     if object.kind == .trigger, let reserved = text.reserved {
       return "names \(quoted(reserved)), which is no table of an application"
     }
-    let missing = Set(adoption.differences.map { folded($0.name) })
     let name = text.tokens.first { missing.contains(folded($0.name)) }?.name
     return name.map { "names \(quoted($0)), which is not here as it is at \(node)" }
   }
 
   /// What this file has and the other one lacks, of the tables that are replicated here.
   private mutating func noteOwn(_ theirs: [SchemaSketch.Object]) throws(StoreError) {
-    let names = Set(theirs.map { folded($0.name) })
+    let tables = Dictionary(theirs.map { (folded($0.name), $0) }, uniquingKeysWith: { $1 })
     let remedy = "To bring it there, at \(node): flotilla schema DB --adopt \(store.nodeName)"
     for table in store.tables.tracked where table.schema != nil {
       let parts = { (sql: String) in
         Set(TablePart.all(of: sql).parts.compactMap { $0.column.map(folded) })
       }
-      guard let other = theirs.first(where: { isSameName($0.name, table.name) }) else {
+      guard let other = tables[folded(table.name)] else {
         differ(.table, table.name, table.name, "is not at \(node)", remedy)
         continue
       }
@@ -218,7 +219,7 @@ struct AdoptionPlan {
       }
       for own in mine.values.sorted(by: { $0.name < $1.name })
       where own.kind == .index && isSameName(own.table, table.name)
-        && !names.contains(folded(own.name))
+        && tables[folded(own.name)] == nil
       {
         differ(.index, own.name, table.name, "is not at \(node)", remedy)
       }

@@ -15,7 +15,7 @@ func readMerge(_ bytes: [UInt8]) {
   let batches = [first, second].compactMap { try? RowBatch(bytes: $0) }
   guard !batches.isEmpty else { return }
   do {
-    let sandbox = try Sandbox("merge", schema: Sandbox.schema, tracking: ["t", "pair", "firm"])
+    let sandbox = try Sandbox("merge", schema: Sandbox.schema, tracking: Sandbox.tracked)
     let tables = try sandbox.tables()
     let store = try Store(path: sandbox.path)
     if flags & 16 != 0 {

@@ -21,11 +21,16 @@ struct Sandbox {
   static let now = Instant(uptime: 1_000, wall: 1_800_000_000_000)
 
   /// Tables with keys, constraints and defaults of many kinds; `secret` is not tracked.
+  static let tracked = ["t", "pair", "firm", "person", "line"]
   static let schema = """
     CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT UNIQUE, n INT DEFAULT 7 CHECK(n < 100));
     CREATE TABLE pair(a TEXT COLLATE NOCASE, b, d AS (a || b), PRIMARY KEY(a, b)) WITHOUT ROWID;
     CREATE TABLE firm(k TEXT PRIMARY KEY COLLATE RTRIM, r REAL NOT NULL DEFAULT 1.5) STRICT;
+    CREATE TABLE person(id INTEGER PRIMARY KEY AUTOINCREMENT, boss INTEGER REFERENCES person, v);
+    CREATE TABLE line(person INTEGER REFERENCES person, n INTEGER, v, PRIMARY KEY(person, n));
     CREATE TABLE secret(name TEXT PRIMARY KEY, value);
+    INSERT INTO person VALUES (1, NULL, 'mine'), (2, 1, 'mine');
+    INSERT INTO line VALUES (1, 1, 'mine'), (2, 1, 'mine');
     INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2);
     INSERT INTO pair VALUES ('x', 'y');
     INSERT INTO secret VALUES ('k', 'v');
@@ -90,7 +95,7 @@ struct Sandbox {
   }
 
   /// Every object of the file but the triggers and views that come and go with the tracking of a
-  /// table, and who the replica is.
+  /// table, and who the replica is; not what is noted of references and of rows that wait.
   func tables() throws -> [String] {
     try rows(
       """
@@ -98,7 +103,10 @@ struct Sandbox {
       WHERE type <> 'trigger' AND NOT (type = 'view' AND name GLOB '_flotilla_rows_*')
       ORDER BY 1, 2
       """)
-      + rows("SELECT * FROM _flotilla_meta ORDER BY 1")
+      + rows(
+        """
+        SELECT * FROM _flotilla_meta WHERE name NOT IN ('references', 'sparedFrom') ORDER BY 1
+        """)
   }
 }
 

@@ -41,10 +41,11 @@ func readSchema(_ bytes: [UInt8]) {
 
 /// Brings a file to that schema as `schema --adopt` does: what was there is there afterwards.
 private func adopt(_ objects: [SchemaObject]) throws {
-  let sandbox = try Sandbox("adopt", schema: Sandbox.schema, tracking: ["t", "pair", "firm"])
+  let sandbox = try Sandbox("adopt", schema: Sandbox.schema, tracking: Sandbox.tracked)
   let store = try Store(path: sandbox.path)
   let kept = [
     "SELECT id, v, n FROM t", "SELECT a, b, d FROM pair", "SELECT * FROM secret",
+    "SELECT id, boss, v FROM person",
     "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name GLOB '_flotilla_*'",
   ]
   let before = try kept.map(sandbox.rows)

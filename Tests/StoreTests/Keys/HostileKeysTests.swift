@@ -1,0 +1,354 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What a member says of numbers, parents and places does no more harm than what it writes.
+@Suite struct HostileKeysTests {
+  static let liar = Origin(rawValue: 99)
+  static let patient = TableShape(
+    name: "patient", keyCount: 1, columns: ["id", "name"], affinities: [.integer])
+  static let note = TableShape(
+    name: "note", keyCount: 1, columns: ["id", "text"], affinities: [.text])
+
+  /// A row as it would be folded here.
+  static func row(
+    _ replica: TestReplica, _ shape: TableShape, _ seq: UInt64, _ values: [Replication.Value],
+    stamp: Int64? = nil, _ change: (inout Version) -> Void = { _ in }
+  ) -> (TableShape, Version, WireRow.Content) {
+    var sum = ContentHash()
+    for (column, value) in zip(shape.columns, values) where value != .null {
+      sum.add(column: ContentHash.column(column), value)
+    }
+    let dot = Dot(liar, seq)
+    var version = Version(
+      dot: dot, created: dot,
+      stamp: Stamp(millisecondsSince1970: stamp ?? replica.clock + Int64(seq)), hash: sum.value,
+      isDeleted: false)
+    change(&version)
+    return (shape, version, .values(values))
+  }
+
+  /// An exchange of the liar with a replica.
+  static func send(
+    _ rows: [(TableShape, Version, WireRow.Content)], to replica: TestReplica,
+    upTo seq: UInt64? = nil, licence: LeafLicence? = nil
+  ) throws {
+    var writer = RowBatchWriter()
+    for row in rows { writer.add(row.0, row.1, row.2) }
+    let last = seq ?? rows.map(\.1.dot.seq).max() ?? 0
+    var merge = Merge(
+      sender: Identity(high: 9, low: 9), kind: .full(covers: Frontier([liar: last])),
+      batches: [writer.bytes], rowsBefore: 0, checkBefore: 0,
+      end: End(rows: UInt64(rows.count), check: writer.check), movesFrontier: true)
+    merge.licence = licence
+    _ = try replica.store.merge(merge, at: replica.now)
+  }
+
+  static func text(_ text: String) -> Replication.Value { .text(Array(text.utf8)) }
+
+  // MARK: Numbers
+
+  @Test func `one row with the last of all numbers does not end the giving of fresh ones`() throws {
+    let replicas = try KeysTests.site(2)
+    for replica in replicas {
+      let last = Self.row(replica, Self.patient, 1, [.integer(.max), Self.text("Last")])
+      try Self.send([last], to: replica)
+    }
+    for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
+      KeysTests.later(replica, than: replicas)
+      try replica.write(
+        """
+        INSERT INTO patient VALUES (2, '\(name)');
+        INSERT INTO lab(patient, value) VALUES (2, '\(name)')
+        """)
+      try replica.foldAll()
+    }
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try replica.value("SELECT id FROM patient WHERE name = 'Ann'") == .integer(2))
+      #expect(try replica.value("SELECT id FROM patient WHERE name = 'Bob'") == .integer(3))
+      #expect(
+        try replica.value(
+          "SELECT name FROM patient JOIN lab ON lab.patient = patient.id WHERE value = 'Bob'")
+          == .string("Bob"))
+    }
+  }
+
+  @Test func `AUTOINCREMENT goes on once the row with the last number is deleted`() throws {
+    let replica = try TestReplica(
+      1, schema: "CREATE TABLE patient(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+      tracking: ["patient"])
+    try replica.store.setMember(1, of: 2)
+    try replica.write("INSERT INTO patient(name) VALUES ('Ann')")
+    try replica.foldAll()
+    let first = try replica.value("SELECT id FROM patient").integer ?? 0
+    try Self.send(
+      [Self.row(replica, Self.patient, 1, [.integer(.max), Self.text("Last")])], to: replica)
+    #expect(throws: SQLiteError.self) {
+      try replica.write("INSERT INTO patient(name) VALUES ('Bob')")
+    }
+    #expect(try replica.store.keyHandling(of: ["patient"]).map(\.next) == [nil])
+    try replica.write("DELETE FROM patient WHERE name = 'Last'")
+    try replica.foldAll()
+    try replica.write("INSERT INTO patient(name) VALUES ('Bob')")
+    let next = try replica.value("SELECT id FROM patient WHERE name = 'Bob'").integer ?? 0
+    #expect(next > first && next < NumberBlocks.limit)
+  }
+
+  // MARK: Turns
+
+  /// A turn on a row of a table without numbers, or one later than the row itself: what is deleted
+  /// and made again has to stand all the same.
+  @Test(arguments: [(note, Stamp.zero), (note, .highest), (patient, .highest)])
+  func `a row is made again whatever turn was claimed`(shape: TableShape, turn: Stamp) throws {
+    let schema = KeysTests.clinic + "; CREATE TABLE note(id TEXT PRIMARY KEY, text TEXT)"
+    let replicas = try KeysTests.site(2, schema: schema, tables: ["patient", "lab", "note"])
+    let key: Replication.Value = shape.name == "note" ? Self.text("k") : .integer(7)
+    for replica in replicas {
+      let claimed = Self.row(
+        replica, shape, 1, [key, Self.text("theirs")], stamp: replicas[0].clock
+      ) { $0.numbering.turn = turn }
+      try Self.send([claimed], to: replica)
+    }
+    KeysTests.later(replicas[0], than: replicas)
+    let (table, column) = (shape.name, shape.columns[1])
+    try replicas[0].write("DELETE FROM \(table)")
+    try replicas[0].foldAll()
+    try replicas[0].write(
+      "INSERT INTO \(table) VALUES (\(shape.name == "note" ? "'k'" : "7"), 'ours')")
+    try replicas[0].foldAll()
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try replica.value("SELECT \(column) FROM \(table)") == .string("ours"))
+    }
+    #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
+  }
+
+  // MARK: Places
+
+  /// The liar says that Ann is now 10, 10 is now 11, 11 is 12, and 12 is 10.
+  @Test(arguments: [2, 3, 5, 7]) func `places in a circle move nothing for ever`(length: Int) throws
+  {
+    let replica = try KeysTests.site(1)[0]
+    try replica.write(
+      "INSERT INTO patient VALUES (1, 'Ann'); INSERT INTO lab(patient, value) VALUES (1, 'Ann')")
+    try replica.foldAll()
+    let key = try #require(replica.store.tables.table("patient")?.key([.integer(1)]))
+    let table = try #require(replica.store.tables.table("patient"))
+    let ann = try #require(try replica.store.versions.version(table: table.id, key: key))
+    var seq: UInt64 = 0
+    func place(_ number: Int) -> FormerKey {
+      let dot = Dot(Self.liar, UInt64(number + 1))
+      return FormerKey(key: table.key([.integer(Int64(10 + number))])!, created: dot, edit: dot)
+    }
+    var rows: [(TableShape, Version, WireRow.Content)] = []
+    for number in 0..<length {
+      seq += 1
+      let values: [Replication.Value] = [.integer(Int64(10 + number)), Self.text("\(number)")]
+      rows.append(
+        Self.row(replica, Self.patient, seq, values) {
+          $0.numbering.turn = .zero
+          $0.numbering.former =
+            number == 0
+            ? [FormerKey(key: key, created: ann.created, edit: ann.edit)] : [place(number - 1)]
+        })
+    }
+    try Self.send(rows, to: replica)
+    seq += 1
+    try Self.send(
+      [
+        Self.row(replica, Self.patient, seq, [.integer(10), Self.text("again")]) {
+          $0.created = Dot(Self.liar, 1)
+          $0.createdAt = rows[0].1.createdAt
+          $0.numbering.turn = .zero
+          $0.numbering.former = [place(length - 1)]
+        }
+      ], to: replica)
+    try replica.foldAll()
+    let before = replica.store.position.frontier[replica.origin]
+    for _ in 0..<20 {
+      try Self.send([], to: replica, upTo: seq)
+      try replica.write("UPDATE lab SET value = value || 'x'")
+      try replica.foldAll()
+    }
+    #expect(replica.store.position.frontier[replica.origin] <= before + 21)
+  }
+
+  /// A member that may write `patient` alone says where a row is that somebody else made: others do
+  /// not write in `lab` because of that.
+  @Test func `a leaf moves no rows but its own`() throws {
+    let replica = try KeysTests.site(1)[0]
+    try replica.write(
+      "INSERT INTO patient VALUES (1, 'Ann'); INSERT INTO lab(patient, value) VALUES (1, 'Ann')")
+    try replica.foldAll()
+    let table = try #require(replica.store.tables.table("patient"))
+    let key = try #require(table.key([.integer(1)]))
+    let ann = try #require(try replica.store.versions.version(table: table.id, key: key))
+    let licence = LeafLicence(
+      origin: Self.liar, rights: Rights(general: .read, tables: ["patient": .write]))
+    try Self.send(
+      [
+        Self.row(replica, Self.patient, 1, [.integer(5), Self.text("Eve")]) {
+          $0.numbering.turn = .zero
+          $0.numbering.former = [FormerKey(key: key, created: ann.created, edit: ann.edit)]
+        }
+      ], to: replica, licence: licence)
+    try replica.foldAll()
+    #expect(try replica.value("SELECT patient FROM lab") == .integer(1))
+  }
+
+  // MARK: Many rows
+
+  /// The work is as much as there are rows, not as there are pairs of them.
+  @Test(.timeLimit(.minutes(1))) func `many rows lose their numbers at once`() throws {
+    let replicas = try KeysTests.site(2)
+    for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
+      KeysTests.later(replica, than: replicas)
+      let numbers = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)"
+      try replica.write(
+        """
+        \(numbers) INSERT INTO patient SELECT i, '\(name)' || i FROM n;
+        \(numbers) INSERT INTO lab SELECT i, i, '\(name)' || i FROM n
+        """)
+      try replica.foldAll()
+    }
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try replica.value(
+          """
+          SELECT count(*) FROM lab JOIN patient ON patient.id = lab.patient
+          WHERE lab.value = patient.name
+          """) == .integer(5_000))
+    }
+  }
+
+  // MARK: Rows kept for others
+
+  @Test func `rows that others lose are kept as far as there is room`() throws {
+    let replica = try KeysTests.site(1)[0]
+    let count = 3_000
+    try replica.write(
+      """
+      WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO patient SELECT i, 'mine' FROM n
+      """)
+    try replica.foldAll()
+    let long = String(repeating: "x", count: 100)
+    for start in stride(from: 1, through: count, by: 1_000) {
+      try Self.send(
+        (start..<start + 1_000).map { number in
+          Self.row(
+            replica, Self.patient, UInt64(number), [.integer(Int64(number)), Self.text(long)]
+          ) { $0.numbering.turn = .zero }
+        }, to: replica)
+    }
+    let kept = try replica.value("SELECT count(*) FROM _flotilla_moving").integer ?? 0
+    #expect(kept == 2_000)
+    #expect(
+      try replica.value("SELECT count(*) FROM patient WHERE name = 'mine'") == .integer(3_000))
+  }
+
+  // MARK: Files and schemas
+
+  @Test func `a file that says what cannot be is opened all the same`() throws {
+    let replica = try KeysTests.site(1)[0]
+    try replica.write(
+      """
+      INSERT INTO patient VALUES (1, 'Ann'); INSERT INTO lab(patient, value) VALUES (1, 'Ann');
+      """)
+    try replica.foldAll()
+    try replica.write(
+      """
+      INSERT INTO _flotilla_former(tbl, key, origin, seq, next, norigin, nseq)
+      SELECT tbl, key, origin, -1, key, origin, -5 FROM _flotilla_version;
+      INSERT OR REPLACE INTO _flotilla_former(tbl, key, origin, seq, next, norigin, nseq)
+      SELECT tbl, key, origin, seq, key, origin, -5 FROM _flotilla_version
+      """)
+    try replica.reopen()
+    let table = try #require(replica.store.tables.table("patient"))
+    let key = try #require(table.key([.integer(1)]))
+    let version = try #require(try replica.store.versions.version(table: table.id, key: key))
+    let place = FormerKeys.Place(table: table.id, key: key, created: version.created)
+    let found = try replica.store.whereabouts(place)
+    let isMoving = if case .moving = found { true } else { false }
+    #expect(isMoving, "it has a place of no edit")
+    #expect(try replica.store.kinship.former.before(place).isEmpty)
+  }
+
+  /// Many columns of two tables refer to the other one, as `created_by` and `updated_by` do.
+  @Test(.timeLimit(.minutes(1)))
+  func `tables that refer to each other in many ways are folded at once`() throws {
+    func columns(_ table: String) -> String {
+      (1...8).map { "r\($0) INTEGER REFERENCES \(table)" }.joined(separator: ", ")
+    }
+    let replica = try TestReplica(
+      1,
+      schema: """
+        CREATE TABLE a(id INTEGER PRIMARY KEY, \(columns("b")));
+        CREATE TABLE b(id INTEGER PRIMARY KEY, \(columns("a")));
+        CREATE TABLE c(id INTEGER PRIMARY KEY, a INTEGER REFERENCES a)
+        """, tracking: ["a", "b", "c"])
+    try replica.write("INSERT INTO a(id) VALUES (1); INSERT INTO b(id, r1) VALUES (1, 1)")
+    try replica.foldAll()
+    #expect(replica.store.position.frontier[replica.origin] > 0)
+  }
+
+  // MARK: Shapes
+
+  /// The first name of a key's column is a part of its shape, and a setting of the site.
+  @Test func `names of a key column that change again and again end no node`() throws {
+    let replicas = try KeysTests.site(
+      2, beginning: "INSERT INTO patient VALUES (1, 'Ann'); INSERT INTO lab VALUES (1, 1, 'Ann')")
+    let names = TableShape(
+      name: Renames.settings, keyCount: 2, columns: ["tbl", "name", "first"],
+      affinities: [.text, .text])
+    for number in 1...12 {
+      let values = ["patient", "id", "z\(number)"].map(Self.text)
+      for replica in replicas {
+        let stamp = 1_900_000_000_000 + Int64(number)
+        let name = Self.row(replica, names, UInt64(number), values, stamp: stamp)
+        try Self.send([name], to: replica)
+        try replica.foldAll()
+      }
+      try replicas[number % 2].write("UPDATE patient SET name = name || \(number)")
+      try replicas[number % 2].foldAll()
+      try KeysTests.settle(replicas)
+    }
+    for replica in replicas {
+      #expect(try replica.value("SELECT name FROM patient") == .string("Ann123456789101112"))
+      #expect(try replica.value("SELECT count(*) FROM lab") == .integer(1))
+    }
+  }
+
+  @Test func `a migration of a key goes on where invented shapes have taken the room`() throws {
+    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'a')"
+    let first = try TestReplica(1, schema: schema, tracking: ["t"])
+    let second = try TestReplica(2, schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)")
+    try second.pull(from: first)
+    for number in 1..<UInt64(Limits.keyShapes) {
+      let shape = TableShape(
+        name: "t", keyCount: 1, columns: ["k\(number)", "v"], affinities: [.text],
+        generation: Limits.generations)
+      for replica in [first, second] {
+        try Self.send([Self.row(replica, shape, number, [Self.text("k"), .null])], to: replica)
+      }
+    }
+    for replica in [first, second] {
+      KeysTests.later(replica, than: [first, second])
+      try replica.write(
+        """
+        CREATE TABLE n(v TEXT PRIMARY KEY, id INTEGER); INSERT INTO n SELECT v, id FROM t;
+        DROP TABLE t; ALTER TABLE n RENAME TO t
+        """)
+      try replica.foldAll()
+    }
+    try first.write("INSERT INTO t VALUES ('b', 2)")
+    try first.foldAll()
+    try KeysTests.settle([first, second])
+    #expect(try second.content("t") == first.content("t"))
+    #expect(try second.value("SELECT count(*) FROM t") == .integer(2))
+  }
+}
