@@ -45,7 +45,7 @@ package struct ParentRow: Sendable, Hashable {
   /// Whether it is that row which stands under a key now, or one that followed it there: it was
   /// made again, or the number was given anew once it was gone.
   package func isMet(by standing: Version, under key: Key) -> Bool {
-    guard let turn = standing.numbering.turn else { return true }
+    guard let turn = standing.turn else { return true }
     return standing.created == row || turn >= made.at
       || standing.numbering.former.contains { $0.key == key && $0.created == row }
   }
