@@ -60,6 +60,7 @@ extension Rekeying {
       row.table, row.next, over: row.version,
       isKept: { value($0, row.entry) == value($0, row.before) }
     ) { value($0, row.entry) }
+    try renewNames(&note, row, statements)
     if hasMoved || row.isFree, row.key.bytes.count <= Numbering.longestKey {
       note.former =
         row.version.numbering.former.filter { $0.key != row.next || row.isFree }
@@ -76,6 +77,23 @@ extension Rekeying {
     edits.add(shaped.shape, version, shaped.row.content)
     try store.noteChildren(of: row.table, row.next, &edits)
     if row.isFree || hasMoved { try supersede(row) }
+  }
+
+  /// What has been pointed to a row that is not here yet, or no more, names it as it is called there.
+  private func renewNames(
+    _ note: inout KeyNote, _ row: Row, _ statements: RowStatements
+  ) throws {
+    for link in parentage.links(of: row.table.id) {
+      guard let index = note.parents?.firstIndex(where: { $0.link == link.id }),
+        let named = note.parents?[index], row.version.numbering.parents.contains(named),
+        let before = link.number(in: row.before, statements),
+        before != link.number(in: row.entry, statements),
+        let key = store.tables.byID[link.parent]?.key([before])
+      else { continue }
+      let place = FormerKeys.Place(table: link.parent, key: key, created: named.row)
+      guard case .moved(let next) = try store.whereabouts(place) else { continue }
+      note.parents?[index].made.dot = next.created
+    }
   }
 
   /// Whether a row leaves what stands under its next key as it is.

@@ -124,7 +124,9 @@ struct Rekeying {
     }
     guard item.version.numbering.former.count < Numbering.mostFormer,
       let standing = try store.versions.version(table: item.table, key: item.key),
-      isForMe(item.version, under: standing), standing.hash != item.version.hash
+      isForMe(item.version, under: standing), standing.hash != item.version.hash,
+      // The row stands, and what waits is an edit of it that the anchor has not taken.
+      standing.isDeleted || standing.created != item.version.created
     else { return }
     // The anchor has not taken it for the sake of what it refers to: it waits for that.
     let waits = standing.isDeleted && store.office.isHeld

@@ -183,7 +183,9 @@ extension Store {
       try [versions.version(table: table.id, key: key)].compactMap { $0 }
       + pending.all(table: table.id, key: key).map(\.version)
     let created = known.first { $0.edit == edit }?.created ?? edit
-    try kinship.former.note(FormerKeys.Place(table: table.id, key: key, created: created))
+    let place = FormerKeys.Place(table: table.id, key: key, created: created)
+    // An edit alone was rejected: the row has its number.
+    if try !isFixed(place) { try kinship.former.note(place) }
   }
 
   /// Whether an edit refers to a row that has lost its number to another one; nil if that row may
@@ -252,10 +254,10 @@ extension Store {
     guard kinship.former.count > 0 else { return }
     for place in [place] + (try kinship.former.before(place)) where try isFixed(place) {
       let left = try kinship.former.after(place)
+      try kinship.former.turnBack(to: place)
       guard let last = left.last else { continue }
       kinship.news += left
       kinship.returns.append((last, place))
-      try kinship.former.turnBack(to: place)
     }
     for parent in version.numbering.parents {
       kinship.news += try kinship.former.places(of: parent.row)
