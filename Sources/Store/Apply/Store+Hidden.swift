@@ -28,8 +28,23 @@ extension Store {
       [.integer(table.id), .blob(key.bytes)]) > 0
   }
 
+  /// What was parked gives way to what a program has written under its key. Where the key is a number
+  /// that it had been given as well, it is made again under another one.
+  func leave(
+    _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,
+    _ key: Key, at moment: Int64
+  ) throws {
+    guard version.isAnother(than: hidden.version) else {
+      return try logHidden(hidden, under: version, row, table, key, at: moment)
+    }
+    let now = Instant(uptime: 0, wall: moment)
+    try noteCollision(hidden.version, hidden.content, under: version, table, key, at: now) {
+      winner(version, row, table, key)
+    }
+  }
+
   /// What a program has written over a parked row, for the log.
-  func hiddenWinner(
+  private func winner(
     _ version: Version, _ row: StandingRow, _ table: ReplicaTable, _ key: Key
   ) -> ConflictSide {
     guard let values = row.values, let statements = table.statements else {
@@ -43,7 +58,7 @@ extension Store {
   /// Notes what was parked where nobody else will: other nodes take the later edit of one author
   /// for one that has seen the earlier, no author may be left to see it lose, and an anchor has a
   /// log of its own. What is yet to be judged is kept for that.
-  func logHidden(
+  private func logHidden(
     _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,
     _ key: Key, at moment: Int64
   ) throws {
@@ -57,8 +72,8 @@ extension Store {
         viewpoint.isOwn(origin) || viewpoint.departed.contains(origin) || office.certifies
       guard isKeptHere else { return }
     }
-    let winner = hiddenWinner(version, row, table, key)
     try logLoser(
-      old, hidden.content, table, key, winner, at: Instant(uptime: 0, wall: moment))
+      old, hidden.content, table, key, winner(version, row, table, key),
+      at: Instant(uptime: 0, wall: moment))
   }
 }

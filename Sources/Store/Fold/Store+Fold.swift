@@ -190,15 +190,7 @@ extension Store {
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
-    if let hidden, version.isAnother(than: hidden.version) {
-      // It waited beside its table, and a program has given its number to another row.
-      let now = Instant(uptime: 0, wall: madeAt.at)
-      try noteCollision(hidden.version, hidden.content, under: version, table, key, at: now) {
-        hiddenWinner(version, row, table, key)
-      }
-    } else if let hidden {
-      try logHidden(hidden, under: version, row, table, key, at: madeAt.at)
-    }
+    if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
     try keep(version, table, key, old: held)
     if isOverNull, shelved?.why == .columns { try keep(beside, statements, table, key) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }

@@ -68,7 +68,8 @@ final class FormerKeys {
     return true
   }
 
-  /// The row has the key again that it had to leave, or was to leave: from wherever it was since it goes there.
+  /// The row has the key again that it had to leave, or was to leave: from wherever it was since it
+  /// goes there.
   func turnBack(to place: Place) throws(SQLiteError) {
     guard try entry(place) != nil else { return }
     let left = try after(place)

@@ -79,7 +79,8 @@ extension Rekeying {
     if row.isFree || hasMoved { try supersede(row) }
   }
 
-  /// What has been pointed to a row that is not here yet, or no more, names it as it is called there.
+  /// What has been pointed to a row that is not here yet, or no more, names it as it is called
+  /// there.
   private func renewNames(
     _ note: inout KeyNote, _ row: Row, _ statements: RowStatements
   ) throws {
