@@ -28,8 +28,8 @@ extension Store {
       [.integer(table.id), .blob(key.bytes)]) > 0
   }
 
-  /// What was parked gives way to what a program has written under its key. Where the key is a number
-  /// that it had been given as well, it is made again under another one.
+  /// What was parked gives way to what a program has written under its key. Where that key is a
+  /// number, and the two are two rows, it is made again under another one.
   func leave(
     _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,
     _ key: Key, at moment: Int64
