@@ -1,8 +1,8 @@
 /// A line of the log that would be written again and again: what it counts is told more and more
 /// seldom.
 ///
-/// A pure machine. Rows come for a table that is not here, one exchange after the other: the first
-/// line is written at once, and then one for all that came in a minute, in six, up to an hour.
+/// A pure machine. Rows come for a table that is not here, one exchange after the other. The first
+/// line is written at once, the next one for all that came in a minute, then in six, up to an hour.
 package struct CountedLine: Sendable, Equatable {
   /// From one line to the next, in ms.
   static let shortest: Int64 = 60_000

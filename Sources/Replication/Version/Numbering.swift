@@ -139,8 +139,7 @@ extension Version {
   /// Whether that is the delete of another row, which had got the same key: this one takes nothing
   /// from it.
   package func isApart(from gone: Version) -> Bool {
-    numbering.turn != nil && gone.numbering.turn != nil && gone.isDeleted
-      && !hasSeen(gone.created) && seniority != gone.seniority
+    isAnother(than: gone) && gone.isDeleted && !hasSeen(gone.created)
   }
 
   private func refersTo(all parents: [ParentRow]) -> Bool {

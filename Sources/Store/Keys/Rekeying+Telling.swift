@@ -41,11 +41,7 @@ extension Rekeying {
       let following = followers.of(number)
       told.formUnion(following.flatMap { followers.numbers[$0] ?? [] })
       let moved = following.subtracting([name]).count
-      let side = try store.standingSide(row.table, row.key)
-      try store.conflicts.put(
-        row.table.name, row.key, at: now.moment, .keyCollision,
-        rule: try store.actingRule(of: row.table).name,
-        loser: ConflictSide(row.version, row.before), winner: side)
+      try logCollision(row.version, row.before, row.table, row.key, under: row.key)
       try store.conflicts.noteRekeyed(row.version.first, next: row.next, rows: moved)
     }
   }
@@ -139,10 +135,16 @@ extension Rekeying {
     if standing.hash == item.version.hash {
       return try store.noteTwin(item.version, of: standing, table, item.key)
     }
-    let side = try store.standingSide(table, item.key)
+    try logCollision(item.version, item.entry, table, item.key, under: item.key)
+  }
+
+  /// Puts a row into the conflict log that has given way to the one that stands under a key.
+  func logCollision(
+    _ loser: Version, _ content: Shelf.Entry, _ table: ReplicaTable, _ key: Key,
+    under standing: Key
+  ) throws {
     try store.conflicts.put(
-      table.name, item.key, at: now.moment, .keyCollision,
-      rule: try store.actingRule(of: table).name,
-      loser: ConflictSide(item.version, item.entry), winner: side)
+      table.name, key, at: now.moment, .keyCollision, rule: store.actingRule(of: table).name,
+      loser: ConflictSide(loser, content), winner: store.standingSide(table, standing))
   }
 }

@@ -111,11 +111,7 @@ extension Rekeying {
       if taken.edit == row.version.edit { return true }
       if row.version.hasSeen(taken.edit), old.created == old.edit { return false }
     }
-    try store.conflicts.put(
-      row.table.name, row.key, at: now.moment, .keyCollision,
-      rule: try store.actingRule(of: row.table).name,
-      loser: ConflictSide(row.version, row.before),
-      winner: try store.standingSide(row.table, row.next))
+    try logCollision(row.version, row.before, row.table, row.key, under: row.next)
     return true
   }
 
