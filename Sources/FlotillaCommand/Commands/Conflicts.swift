@@ -16,7 +16,8 @@ enum Conflicts {
       before others, and are counted.
 
       A parked row is held, but a constraint keeps it out of its table, or the
-      table is not here. restore puts it there, dismiss deletes it on every machine.
+      table or a row that it refers to is not here. restore puts it there, dismiss
+      deletes it on every machine.
       """,
     parameters: [
       .database,
