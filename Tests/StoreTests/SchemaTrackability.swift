@@ -101,7 +101,7 @@ import Testing
     ("CREATE TABLE t(a TEXT PRIMARY KEY NOT NULL, b CHECK (lower(b) = b))", []),
     ("CREATE TABLE t(a TEXT PRIMARY KEY) WITHOUT ROWID", []),
     ("CREATE TABLE t(a TEXT PRIMARY KEY) STRICT", []),
-    ("CREATE TABLE t(a INTEGER PRIMARY KEY)", ["integer key"]),
+    ("CREATE TABLE t(a INTEGER PRIMARY KEY)", ["--on-collision rekey"]),
     ("CREATE TABLE t(a INTEGER PRIMARY KEY AUTOINCREMENT)", ["integer key", "AUTOINCREMENT"]),
     ("CREATE TABLE t(a TEXT PRIMARY KEY, b)", []),
   ]

@@ -6,7 +6,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case sync(peer: String?, milliseconds: Int)
   case verify(peer: String?, repairs: Bool, milliseconds: Int)
   case wait(target: String?, all: Bool, anchor: Bool, milliseconds: Int)
-  case track(tables: [String]?, rule: String?)
+  case track(tables: [String]?, rule: String?, onCollision: String?)
   case untrack(tables: [String])
   case decline(tables: [String])
   case takeNewTables(isWanted: Bool)

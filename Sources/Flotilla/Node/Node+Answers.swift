@@ -62,9 +62,10 @@ extension Node {
   /// Which tables are replicated, and by which rule.
   private func answerAboutTables(_ request: ControlRequest) async -> Data {
     switch request {
-    case .track(let tables, let rule):
+    case .track(let tables, let rule, let onCollision):
       return await controlReply { () async throws(FlotillaError) in
-        try await track(tables.map(TableSelection.named) ?? .all, rule: rule)
+        try await track(
+          tables.map(TableSelection.named) ?? .all, rule: rule, onCollision: onCollision)
       }
     case .untrack(let tables):
       return await controlReply { () async throws(FlotillaError) in

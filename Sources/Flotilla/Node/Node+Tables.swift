@@ -5,17 +5,19 @@ import Store
 extension Node {
   /// Chooses tables for the whole site; all are checked before one is tracked.
   func track(
-    _ selection: TableSelection, rule: String?
+    _ selection: TableSelection, rule: String?, onCollision: String? = nil
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
+    let onCollision = try onCollision.map(Self.collisionChoice)
     let path = path
     // Whether a table of this file is the site's is for its owner to say, whatever else he may do.
     let areOwn = try await areHeldBack(selection)
-    if rule != nil || !areOwn { try requireWhole("choose tables") }
+    if rule != nil || onCollision != nil || !areOwn { try requireWhole("choose tables") }
     if rule != nil { try requireSay() }
     var report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try TableChoice(store: store, clock: self.clock).track(selection, rule: rule)
+        try TableChoice(store: store, clock: self.clock).track(
+          selection, rule: rule, onCollision: onCollision)
       }
     }
     // The rows that are there become versions slice by slice, beside the applications.
@@ -158,5 +160,14 @@ extension Node {
     throw FlotillaError(
       .usage, "\(rule) is no merge rule",
       remedy: "Rules: \(MergeRules.all.map { $0.name }.joined(separator: ", "))")
+  }
+
+  private static func collisionChoice(_ word: String) throws(FlotillaError) -> KeyHandling.Kind {
+    if let kind = KeyHandling.Kind(rawValue: word), KeyHandling.Kind.choices.contains(kind) {
+      return kind
+    }
+    throw FlotillaError(
+      .usage, "\(quoted(word)) is nothing that can become of two rows under one key",
+      remedy: "Choices: \(Replica.collisionChoices.joined(separator: ", "))")
   }
 }

@@ -5,17 +5,22 @@ import Store
 
 /// The commands that change or show something of a replica.
 extension Replica {
-  /// Chooses tables for the whole site.
+  /// Chooses tables for the whole site; `onCollision` is one of `collisionChoices` and says what
+  /// becomes of two rows that get one integer key on two nodes.
   public func track(
-    _ tables: TableSelection, rule: String?
+    _ tables: TableSelection, rule: String?, onCollision: String? = nil
   ) async throws(FlotillaError) -> TrackReport {
     var names: [String]?
     if case .named(let list) = tables { names = list }
-    return try await perform(.track(tables: names, rule: rule)) {
+    return try await perform(.track(tables: names, rule: rule, onCollision: onCollision)) {
       node async throws(FlotillaError) in
-      try await node.track(tables, rule: rule)
+      try await node.track(tables, rule: rule, onCollision: onCollision)
     }
   }
+
+  /// What can become of two rows that get one integer key: the later one gets a fresh number, or
+  /// one of them goes to the conflict log.
+  public static let collisionChoices = KeyHandling.Kind.choices.map(\.rawValue)
 
   /// Stops replicating tables, on every node.
   public func untrack(_ tables: [String]) async throws(FlotillaError) -> TrackReport {

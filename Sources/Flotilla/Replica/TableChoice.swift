@@ -8,7 +8,7 @@ struct TableChoice {
   let clock: NodeClock
 
   func track(
-    _ selection: TableSelection, rule: String?
+    _ selection: TableSelection, rule: String?, onCollision: KeyHandling.Kind? = nil
   ) throws(StoreError) -> TrackReport {
     let names: [String]
     var warnings: [String] = []
@@ -20,7 +20,7 @@ struct TableChoice {
     var accepted: [String] = []
     var remarks: [TableRemark] = []
     for name in names {
-      switch try store.trackability(of: name) {
+      switch try store.trackability(of: name, onCollision: onCollision) {
       case .refused(let reason, let remedy):
         guard selection == .all else { throw StoreError(.table, reason, remedy: remedy) }
         warnings.append("\(name) was left out: \(reason)")
@@ -35,19 +35,26 @@ struct TableChoice {
     }
     let held = try store.askedTables() + store.declinedTables()
     let (own, site) = (
-      accepted.filter { held.contains($0) && rule == nil },
-      accepted.filter { !held.contains($0) || rule != nil }
+      accepted.filter { held.contains($0) && rule == nil && onCollision == nil },
+      accepted.filter { !held.contains($0) || rule != nil || onCollision != nil }
     )
     if !own.isEmpty { try store.admit(own, at: clock.now) }
     let takesNew = selection == .all ? true : nil
     if !site.isEmpty || takesNew != nil {
-      try store.track(site, rule: rule, takesNew: takesNew, at: clock.now)
+      try store.track(
+        site, rule: rule, takesNew: takesNew, onCollision: onCollision, at: clock.now)
     }
     remarks += try totals(among: accepted)
     warnings += TableRemark.gathered(remarks)
-    let keys = try store.keyHandling(of: accepted).map {
-      TrackReport.Key(
-        table: $0.table, on_collision: $0.kind.rawValue, next: $0.next.map { Int($0) })
+    let keys = try store.keyHandling(of: accepted).map { handling in
+      if handling.kind == .follow, onCollision != nil {
+        warnings.append(
+          "\(quoted(handling.table)) has the key of another table's row in its own: its rows "
+            + "move with those, whatever --on-collision says")
+      }
+      return TrackReport.Key(
+        table: handling.table, on_collision: handling.kind.rawValue,
+        next: handling.next.map { Int($0) })
     }
     return TrackReport(
       tables: accepted, rows: 0, warnings: warnings, keys: keys,
@@ -103,12 +110,16 @@ struct TableChoice {
     let tracked = try store.figures().tables
     let waiting = try store.waitingTables()
     let declined = try store.declinedTables()
+    let chosen = Dictionary(
+      try store.keyHandling(of: tracked.map(\.name)).map { ($0.table, $0) },
+      uniquingKeysWith: { $1 })
     var entries = tracked.map { table in
       if declined.contains(table.name) {
         return TablesReport.Entry(table: table.name, state: "declined")
       }
       guard let wait = waiting.first(where: { $0.name == table.name }) else {
-        return TablesReport.Entry(table: table.name, state: "replicated")
+        return TablesReport.Entry(
+          table: table.name, state: "replicated", note: chosen[table.name]?.choice)
       }
       guard let question = wait.question else {
         return TablesReport.Entry(table: table.name, state: "missing", note: wait.reason)
@@ -197,6 +208,16 @@ struct TableChoice {
       hint = better ?? reason.prefix(1).uppercased() + reason.dropFirst() + "."
     }
     return StoreError(.table, "\(name) is not tracked", remedy: hint ?? remedy())
+  }
+}
+
+extension KeyHandling {
+  /// What was chosen, in words; nil where it follows from the foreign keys.
+  fileprivate var choice: String? {
+    guard isChosen else { return nil }
+    return kind == .rekey
+      ? "of two rows under one number the later gets a fresh one"
+      : "of two rows under one number one goes to the conflict log"
   }
 }
 

@@ -14,13 +14,19 @@ enum Track {
       by itself, once they have stayed as they are for some seconds; `untrack --new`
       ends that. Without tables it shows what becomes of each.
 
+      Two machines may give one integer key to two rows. With --on-collision rekey
+      the later row gets a fresh number, with log one of the two goes to the conflict
+      log. Where nobody chose, tables with a foreign key from or to another one go by
+      rekey, and the others by log.
+
       Where another node tracks a table of a name that this file has had, with rows,
       nothing of it is sent or changed before this command names it here.
       """,
     parameters: [.database, .tables(.any)],
     options: [
       Option(name: "--all", help: "replicates every table, and new ones from now on"),
-      Option(name: "--new", help: "replicates tables that are made from now on"), .rule, .json,
+      Option(name: "--new", help: "replicates tables that are made from now on"), .rule,
+      .onCollision, .json,
     ],
     choices: [Choice(names: ["TABLE", "--all", "--new"])],
     body: run)
@@ -33,6 +39,11 @@ enum Track {
         .usage, "--rule is for tables, and none was named",
         remedy: "flotilla track \(call.shellPath) TABLE --rule \(rule)")
     }
+    if let choice = arguments.text("--on-collision"), names.isEmpty {
+      throw FlotillaError(
+        .usage, "--on-collision is for tables that are named, and none was",
+        remedy: "flotilla track \(call.shellPath) TABLE --on-collision \(choice)")
+    }
     if arguments.has("--new") {
       let report = try await call.replica.take(newTables: true)
       call.print(report, as: "tables that are made from now on are replicated")
@@ -40,7 +51,8 @@ enum Track {
     }
     guard arguments.has("--all") || !names.isEmpty else { return try await list(call) }
     let tables: TableSelection = arguments.has("--all") ? .all : .named(names)
-    let report = try await call.replica.track(tables, rule: arguments.text("--rule"))
+    let report = try await call.replica.track(
+      tables, rule: arguments.text("--rule"), onCollision: arguments.text("--on-collision"))
     call.output.warnings(report.warnings)
     call.print(report, as: text(report))
     return .done

@@ -57,6 +57,10 @@ struct Option: Sendable {
   static let rule = Option(
     name: "--rule", value: Value(name: "RULE", kind: .rule),
     help: "the merge rule: \(enumerated(mergeRules))")
+  static let onCollision = Option(
+    name: "--on-collision",
+    value: Value(name: "WHAT", kind: .choice(Replica.collisionChoices)),
+    help: "of two rows under one integer key: \(enumerated(Replica.collisionChoices))")
   static let timeout = Option(
     name: "--timeout",
     value: Value(name: "TIME", kind: .duration(atLeast: .zero), standard: "30s"),

@@ -111,10 +111,15 @@ package struct KeyHandling: Sendable {
     case follow
     /// One of them goes to the conflict log.
     case log
+
+    /// What can be chosen.
+    package static let choices: [Kind] = [.rekey, .log]
   }
 
   package var table: String
   package var kind: Kind
+  /// Whether the site has chosen it; else it follows from the foreign keys.
+  package var isChosen = false
   /// The next number that AUTOINCREMENT gives here, if that is arranged.
   package var next: Int64?
 }
@@ -124,13 +129,16 @@ extension Store {
     try reporting { () throws(SQLiteError) in
       let parentage = try kinship.parentage(tables)
       let numbers = Numbers(connection)
+      let choices = try CollisionChoices(connection: connection).read()
       var found: [KeyHandling] = []
       for table in names.compactMap({ tables.table($0) }) where table.schema != nil {
         let kind: KeyHandling.Kind =
           parentage.numbered.contains(table.id)
           ? .rekey : parentage.derived.contains(table.id) ? .follow : .log
         found.append(
-          KeyHandling(table: table.name, kind: kind, next: try numbers.next(table)))
+          KeyHandling(
+            table: table.name, kind: kind, isChosen: choices[folded(table.name)] == kind,
+            next: try numbers.next(table)))
       }
       return found
     }

@@ -21,7 +21,8 @@ struct Parentage {
     let select: String
   }
 
-  /// Tables whose key is a single whole number, and that refer to others or are referred to.
+  /// Tables whose key is a single whole number, and that refer to others or are referred to, or of
+  /// which the site has chosen so.
   private(set) var numbered: Set<Int64> = []
   /// Tables whose key holds that of one of these.
   private(set) var derived: Set<Int64> = []
@@ -35,7 +36,8 @@ struct Parentage {
     for table in tables {
       declared += try Declared.all(of: table, among: tables, on: connection)
     }
-    numbered = Self.numbered(tables, declared)
+    numbered = Self.numbered(
+      tables, declared, try CollisionChoices(connection: connection).read())
     depths = Self.depths(declared)
     let numbers = Self.numbers(declared, numbered)
     let byID = Dictionary(uniqueKeysWithValues: tables.map { ($0.id, $0) })
@@ -53,7 +55,7 @@ struct Parentage {
     derived = Set(links.filter { $0.isOfKey && $0.child != $0.parent }.map(\.child))
   }
 
-  var isEmpty: Bool { ofChild.isEmpty }
+  var isEmpty: Bool { ofChild.isEmpty && numbered.isEmpty }
 
   /// To what the rows of a table refer.
   func links(of child: Int64) -> [Link] { ofChild[child] ?? [] }
@@ -80,10 +82,14 @@ struct Parentage {
 
   /// Tables of one whole number that is their own: it is not the number of another row.
   private static func numbered(
-    _ tables: [ReplicaTable], _ declared: [Declared]
+    _ tables: [ReplicaTable], _ declared: [Declared], _ choices: [String: KeyHandling.Kind]
   ) -> Set<Int64> {
     let related = Set(declared.flatMap { [$0.parent, $0.child] })
-    var numbered = Set(tables.filter { related.contains($0.id) && $0.hasNumber }.map(\.id))
+    let wanted = tables.filter { table in
+      (choices[folded(table.name)].map { $0 == .rekey } ?? related.contains(table.id))
+        && table.hasNumber
+    }
+    var numbered = Set(wanted.map(\.id))
     var derived: Set<Int64> = []
     var hasMore = true
     while hasMore {
@@ -198,9 +204,13 @@ extension Parentage.Link {
 }
 
 extension ReplicaTable {
+  var hasNumber: Bool { schema?.hasNumber ?? false }
+}
+
+extension TableSchema {
   /// Whether its rows are told apart by one whole number, for which a fresh one can be found.
   var hasNumber: Bool {
-    guard let schema, schema.key.count == 1, let column = schema.key.first else { return false }
-    return schema.hasIntegerKey || schema.columns[column].affinity == .integer
+    guard key.count == 1, let column = key.first else { return false }
+    return hasIntegerKey || columns[column].affinity == .integer
   }
 }

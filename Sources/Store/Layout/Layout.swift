@@ -33,6 +33,7 @@ enum Layout {
   ///   the table was changed before it had these.
   /// - `dropped`: hashes of columns that tables had here and have no more.
   /// - `column`: renamed columns of the site's tables and their first names; replicated.
+  /// - `number`: what becomes of two rows under one number, where somebody chose; replicated.
   /// - `named`: the columns of each table as they were seen last, with their first names.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
   /// - `fresh`: rows that came since everything began to be fetched anew.
@@ -108,6 +109,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_column(
       tbl TEXT NOT NULL COLLATE NOCASE, name TEXT NOT NULL COLLATE NOCASE, first TEXT NOT NULL,
       PRIMARY KEY(tbl, name)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_number(
+      tbl TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, on_collision TEXT NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_named(
       tbl TEXT NOT NULL COLLATE NOCASE, place INTEGER NOT NULL, name TEXT NOT NULL,
@@ -211,7 +215,7 @@ enum Layout {
 
   /// Gives the tables that hold for the whole site their numbers.
   static func nameSettings(on connection: Connection) throws(SQLiteError) {
-    for name in [Tables.settings, Renames.settings] {
+    for name in Tables.siteWide {
       try connection.run("INSERT OR IGNORE INTO _flotilla_local(name) VALUES (?)", [.string(name)])
     }
   }

@@ -37,7 +37,7 @@ struct StoredObjects {
       """
       SELECT name, tbl_name, sql, rowid, type, rootpage FROM main.sqlite_schema
       WHERE name NOT GLOB '_flotilla_*' OR type IN ('trigger', 'view')
-        OR name IN ('\(Tables.settings)', '\(Renames.settings)') ORDER BY rowid
+        OR name IN ('\(Tables.siteWide.joined(separator: "', '"))') ORDER BY rowid
       """)
     objects = rows.map { row in
       Object(

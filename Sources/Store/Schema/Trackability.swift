@@ -5,8 +5,9 @@ package enum Trackability: Sendable, Equatable {
   case refused(reason: String, remedy: String?)
   case accepted(warnings: [String])
 
+  /// `choice`: what is to become of two rows under one key, if somebody says so now.
   package static func check(
-    table name: String, on connection: Connection
+    table name: String, choice: KeyHandling.Kind? = nil, on connection: Connection
   ) throws(StoreError) -> Trackability {
     if let refusal = try refusalByKind(name, connection) { return refusal }
     let schema: TableSchema
@@ -21,10 +22,20 @@ package enum Trackability: Sendable, Equatable {
     }
     if let refusal = refusalByKey(schema) { return refusal }
     if let refusal = try refusalByRows(schema, connection) { return refusal }
+    guard choice == nil || schema.hasNumber else {
+      return .refused(
+        reason: "the key of \(quoted(schema.name)) is not one whole number",
+        remedy: "Only such a key can be exchanged for a fresh one: leave --on-collision out.")
+    }
+    let isRelated = try reporting { () throws(SQLiteError) in
+      try Self.isRelated(schema, connection)
+    }
+    let chosen = try reporting { () throws(SQLiteError) in
+      try CollisionChoices(connection: connection).read(schema.name)
+    }
     return .accepted(
       warnings: warnings(
-        schema,
-        isRelated: try reporting { () throws(SQLiteError) in try isRelated(schema, connection) }))
+        schema, isRelated: isRelated, isChosen: choice != nil || chosen != nil))
   }
 
   /// The table's schema if it can hold rows of the site, whatever rows are in it now.
@@ -177,17 +188,21 @@ package enum Trackability: Sendable, Equatable {
   }
 
   /// What will happen, and what to do if that is not wanted.
-  private static func warnings(_ schema: TableSchema, isRelated: Bool) -> [String] {
+  private static func warnings(
+    _ schema: TableSchema, isRelated: Bool, isChosen: Bool
+  ) -> [String] {
     var warnings: [String] = []
     let name = quoted(schema.name)
-    if schema.hasIntegerKey {
+    // Who has chosen what becomes of it knows.
+    if schema.hasIntegerKey, !isChosen {
       warnings.append(
         isRelated
           ? "\(name) has an integer key: where two nodes give one number to two rows, the later "
             + "one gets a fresh number and what refers to it follows; with UUIDs as keys none "
             + "has to"
           : "\(name) has an integer key and no foreign key: where two nodes give one number to two "
-            + "rows, one of them goes to the conflict log; use UUIDs as keys")
+            + "rows, one of them goes to the conflict log; flotilla track DB TABLE --on-collision "
+            + "rekey gives the later one a fresh number instead")
     }
     if schema.isAutoincrement {
       warnings.append(

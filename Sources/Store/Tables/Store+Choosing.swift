@@ -2,8 +2,10 @@ import SQLite
 
 extension Store {
   /// Whether a table can be tracked, and what its owner should know.
-  package func trackability(of name: String) throws(StoreError) -> Trackability {
-    try Trackability.check(table: name, on: connection)
+  package func trackability(
+    of name: String, onCollision choice: KeyHandling.Kind? = nil
+  ) throws(StoreError) -> Trackability {
+    try Trackability.check(table: name, choice: choice, on: connection)
   }
 
   /// All tables that could be tracked; what is left out is told in `skipped`.

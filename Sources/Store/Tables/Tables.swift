@@ -13,8 +13,10 @@ final class Tables {
 
   /// Whether it is one of the replicated tables that hold for the whole site.
   static func isSettings(_ name: String) -> Bool {
-    isSameName(name, settings) || isSameName(name, Renames.settings)
+    siteWide.contains { isSameName(name, $0) }
   }
+  /// The replicated tables that hold for the whole site.
+  static let siteWide = [settings, Renames.settings, CollisionChoices.settings]
   /// Names that peers may bring along, at most.
   static let limit = 2_000
 

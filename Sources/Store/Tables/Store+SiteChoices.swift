@@ -1,0 +1,128 @@
+import Replication
+import SQLite
+
+/// What is chosen for the whole site: which tables, by which rule, and what becomes of two rows
+/// under one number.
+extension Store {
+  /// Tracks tables for the whole site; the caller has checked that they can be.
+  ///
+  /// Their rows become versions in the folds that follow. It is also the word of this machine for
+  /// tables that were held back here. `takesNew` begins or ends that the site takes in new tables
+  /// by itself. `onCollision` says what becomes of two rows of these tables under one key.
+  package func track(
+    _ names: [String], rule: String?, takesNew: Bool? = nil,
+    onCollision: KeyHandling.Kind? = nil, at now: Instant
+  ) throws(StoreError) {
+    try edit(at: now) { edits in
+      if let takesNew { try self.set(takesNew: takesNew, &edits, at: now) }
+      for name in names { try self.consent(to: name) }
+      try self.whileRulesMayChange {
+        for name in names {
+          let key = try self.settingsKey(name)
+          let standing = try self.connection.scalar(
+            "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(name)]
+          ).string
+          try self.connection.run(
+            "INSERT OR REPLACE INTO _flotilla_table(name, rule) VALUES (?, ?)",
+            [.string(name), .string(rule ?? standing ?? "")])
+          try self.note(name, key, &edits, at: now)
+          if let onCollision { try self.set(onCollision, of: name, &edits, at: now) }
+        }
+      }
+    }
+  }
+
+  private func set(
+    _ choice: KeyHandling.Kind?, of name: String, _ edits: inout Edits, at now: Instant
+  ) throws {
+    guard try CollisionChoices(connection: connection).set(choice, of: name) else { return }
+    let settings = CollisionChoices.settings
+    try note(
+      name, try settingsKey(name, in: settings), in: settings, &edits, at: now)
+  }
+
+  /// The site's setting is a row like any other, with a name that no table can have.
+  private func set(takesNew: Bool, _ edits: inout Edits, at now: Instant) throws {
+    let name: SQLite.Value = .string(Tables.takesNew)
+    if takesNew {
+      try connection.run("INSERT OR IGNORE INTO _flotilla_table(name, rule) VALUES (?, '')", [name])
+    } else {
+      try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [name])
+    }
+    try note(Tables.takesNew, try settingsKey(Tables.takesNew), &edits, at: now)
+  }
+
+  /// Stops replicating tables, on every node; the rows stay where they are.
+  package func untrack(_ names: [String], at now: Instant) throws(StoreError) {
+    try edit(at: now) { edits in
+      for name in names {
+        try self.connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(name)])
+        try self.note(name, try self.settingsKey(name), &edits, at: now)
+        try self.set(nil, of: name, &edits, at: now)
+      }
+    }
+  }
+
+  /// The tracked tables with their rules.
+  package func trackedTables() throws(StoreError) -> [(name: String, rule: String)] {
+    try reporting { () throws(SQLiteError) in
+      try connection.rows("SELECT name, rule FROM \(Tables.listing) ORDER BY name").map {
+        ($0[0].string ?? "", Self.ruleName($0[1].string))
+      }
+    }
+  }
+
+  /// The rule of a table as people read it; one that nobody has set is kept as an empty name.
+  static func ruleName(_ stored: String?) -> String {
+    guard let stored, !stored.isEmpty else { return MergeRules.standard.name }
+    return stored
+  }
+
+  /// An edit of the settings, folded in its own transaction after what applications wrote.
+  func edit(
+    at now: Instant, _ body: (inout Edits) throws -> Void
+  ) throws(StoreError) {
+    while try fold(at: now).hasMore {}
+    try transaction {
+      var edits = beginEdits()
+      guard now.site != nil else {
+        try body(&edits)
+        return try applySettings(isLocal: true)
+      }
+      try foldRest(&edits, at: now)
+      try body(&edits)
+      try conclude(&edits, at: now)
+    }
+  }
+
+  /// Makes a version of a setting, or notes it for when it can be stamped.
+  private func note(
+    _ name: String, _ key: Key, in settings: String = Tables.settings, _ edits: inout Edits,
+    at now: Instant
+  ) throws {
+    let table = try self.settings(settings)
+    guard now.site == nil else {
+      let moment = Dating.Moment(now.moment)
+      return try fold(table, key, keyValues: [.string(name)], madeAt: moment, &edits)
+    }
+    try connection.run(
+      "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, ?, ?)",
+      [.integer(table.id), .integer(now.wall), .string(name)])
+  }
+
+  func settings(_ name: String = Tables.settings) throws(StoreError) -> ReplicaTable {
+    guard let table = tables.table(name) else {
+      throw StoreError(.notInitialised, "the table of settings is missing")
+    }
+    return table
+  }
+
+  func settingsKey(
+    _ name: String, in settings: String = Tables.settings
+  ) throws(StoreError) -> Key {
+    guard let key = try self.settings(settings).key([.text(Array(name.utf8))]) else {
+      throw StoreError(.table, "a table has no name")
+    }
+    return key
+  }
+}
