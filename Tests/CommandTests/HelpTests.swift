@@ -102,7 +102,10 @@ import Testing
     ("sync", "sync DB [NODE|HOST:PORT] [--timeout TIME] [--json]"),
     ("wait", "wait DB [--for NODE|anchor|all] [--timeout TIME] [--json]"),
     ("sql", "sql DB STATEMENT [--online] [--timeout TIME] [--json]"),
-    ("track", "track DB [TABLE… | --all | --new] [--rule RULE] [--json]"),
+    (
+      "track",
+      "track DB [TABLE… | --all | --new] [--rule RULE] [--on-collision WHAT] [--json]"
+    ),
     ("untrack", "untrack DB (TABLE… | --new) [--here] [--json]"),
     ("rule", "rule DB [TABLE [RULE]] [--json]"),
     ("verify", "verify DB [NODE] [--repair] [--timeout TIME] [--json]"),

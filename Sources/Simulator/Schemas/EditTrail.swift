@@ -9,8 +9,15 @@ struct EditTrail {
     case deleted(Row)
   }
 
+  private struct Place: Hashable {
+    var row: Row
+    var mark: String
+  }
+
   private var committed: Set<String> = []
-  private var successors: [String: [Successor]] = [:]
+  /// By row, too: where a trigger changes a key, a mark goes on in another row.
+  private var successors: [Place: [Successor]] = [:]
+  private var replaced: Set<String> = []
   /// What programs have put into rows that were not there.
   private var revived: [Row: [String]] = [:]
   /// Where each edit was made.
@@ -24,7 +31,9 @@ struct EditTrail {
   mutating func add(before: [Row: String], after: [Row: String]) {
     for (row, mark) in before where after[row] != mark {
       if mark.isEmpty { covered.insert(row) }
-      successors[mark, default: []].append(after[row].map(Successor.mark) ?? .deleted(row))
+      successors[Place(row: row, mark: mark), default: []]
+        .append(after[row].map(Successor.mark) ?? .deleted(row))
+      replaced.insert(mark)
     }
     for (row, mark) in after where before[row] != mark && !mark.isEmpty {
       committed.insert(mark)
@@ -47,16 +56,16 @@ struct EditTrail {
   ) -> [String] {
     let present = Set(standing.values).union(held)
     let lost = committed.filter { mark in
-      !present.contains(mark) && successors[mark] == nil
+      !present.contains(mark) && !replaced.contains(mark)
         && !(places[mark].map(covered.contains) ?? false)
     }
-    let undone = Set(standing.values).filter { mark in
+    let undone = standing.filter { row, mark in
       // A mark that a trigger made may be made twice.
       !mark.isEmpty && !mark.hasSuffix(">")
-        && (successors[mark] ?? []).contains {
-          !isExplained($0, held, deleted, asksForDeletes)
+        && (successors[Place(row: row, mark: mark)] ?? []).contains {
+          !isExplained($0, of: row, held, deleted, asksForDeletes)
         }
-    }
+    }.values
     return lost.sorted().map { "the edit \($0) is nowhere" }
       + undone.sorted().map { "\($0) stands though it was replaced" }
   }
@@ -64,7 +73,8 @@ struct EditTrail {
   /// Whether what replaced an edit that stands, or what was made of that, has lost, and a log or a
   /// parked row says so.
   private func isExplained(
-    _ successor: Successor, _ held: Set<String>, _ deleted: Set<Row>, _ asksForDeletes: Bool
+    _ successor: Successor, of row: Row, _ held: Set<String>, _ deleted: Set<Row>,
+    _ asksForDeletes: Bool
   ) -> Bool {
     var (waiting, known) = ([successor], Set<String>())
     while let successor = waiting.popLast() {
@@ -75,7 +85,9 @@ struct EditTrail {
         waiting += (revived[row] ?? []).filter { !known.contains($0) }.map(Successor.mark)
       case .mark(let mark):
         if held.contains(mark) || mark.hasSuffix(">") { return true }
-        if known.insert(mark).inserted { waiting += successors[mark] ?? [] }
+        if known.insert(mark).inserted {
+          waiting += successors[Place(row: row, mark: mark)] ?? []
+        }
       }
     }
     return false

@@ -88,6 +88,8 @@ extension Store {
       // The application may have filled the table before anybody looked.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
       let fits = try place(placement, statements, table, canonical)
+      // What refers to it may stand now.
+      changed(table, canonical)
       // What it refers to may be yet to be folded: which rows stand is said once all is.
       if fits, try version.isDangling || !isDangling(table, canonical) { continue }
       if fits { try takeOut(placement, statements) }
