@@ -43,7 +43,8 @@ import Testing
     }
   }
 
-  @Test func `come back with their children where a migration is made before anybody looks`() throws {
+  @Test func `come back with their children where a migration is made before anybody looks`() throws
+  {
     let schema = """
       CREATE TABLE ward(id TEXT PRIMARY KEY, no INTEGER UNIQUE);
       CREATE TABLE bed(id TEXT PRIMARY KEY, ward TEXT REFERENCES ward)
