@@ -130,6 +130,13 @@ import Testing
       "CREATE TABLE t(k TEXT PRIMARY KEY, v); CREATE UNIQUE INDEX i ON t(k COLLATE NOCASE)",
       "INSERT INTO t VALUES ('abc', 1)", "INSERT OR REPLACE INTO t VALUES ('ABC', 2)"),
     CaptureCase(
+      "a row whose foreign keys delete the one that takes its key",
+      "PRAGMA foreign_keys = ON;"
+        + "CREATE TABLE t(id INTEGER PRIMARY KEY, up REFERENCES t ON DELETE CASCADE);"
+        + "INSERT INTO t VALUES (1, NULL), (2, 1)",
+      "UPDATE OR REPLACE t SET rowid = 1 WHERE id = 2",
+      "INSERT INTO t VALUES (1, NULL), (2, 1)", "UPDATE OR REPLACE t SET id = 1 WHERE id = 2"),
+    CaptureCase(
       "index that holds the key", "CREATE TABLE t(id INTEGER PRIMARY KEY, a, UNIQUE (a, id))",
       "INSERT INTO t VALUES (1, 1)", "INSERT OR REPLACE INTO t VALUES (1, 1), (2, 1)"),
   ]
@@ -137,6 +144,20 @@ import Testing
   @Test(arguments: cases, [false, true])
   func `rows that REPLACE deletes are noted`(_ example: CaptureCase, recursive: Bool) throws {
     try example.run(recursive: recursive)
+  }
+
+  /// With recursive triggers SQLite refuses it: a trigger "attempted to delete the row that was
+  /// being updated" (sqlite.org/rescode.html#constraint_pinned).
+  @Test(arguments: ["", "WITHOUT ROWID"])
+  func `a ring of rows that one of them deletes by taking a key is noted`(options: String) throws {
+    let example = CaptureCase(
+      "ring",
+      "PRAGMA foreign_keys = ON;"
+        + "CREATE TABLE t(k TEXT PRIMARY KEY, up REFERENCES t ON DELETE CASCADE) \(options);"
+        + "INSERT INTO t VALUES ('b', NULL), ('d', 'b'), ('c', 'd');"
+        + "UPDATE t SET up = 'c' WHERE k = 'b'",
+      "UPDATE OR REPLACE t SET k = 'd' WHERE k = 'c'")
+    try example.run()
   }
 
   @Test func `tables named like the rows of a trigger work`() throws {
@@ -181,5 +202,8 @@ import Testing
     #expect(try Journal.count(on: database.connection) == 1)
     try database.check("UPDATE t SET u = 2")
     #expect(try Journal.count(on: database.connection) == 2)
+    // One that gives the key that it has does not either.
+    try database.check("UPDATE t SET id = 1, v = 3")
+    #expect(try Journal.count(on: database.connection) == 3)
   }
 }

@@ -5,8 +5,8 @@ import SQLite
 /// "When the REPLACE conflict resolution strategy deletes rows in order to satisfy a constraint,
 /// delete triggers fire if and only if recursive triggers are enabled"
 /// (sqlite.org/lang_conflict.html). So BEFORE triggers look for them. They may find too many (fold
-/// looks whether a row still exists), never too few. Rows displaced through the primary key need
-/// no looking for: they have the key that is noted anyway.
+/// looks whether a row still exists), never too few. A row displaced by an INSERT through the
+/// primary key needs no looking for: it has the key that is noted anyway.
 struct Displacement {
   enum Event {
     case insert
@@ -31,16 +31,30 @@ struct Displacement {
   func conditions(on event: Event) -> [String] {
     var conditions: [String] = []
     if let rowID { conditions.append("\(row).\(rowID) = NEW.\(rowID)") }
-    for index in indexes {
-      let matches = index.terms.map { match($0) }
-      let predicate = index.predicate.map { ["(\($0))"] } ?? []
-      conditions.append((matches + predicate).joined(separator: " AND "))
-      let doubts = doubts(about: index, on: event)
-      guard !doubts.isEmpty else { continue }
-      let doubt = "(" + doubts.joined(separator: " OR ") + ")"
-      conditions.append(([doubt] + predicate).joined(separator: " AND "))
+    return conditions + indexes.flatMap { searches($0, on: event) }
+  }
+
+  /// The conditions for the row whose key an update takes.
+  ///
+  /// That row is gone, and yet the update may not be made: the foreign keys of what refers to it
+  /// may delete the very row that was to be updated. Then no trigger runs after it.
+  var ofTakenKey: [String] {
+    let terms = zip(schema.key, schema.keyCollations).map { column, collation in
+      UniqueIndex.Term(source: .column(column), collation: collation)
     }
-    return conditions
+    let key = UniqueIndex(
+      name: "", terms: terms, predicate: nil, predicateMentions: [], predicateMentionsRowID: false)
+    return searches(key, on: .update)
+  }
+
+  /// The conditions for the rows that the new row displaces through an index.
+  private func searches(_ index: UniqueIndex, on event: Event) -> [String] {
+    let predicate = index.predicate.map { ["(\($0))"] } ?? []
+    let search = (index.terms.map { match($0) } + predicate).joined(separator: " AND ")
+    let doubts = doubts(about: index, on: event)
+    guard !doubts.isEmpty else { return [search] }
+    let doubt = "(" + doubts.joined(separator: " OR ") + ")"
+    return [search, ([doubt] + predicate).joined(separator: " AND ")]
   }
 
   /// True if an update changes anything that the conditions depend on; nil where it is too long.

@@ -29,6 +29,10 @@ struct TriggerText {
       trigger("delete", "AFTER DELETE", [note("VALUES (\(values(of: "OLD")))")]),
     ]
     let displacement = Displacement(schema: schema)
+    triggers.append(
+      trigger(
+        "before_key", "BEFORE UPDATE OF \(keyNames)", when: keyChanges,
+        displacement.ofTakenKey.map { noteRows($0, displacement) }))
     let onInsert = displacement.conditions(on: .insert)
     if !onInsert.isEmpty {
       triggers.append(
@@ -68,6 +72,13 @@ struct TriggerText {
   private func values(of row: String) -> String {
     let key = schema.key.map { "\(row).\(quoted(schema.columns[$0].name))" }
     return (["\(id)", Self.now] + key).joined(separator: ", ")
+  }
+
+  /// What an UPDATE may call the columns of the key.
+  private var keyNames: String {
+    let names = schema.key.map { schema.columns[$0].name }
+    let rowID = schema.hasIntegerKey ? schema.rowIDName.map { [$0] } ?? [] : []
+    return (names + rowID).map(quoted).joined(separator: ", ")
   }
 
   /// True if the update changes any bit of the key.
