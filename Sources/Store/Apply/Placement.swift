@@ -18,7 +18,8 @@ struct Placement {
   func known(
     in statements: RowStatements
   ) -> [(column: Int, value: Replication.Value)] {
-    zip(statements.columns(for: shape.columns), values).compactMap { column, value in
+    columns(in: statements).compactMap { index, column in
+      let value = values[index]
       guard let column, value != .null || !statements.isRequired[column] else { return nil }
       return (column, value)
     }
@@ -26,8 +27,8 @@ struct Placement {
 
   /// The columns here that take no NULL, and for which it has one.
   func nulls(in statements: RowStatements) -> [Int] {
-    zip(statements.columns(for: shape.columns), values).compactMap { column, value in
-      guard let column, value == .null, statements.isRequired[column] else { return nil }
+    columns(in: statements).compactMap { index, column in
+      guard let column, values[index] == .null, statements.isRequired[column] else { return nil }
       return column
     }
   }
@@ -41,9 +42,13 @@ struct Placement {
   func unknown(
     in statements: RowStatements
   ) -> [(name: String, value: Replication.Value)] {
-    statements.columns(for: shape.columns).enumerated().compactMap { index, column in
+    columns(in: statements).compactMap { index, column in
       column == nil ? (shape.columns[index], values[index]) : nil
     }
+  }
+
+  private func columns(in statements: RowStatements) -> [(index: Int, column: Int?)] {
+    statements.columns(for: shape.columns, values)
   }
 
   /// Whether the values count here as their author has counted them: then rows of one hash are the

@@ -101,13 +101,24 @@ struct Shelf {
     }
   }
 
-  /// Keys on the shelf for one of the given reasons, of one table.
-  func keys(table: Int64, why: [Why], limit: Int) throws(SQLiteError) -> [Key] {
+  /// Goes through what is kept of one table for one of the given reasons, some keys at a time: it
+  /// may be taken off the shelf meanwhile.
+  func walk(
+    _ table: Int64, why: [Why], limit: Int, _ body: (Key) throws -> Void
+  ) throws {
     let reasons = why.map { literal($0.rawValue) }.joined(separator: ", ")
-    return try connection.rows(
-      "SELECT key FROM _flotilla_shelf WHERE tbl = ? AND why IN (\(reasons)) LIMIT ?",
-      [.integer(table), .integer(Int64(limit))]
-    ).compactMap { $0[0].blob.map(Key.init) }
+    let sql =
+      "SELECT key FROM _flotilla_shelf WHERE tbl = ? AND key > ? AND why IN (\(reasons))"
+      + " ORDER BY key LIMIT ?"
+    var last: [UInt8] = []
+    while true {
+      let keys = try connection.rows(
+        sql, [.integer(table), .blob(last), .integer(Int64(limit))]
+      ).compactMap(\.first?.blob)
+      for key in keys { try body(Key(bytes: key)) }
+      guard keys.count == limit, let end = keys.last else { return }
+      last = end
+    }
   }
 
   /// The next places of a walk through the shelf, in the order of table and key.

@@ -63,15 +63,14 @@ extension Store {
     parking.freed.insert(table.id)
     parking.obstacles[table.id] = nil
     let presets = Presets(table, statements, connection)
-    for key in try shelf.keys(table: table.id, why: reasons, limit: 100_000) {
-      guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
+    try shelf.walk(table.id, why: reasons, limit: pace.comparedRows) { key in
+      guard let entry = try shelf.entry(table: table.id, key: key) else { return }
       // A program has written the key of a parked row, which the next fold looks at.
-      if entry.why == .constraint, try isWritten(key, statements) { continue }
+      if entry.why == .constraint, try isWritten(key, statements) { return }
       try shelf.remove(table: table.id, key: key)
-      guard var version = try versions.version(table: table.id, key: key) else { continue }
+      guard var version = try versions.version(table: table.id, key: key) else { return }
       if entry.why == .columns {
-        try unpackColumns(entry, version, table, key, statements, presets)
-        continue
+        return try unpackColumns(entry, version, table, key, statements, presets)
       }
       var placement = Placement(entry, version, table, key)
       // A key that was written before the table's collations were known gets its canonical form.
@@ -80,7 +79,7 @@ extension Store {
         count(table, key, old: version, new: nil)
         try versions.remove(table: table.id, key: key)
         let standing = try versions.version(table: table.id, key: canonical)
-        if let standing, standing.rank > version.rank { continue }
+        if let standing, standing.rank > version.rank { return }
         version.created = standing?.created ?? version.created
         try keep(version, table, canonical, old: standing)
         try shelf.remove(table: table.id, key: canonical)
@@ -91,7 +90,7 @@ extension Store {
       // What refers to it may stand now.
       changed(table, canonical)
       // What it refers to may be yet to be folded: which rows stand is said once all is.
-      if fits, try version.isDangling || !isDangling(table, canonical) { continue }
+      if fits, try version.isDangling || !isDangling(table, canonical) { return }
       if fits { try takeOut(placement, statements) }
       try put(placement.shape, placement.values, table, canonical, why: .constraint)
     }
@@ -150,12 +149,15 @@ extension Store {
       known.append((column, .null))
       values[column] = .null
     }
-    if !known.isEmpty {
-      let broken = try writing { () throws(SQLiteError) in
-        try connection.run(
-          statements.update(known.map(\.column)), known.map(\.value) + keyValues)
-      }
-      if broken != nil { return try shelf.put(entry, table: table.id, key: key) }
+    let broken = try writing { () throws(SQLiteError) in
+      guard !known.isEmpty else { return }
+      _ = try connection.run(
+        statements.update(known.map(\.column)), known.map(\.value) + keyValues)
+    }
+    if broken != nil {
+      if isUnwritten { return try park(values, beside: here, table, key, statements) }
+      unseen += known.filter { !beside.nulls.contains($0.column) }
+      values = standing.map(Replication.Value.init)
     }
     try logUnseen(unseen, under: values, version, entry, statements, table, key)
     // What went into its column is counted there from now on.
@@ -165,6 +167,24 @@ extension Store {
       beside.rest = statements.sum(values, beside).rest(to: version.hash)
     }
     try keep(beside, statements, table, key)
+  }
+
+  /// A row does not fit with the values that were kept for its new columns: it is parked like any
+  /// other, for those are values of the row, too.
+  private func park(
+    _ values: [Replication.Value], beside entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements
+  ) throws {
+    let beside = try statements.beside(entry, values)
+    let names = statements.shape(with: beside.extras).columns
+    let whole = Shelf.Entry(
+      why: .constraint, values: zip(names, beside.said(values)).map { (name: $0, value: $1) },
+      keyCount: statements.shape.keyCount)
+    _ = try writing { () throws(SQLiteError) in
+      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
+    }
+    try shelf.put(whole, table: table.id, key: key)
+    changed(table, key)
   }
 
   /// A program has written over values that were kept for new columns, which it has not seen.

@@ -50,27 +50,40 @@ struct Remake: Equatable {
   func shows(
     _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, _ beside: Beside
   ) -> Bool {
-    if row.hash(beside) == hash { return true }
-    guard let values = row.values else { return false }
+    match(hash, row, statements, beside) != nil
+  }
+
+  /// The same, with the columns that count otherwise than they are declared now, and whether they
+  /// do; nil if the row shows something else. `settled` are columns that are known to count as they
+  /// are declared.
+  func match(
+    _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, _ beside: Beside,
+    settled: Set<UInt64> = []
+  ) -> [UInt64: Bool]? {
+    if row.hash(beside) == hash { return [:] }
+    guard let values = row.values else { return nil }
     var base = ContentHash()
     var open: [(column: UInt64, value: Replication.Value)] = []
     for (place, value) in values.enumerated() {
       let column = statements.columnHashes[place]
-      if moved.contains(column) {
+      if moved.contains(column), !settled.contains(column) {
         open.append((column, value))
       } else if statements.defaults[place] != value {
         base.add(column: column, value)
       }
     }
     beside.add(to: &base)
-    guard open.count <= Self.limit else { return false }
-    return (0..<1 << open.count).contains { mask in
+    guard open.count <= Self.limit else { return nil }
+    for mask in 0..<1 << open.count {
       var sum = base
       for (index, one) in open.enumerated() where mask >> index & 1 == 1 {
         sum.add(column: one.column, one.value)
       }
-      return sum.value == hash
+      guard sum.value == hash else { continue }
+      return Dictionary(
+        open.enumerated().map { ($1.column, mask >> $0 & 1 == 1) }, uniquingKeysWith: { $1 })
     }
+    return nil
   }
 
   /// Whether a row has the default of a column that had another one.

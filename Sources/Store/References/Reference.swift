@@ -140,11 +140,11 @@ struct Reference {
   private func read(
     _ places: [Int?], of entry: Shelf.Entry, by statements: RowStatements
   ) -> [SQLite.Value]? {
-    let columns = statements.columns(for: entry.values.map(\.name))
+    let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
     var values: [SQLite.Value] = []
     for place in places {
       guard let place else { return nil }
-      let kept = columns.firstIndex(of: place).map { entry.values[$0].value }
+      let kept = columns.first { $0.column == place }.map { entry.values[$0.index].value }
       values.append((kept ?? statements.defaults[place])?.sqlite ?? .null)
     }
     return values

@@ -192,8 +192,12 @@ struct RenameSearch {
     let renamed = Dictionary(
       (pairs + others).map { (folded(schema.columns[$0.new].name), columns.known[$0.old].first) },
       uniquingKeysWith: { $1 })
-    let statements = RowStatements(schema, columns.names(of: schema, renamed: renamed))
+    let names = columns.names(of: schema, renamed: renamed)
+    let statements = RowStatements(schema, names)
     let places = pairs.compactMap { statements.column(here: schema.columns[$0.new].name) }
+    // What else the migration has done to columns explains a hash as well.
+    let remake = Remake(from: columns.known, to: schema.known(names))
+    let settled = Set(places.map { statements.columnHashes[$0] }).subtracting(remake.renewed)
     var hasMismatch = false
     let written = try Journal.writtenKeys(of: table, on: connection)
     for key in try keys(of: table) {
@@ -208,7 +212,8 @@ struct RenameSearch {
       let shelved = try shelf.entry(table: table.id, key: key)
       if shelved?.why.isWhole == true { continue }
       let beside = try row.beside(shelved, statements, key, on: connection)
-      guard row.hash(beside) == version.hash else {
+      guard let counts = remake.match(version.hash, row, statements, beside, settled: settled)
+      else {
         if !written.contains(key) { hasMismatch = true }
         continue
       }
@@ -217,10 +222,13 @@ struct RenameSearch {
       }
       // Of two columns with one value nothing tells which is which.
       guard Set(shown).count == places.count else { continue }
-      if zip(places, shown).contains(where: { $1 != statements.defaults[$0] }) { return .proven }
+      let isCounted = zip(places, shown).contains { place, value in
+        counts[statements.columnHashes[place]] ?? (value != statements.defaults[place])
+      }
+      if isCounted { return .proven }
     }
-    let names = Set(schema.columns.map { folded($0.name) })
-    let gone = columns.known.filter { !names.contains(folded($0.name)) }
+    let present = Set(schema.columns.map { folded($0.name) })
+    let gone = columns.known.filter { !present.contains(folded($0.name)) }
     return hasMismatch && gone.count <= pairs.count ? .refuted : .none
   }
 

@@ -103,6 +103,26 @@ struct RowStatements {
     return found
   }
 
+  /// The same for the values of a version, by their places.
+  ///
+  /// Its sender may take `name` and `full_name` for two columns that are one here. Then what says
+  /// something goes into that, `full_name` before `name`, and the other is no value of the row.
+  func columns(
+    for names: [String], _ values: [Replication.Value]
+  ) -> [(index: Int, column: Int?)] {
+    var found = columns(for: names)
+    guard !aliases.isEmpty else { return Array(zip(found.indices, found)) }
+    var isLeftOut: Set<Int> = []
+    for (index, name) in names.enumerated() where found[index] == nil {
+      guard let column = aliases[folded(name)], let other = found.firstIndex(of: column)
+      else { continue }
+      let isSilent = [.null, defaults[column]].contains(values[other])
+      if isSilent { (found[index], found[other]) = (column, nil) }
+      isLeftOut.insert(isSilent ? other : index)
+    }
+    return zip(found.indices, found).filter { !isLeftOut.contains($0.0) }
+  }
+
   /// Inserts a row with the given columns of the shape.
   func insert(_ columns: [Int]) -> String {
     let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")

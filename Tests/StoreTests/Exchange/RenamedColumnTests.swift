@@ -180,6 +180,61 @@ import Testing
     #expect(try names(r[0], "full_name") == ["aZoe1", "bBOB2", "cCid-"])
   }
 
+  @Test(arguments: [0, 1])
+  func `a value under each of two names goes into the column that both are`(last: Int) throws {
+    let r = try replicas(Self.schemas[0], 3)
+    // The values were changed on the way: to this machine `full_name` is another column.
+    try r[0].write(
+      """
+      BEGIN; CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, full_name TEXT, age INTEGER);
+      INSERT INTO p SELECT id, upper(name), age FROM person; DROP TABLE person;
+      ALTER TABLE p RENAME TO person; COMMIT
+      """)
+    try r[0].foldAll()
+    r[last].clock += 60_000
+    try r[0].write("ALTER TABLE person RENAME COLUMN full_name TO label")
+    try r[0].foldAll()
+    try r[1].write("ALTER TABLE person RENAME COLUMN name TO label")
+    try r[1].foldAll()
+    r[2].clock += 120_000
+    try r[2].write("UPDATE person SET name = 'Rob', age = 3 WHERE id = 'b'")
+    try r[2].foldAll()
+    // It keeps `name` beside `full_name`, and hands both on with what it says of `label`.
+    try r[0].pull(from: r[2])
+    try r[1].pull(from: r[0])
+    for _ in 1...2 { try settle(r) }
+    try r[2].write("ALTER TABLE person RENAME COLUMN name TO label")
+    for _ in 1...2 { try settle(r) }
+    for replica in r {
+      #expect(try names(replica, "label") == ["aANN1", "bRob3"])
+      #expect(try replica.store.keptColumns().flatMap(\.columns) == [])
+    }
+    for other in r[1...] {
+      #expect(other.store.position.digest == r[0].store.position.digest)
+    }
+  }
+
+  @Test func `a rename beside another default and a column that a migration fills is recognised`()
+    throws
+  {
+    let r = try replicas(
+      "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age INTEGER DEFAULT 1)")
+    try r[0].write(
+      """
+      BEGIN; CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, full_name TEXT, age INTEGER DEFAULT 7,
+        note TEXT NOT NULL);
+      INSERT INTO p SELECT id, name, age, '' FROM person; DROP TABLE person;
+      ALTER TABLE p RENAME TO person; COMMIT
+      """)
+    try r[0].foldAll()
+    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
+    try settle(r)
+    #expect(try names(r[0], "full_name") == ["aAnn1", "bRob2"])
+    try r[0].write("UPDATE person SET full_name = 'Al' WHERE id = 'a'")
+    try settle(r)
+    #expect(try names(r[1], "name") == ["aAl1", "bRob2"])
+  }
+
   @Test func `columns that swap their names keep their values elsewhere`() throws {
     let schema = "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age TEXT)"
     let swap = """
