@@ -22,6 +22,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 6421, found: "a column was renamed and declared otherwise at once"),
     KeptSchema(seed: 9923, found: "a row was missing from indexes, which is a fault of SQLite"),
     KeptSchema(seed: 7825, found: "of two first names of a column one was forgotten"),
+    KeptSchema(seed: 13046, found: "a row took the key of its parent, and both went unseen"),
+    KeptSchema(seed: 13765, found: "nobody said how a column is called, which no row could tell"),
+    KeptSchema(seed: 14047, found: "a value was lost that came with two names of its column"),
   ]
 }
 

@@ -19,6 +19,9 @@ struct ApplicationSchema {
     var isStored = false
     /// The literals that programs write.
     var values: [String]
+
+    /// What tells it from other columns beside its name.
+    var declaration: [String?] { [type, isNotNull ? "NOT NULL" : nil, fallback, collation] }
   }
 
   struct ForeignKey {
