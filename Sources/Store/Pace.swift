@@ -4,6 +4,9 @@ import Replication
 package struct Pace: Sendable {
   /// Journal entries folded in one slice: a few ms of the write lock.
   package var journalEntries = 500
+  /// Rows and bytes merged in one commit of a long exchange.
+  package var mergedRows = 500
+  package var mergedBytes = Limits.wholeBytes
   /// Rows compared with their versions, or versions looked through, in one slice.
   package var comparedRows = 500
   /// A batch is sent on once it has this many bytes or rows.

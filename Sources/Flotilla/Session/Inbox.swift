@@ -2,10 +2,13 @@ import Replication
 
 /// What has arrived in one session and was not worked through yet.
 ///
-/// The session reads on while it works, so that it knows whether its peer is alive; but not without
-/// end: the longest frame fits, and a little more.
+/// The session reads on while it works, so that it knows whether its peer is alive, and that the
+/// next rows of a catch-up have gathered when those before are merged; but not without end.
 struct Inbox {
-  static let most = Limits.frame + (128 << 10)
+  /// Of somebody who has not said Hello yet the longest frame fits, and a little more; ...
+  static let first = Limits.frame + (128 << 10)
+  /// ... of a member as much as is merged in one go.
+  static let most = Limits.gatheredBytes + (128 << 10)
 
   private var frames = FrameBuffer()
   /// Why nothing more comes, once that is so.
@@ -13,7 +16,11 @@ struct Inbox {
   private var reader: CheckedContinuation<Void, Never>?
   private var worker: CheckedContinuation<Void, Never>?
 
-  var isFull: Bool { frames.count > Self.most }
+  var isFull: Bool { frames.count > most }
+  private var most = Self.first
+
+  /// Whether another whole frame is here.
+  var isReady: Bool { frames.isReady }
 
   mutating func append(_ bytes: [UInt8]) {
     frames.append(bytes)
@@ -32,7 +39,8 @@ struct Inbox {
     return frame
   }
 
-  mutating func acceptLongFrames() { frames.limit = Limits.frame }
+  /// The peer is a member.
+  mutating func acceptLongFrames() { (frames.limit, most) = (Limits.frame, Self.most) }
 
   /// Throws away what nobody wants any more.
   mutating func clear() {

@@ -83,7 +83,7 @@ actor PeerSession {
     while true {
       do {
         while !isClosed, let frame = try inbox.next() {
-          await feed(.received(try Message(frame: frame)))
+          await feed(.received(try Message(frame: frame), isFollowed: inbox.isReady))
           if machine.state == .open { inbox.acceptLongFrames() }
         }
       } catch {
@@ -162,12 +162,19 @@ actor PeerSession {
 
   private func merge(_ merge: Merge) async {
     do {
-      let (outcome, position) = try await persisting { () async throws(StoreError) in
-        try await store.merge(merge)
+      var result = MergeResult(rows: 0, check: 0)
+      for slice in try await store.slices(of: merge) {
+        // The rest comes again: how far all has been worked through is noted with the last slice.
+        if isClosed { return }
+        let (outcome, position) = try await persisting { () async throws(StoreError) in
+          try await store.merge(slice)
+        }
+        result.rows += outcome.result.rows
+        result.check &+= outcome.result.check
+        await feed(slice.isLast ? .merged(result) : .merging(rows: result.rows))
+        await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
+        await feed(.advanced(position))
       }
-      await feed(.merged(outcome.result))
-      await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
-      await feed(.advanced(position))
     } catch {
       let code: Bye.Code =
         switch error.code {

@@ -80,14 +80,19 @@ actor StoreActor {
     return store
   }
 
+  /// Cuts rows from a peer into commits.
+  func slices(of merge: Merge) throws(StoreError) -> [MergeSlice] {
+    try opened().slices(of: merge)
+  }
+
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
-  func merge(_ merge: Merge) async throws(StoreError) -> (MergeOutcome, Position) {
+  func merge(_ slice: MergeSlice) async throws(StoreError) -> (MergeOutcome, Position) {
     while try await foldBacklog() != nil {}
-    let isBulk = isShared && (merge.end == nil || merge.rowsBefore > 0)
+    let isBulk = isShared && slice.isLong
     if isBulk { await wait(until: courtesy.nextHold) }
     let (outcome, position, start) = try await patiently { (store) throws(StoreError) in
       let start = Uptime.now
-      return (try store.merge(merge, at: clock.now), store.position, start)
+      return (try store.merge(slice, at: clock.now), store.position, start)
     }
     if isBulk { try held(since: start, hasFolded: outcome.fold.versions > 0) }
     return (outcome, position)

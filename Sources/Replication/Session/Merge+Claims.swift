@@ -22,24 +22,32 @@ extension Merge {
 
   /// Decodes everything and checks it against End, before anything is changed.
   package func decoded() throws(WireError) -> [RowBatch] {
-    var decoded: [RowBatch] = []
+    var rows: [[WireRow]] = batches.map { _ in [] }
+    let packed = try packed { batch, _, row in rows[batch].append(row) }
+    return zip(packed, rows).map { RowBatch(tables: $0.tables, rows: $1) }
+  }
+
+  /// The same for who reads the rows later: shows each once, with the number of its batch and the
+  /// shape of its table.
+  package func packed(
+    _ show: (Int, TableShape, WireRow) -> Void
+  ) throws(WireError) -> [PackedBatch] {
+    var packed: [PackedBatch] = []
     var (rows, check) = (rowsBefore, checkBefore)
-    for bytes in batches {
-      let batch = try RowBatch(bytes: bytes)
-      if let licence,
-        let row = batch.rows.first(where: {
-          !licence.allows($0, in: batch.tables[$0.table].name)
+    for (number, bytes) in batches.enumerated() {
+      packed.append(
+        try PackedBatch(bytes: bytes) { (shape, row) throws(WireError) in
+          if let licence, !licence.allows(row, in: shape.name) {
+            throw WireError(.notAllowed, "a row of \(shape.name)")
+          }
+          rows &+= 1
+          check &+= row.check
+          show(number, shape, row)
         })
-      {
-        throw WireError(.notAllowed, "a row of \(batch.tables[row.table].name)")
-      }
-      rows &+= UInt64(batch.rows.count)
-      check &+= batch.check
-      decoded.append(batch)
     }
     if let end, end.rows != rows || end.check != check {
       throw WireError(.malformed, "the exchange that does not match its End")
     }
-    return decoded
+    return packed
   }
 }

@@ -87,17 +87,30 @@ extension Session {
     switch incoming.phase {
     case .idle: fail(Bye(.badMessage, "Rows outside an exchange"), &directives)
     case .skipping: break
-    case .receiving(let begin):
+    case .receiving:
       guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
       let batch = incoming.whole(with: bytes)
       incoming.staged.append(batch)
       incoming.stagedBytes += batch.count
-      // A small exchange is merged whole, at End; a long one in slices as it comes.
-      let isSmall =
-        begin.rows <= Limits.wholeRows && incoming.stagedBytes <= Limits.wholeBytes
-        && incoming.staged.count <= Limits.wholeRows && incoming.rows == 0
-      if !isSmall { merge(begin, end: nil, &directives) }
     }
+  }
+
+  /// Merges what has gathered of a long exchange, once nothing more is here or it is enough; a
+  /// small exchange is merged whole, at End.
+  ///
+  /// The store sorts what it gets: so rows that were edited in any order cost little more than such
+  /// that were edited in the order of their keys.
+  mutating func mergeGathered(isFollowed: Bool, _ directives: inout [Directive]) {
+    guard state == .open, case .receiving(let begin) = incoming.phase, !incoming.isMerging,
+      !incoming.staged.isEmpty
+    else { return }
+    let isSmall =
+      begin.rows <= Limits.wholeRows && incoming.stagedBytes <= Limits.wholeBytes
+      && incoming.staged.count <= Limits.wholeRows && incoming.rows == 0
+    let isEnough =
+      incoming.stagedBytes >= Limits.gatheredBytes
+      || incoming.staged.count >= Limits.gatheredBatches
+    if !isSmall, isEnough || !isFollowed { merge(begin, end: nil, &directives) }
   }
 
   mutating func endReceiving(
@@ -142,6 +155,14 @@ extension Session {
     incoming.isMerging = true
     incoming.isLast = end != nil
     directives.append(.merge(merge))
+  }
+
+  /// A long merge goes on.
+  mutating func merging(_ rows: UInt64, _ directives: inout [Directive]) {
+    guard incoming.isMerging, case .receiving(let begin) = incoming.phase else { return }
+    let passage = Passage(
+      rows: incoming.rows &+ rows, total: begin.rows, covers: begin.kind.covers)
+    directives.append(.catchingUp(passage))
   }
 
   mutating func merged(

@@ -90,7 +90,9 @@ package struct Session: Sendable {
       send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
     case .stoppedReading: timers.isReading = false
-    case .received(let message): receive(message, &directives, now)
+    case .received(let message, let isFollowed):
+      receive(message, &directives, now)
+      mergeGathered(isFollowed: isFollowed, &directives)
     case .tick: tick(&directives, now)
     case .disconnected(let reason):
       close(Bye(.other, reason), byPeer: true, &directives)
@@ -146,6 +148,7 @@ package struct Session: Sendable {
     case .exportFailed(let reason): fail(Bye(.storage, reason), &directives)
     case .crowded: outgoing.isCrowded = true
     case .drained: drained(&directives, now)
+    case .merging(let rows): merging(rows, &directives)
     case .merged(let result): merged(result, &directives, now)
     case .mergeFailed(let bye): fail(bye, &directives)
     default: break

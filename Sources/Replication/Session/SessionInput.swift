@@ -7,7 +7,9 @@ extension Session {
     case heard
     /// The shell does not read any more until what has arrived is worked through; ends at `heard`.
     case stoppedReading
-    case received(Message)
+    /// `isFollowed`: the next frame of the peer is here as well, and comes at once. Rows of a long
+    /// exchange gather until that is not so.
+    case received(Message, isFollowed: Bool = false)
     /// This replica now holds more, by its own edits or by those of other peers.
     indirect case advanced(Position)
     /// This replica has folded fresh edits of its own; comes before the matching `advanced`.
@@ -48,6 +50,8 @@ extension Session {
     /// The snapshot was held for too long: a new exchange goes on from `progress`.
     case exportPaused(progress: Frontier)
     case exportFailed(String)
+    /// So many rows of the merge under way are in the file.
+    case merging(rows: UInt64)
     case merged(MergeResult)
     case mergeFailed(Bye)
     /// What the inviter tells a joiner that knows the code of an open invitation, and any node a

@@ -1,11 +1,13 @@
 /// Reads the primitive fields of the protocol; checks every length before it takes memory.
 package struct ByteReader {
   private let bytes: [UInt8]
-  private var position: Int
+  /// How many bytes were read.
+  package private(set) var position: Int
 
-  package init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8], from position: Int = 0) {
+    precondition(position <= bytes.count, "reading from \(position) of \(bytes.count) bytes")
     self.bytes = bytes
-    self.position = 0
+    self.position = position
   }
 
   package var remaining: Int { bytes.count - position }

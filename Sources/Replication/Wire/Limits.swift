@@ -30,6 +30,10 @@ package enum Limits {
   package static let wholeRows = 1_000
   /// ... and this many bytes an exchange is merged in one commit.
   package static let wholeBytes = 1 << 20
+  /// Of a longer one, so many bytes ...
+  package static let gatheredBytes = 4 << 20
+  /// ... and batches gather, to be merged in the order of their keys.
+  package static let gatheredBatches = 1_000
   package static let addresses = 16
   package static let members = 1_024
   /// Lives of one member that are told, and that are taken from what others tell.

@@ -1,24 +1,27 @@
 extension RowBatch {
   /// Reads a batch; everything is checked before anything is used.
   package init(bytes: [UInt8]) throws(WireError) {
-    var reader = ByteReader(bytes)
-    let tables = try Self.tables(from: &reader)
-    let origins = try Self.origins(from: &reader)
-    let terms = try Self.terms(from: &reader)
-    let count = try reader.count("Rows", limit: Limits.rowsPerBatch)
     var rows: [WireRow] = []
-    rows.reserveCapacity(count)
-    var room = Limits.valuesPerBatch
-    for _ in 0..<count {
-      let row = try Self.row(
-        from: &reader, tables, Names(origins: origins, terms: terms))
-      room -= row.values.count
-      guard room >= 0 else { throw WireError(.tooLong, "Rows") }
-      rows.append(row)
-    }
-    try reader.finish("Rows")
-    self.tables = tables
+    let packed = try PackedBatch(bytes: bytes) { _, row in rows.append(row) }
+    self.tables = packed.tables
     self.rows = rows
+  }
+
+  /// What comes before the rows of a batch: what they name by small numbers.
+  struct Header: Sendable {
+    let tables: [TableShape]
+    fileprivate let names: Names
+
+    init(from reader: inout ByteReader) throws(WireError) {
+      tables = try RowBatch.tables(from: &reader)
+      let origins = try RowBatch.origins(from: &reader)
+      names = Names(origins: origins, terms: try RowBatch.terms(from: &reader))
+    }
+
+    /// The next row.
+    func row(from reader: inout ByteReader) throws(WireError) -> WireRow {
+      try RowBatch.row(from: &reader, tables, names)
+    }
   }
 
   /// The tables of a batch, of which this is the beginning; all of them must be named in it.
@@ -99,7 +102,7 @@ extension RowBatch {
   }
 
   /// What rows name by a small number.
-  private struct Names {
+  fileprivate struct Names: Sendable {
     var origins: [Origin]
     var terms: [Term]
   }

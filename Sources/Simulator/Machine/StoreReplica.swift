@@ -144,6 +144,7 @@ final class StoreReplica: SimulatedReplica {
     pace.journalEntries = random.pick([3, 10, 1_000])
     pace.comparedRows = random.pick([2, 5, 500])
     pace.batchRows = random.pick([1, 3, 500])
+    pace.mergedRows = pace.batchRows == 1 ? 2 : pace.batchRows
     if pace.batchRows == 3 { (pace.longRow, pace.pieceBytes) = (30, 20) }
     pace.recentRows = random.pick([4, 12, 60, 20_000])
     if faults[.slices] > 0 { pace.snapshotTime = random.pick([0, 40, 30_000]) }

@@ -119,7 +119,8 @@ extension World {
       preconditionFailure("a frame that was sent cannot be read")
     }
     feed(link, 1 - side, .heard)
-    feed(link, 1 - side, .received(message))
+    let isFollowed = !links[link].sides[side].queue.isEmpty && gatherings.chance(500)
+    feed(link, 1 - side, .received(message, isFollowed: isFollowed))
     if hasLives, case .have(let have) = message, links[link].sides[1 - side].isConnected {
       let replica = nodes[links[link].nodes[1 - side]].replica
       AnytimeLife.check(have, replica.lifeMark, &history, at: replica.name)

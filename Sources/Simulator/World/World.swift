@@ -76,6 +76,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
   var random: Seeded
   /// Where frames are torn; drawn apart, so that it changes nothing else.
   var tears: Seeded
+  /// When more than one frame has arrived: drawn apart as well.
+  var gatherings: Seeded
   let faults: Faults
   var nodes: Places<Node>
   var links: Places<Link>
@@ -109,6 +111,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     self.random = random
     var draws = random
     tears = draws.fork()
+    gatherings = draws.fork()
     self.faults = faults
     self.story = story
     collecting = Collecting(random)

@@ -8,34 +8,62 @@ package struct MergeOutcome: Sendable {
   package var fold: FoldResult
   /// Rows that could not be placed and wait on the shelf.
   package var shelved: Int
+
+  /// Both together. What both have folded goes out by no push: it is read from the file.
+  func followed(by next: MergeOutcome) -> MergeOutcome {
+    var both = next
+    both.result.rows += result.rows
+    both.result.check &+= result.check
+    both.shelved += shelved
+    if fold.versions > 0 {
+      if next.fold.versions > 0 { both.fold.push = nil } else { both.fold = fold }
+      both.fold.versions = fold.versions + next.fold.versions
+      both.fold.hasMore = next.fold.hasMore
+    }
+    return both
+  }
 }
 
 extension Store {
-  /// Merges rows from a peer; at the end of an exchange the frontier moves in the same commit.
+  /// Merges rows from a peer, in as many commits as it takes; at the end of an exchange the
+  /// frontier moves in the last one.
+  package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
+    var whole: MergeOutcome?
+    for slice in try slices(of: merge) {
+      let outcome = try self.merge(slice, at: now)
+      whole = whole.map { $0.followed(by: outcome) } ?? outcome
+    }
+    guard let whole else { preconditionFailure("a merge without a commit") }
+    return whole
+  }
+
+  /// Merges one slice, in one commit.
   ///
   /// Local edits are folded first, in the same transaction, so that they rank against what they
   /// replaced and unsent data is never overwritten.
-  package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
-    let rows = try decode(merge)
+  package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
+    let rows = try slice.rows()
     try requireTime(at: now)
     try foldBacklog(at: now)
     // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
     // and with it all that came before. Edits of our own always are: they may be exported next.
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
     defer { settleTime(after: now) }
+    let isDurable = slice.merge.end != nil || !isQuiet
     do {
-      return try apply(rows, of: merge, isDurable: merge.end != nil || !isQuiet, at: now)
+      return try apply(rows, of: slice, isDurable: isDurable, at: now)
     } catch {
       guard error.code == .backlog else { throw error }
-      return try apply(rows, of: merge, isDurable: true, at: now)
+      return try apply(rows, of: slice, isDurable: true, at: now)
     }
   }
 
   /// Throws `.backlog` if the commit need not be durable, but holds edits of our own.
   private func apply(
-    _ rows: [ShapedRow], of merge: Merge, isDurable: Bool, at now: Instant
+    _ rows: [ShapedRow], of slice: MergeSlice, isDurable: Bool, at now: Instant
   ) throws(StoreError) -> MergeOutcome {
-    try transaction(isDurable: isDurable) {
+    let merge = slice.merge
+    return try transaction(isDurable: isDurable) {
       var edits = beginEdits()
       try foldRest(&edits, at: now)
       try requireDurable(isDurable, edits)
@@ -51,7 +79,8 @@ extension Store {
       try applyAll(rows, &edits, at: now, &application)
       if merge.kind == .repair, application.placed > 0 { repairs += 1 }
       try finish(&edits)
-      try moveFrontier(merge, last: rows.last?.row.version.dot)
+      // What has gathered is worked through with the last of its slices.
+      if slice.isLast { try moveFrontier(slice) }
       if tellOfOffice(rows) { try resignIfTakenBefore(&edits, at: now) }
       try rekey(&edits, at: now)
       if let judged = merge.verdicts { try join(judged, at: now) }
@@ -109,17 +138,6 @@ extension Store {
     }
   }
 
-  /// Decodes and checks everything before anything is changed.
-  private func decode(_ merge: Merge) throws(StoreError) -> [ShapedRow] {
-    do {
-      return try merge.decoded().flatMap { batch in
-        batch.rows.map { ShapedRow(shape: batch.tables[$0.table], row: $0) }
-      }
-    } catch {
-      throw StoreError(.wire, error.description)
-    }
-  }
-
   private func checkGap(_ merge: Merge) throws(StoreError) {
     guard isOfToday(merge), !merge.follows(origins.frontier) else { return }
     throw StoreError(.gap, "a push starts beyond what is held")
@@ -131,7 +149,8 @@ extension Store {
   }
 
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
-  private func moveFrontier(_ merge: Merge, last: Dot?) throws {
+  private func moveFrontier(_ slice: MergeSlice) throws {
+    let merge = slice.merge
     guard isOfToday(merge) else { return }
     let wasFetching = isFetchingWhatWaits
     try raise(to: merge.claim)
@@ -140,13 +159,13 @@ extension Store {
       try noteReceived(from: merge.standing)
       kinship.isComplete = true
     }
-    if let progress = merge.progress(after: last) {
+    if let progress = merge.progress(after: slice.last) {
       try saveProgress(of: merge.sender, run: merge.run, progress)
     } else if case .full = merge.kind, merge.movesFrontier {
       try forgetUntracked()
       // Rows of earlier slices may have left the list, or came before this process began.
       let isResumed = try !progress(of: merge.sender, run: merge.run).isEmpty
-      if isResumed || merge.rowsBefore > 0 { recent.requireScan() }
+      if isResumed || slice.isLong { recent.requireScan() }
       try clearProgress(of: merge.sender)
       if try isUnsure() { try meta.set(.isUnsure, .integer(0)) }
     }

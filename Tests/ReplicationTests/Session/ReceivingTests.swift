@@ -54,6 +54,42 @@ import Testing
       ])
   }
 
+  @Test func `rows of a long exchange gather while more of them is here`() {
+    var it = Conversation.known()
+    it.hear(.begin(Begin(Self.full, rows: 2_000)))
+    #expect(it.hear(rows: [1], isFollowed: true).isEmpty)
+    #expect(it.hear(rows: [2], isFollowed: true).isEmpty && !it.session.isMerging)
+    #expect(it.hear(rows: [3]) == [Self.merge([[1], [2], [3]], end: nil, moves: false)])
+    #expect(
+      it.feed(.merging(rows: 500)) == [
+        .catchingUp(Passage(rows: 500, total: 2_000, covers: Self.covers))
+      ])
+    it.feed(.merged(MergeResult(rows: 900, check: .max)))
+    #expect(it.feed(.merging(rows: 1)).isEmpty)
+    // Whatever follows ends the gathering: no row waits for one that does not come.
+    #expect(it.hear(rows: [4], isFollowed: true).isEmpty)
+    let merges = it.hear(.members([])).merges
+    #expect(merges.map(\.batches) == [[[4]]] && merges.map(\.rowsBefore) == [900])
+    it.feed(.merged(MergeResult(rows: 100, check: 0)))
+    #expect(it.hear(rows: [5], isFollowed: true).isEmpty)
+    let end = End(rows: 1_200, check: 2)
+    #expect(it.hear(.end(end)).merges.map(\.end) == [end])
+  }
+
+  @Test func `no more gathers than is merged in one go`() {
+    var bytes = Conversation.known()
+    bytes.hear(.begin(Begin(Self.full, rows: 2_000)))
+    let part = Array(repeating: 1, count: Limits.gatheredBytes / 8) as [UInt8]
+    for _ in 1..<8 { #expect(bytes.hear(rows: part, isFollowed: true).isEmpty) }
+    #expect(bytes.hear(rows: part, isFollowed: true).merges.first?.batches.count == 8)
+    var batches = Conversation.known()
+    batches.hear(.begin(Begin(Self.full, rows: 2_000)))
+    for _ in 1..<Limits.gatheredBatches {
+      #expect(batches.hear(rows: [], isFollowed: true).isEmpty)
+    }
+    #expect(batches.hear(rows: [], isFollowed: true).merges.count == 1)
+  }
+
   @Test func `an exchange that turns out long is merged in slices from there`() {
     var bytes = Conversation.known()
     bytes.hear(.begin(Begin(Self.full, rows: 1)))

@@ -54,7 +54,7 @@ struct Conversation {
   }
 
   @discardableResult
-  mutating func hear(_ message: Message) -> [Session.Directive] {
+  mutating func hear(_ message: Message, isFollowed: Bool = false) -> [Session.Directive] {
     defer {
       switch message {
       case .begin, .rows, .part, .end, .pause: frames += 1
@@ -62,15 +62,17 @@ struct Conversation {
       }
     }
     feed(.heard)
-    guard case .begin(var begin) = message else { return feed(.received(message)) }
+    guard case .begin(var begin) = message else {
+      return feed(.received(message, isFollowed: isFollowed))
+    }
     begin.number = frames
     return feed(.received(.begin(begin)))
   }
 
   /// Feeds a batch with the number that it must have.
   @discardableResult
-  mutating func hear(rows: [UInt8]) -> [Session.Directive] {
-    hear(.rows(number: frames, rows))
+  mutating func hear(rows: [UInt8], isFollowed: Bool = false) -> [Session.Directive] {
+    hear(.rows(number: frames, rows), isFollowed: isFollowed)
   }
 
   @discardableResult

@@ -32,6 +32,25 @@ import Testing
     }
   }
 
+  @Test func `says whether the next frame is whole`() throws {
+    var buffer = FrameBuffer()
+    #expect(!buffer.isReady)
+    for byte in [0, 0, 0, 2, 7] as [UInt8] {
+      buffer.append([byte])
+      #expect(!buffer.isReady)
+    }
+    buffer.append([8, 0, 0, 0])
+    #expect(buffer.isReady)
+    #expect(try buffer.next() == [7, 8])
+    #expect(!buffer.isReady)
+    // One that is refused is none that is here.
+    buffer.append([0])
+    #expect(!buffer.isReady)
+    var long = FrameBuffer(limit: 1)
+    long.append([0, 0, 0, 2, 7, 8])
+    #expect(!long.isReady)
+  }
+
   @Test func `a frame at the limit is taken, before Hello and after`() throws {
     for limit in [Limits.greetingFrame, Limits.frame] {
       var buffer = FrameBuffer()

@@ -13,6 +13,22 @@ import Testing
     #expect(writer.bytes.count <= writer.size && writer.size < writer.bytes.count + 100)
   }
 
+  @Test func `rows of a batch that stays packed are read in any order`() throws {
+    let bytes = Samples.batch.bytes
+    let whole = try RowBatch(bytes: bytes)
+    var shown: [WireRow] = []
+    let packed = try PackedBatch(bytes: bytes) { shape, row in
+      #expect(shape == whole.tables[row.table])
+      shown.append(row)
+    }
+    #expect(shown == whole.rows && packed.tables == whole.tables)
+    for index in whole.rows.indices.reversed() {
+      #expect(try packed.row(index) == whole.rows[index])
+    }
+    let sizes = whole.rows.indices.map(packed.size)
+    #expect(sizes.allSatisfy { $0 > 0 } && sizes.reduce(0, +) < bytes.count)
+  }
+
   @Test func `an empty batch is one`() throws {
     #expect(RowBatchWriter().isEmpty)
     #expect(try RowBatch(bytes: RowBatchWriter().bytes) == RowBatch(tables: [], rows: []))

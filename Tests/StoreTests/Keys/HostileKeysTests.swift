@@ -206,7 +206,7 @@ import Testing
     let replicas = try KeysTests.site(2)
     for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
       KeysTests.later(replica, than: replicas)
-      let numbers = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)"
+      let numbers = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
       try replica.write(
         """
         \(numbers) INSERT INTO patient SELECT i, '\(name)' || i FROM n;
@@ -221,7 +221,7 @@ import Testing
           """
           SELECT count(*) FROM lab JOIN patient ON patient.id = lab.patient
           WHERE lab.value = patient.name
-          """) == .integer(5_000))
+          """) == .integer(2_000))
     }
   }
 

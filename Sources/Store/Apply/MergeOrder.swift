@@ -1,0 +1,65 @@
+import Replication
+
+/// The order in which the rows of a long merge are applied.
+///
+/// By table and key, so that a commit changes few pages. A row comes after those to which it
+/// refers, else it would wait for them beside its table; and what is deleted goes first, those that
+/// refer before what they refer to. It also makes room for who takes over a unique value.
+struct MergeOrder {
+  /// Where the rows of one table stand.
+  struct Table {
+    /// How many tables are above it; nil for the settings, which come before all.
+    var depth: Int?
+    var id: Int64
+    var collations: [KeyCollation]
+  }
+
+  private struct Entry {
+    var rank: Int
+    var table: Int64
+    var key: Key
+    var place: MergeSlice.Place
+
+    static func < (left: Entry, right: Entry) -> Bool {
+      if left.rank != right.rank { return left.rank < right.rank }
+      if left.table != right.table { return left.table < right.table }
+      return left.key < right.key
+    }
+  }
+
+  private var entries: [Entry] = []
+  /// The last row, as the sender has them.
+  private(set) var last: Dot?
+  /// The tables of the batch that is being read, by their places in it.
+  private var tables: [Int: Table] = [:]
+  private var batch = -1
+  private var row = 0
+
+  var count: Int { entries.count }
+
+  /// Notes the next row; `table` looks its table up.
+  mutating func add(_ row: WireRow, of batch: Int, _ table: () -> Table) {
+    if batch != self.batch { (self.batch, self.row, tables) = (batch, 0, [:]) }
+    let place = MergeSlice.Place(batch: UInt32(batch), row: UInt32(self.row))
+    self.row += 1
+    last = row.version.dot
+    let known = tables[row.table] ?? table()
+    tables[row.table] = known
+    let keyCount = known.collations.count
+    let key = Key(Array(row.values.prefix(keyCount)), collations: known.collations)
+    entries.append(
+      Entry(
+        rank: Self.rank(known.depth, isDeleted: row.version.isDeleted), table: known.id,
+        key: key ?? Key(bytes: []), place: place))
+  }
+
+  private static func rank(_ depth: Int?, isDeleted: Bool) -> Int {
+    guard let depth else { return .min }
+    return isDeleted ? -1 - depth : depth
+  }
+
+  /// As the sender has them.
+  var asSent: [MergeSlice.Place] { entries.map(\.place) }
+
+  func sorted() -> [MergeSlice.Place] { entries.sorted(by: <).map(\.place) }
+}

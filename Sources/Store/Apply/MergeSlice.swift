@@ -1,0 +1,100 @@
+import Replication
+import SQLite
+
+/// The rows of one commit of a merge. A small exchange is one slice; what has gathered of a long
+/// one is cut into several, in the order of tables and keys.
+///
+/// 300,000 rows that were edited in any order come in that order. A commit of 500 of them would
+/// change a thousand pages; sorted among 30,000, they are neighbours.
+package struct MergeSlice: Sendable {
+  /// Where a row is: in which batch, and there.
+  struct Place {
+    var batch: UInt32
+    var row: UInt32
+  }
+
+  /// What this commit claims: nothing, but for the last slice.
+  let merge: Merge
+  let batches: [PackedBatch]
+  let places: ArraySlice<Place>
+  /// The last row of the whole step, as the sender has them: up to there all has been worked
+  /// through when the last slice is.
+  let last: Dot?
+  package let isLast: Bool
+  /// Whether it is of an exchange that is not merged whole.
+  package let isLong: Bool
+}
+
+extension MergeSlice {
+  /// Reads the rows.
+  func rows() throws(StoreError) -> [Store.ShapedRow] {
+    var rows: [Store.ShapedRow] = []
+    rows.reserveCapacity(places.count)
+    do {
+      for place in places {
+        let batch = batches[Int(place.batch)]
+        let row = try batch.row(Int(place.row))
+        rows.append(Store.ShapedRow(shape: batch.tables[row.table], row: row))
+      }
+    } catch {
+      throw StoreError(.wire, error.description)
+    }
+    return rows
+  }
+}
+
+extension Store {
+  /// Cuts what came into commits; everything is checked before anything is changed.
+  package func slices(of merge: Merge) throws(StoreError) -> [MergeSlice] {
+    var order = MergeOrder()
+    let batches: [PackedBatch]
+    do {
+      batches = try merge.packed { batch, shape, row in
+        order.add(row, of: batch) { place(of: shape) }
+      }
+    } catch {
+      throw StoreError(.wire, error.description)
+    }
+    let bytes = merge.batches.reduce(0) { $0 + $1.count }
+    let isLong =
+      merge.end == nil || merge.rowsBefore > 0 || order.count > Limits.wholeRows
+      || bytes > Limits.wholeBytes
+    let rows = isLong ? order.sorted() : order.asSent
+    let ends = (isLong ? cuts(of: rows, batches) : []) + [rows.count]
+    var (claim, share) = (merge, merge)
+    claim.batches = []
+    (share.batches, share.end, share.movesFrontier) = ([], nil, false)
+    return zip([0] + ends, ends).map { start, end in
+      let isLast = end == rows.count
+      return MergeSlice(
+        merge: isLast ? claim : share, batches: batches, places: rows[start..<end],
+        last: isLast ? order.last : nil, isLast: isLast, isLong: isLong)
+    }
+  }
+
+  /// Where one slice ends and the next one begins.
+  private func cuts(of rows: [MergeSlice.Place], _ batches: [PackedBatch]) -> [Int] {
+    var (cuts, start, bytes): ([Int], Int, Int) = ([], 0, 0)
+    for (index, place) in rows.enumerated() {
+      let size = batches[Int(place.batch)].size(of: Int(place.row))
+      if index - start == pace.mergedRows || index > start && bytes + size > pace.mergedBytes {
+        cuts.append(index)
+        (start, bytes) = (index, 0)
+      }
+      bytes += size
+    }
+    return cuts
+  }
+
+  /// Where the rows of a table stand in the order of a merge. That is a wish: the schema may change
+  /// while slices are merged, and nothing but their cost depends on it.
+  private func place(of shape: TableShape) -> MergeOrder.Table {
+    // The settings first: they tell which tables there are.
+    let isSettings = Tables.isSettings(shape.name)
+    let table = tables.table(shape.name)
+    let depth = table.flatMap { try? kinship.parentage(tables).depth(of: $0.id) } ?? 0
+    return MergeOrder.Table(
+      depth: isSettings ? nil : depth, id: table?.id ?? -1,
+      collations: table?.keyCollations ?? shape.collations)
+  }
+}
