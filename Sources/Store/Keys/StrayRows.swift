@@ -4,34 +4,82 @@ import SQLite
 /// Rows that refer to a number which another row has now than the one that is meant: they are not
 /// shown until their authors have written them again (docs/keys.md).
 ///
-/// It follows from the versions alone, so it is the same on every replica.
+/// It follows from the versions alone, so it is the same on every replica. One of these serves as
+/// long as no version changes.
 struct StrayRows {
   let connection: Connection
   let tables: Tables
   let versions: VersionTable
   let shelf: Shelf
   let parentage: Parentage
+  /// No row was beside its table to begin with.
+  private let hadNoneBeside: Bool
+  private let lookup: Lookup
+
+  init(
+    connection: Connection, tables: Tables, versions: VersionTable, shelf: Shelf,
+    parentage: Parentage
+  ) throws(SQLiteError) {
+    (self.connection, self.tables, self.versions) = (connection, tables, versions)
+    (self.shelf, self.parentage) = (shelf, parentage)
+    hadNoneBeside = try shelf.isEmpty
+    lookup = Lookup(versions)
+  }
+
+  /// What is asked again and again: many rows refer to one.
+  private final class Lookup {
+    private let versions: VersionTable
+    private var known: [Export.RowID: Version?] = [:]
+    private var texts: [Int64: String] = [:]
+
+    init(_ versions: VersionTable) { self.versions = versions }
+
+    /// The numbers in a row of a table, in the order of its links.
+    func select(_ links: [Parentage.Link], _ statements: RowStatements) -> String {
+      guard let child = links.first?.child else { return statements.existsByKey }
+      if let text = texts[child] { return text }
+      let columns = links.map { quoted(statements.names[$0.column]) }
+      let text = statements.select(columns.joined(separator: ", "))
+      texts[child] = text
+      return text
+    }
+
+    /// The version of a row that is referred to.
+    func version(of row: Export.RowID) throws(SQLiteError) -> Version? {
+      if let version = known[row] { return version }
+      let version = try versions.version(table: row.table, key: row.key)
+      known[row] = .some(version)
+      return version
+    }
+  }
 
   /// Whether rows of a table name those to which they refer.
   func concern(_ table: Int64) -> Bool { !parentage.links(of: table).isEmpty }
 
-  /// By which column a row refers to another one than is meant; nil if by none.
+  /// By which column a row refers to another one than is meant; nil if by none. `isPlaced`: it is
+  /// known to be in its table.
   func link(
-    of version: Version, _ table: ReplicaTable, _ key: Key
+    of version: Version, _ table: ReplicaTable, _ key: Key, isPlaced: Bool = false
   ) throws(SQLiteError) -> Parentage.Link? {
     guard !version.numbering.parents.isEmpty, concern(table.id), let statements = table.statements
     else { return nil }
-    let kept = try shelf.entry(table: table.id, key: key).flatMap { $0.why.isWhole ? $0 : nil }
+    // A program may have written the key of a row that is beside its table.
+    let isAlone = isPlaced && hadNoneBeside
+    let kept =
+      try isAlone
+      ? nil : shelf.entry(table: table.id, key: key).flatMap { $0.why.isWhole ? $0 : nil }
+    let links = parentage.links(of: table.id)
     let row =
       try kept == nil
-      ? connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite)) : nil
-    for link in parentage.links(of: table.id) {
+      ? connection.row(lookup.select(links, statements), (key.values ?? []).map(\.sqlite)) : nil
+    for (place, link) in links.enumerated() {
       guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
         let parent = tables.byID[link.parent],
-        let value = row.map({ Replication.Value($0[link.column]) })
+        let value = row.map({ Replication.Value($0[place]) })
           ?? kept.flatMap({ link.number(in: $0, statements) }),
         let number = parent.key([value]),
-        let standing = try versions.version(table: parent.id, key: number), !standing.isDeleted
+        let standing = try lookup.version(of: Export.RowID(table: parent.id, key: number)),
+        !standing.isDeleted
       else { continue }
       if !meant.isMet(by: standing, under: number) { return link }
     }
@@ -68,7 +116,7 @@ struct StrayRows {
 extension Store {
   var strays: StrayRows {
     get throws(SQLiteError) {
-      StrayRows(
+      try StrayRows(
         connection: connection, tables: tables, versions: versions, shelf: shelf,
         parentage: try kinship.parentage(tables))
     }

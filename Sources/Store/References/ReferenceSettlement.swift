@@ -185,7 +185,8 @@ final class ReferenceSettlement {
     guard isDangling != false || strays.concern(row.table),
       let (table, version) = try standing(row)
     else { return nil }
-    let stray = try strays.link(of: version, table, row.key)
+    let stray = try strays.link(
+      of: version, table, row.key, isPlaced: isDangling != nil)
     if let stray, isDangling != nil {
       // Another row has the number now; the one that is meant comes back with a number of its own.
       for reference in references.of(row.table) where reference.holds(stray) {
