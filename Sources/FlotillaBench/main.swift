@@ -5,6 +5,7 @@ import Glibc
 let measurements = [
   Capture.measurement, Latency.measurement, Reconnect.measurement, Idle.measurement,
   Handshake.measurement, Crowd.measurement, Bulk.measurement, Join.measurement, CatchUp.measurement,
+  Updates.measurement,
   Heal.measurement, Verdicts.measurement, Whole.measurement, Growth.measurement, Year.measurement,
 ]
 
