@@ -67,6 +67,7 @@ package struct Run: Sendable {
     if isDrawn, plan.with.isEmpty, plan.depth == .full {
       var claims = Seeded(plan.seed ^ 0x756E_6971_7565)
       faults.addClaims(&claims)
+      if plan.steps == nil { faults.addSwaps(&claims) }
     }
     if !plan.with.isEmpty {
       var forced = Seeded(plan.seed ^ 0x7769_7468)

@@ -18,6 +18,8 @@ final class Application {
   /// How often it writes into the table whose values all claim, in a thousand; 0 if each node has
   /// values of its own.
   var claims = 0
+  /// How often it gives the value of a parked row to a row that it makes, in a thousand.
+  var swaps = 0
   /// How often rows come and go at once in the tables that were made again, in a thousand.
   var passing = 0
   var madeAgain: Set<String> = []
@@ -48,7 +50,7 @@ final class Application {
       on: disk, tables: tables, number: number, of: count, names: names, random: random)
     (next.extra, next.dropped, next.renamed) = (extra, dropped, renamed)
     (next.madeAgain, next.passing) = (madeAgain, passing)
-    (next.sharesBadges, next.claims) = (sharesBadges, claims)
+    (next.sharesBadges, next.claims, next.swaps) = (sharesBadges, claims, swaps)
     return next
   }
 
@@ -89,6 +91,9 @@ final class Application {
           claims > 0
           ? Badges.claim(node: number, of: count, beside: parked, &random)
           : [Badges.statement(node: number, &random)]
+      }
+      if swaps > 0, random.chance(swaps) {
+        statements += Badges.swap(node: number, beside: parked, &random)
       }
     }
     return try commit(statements, &story)

@@ -13,6 +13,20 @@ enum Badges {
     }
   }
 
+  /// Frees the value of a row that is parked at this node, and gives it to a row that no other
+  /// node writes, most often a new one: that could not see what is parked, and stays.
+  static func swap(
+    node: Int, beside parked: [(id: Int64, code: Int64?)], _ random: inout Seeded
+  ) -> [String] {
+    let codes = parked.compactMap(\.code)
+    guard !codes.isEmpty else { return [] }
+    let (code, id) = (random.pick(codes), node * 10 + 3 + random.below(7))
+    return [
+      "DELETE FROM badge WHERE code = \(code)",
+      "INSERT OR IGNORE INTO badge VALUES (\(id), \(code), 's\(node).\(random.below(1_000_000))')",
+    ]
+  }
+
   /// Of a node that claims what others may have: rows of all nodes, and a few values for all. Each
   /// note is another one, so that it tells in the end what became of the edit.
   ///

@@ -50,7 +50,8 @@ extension StoreReplica {
   }
 
   func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult) {
-    spared.merged()
+    // Also of what a program writes before the merge has the lock.
+    defer { spared.merged() }
     let outcome = try begin(now).merge(merge, at: now)
     return (outcome.result, outcome.fold)
   }

@@ -106,6 +106,7 @@ final class StoreReplica: SimulatedReplica {
       on: disk, tables: tables, number: number, of: count, names: names, random: random.fork(),
       going: templates.programs.take(for: template))
     (application.claims, application.passing) = (faults[.unique], faults[.passing])
+    application.swaps = faults[.swap]
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
     if hasCharts { charts = Charts(number: number, random: random.fork()) }
@@ -164,7 +165,7 @@ final class StoreReplica: SimulatedReplica {
   var own: Origin { open?.own ?? origin }
   var isGone: Bool { process.isDead }
   var hasTrouble: Bool { mischief.hasTrouble }
-  func healDisk() { mischief.isCalm = true }
+  func calmDisk(_ isCalm: Bool) { mischief.isCalm = isCalm }
   func spoilDisk(_ random: inout Seeded) { mischief.spoil(&random) }
 
   func kill() {

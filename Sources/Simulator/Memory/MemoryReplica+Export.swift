@@ -76,7 +76,7 @@ extension MemoryReplica {
   var isGone: Bool { false }
   var hasTrouble: Bool { false }
   func spoilDisk(_ random: inout Seeded) {}
-  func healDisk() {}
+  func calmDisk(_ isCalm: Bool) {}
 
   var rights: Rights { file.rights }
 

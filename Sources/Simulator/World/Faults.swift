@@ -62,6 +62,8 @@ package struct Faults: Sendable, Equatable {
     case unique
     /// In tables that were made again, rows are written and deleted at once.
     case passing
+    /// A program frees the value that a parked row claims, and gives it to a row that it makes.
+    case swap
   }
 
   private var chances: [Int]
@@ -75,6 +77,7 @@ package struct Faults: Sendable, Equatable {
     // Whether there is an anchor, rights and so on is drawn apart from these.
     let apart: Set<Kind> = [
       .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique, .passing,
+      .swap,
     ]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
@@ -139,6 +142,12 @@ package struct Faults: Sendable, Equatable {
     self[.unique] = Kind.unique.rate(&random)
   }
 
+  /// Perhaps values that go over to new rows while a parked row claims them.
+  mutating func addSwaps(_ random: inout Seeded) {
+    guard self[.unique] > 0, random.chance(500) else { return }
+    self[.swap] = Kind.swap.rate(&random)
+  }
+
   /// Perhaps the time of the site, and what is hard for it.
   mutating func addSiteTime(_ random: inout Seeded) {
     guard random.chance(300) else { return }
@@ -190,7 +199,7 @@ extension Faults.Kind {
     case .rights: 200 + random.below(800)
     case .siteTime: 1 + random.below(30)
     case .burst: 400 + random.below(500)
-    case .unique, .passing: 300 + random.below(650)
+    case .unique, .passing, .swap: 300 + random.below(650)
     }
   }
 
@@ -206,6 +215,6 @@ extension Faults.Kind {
 
   /// What is not tried beside rights.
   static let withoutRights: [Self] = [
-    .removal, .passing, .siteTime, .restore, .collection, .clone, .unique,
+    .removal, .passing, .siteTime, .restore, .collection, .clone, .unique, .swap,
   ]
 }

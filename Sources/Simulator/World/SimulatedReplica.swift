@@ -69,7 +69,8 @@ protocol SimulatedReplica {
   var hasTrouble: Bool { get }
   /// The disk begins to fail, for a while.
   mutating func spoilDisk(_ random: inout Seeded)
-  mutating func healDisk()
+  /// From now on it works, or may fail again.
+  mutating func calmDisk(_ isCalm: Bool)
 
   /// The process is gone, without another word.
   mutating func kill()

@@ -9,6 +9,7 @@ extension World {
       goOnFallingBehind()
       liveCollecting()
       if hasCopies { dialCopies() }
+      if faults[.swap] > 0, random.chance(60) { contend() }
       let node = random.below(nodes.count)
       switch random.below(100) {
       case 0..<9: write(node)
@@ -184,7 +185,7 @@ extension World {
       time = latest
     }
     for node in nodes.indices where !nodes[node].isDead {
-      nodes[node].replica.healDisk()
+      nodes[node].replica.calmDisk(true)
       if nodes[node].startsAt != nil { start(node) }
     }
     let alive = nodes.indices.filter { !nodes[$0].isDead }
