@@ -22,7 +22,7 @@ enum FinallyFound {
       for (row, badge) in shown.standing { kept.append(Trace(row: row, badge: badge)) }
       for (row, badge) in shown.parked { kept.append(Trace(row: row, badge: badge)) }
     }
-    for (trace, nodes) in traces.logged where !nodes.isDisjoint(with: authors[trace] ?? []) {
+    for (trace, nodes) in traces.logged where !nodes.isEmpty {
       kept.append(trace)
     }
     let found = traces.lines(of: kept)
