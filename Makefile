@@ -59,6 +59,8 @@ OFFICES = --with collection,office --first 600000
 RESTORES = --with office,restore
 TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
+# Programs write at nodes where rows are parked, and what is folded there is cut short.
+SWAPS = --with unique,swap,crash,diskFull --first 700000
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -73,6 +75,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
+	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 2000 --jobs $(JOBS)
 
@@ -91,6 +94,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
+	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(MAKE) --no-print-directory chaos applications
 
 mutate: setup ## break the product on purpose: does the simulator notice?

@@ -7,6 +7,7 @@ import Testing
 @Suite struct `Claims` {
   private let first = Badge(code: 900, note: "first")
   private let second = Badge(code: 900, note: "second")
+  private static let moment: Int64 = 1_800_000_000_000
 
   private func faults(
     _ traces: Traces, standing: [RowNumber: Badge] = [:], parked: [RowNumber: Badge] = [:],
@@ -54,6 +55,48 @@ import Testing
       traces.add(logged: [Traces.Trace(row: 0, badge: first)], at: node)
       #expect(faults(traces, standing: [0: second]) == count)
     }
+  }
+
+  @Test func `an edit is in the log of a node that made it again as it was parked there`() {
+    var traces = Traces()
+    let trace = Traces.Trace(row: 0, badge: first)
+    traces.add([0: first], over: [:], at: "a")
+    traces.add(logged: [trace], at: "b")
+    #expect(faults(traces) == 1)
+    traces.add(madeAgain: trace, at: "c")
+    #expect(faults(traces) == 1)
+    traces.add(madeAgain: trace, at: "b")
+    #expect(faults(traces) == 0)
+  }
+
+  @Test(arguments: [
+    // After the row that keeps the value, whatever the time is, and after what it was before.
+    (101, 100, true, 0), (102, 100, true, 1), (100, 100, true, 1), (51, 20, true, 1),
+    // The other one is gone already: it was created by now.
+    (91, 100, false, 0), (92, 100, false, 1),
+  ])
+  func `what gives way is made again just after the row that keeps its value`(
+    stamp: Int64, created: Int64, isThere: Bool, count: Int
+  ) {
+    let (own, other) = (Origin(rawValue: 1), Origin(rawValue: 2))
+    func version(_ dot: Dot, _ stamp: Int64) -> Version {
+      Version(
+        dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: Self.moment + stamp), hash: 1,
+        isDeleted: false)
+    }
+    var (yielded, history) = (AnytimeYielded(), History())
+    history.isDated = true
+    let old = version(Dot(other, 1), 50)
+    let keeper = [1: version(Dot(isThere ? own : other, 5), created)]
+    yielded.look(
+      at: Observation(versions: [0: old], parked: [0: first]), own: own, above: 4)
+    yielded.look(
+      at: Observation(
+        versions: keeper.merging([0: version(Dot(own, 6), stamp)]) { $1 },
+        standing: [1: second], parked: [0: first]), own: own, above: 4)
+    #expect(yielded.check(by: Self.moment + 90, &history, at: "a") == [Dot(own, 6)])
+    #expect(history.faults.count == count)
+    #expect(history.traces.madeAgain == [Traces.Trace(row: 0, badge: first): ["a"]])
   }
 
   @Test func `a row is parked beside one that has its value, and not beside a lesser one`() {

@@ -47,6 +47,12 @@ struct `The simulator` {
       "collection")
   }
 
+  @Test func `finds no fault where programs write beside parked rows`() throws {
+    try Program.run(
+      "full", "--seeds", "1000", "--first", "700000", "--jobs", "2", "--with",
+      "unique,swap,crash,diskFull")
+  }
+
   @Test func `finds no fault where anchors are copied`() throws {
     try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
   }

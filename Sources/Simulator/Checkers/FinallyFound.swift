@@ -1,6 +1,6 @@
 /// In the end everything that a program has committed in the table whose unique values all claim
-/// stands, or is parked, or in the conflict log of a node that wrote it, or somebody who had seen
-/// it wrote over it, deleted it or displaced it.
+/// stands, or is parked, or in the conflict log of a node that wrote it, or that made it again as it
+/// was parked there; or somebody who had seen it wrote over it, deleted it or displaced it.
 ///
 /// What a node that is lost for good had written may be lost with it.
 enum FinallyFound {
@@ -9,7 +9,7 @@ enum FinallyFound {
   ) {
     let traces = history.traces
     typealias Trace = Traces.Trace
-    var authors: [Trace: Set<String>] = [:]
+    var authors = traces.madeAgain
     var kept: [Trace] = []
     for write in traces.writes {
       if let badge = write.badge {
@@ -22,7 +22,7 @@ enum FinallyFound {
       for (row, badge) in shown.standing { kept.append(Trace(row: row, badge: badge)) }
       for (row, badge) in shown.parked { kept.append(Trace(row: row, badge: badge)) }
     }
-    for (trace, nodes) in traces.logged where !nodes.isEmpty {
+    for (trace, nodes) in traces.logged where !nodes.isDisjoint(with: authors[trace] ?? []) {
       kept.append(trace)
     }
     let found = traces.lines(of: kept)

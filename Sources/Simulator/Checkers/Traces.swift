@@ -29,6 +29,8 @@ struct Traces {
   private(set) var rows: Set<RowNumber> = []
   /// What was seen in a conflict log, and at which nodes.
   private(set) var logged: [Trace: Set<String>] = [:]
+  /// What was parked at a node that has made it again: it counts as that one's edit from then on.
+  private(set) var madeAgain: [Trace: Set<String>] = [:]
 
   /// A program has committed: the rows as it reads them now, and as it read them just before.
   mutating func add(_ after: [RowNumber: Badge], over before: [RowNumber: Badge], at node: String) {
@@ -39,6 +41,10 @@ struct Traces {
 
   mutating func add(logged traces: [Trace], at node: String) {
     for trace in traces { logged[trace, default: []].insert(node) }
+  }
+
+  mutating func add(madeAgain trace: Trace, at node: String) {
+    madeAgain[trace, default: []].insert(node)
   }
 
   /// Takes over what was noted aside.

@@ -54,6 +54,7 @@ struct Witness {
   private var ahead: Int64?
   private var lag: Int64 = 0
   private var resigned = AnytimeResigned()
+  private var yielded = AnytimeYielded()
   /// What was seen when everything was folded last.
   var settled = Observation()
 
@@ -151,11 +152,13 @@ struct Witness {
     AnytimeForward.check(seen, now, &history, at: node)
     resigned.check(now, &history, at: node)
     history.noteAwaited(now)
+    yielded.look(at: now, own: own, above: settled.frontier[own])
+    let yielding = yielded.check(by: latest, &history, at: node)
     let news = now.news(since: seen)
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       noteBase(of: row, version)
-      checkTime(of: row, version, &history, at: node)
+      if !yielding.contains(version.dot) { checkTime(of: row, version, &history, at: node) }
       history.add(
         History.Made(
           row: row, version: version, content: now.rows[row]?.common,
@@ -248,6 +251,7 @@ struct Witness {
   /// The application is about to write in the middle of the replica's work.
   mutating func glance(_ now: Observation, own: Origin, _ lineage: inout Lineage) {
     lineage.note(glanced ?? seen, now, own: own)
+    yielded.look(at: now, own: own, above: settled.frontier[own])
     // What was written over it stands by the version of another already, and may be gone soon.
     erased.removeAll { (row, edit, content) in
       guard content != nil, now.rows[row] == content, let standing = now.versions[row]?.edit,

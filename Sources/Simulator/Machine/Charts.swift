@@ -23,7 +23,7 @@ struct Charts {
   /// known so simply.
   static func isWanted(_ faults: Faults, _ plan: OfficePlan?, seed: UInt64) -> Bool {
     var random = Seeded(seed ^ 0x6B_6579_73)
-    let alone: [Faults.Kind] = [.rights, .restore, .clone, .collection, .death, .removal]
+    let alone: [Faults.Kind] = [.rights, .restore, .clone, .collection, .death]
     return faults[.migration] > 0 && plan == nil && alone.allSatisfy { faults[$0] == 0 }
       && random.chance(800)
   }

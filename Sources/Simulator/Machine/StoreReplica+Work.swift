@@ -65,6 +65,15 @@ extension StoreReplica {
     try lookAtRights(&history)
   }
 
+  func letGoOfFormer(by node: Identity, keys: [TableKey], at now: Instant) throws -> Int {
+    let number = Int(node.low) - 1
+    let author = KnownAuthor(
+      origin: Templates.origin(of: number), node: node, name: "node-\(number)", life: 0)
+    let store = try begin(now)
+    try store.note([author])
+    return try store.letGoOfFormer(by: node, keys: keys)
+  }
+
   func wantedRows() throws -> [RowName] { try store().wantedRows() }
 
   func keep(_ statements: [SignedStatement]) throws {

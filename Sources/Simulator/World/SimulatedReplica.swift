@@ -99,6 +99,8 @@ protocol SimulatedReplica {
   func isContradicted(by have: Have) throws -> Bool
   /// Others hold so much of what was written here.
   mutating func noteDelivered(_ seq: UInt64) throws
+  /// Lets go of what a member wrote under former keys of tables; gives how many rows.
+  mutating func letGoOfFormer(by node: Identity, keys: [TableKey], at now: Instant) throws -> Int
 
   /// What everybody holds, and letting go of deleted versions, as for the store.
   mutating func hear(_ news: StabilityNews, from node: Identity) throws
@@ -131,6 +133,7 @@ protocol SimulatedReplica {
 extension SimulatedReplica {
   func observeEnd() throws -> Observation { try observe() }
   func chart() throws -> [Int64: Int64]? { nil }
+  func letGoOfFormer(by node: Identity, keys: [TableKey], at now: Instant) throws -> Int { 0 }
   func inspectEnd(_ history: inout History) throws {}
   var frontier: Frontier { position.frontier }
   var stability: Stability { position.stability }

@@ -1,7 +1,7 @@
 /// What programs do at a node where rows are parked.
 extension World {
   /// All meet, so that rows are parked. Then one is alone: its program writes while it is off and
-  /// while it runs, and what it folds may be cut short as often as disks and processes fail.
+  /// while it runs, and what it folds is cut short again and again.
   mutating func contend() {
     gather()
     let node = random.below(nodes.count)
@@ -15,8 +15,23 @@ extension World {
         continue
       }
       if random.chance(300) { write(node) }
-      if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
-      fold(node)
+      foldInPieces(node)
+    }
+  }
+
+  /// Folds slice by slice; after each the disk may begin to fail, or the process be killed.
+  private mutating func foldInPieces(_ node: Int) {
+    var hasMore = true
+    while hasMore, nodes[node].isUp {
+      hasMore = false
+      attempt(node, nil, 0) { hasMore = try $0.foldSlice(node) }
+      if faults[.diskFull] + faults[.ioError] > 0, random.chance(300) {
+        nodes[node].replica.spoilDisk(&random)
+      }
+      if faults[.crash] > 0, random.chance(100) {
+        tell("kill \(Words.node(node))")
+        kill(node, startsAfter: 1)
+      }
     }
   }
 

@@ -146,11 +146,16 @@ extension World {
       var slices = 0
       while world.isCalm || slices < 100 {
         slices += 1
-        let fold = try world.use(node) { try $0.fold(at: $1) }
-        if fold.versions > 0 { world.tell("\(Words.node(node)) folds \(fold.versions) versions") }
-        world.folded(node, fold)
-        guard fold.hasMore else { return }
+        guard try world.foldSlice(node) else { return }
       }
     }
+  }
+
+  /// True if more waits.
+  mutating func foldSlice(_ node: Int) throws -> Bool {
+    let fold = try use(node) { try $0.fold(at: $1) }
+    if fold.versions > 0 { tell("\(Words.node(node)) folds \(fold.versions) versions") }
+    folded(node, fold)
+    return fold.hasMore
   }
 }

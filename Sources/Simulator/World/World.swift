@@ -23,6 +23,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var online: UInt64 = 0
     /// Its replica has more to do, in a transaction of its own.
     var hasWork = false
+    /// The changed keys of tables that it tells its peers of.
+    var keys: [TableKey] = []
     /// A peer lets go of what this node lacks; it has not begun to fetch everything yet.
     var behind: CutStanding?
     /// What it knows of the members; nil in a world without rights.
@@ -195,6 +197,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
       if hasLives { noteTestimony(link, side) }
     case .peerHolds(let frontier):
       if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
+      letGoOfFormer(link, side, holds: frontier)
       if hasLives { hears(link, side, holds: frontier) }
     case .heardClock(let view):
       if hasSiteTime { feedClock(links[link].nodes[side], .heard(peer(link, side), view)) }
@@ -240,5 +243,6 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     if let push = fold.push { feed(node: node, .folded(push)) }
     feed(node: node, .advanced(nodes[node].replica.position))
     if hasRights { askForRows(node) }
+    tellKeys(node)
   }
 }

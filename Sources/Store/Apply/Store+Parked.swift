@@ -183,6 +183,7 @@ extension Store {
     let isAnew = references.signature != parking.signature
     if try !isAnew && !parking.mustSettle && (parking.freed.isEmpty || shelf.isEmpty) {
       parking.freed = []
+      if try parking.sparedFrom < .max && isSettled() { try parking.spare(above: .max, meta) }
       return parking.settle()
     }
     guard try isSettled() else { return try parking.spare(above: from, meta) }
