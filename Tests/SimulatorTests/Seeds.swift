@@ -549,5 +549,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 12, with: [.collection, .restore, .absence], without: [.office],
       steps: 250, found: "a checker looked for an edit under the new life of its author alone"),
+    KeptSeed(
+      depth: .full, seed: 69, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "the simulator never let go of rows with a former key"),
+    KeptSeed(
+      depth: .full, seed: 710_650, with: [.unique, .swap, .crash, .diskFull],
+      found: "a deleted row came back where two migrations of its key were made at once"),
   ]
 }

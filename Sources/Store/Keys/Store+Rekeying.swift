@@ -15,6 +15,9 @@ extension Store {
     var version: Version
     /// What is kept beside the row, or in place of it.
     var shelved: Shelf.Entry?
+
+    /// Whether no row of the table can have shown it.
+    var isHidden: Bool { version.isDeleted || shelved?.why.isWhole == true }
   }
 
   /// What the columns of a row tell of it.
@@ -41,7 +44,8 @@ extension Store {
         table, key, row, madeAt: touchedAt ?? Dating.Moment(now.moment), &edits)
     }
     let values = try row.values ?? self.values(of: key, statements)
-    let descent = try descent(of: values, in: table, statements.shape)
+    let (formers, isTold) = try formers(of: values, in: table, statements.shape)
+    let descent = try descent(of: row, values, statements, key, formers, isTold)
     var former: Former?
     if case .former(let found, _) = descent { former = found }
     let beside = try beside(row, former?.shelved, statements, key)
@@ -86,6 +90,9 @@ extension Store {
     }
     if base != nil { return changed(table, key) }
     try held.map { try meet($0, shelved, table, key, &edits, at: now) }
+    // Under a key that the table did not have here it was deleted since.
+    guard let last = formers.first?.former, last.table.id != former?.table.id else { return }
+    try deleteAgain(last, table, key, &edits)
   }
 
   /// When a row was made that shows what a version of before says, or something that was written
@@ -133,7 +140,31 @@ extension Store {
   func descent(
     of values: [Replication.Value], in table: ReplicaTable, _ shape: TableShape
   ) throws(SQLiteError) -> Descent {
-    var isTold = false
+    let (formers, isTold) = try formers(of: values, in: table, shape)
+    return formers.first.map { .former($0.former, $0.map) } ?? (isTold ? .new : .unknown)
+  }
+
+  /// The same of a row that is here. What others have made of it under a key that the table did not
+  /// have here, it does not show: it is what it was before if it says the same.
+  private func descent(
+    of row: StandingRow, _ values: [Replication.Value], _ statements: RowStatements, _ key: Key,
+    _ formers: [(former: Former, map: KeyMapping)], _ isTold: Bool
+  ) throws -> Descent {
+    guard let last = formers.first else { return isTold ? .new : .unknown }
+    guard last.former.isHidden else { return .former(last.former, last.map) }
+    let shown = try formers.dropFirst().first { former, map in
+      guard !former.isHidden else { return false }
+      let beside = try beside(row, former.shelved, statements, key)
+      return map.hash(of: row, values, statements, beside) == former.version.hash
+    }
+    return .former(shown?.former ?? last.former, shown?.map ?? last.map)
+  }
+
+  /// What a row was under each of the other shapes, the newest first, and whether the columns tell.
+  private func formers(
+    of values: [Replication.Value], in table: ReplicaTable, _ shape: TableShape
+  ) throws(SQLiteError) -> (all: [(former: Former, map: KeyMapping)], isTold: Bool) {
+    var (formers, isTold): ([(former: Former, map: KeyMapping)], Bool) = ([], false)
     for other in tables.held(of: table.name) {
       guard let key = other.keyShape, let map = KeyMapping(key, in: shape) else { continue }
       if map.isByName { isTold = true }
@@ -141,10 +172,10 @@ extension Store {
         let version = try versions.version(table: other.id, key: before)
       else { continue }
       let shelved = try shelf.entry(table: other.id, key: before)
-      return .former(
-        Former(table: other, key: before, version: version, shelved: shelved), map)
+      formers.append(
+        (Former(table: other, key: before, version: version, shelved: shelved), map))
     }
-    return isTold ? .new : .unknown
+    return (formers, isTold)
   }
 
   /// What came for a row stands; `moment` if what stood there is kept in the conflict log.

@@ -252,6 +252,33 @@ import Testing
     #expect(try r.flatMap { try $0.store.waitingKeys() }.isEmpty)
   }
 
+  @Test(arguments: [false, true])
+  func `who makes two such migrations at once shows what is older than edits between them`(
+    isAgain: Bool
+  ) throws {
+    let migrations = [Self.changes[0], Self.changes[5]].map(\.migration)
+    let r = try Self.site(3, Self.changes[0])
+    try r[0].write(migrations[0])
+    try r[0].foldAll()
+    try Self.set(r[0], "a = 'k1'", "between")
+    try r[0].write("DELETE FROM t WHERE a IN ('k2', 'k3')")
+    for other in r.dropFirst() { try other.exchange(with: r[0]) }
+    for other in r.dropFirst() {
+      for migration in migrations { try other.write(migration) }
+      try other.foldAll()
+      #expect(try Self.value(other, "a = 'k2'") == nil)
+    }
+    try r[0].write(migrations[1])
+    if isAgain { try r[0].write("INSERT INTO t(a, v) VALUES ('k3', 'again')") }
+    try Self.settle(r)
+    try Self.expectEqual(r)
+    for one in r {
+      #expect(try Self.value(one, "a = 'k1'") == "between")
+      #expect(try Self.value(one, "a = 'k2'") == nil)
+      #expect(try Self.value(one, "a = 'k3'") == (isAgain ? "again" : nil))
+    }
+  }
+
   @Test func `a reader that migrates makes no edits`() throws {
     let change = Self.changes[0]
     let r = try Self.site(2, change)
