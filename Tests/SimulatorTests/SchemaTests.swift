@@ -25,6 +25,11 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 13046, found: "a row took the key of its parent, and both went unseen"),
     KeptSchema(seed: 13765, found: "nobody said how a column is called, which no row could tell"),
     KeptSchema(seed: 14047, found: "a value was lost that came with two names of its column"),
+    KeptSchema(seed: 101928, found: "a row waited for a parent that had come off the shelf"),
+    KeptSchema(seed: 105564, found: "a trigger moved a mark to another row"),
+    KeptSchema(seed: 115070, found: "a row of another type was taken for changed"),
+    KeptSchema(seed: 121657, found: "an edit between two migrations was none"),
+    KeptSchema(seed: 129869, found: "SQLite took one column for another one"),
   ]
 }
 

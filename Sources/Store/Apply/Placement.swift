@@ -96,11 +96,18 @@ extension Store {
         try logUnseen(replaced, statements, table, key, by: winner, at: moment)
       }
     }
-    if !reading.extras.isEmpty || reading.rest != 0 || !nulls.isEmpty {
-      var beside = Beside(extras: reading.extras, rest: reading.rest)
-      try stand(in: nulls, placement, statements, &beside)
-      try keep(beside, statements, table, key)
+    var beside = Beside(extras: reading.extras, rest: reading.rest)
+    try stand(in: nulls, placement, statements, &beside)
+    // Its author may have a column of another type: what counts here is what the table shows.
+    if known.contains(where: { statements.mayConvert($0.value, in: $0.column) }),
+      let shown = try connection.row(statements.selectByKey, placement.keyValues)
+    {
+      let values = shown.map(Replication.Value.init)
+      var counted = try statements.beside(beside.entry(keyCount: shape.keyCount), values)
+      counted.rest = 0
+      beside.rest = statements.sum(values, counted).rest(to: placement.hash)
     }
+    if !beside.isEmpty { try keep(beside, statements, table, key) }
     return true
   }
 

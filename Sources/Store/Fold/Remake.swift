@@ -10,10 +10,13 @@ struct Remake: Equatable {
   /// may have put a value there.
   private(set) var moved: Set<UInt64> = []
   /// Columns are gone or of another type: what they counted cannot be told from the row any more.
-  private(set) var isVague = false
+  var isVague = false
   /// Of the moved ones those that had another default. A default counts for nothing, so of a row
   /// that has the new one the hash does not tell whether it had the old one: it counts as changed.
   private(set) var renewed: Set<UInt64> = []
+
+  /// One of which nothing is known.
+  init() {}
 
   init(from known: [ColumnNames.Known], to present: [ColumnNames.Known]) {
     for column in present {

@@ -108,10 +108,20 @@ extension Store {
     ).blob.flatMap { Comparison(table: table, $0) }
   }
 
-  /// Asks for the same of a table from which an application has dropped columns.
+  /// Asks for the same of a table from which an application has dropped columns, or in which one is
+  /// counted by another name from now on.
+  ///
+  /// A row that shows what its version says keeps what it does not show any more beside it. Of rows
+  /// that are yet to be compared nobody knows whether they do: a program may have written them.
   func compareColumns(_ table: Int64) throws(SQLiteError) {
-    let remake = try comparison(of: table)?.remake
-    try save(Comparison(table: table, phase: .columns, after: nil, remake: remake))
+    let pending = try comparison(of: table)
+    guard pending?.phase == .rows else {
+      return try save(
+        Comparison(table: table, phase: .columns, after: nil, remake: pending?.remake))
+    }
+    var remake = pending?.remake ?? Remake()
+    remake.isVague = true
+    try save(Comparison(table: table, phase: .rows, after: nil, remake: remake))
   }
 
   /// Asks for it after a migration that changed the key.

@@ -17,6 +17,7 @@ struct RowStatements {
   let defaults: [Replication.Value?]
   /// For each column of the shape: whether it takes no NULL.
   let isRequired: [Bool]
+  private let affinities: [Affinity]
   /// Every column of the shape, by key.
   let selectByKey: String
   let deleteByKey: String
@@ -48,6 +49,7 @@ struct RowStatements {
     self.columnHashes = shape.columns.map { ContentHash.column($0) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
     self.isRequired = columns.map(\.isNotNull)
+    self.affinities = columns.map(\.affinity)
     self.table = "main." + quoted(schema.name)
     self.keyTerms = schema.key.enumerated().map { position, column in
       let column = schema.columns[column]
@@ -62,6 +64,11 @@ struct RowStatements {
     self.writesKey =
       others.isEmpty || schema.keyCollations.contains { $0 != "BINARY" }
       || schema.key.contains { ![.integer, .text, .real].contains(schema.columns[$0].affinity) }
+  }
+
+  /// Whether a value may be stored in a column as another one: 1.5 in a column of TEXT is '1.5'.
+  func mayConvert(_ value: Replication.Value, in column: Int) -> Bool {
+    affinities[column].mayConvert(value)
   }
 
   /// Some columns of the row with the key that is bound.

@@ -190,4 +190,34 @@ import Testing
     #expect(try a.content("note") == b.content("note"))
     #expect(try shown(a, "n") == ["a 10", "b 20", "c 30"])
   }
+
+  @Test func `what a program writes between two migrations is an edit`() throws {
+    let (a, b) = try replicas("n, m", "('a', 1, 1), ('b', 2, 2), ('c', 3, 3)", slice: 1)
+    try remake(b, "n, m", from: "n, m")
+    try b.write("UPDATE note SET n = 'new' WHERE id = 'c'")
+    // One row has been looked at when a column goes, in place.
+    _ = try b.store.fold(at: b.now)
+    try b.write("ALTER TABLE note DROP COLUMN m")
+    try b.foldAll()
+    try a.write("ALTER TABLE note DROP COLUMN m")
+    try expectEqual(a, b)
+    #expect(try shown(a, "n") == ["a 1", "b 2", "c new"])
+  }
+
+  @Test(arguments: [("REAL", "TEXT", "1.5"), ("TEXT", "INTEGER", "'7'"), ("", "REAL", "3")])
+  func `a value of another type counts as it is shown`(
+    old: String, new: String, value: String
+  ) throws {
+    let (a, b) = try replicas("n \(old), m", "('a', NULL, 1), ('b', 2, 2)")
+    try remake(a, "n \(new), m", from: "n, m")
+    try a.foldAll()
+    try b.write("UPDATE note SET n = \(value) WHERE id = 'a'")
+    try b.foldAll()
+    try a.pull(from: b)
+    #expect(try a.audit().count == 0)
+    try remake(b, "n \(new), m", from: "n, m")
+    try b.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    #expect(try a.content("note") == b.content("note"))
+  }
 }
