@@ -29,6 +29,7 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 105564, found: "a trigger moved a mark to another row"),
     KeptSchema(seed: 115070, found: "a row of another type was taken for changed"),
     KeptSchema(seed: 121657, found: "an edit between two migrations was none"),
+    KeptSchema(seed: 141247, found: "a column was guessed to be another one, beside a rival"),
     KeptSchema(seed: 129869, found: "SQLite took one column for another one"),
   ]
 }

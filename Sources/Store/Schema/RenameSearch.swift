@@ -80,7 +80,8 @@ struct RenameSearch {
   /// The renames that leave a column between the same ones that stayed.
   ///
   /// Where one column alone of its declaration is gone there, and one is new, that is taken for a
-  /// rename unless rows refute it. Where there are more, each must be proven. A column that is
+  /// rename unless rows refute it. Where there are more, each must be proven, and so where the table
+  /// has got more columns of that declaration than it has lost. A column that is
   /// taken for none has a name of its own until the site says more; one that is taken for a wrong
   /// one shows the values of another.
   private func inPlace(
@@ -113,6 +114,8 @@ struct RenameSearch {
     _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
   ) -> (near: [Pair], choices: [Pair]) {
     let (gaps, newGaps) = (gaps(in: known, without: present), gaps(in: present, without: known))
+    let gone = gaps.values.joined().map { known[$0].declaration }
+    let added = newGaps.values.joined().map { present[$0].declaration }
     var (near, choices): ([Pair], [Pair]) = ([], [])
     for (neighbour, new) in newGaps.sorted(by: { $0.key < $1.key }) {
       for place in new {
@@ -120,7 +123,9 @@ struct RenameSearch {
         let old = (gaps[neighbour] ?? []).filter { known[$0].declaration == declaration }
         let rivals = new.filter { present[$0].declaration == declaration }
         let pairs = old.map { Pair(new: place, old: $0) }
-        if old.count == 1, rivals.count == 1 { near += pairs } else { choices += pairs }
+        let isEven =
+          gone.filter { $0 == declaration }.count == added.filter { $0 == declaration }.count
+        if isEven, old.count == 1, rivals.count == 1 { near += pairs } else { choices += pairs }
       }
     }
     return (near, choices)

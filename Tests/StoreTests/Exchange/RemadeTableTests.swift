@@ -220,4 +220,23 @@ import Testing
     for _ in 1...2 { try b.exchange(with: a) }
     #expect(try a.content("note") == b.content("note"))
   }
+
+  @Test func `of two new columns none is guessed to be the one that is gone`() throws {
+    let (a, b) = try replicas("m INT, r INT", "('a', 1, NULL), ('b', 2, NULL)")
+    try a.write("UPDATE note SET r = 5 WHERE id = 'a'; ALTER TABLE note ADD COLUMN n INT")
+    try a.foldAll()
+    try remake(a, "v INT, m INT, n INT", from: "r, m, n")
+    try a.foldAll()
+    // Both at once, where every value is NULL; n is in the place in which r was.
+    try remake(b, "v INT, m INT, n INT", from: "r, m, NULL")
+    try b.foldAll()
+    try b.write("UPDATE note SET n = 7, v = 8 WHERE id = 'b'")
+    try b.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    for replica in [a, b] {
+      #expect(
+        try shown(replica, "'m' || m || ' n' || ifnull(n, '') || ' v' || ifnull(v, '')")
+          == ["a m1 n v5", "b m2 n7 v8"])
+    }
+  }
 }
