@@ -1,7 +1,7 @@
 import Replication
 
 extension Affinity {
-  /// Whether a column of it may store a value as another one (sqlite.org/datatype3.html, section 3):
+  /// Whether a column of it may store a value as another one (sqlite.org/datatype3.html, 3):
   /// "A column with TEXT affinity stores all data using storage classes NULL, TEXT or BLOB." Where
   /// text may be a number to SQLite that is said of more than what it takes for one.
   func mayConvert(_ value: Replication.Value) -> Bool {

@@ -80,8 +80,8 @@ struct RenameSearch {
   /// The renames that leave a column between the same ones that stayed.
   ///
   /// Where one column alone of its declaration is gone there, and one is new, that is taken for a
-  /// rename unless rows refute it. Where there are more, each must be proven, and so where the table
-  /// has got more columns of that declaration than it has lost. A column that is
+  /// rename unless rows refute it. Where there are more, each must be proven; and so where the
+  /// table has got more columns of that declaration than it has lost. A column that is
   /// taken for none has a name of its own until the site says more; one that is taken for a wrong
   /// one shows the values of another.
   private func inPlace(
