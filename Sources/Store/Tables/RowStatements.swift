@@ -112,8 +112,8 @@ struct RowStatements {
 
   /// The same for the values of a version, by their places.
   ///
-  /// Its sender may take `name` and `full_name` for two columns that are one here. Then what says
-  /// something goes into that, `full_name` before `name`, and the other is no value of the row.
+  /// Its sender may take `name` and `full_name` for two columns that are one here. The value
+  /// under the first name, `name`, goes in unless it says nothing; the other is none of the row.
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
