@@ -112,4 +112,29 @@ import Testing
     #expect(try collisions(all) == 0)
     for replica in all { #expect(try texts(replica).count == 211) }
   }
+
+  @Test func `a table that a migration makes anew goes on in blocks of its own machine`() throws {
+    let replicas = try site()
+    for (number, replica) in replicas.enumerated() { try insert(20, "at \(number)", at: replica) }
+    try KeysTests.settle(replicas)
+    // The copy takes the highest number of all machines along.
+    for replica in replicas {
+      try replica.write(
+        """
+        BEGIN;
+        CREATE TABLE anew(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT, more TEXT);
+        INSERT INTO anew(id, text) SELECT id, text FROM ticket;
+        DROP TABLE ticket;
+        ALTER TABLE anew RENAME TO ticket;
+        COMMIT
+        """)
+      try fold(replica)
+    }
+    var given: [Int64] = []
+    for replica in replicas { given += try insert(20, "after \(given.count)", at: replica) }
+    #expect(Set(given).count == 60)
+    try KeysTests.settle(replicas)
+    #expect(try collisions(replicas) == 0)
+    for replica in replicas { #expect(try texts(replica).count == 121) }
+  }
 }
