@@ -13,9 +13,8 @@ enum Doctor {
       clocks that differ by more than ten minutes. It does not try the port from
       outside. Exit status 1 if something is broken; warnings alone leave it at 0.
 
-      --repair makes triggers and journal anew where they are missing, compares the
-      tables, and lets go of values that were kept for columns which were dropped or
-      renamed here; no node may run meanwhile.
+      --repair makes triggers and journal anew where they are missing, and compares
+      the tables; no node may run meanwhile.
       """,
     parameters: [.database],
     options: [Option(name: "--repair", help: "repairs what can be repaired"), .json],
