@@ -58,7 +58,7 @@ SCHEMAS = --with migration,removal --steps 300 --drawn
 OFFICES = --with collection,office --first 600000
 RESTORES = --with office,restore
 TIMES = --with office,siteTime --without collection
-TWINS = --with office,clone --first 1000
+TWINS = --with office,clone
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
 SWAPS = --with unique,swap,crash,diskFull --first 700000
 

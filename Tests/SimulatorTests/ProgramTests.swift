@@ -54,9 +54,7 @@ struct `The simulator` {
   }
 
   @Test func `finds no fault where anchors are copied`() throws {
-    // A few fail (docs/testing.md, Open); none of these does.
-    try Program.run(
-      "full", "--seeds", "300", "--first", "1000", "--jobs", "2", "--with", "office,clone")
+    try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])

@@ -2,16 +2,22 @@ import Replication
 
 /// An anchor judges an edit once in its term, what comes together in the order of the stamps, what
 /// its author was told stays, and nobody is told that an edit was accepted that was rejected.
+///
+/// Two copies of the anchor may be in office at once, until they hear of each other. Both judge.
 enum AnytimeJudged {
   static func check(
     _ before: Observation, _ after: Observation, own: Origin, waited: [UInt64] = [],
     _ history: inout History, at node: String
   ) {
     guard let office = after.office else { return }
+    let held = [office, before.office].compactMap { $0 }.first { $0.certifies }
+    history.note(office: held?.term, in: own, at: node)
     let rulings = office.rulings(since: before.office)
     for ruling in rulings where ruling.kind < 128 {
       let word = Lineage.Word(edit: ruling.edit, term: ruling.term)
-      if let other = history.lineage.rejected[word], other != ruling.dot {
+      if let other = history.lineage.rejected[word], other != ruling.dot,
+        !history.doubles.isSuperset(of: [other.origin, ruling.dot.origin])
+      {
         history.blame("\(ruling.edit) was rejected twice in one term: \(other), \(ruling.dot)")
       }
     }
@@ -39,8 +45,9 @@ enum AnytimeJudged {
     // Whoever waits for an edit that was made again is told what became of that.
     for (seq, verdict) in office.verdicts where verdict == "accepted" {
       let edit = Dot(own, seq)
+      let word = Lineage.Word(edit: edit, term: office.judged.term)
       guard before.office?.verdicts[seq] != verdict, !history.lineage.wasWrittenOver(edit),
-        history.lineage.rejected[Lineage.Word(edit: edit, term: office.judged.term)] != nil
+        let ruling = history.lineage.rejected[word], !history.doubles.contains(ruling.origin)
       else { continue }
       history.blame("\(edit) was rejected, and \(node) takes it for accepted")
     }

@@ -44,11 +44,11 @@ extension StoreReplica {
   }
 
   var life: UInt64 { (try? store().life()) ?? 0 }
-  var runLog: RunLog { (try? store().runLog) ?? RunLog() }
 
   func beginRun(_ run: UInt64) throws {
     mischief.begin()
     try store().beginRun(run)
+    runLog = try store().runLog
   }
 
   func isContradicted(by have: Have) throws -> Bool { try store().isContradicted(by: have) }
@@ -68,7 +68,7 @@ extension StoreReplica {
     try store.beginLife(
       doubt, origin: Templates.origin(of: number, life: life), life: life, run: run,
       reissuingAbove: common, renewingTo: mark, at: now)
-    origin = store.own
+    (origin, runLog) = (store.own, store.runLog)
     hasWritten = true
     witness.beginAnew(try observe(), own: origin, keepsEdits: true)
     try inspect(at: now, &history)

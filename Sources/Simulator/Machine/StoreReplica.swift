@@ -13,6 +13,8 @@ final class StoreReplica: SimulatedReplica {
   let number: Int
   /// What a copy of the file has.
   var backup: [String: [UInt8]] = [:]
+  /// The runs and lives that its file knows of; of a machine that is gone, too.
+  var runLog = RunLog()
   var departed: Set<Origin> = [] { didSet { open?.departed = departed } }
   let tables: [ApplicationTable]
   let names: RowNames

@@ -120,9 +120,7 @@ extension World {
     attempt(node, nil, 0) { world in
       let fold = try world.use(node) { try $0.govern(governance, at: $1) }
       world.nodes[node].isGoverned = true
-      if isNew, governance.isFirst, governance.isOwn,
-        world.nodes[node].replica.stability.renewal == nil,
-        world.nodes[world.identity(node)].lives == 0,
+      if isNew, governance.isFirst, governance.isOwn, !world.hasLives,
         let office = try world.nodes[node].replica.observe().office, office.part != 3,
         !office.rulings.contains(where: {
           $0.kind == Ruling.Kind.stoodDown.rawValue && $0.term == governance.term

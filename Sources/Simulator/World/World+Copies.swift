@@ -21,6 +21,7 @@ extension World {
           of: number, hasBattery: random.chance(600), like: copy.clock, at: time)
       }
       (copy.record, copy.testimonies) = (nodes[node].record, nodes[node].testimonies)
+      copy.appointments = nodes[node].appointments
       copy.isMoved = random.chance(600)
       nodes.append(copy)
       if !copy.isMoved { try noteFork(number) }

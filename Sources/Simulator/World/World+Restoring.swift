@@ -124,11 +124,9 @@ extension World {
     attempt(node, link, side) { try $0.nodes[node].replica.noteDelivered(frontier[own]) }
   }
 
-  /// Nobody can tell of an office that the file has forgotten.
+  /// Nobody can tell of an office that the file knows nothing of.
   mutating func becomeSure(_ node: Int) {
-    guard isFounded, hasLives, nodes[identity(node)].lives > 0, nodes[node].isUp,
-      knowsTime(node)
-    else { return }
+    guard plan != nil, hasLives, nodes[node].isUp, knowsTime(node) else { return }
     attempt(node, nil, 0) { world in
       guard let fold = try world.use(node, { try $0.becomeSure(at: $1) }) else { return }
       world.folded(node, fold)

@@ -34,7 +34,8 @@ struct Meta {
     case origin
     /// Up to which own seq some other node is known to hold what was written here.
     case delivered
-    /// Set in a new life until an exchange has come whole: the file may have forgotten an office.
+    /// Set at each start until an exchange has come whole: another copy may have taken an office,
+    /// or this one before its file was restored.
     case isUnsure
     /// The journal mode before Flotilla, to be restored on leaving.
     case journalMode

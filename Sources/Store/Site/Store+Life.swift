@@ -124,6 +124,7 @@ extension Store {
     try connection.run(
       "DELETE FROM _flotilla_run WHERE id <= last_insert_rowid() - ?",
       [.integer(Int64(RunLog.limit))])
+    try meta.set(.isUnsure, .integer(1))
     try reloadLives()
   }
 
@@ -170,7 +171,6 @@ extension Store {
         try meta.set(.origin, .integer(number))
         try meta.set(.life, .integer(Int64(bitPattern: life)))
         try meta.set(.delivered, .integer(Int64(last)))
-        try meta.set(.isUnsure, .integer(1))
         try Self.note(
           KnownAuthor(origin: origin, node: node, name: nodeName, life: life), on: connection)
         try insert(run: run)

@@ -104,4 +104,43 @@ import Testing
       #expect(hasResigned)
     }
   }
+
+  /// Two copies of one node: this one was off while the other one was appointed, and judged.
+  @Test(arguments: [true, false], [true, false])
+  func `is not taken beside the copy that has taken it`(isFirst: Bool, isForced: Bool) throws {
+    let site = try AnchorSite("client-wins", appoints: !isFirst)
+    let a = site.a
+    let original = try a.backUp()
+    try begin(a)
+    _ = try a.store.becomeSure(at: a.now)
+    try site.appoint(a, isForced: isForced)
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 10)
+    try site.meet()
+    #expect(try office(a) == .judging && a.text() == "of b" && site.isEqual)
+    let certificate = try a.version()
+    // The other one is off now, and this one starts.
+    try a.restore(original)
+    try a.write("UPDATE note SET text = 'since' WHERE id = 'r'", at: 5)
+    try a.store.beginRun(5)
+    try site.hear(a)
+    #expect(office(a) == .waiting)
+    try site.meet()
+    #expect(office(a) == .none)
+    #expect(try site.b.version() == certificate && a.version() == certificate)
+    #expect(try a.pendingTexts == ["since"])
+    let hasResigned = try site.b.store.hasResigned(
+      a.store.node, in: site.appointments.last!.term, wasAppointed: false)
+    #expect(hasResigned)
+  }
+
+  @Test func `is kept over a start`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.anchor.reopen()
+    try site.anchor.store.beginRun(5)
+    try site.hear(site.anchor)
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.meet()
+    #expect(office(site.anchor) == .judging)
+    #expect(try site.anchor.text() == "of a" && site.b.version()?.isTentative == false)
+  }
 }
