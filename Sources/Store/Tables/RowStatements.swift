@@ -113,21 +113,41 @@ struct RowStatements {
   /// The same for the values of a version, by their places.
   ///
   /// Its sender may take `name` and `full_name` for two columns that are one here. The value
-  /// under the first name, `name`, goes in unless it says nothing; the other is none of the row.
+  /// under the later name goes in unless it says nothing; the other is none of the row.
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
-    var found = columns(for: names)
-    guard !aliases.isEmpty else { return Array(zip(found.indices, found)) }
+    var found = names.enumerated().map { column(named: $1, at: $0) }
+    guard !aliases.isEmpty, found.contains(nil) else { return Array(zip(found.indices, found)) }
     var isLeftOut: Set<Int> = []
-    for (index, name) in names.enumerated() where found[index] == nil {
-      guard let column = aliases[folded(name)], let other = found.firstIndex(of: column)
-      else { continue }
-      let isSilent = [.null, defaults[column]].contains(values[other])
-      if isSilent { (found[index], found[other]) = (column, nil) }
-      isLeftOut.insert(isSilent ? other : index)
+    let others = names.indices.filter { found[$0] == nil }
+    for index in others.sorted(by: { folded(names[$0]) < folded(names[$1]) }) {
+      guard let column = aliases[folded(names[index])] else { continue }
+      guard let other = found.firstIndex(of: column) else {
+        found[index] = column
+        continue
+      }
+      if isSilent(values[index], in: column) {
+        isLeftOut.insert(index)
+      } else {
+        (found[index], found[other]) = (column, nil)
+        isLeftOut.insert(other)
+      }
     }
     return zip(found.indices, found).filter { !isLeftOut.contains($0.0) }
+  }
+
+  /// Whether a value says nothing: it is NULL, or what the column has by default.
+  func isSilent(_ value: Replication.Value, in column: Int) -> Bool {
+    value == .null || value == defaults[column]
+  }
+
+  /// Of two names of a column, whether the one is the later: the first one is the earliest, and
+  /// of others, whose order nobody knows, each machine takes the same.
+  func isLater(_ name: String, than other: String, of column: Int) -> Bool {
+    let first = shape.columns[column]
+    if isSameName(name, first) { return false }
+    return isSameName(other, first) || folded(name) > folded(other)
   }
 
   /// Inserts a row with the given columns of the shape.
@@ -168,7 +188,8 @@ struct RowStatements {
   func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
     guard let entry, entry.why == .columns else { return [] }
     let all = entry.values + entry.standIns.filter(\.isCounted).map { ($0.name, .null) }
-    return zip(all, columns(for: all.map(\.name))).filter { $1 == nil }.map(\.0)
+    return columns(for: all.map(\.name), all.map(\.value)).filter { $0.column == nil }
+      .map { all[$0.index] }
   }
 
   /// How a row travels with values whose columns do not exist here.
@@ -273,6 +294,25 @@ struct RowStatements {
     var sum = sum(values)
     beside.add(to: &sum)
     return sum
+  }
+
+  /// Under which name each column is counted in a version of that hash; nil if the row does not
+  /// show what it says. A column may have been counted by the name that it has here until the site
+  /// told its first one.
+  func countedNames(
+    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside
+  ) -> [String]? {
+    if sum(values, beside).value == hash { return shape.columns }
+    let own = names.indices.filter { aliases[folded(names[$0])] == $0 }
+    guard !own.isEmpty else { return nil }
+    var counted = shape.columns
+    for column in own { counted[column] = names[column] }
+    var sum = ContentHash()
+    for (column, value) in values.enumerated() where defaults[column] != value {
+      sum.add(column: ContentHash.column(counted[column]), value)
+    }
+    beside.add(to: &sum)
+    return sum.value == hash ? counted : nil
   }
 
   /// The hash of a row, given in the order of the shape.

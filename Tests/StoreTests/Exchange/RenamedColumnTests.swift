@@ -214,6 +214,60 @@ import Testing
     }
   }
 
+  /// To the first machine `full_name` is another column than `name`, and it hands on both.
+  private func withTwoNames() throws -> [TestReplica] {
+    let r = try replicas(Self.schemas[0], 3)
+    try r[0].write(
+      """
+      BEGIN; CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, full_name TEXT, age INTEGER);
+      INSERT INTO p SELECT id, upper(name), age FROM person; DROP TABLE person;
+      ALTER TABLE p RENAME TO person; COMMIT
+      """)
+    try r[0].foldAll()
+    return r
+  }
+
+  private func losers(_ r: [TestReplica]) throws -> [String] {
+    try r.flatMap { try $0.store.conflictList(all: true) }.compactMap { conflict in
+      conflict.loser?.values.compactMap { value in
+        if case .text(let bytes) = value.value { return String(decoding: bytes, as: UTF8.self) }
+        return nil
+      }.joined(separator: " ")
+    }
+  }
+
+  @Test func `of two values for one column all show that under its later name`() throws {
+    let r = try withTwoNames()
+    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
+    try settle(r)
+    try r[0].write("UPDATE person SET full_name = 'Robert' WHERE id = 'b'")
+    try settle(r)
+    try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, ["full_name", "name", "name"]) {
+      #expect(try names(replica, column).last == "bRobert2")
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+    #expect(try losers(r).contains("b Rob"))
+  }
+
+  @Test func `the later name goes in where it is the kept one, and the other into the log`()
+    throws
+  {
+    let r = try withTwoNames()
+    try r[0].write("INSERT INTO person VALUES ('c', 'CYD', 3)")
+    try settle(r)
+    try r[1].write("UPDATE person SET name = 'Cid' WHERE id = 'c'")
+    try settle(r)
+    try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, ["full_name", "name", "name"]) {
+      #expect(try names(replica, column).last == "cCYD3")
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+    #expect(try losers([r[1]]).contains("c Cid"))
+  }
+
   @Test func `a rename beside another default and a column that a migration fills is recognised`()
     throws
   {
