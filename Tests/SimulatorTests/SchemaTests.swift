@@ -34,6 +34,7 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 129210, found: "a row referred to nothing by a value that had just entered"),
     KeptSchema(seed: 140103, found: "a row was said to fit, which a trigger changes at once"),
     KeptSchema(seed: 102695, found: "of two renames at once nobody said which is which"),
+    KeptSchema(seed: 501034, found: "a value stood that was there for want of one of another name"),
     KeptSchema(seed: 129869, found: "SQLite took one column for another one"),
   ]
 }

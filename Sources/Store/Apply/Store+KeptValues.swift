@@ -12,8 +12,9 @@ extension Store {
     var unseen: [(column: Int, value: SQLite.Value)] = []
     /// What is kept beside it.
     var entry: Shelf.Entry
-    /// Under which names its version counts the columns; nil if a program has written it since.
-    var counted: [String]?
+    /// Under which names its version counts the columns, nil for one that it does not; nil if a
+    /// program has written the row since.
+    var counted: [String?]?
   }
 
   /// Puts columns in place that exist here by now; the others wait on. Gives whether the row is
@@ -39,8 +40,10 @@ extension Store {
     var before = beside
     before.extras += entry.values.filter { kept in !beside.extras.contains { $0.name == kept.name }
     }
-    entering.counted = statements.countedNames(version.hash, shown, before)
-    try choose(&entering, statements) { try presets.holds(standing[$0], $0, of: key) }
+    let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
+    entering.counted = statements.countedNames(
+      version.hash, shown, before, kept: Set(columns.compactMap(\.column)))
+    try choose(&entering, columns, statements) { try presets.holds(standing[$0], $0, of: key) }
     for column in beside.nulls where !statements.isRequired[column] {
       entering.known.append((column, .null))
       entering.values[column] = .null
@@ -67,18 +70,18 @@ extension Store {
   /// Which of the values go into their columns. `isPreset` tells of a column of a row that a
   /// program may have written whether nobody has written what stands there.
   private func choose(
-    _ entering: inout Entering, _ statements: RowStatements, isPreset: (Int) throws -> Bool
+    _ entering: inout Entering, _ columns: [(index: Int, column: Int?)],
+    _ statements: RowStatements, isPreset: (Int) throws -> Bool
   ) throws {
     let entry = entering.entry
     let (names, values) = (entry.values.map(\.name), entry.values.map(\.value))
-    let columns = statements.columns(for: names, values)
     for (index, column) in columns {
       guard let column else { continue }
       let (kept, shown) = (values[index], entering.values[column])
       if let counted = entering.counted {
         // The version has a value under each of two names of the column.
-        if !statements.isSilent(shown, in: column), kept != shown {
-          let isLater = statements.isLater(names[index], than: counted[column], of: column)
+        if !statements.isSilent(shown, in: column), kept != shown, let name = counted[column] {
+          let isLater = statements.isLater(names[index], than: name, of: column)
           let isShown = !isLater || statements.isSilent(kept, in: column)
           if !isShown || !statements.isSilent(kept, in: column) {
             entering.unseen.append((column, isShown ? kept.sqlite : shown.sqlite))

@@ -296,23 +296,39 @@ struct RowStatements {
     return sum
   }
 
-  /// Under which name each column is counted in a version of that hash; nil if the row does not
-  /// show what it says. A column may have been counted by the name that it has here until the site
-  /// told its first one.
+  /// Under which name each column is counted in a version of that hash, nil for one that is not;
+  /// nil if the row does not show what it says.
+  ///
+  /// A column may have been counted by the name that it has here until the site told its first
+  /// one. Those of which values are `kept` beside the row may show what stayed from before.
   func countedNames(
-    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside
-  ) -> [String]? {
-    if sum(values, beside).value == hash { return shape.columns }
-    let own = names.indices.filter { aliases[folded(names[$0])] == $0 }
-    guard !own.isEmpty else { return nil }
-    var counted = shape.columns
-    for column in own { counted[column] = names[column] }
+    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, kept: Set<Int>
+  ) -> [String?]? {
+    let firsts: [String?] = shape.columns
+    var own = firsts
+    for column in names.indices where aliases[folded(names[column])] == column {
+      own[column] = names[column]
+    }
+    var bare = beside
+    bare.rest = 0
+    for counted in own == firsts ? [firsts] : [firsts, own] {
+      guard sum(values, beside, counted).value == hash else { continue }
+      var without = counted
+      for column in kept { without[column] = nil }
+      return sum(values, bare, without).value == hash ? without : counted
+    }
+    return nil
+  }
+
+  private func sum(
+    _ values: [Replication.Value], _ beside: Beside, _ counted: [String?]
+  ) -> ContentHash {
     var sum = ContentHash()
     for (column, value) in values.enumerated() where defaults[column] != value {
-      sum.add(column: ContentHash.column(counted[column]), value)
+      if let name = counted[column] { sum.add(column: ContentHash.column(name), value) }
     }
     beside.add(to: &sum)
-    return sum.value == hash ? counted : nil
+    return sum
   }
 
   /// The hash of a row, given in the order of the shape.
