@@ -1,9 +1,12 @@
 import Dispatch
-import Glibc
+import Foundation
 import Simulator
 
-/// Runs random schemas one after another and prints those that fail.
+/// Runs random schemas one after another and prints those that fail, each as it is found.
 enum Schemas {
+  /// After how many it tells how far it has come, so that a run which is ended early tells it, too.
+  private static let stretch: UInt64 = 1_000
+
   /// Gives the exit status: 1 if one failed.
   static func run(_ request: Request) -> Int32 {
     let start = DispatchTime.now().uptimeNanoseconds
@@ -14,6 +17,7 @@ enum Schemas {
       var run = SchemaRun(plan, isTold: request.isTold)
       count += 1
       for line in run.story { print(line) }
+      defer { if count % stretch == 0 { tellProgress(from: request.first, to: seed, failures) } }
       guard !run.faults.isEmpty else { continue }
       failures += 1
       if request.shrinks {
@@ -30,5 +34,10 @@ enum Schemas {
     let rate = Int(Double(count) / max(seconds, 1e-9))
     print("\(count) schemas, \(failures) failed, \(rate) a second")
     return failures == 0 ? 0 : 1
+  }
+
+  private static func tellProgress(from first: UInt64, to last: UInt64, _ failures: Int) {
+    let line = "seeds \(first) to \(last): \(failures) failed\n"
+    FileHandle.standardError.write(Data(line.utf8))
   }
 }

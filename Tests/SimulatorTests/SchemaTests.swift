@@ -30,6 +30,11 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 115070, found: "a row of another type was taken for changed"),
     KeptSchema(seed: 121657, found: "an edit between two migrations was none"),
     KeptSchema(seed: 141247, found: "a column was guessed to be another one, beside a rival"),
+    KeptSchema(seed: 102552, found: "of two values for one column machines showed different ones"),
+    KeptSchema(seed: 129210, found: "a row referred to nothing by a value that had just entered"),
+    KeptSchema(seed: 140103, found: "a row was said to fit, which a trigger changes at once"),
+    KeptSchema(seed: 102695, found: "of two renames at once nobody said which is which"),
+    KeptSchema(seed: 501034, found: "a value stood that was there for want of one of another name"),
     KeptSchema(seed: 129869, found: "SQLite took one column for another one"),
   ]
 }

@@ -228,22 +228,21 @@ extension SchemaRun {
   }
 
   /// A person says what columns are called whose values wait, as `schema --map` does; gives
-  /// whether there are any. Only where a column was renamed and declared otherwise: rows alone
-  /// can tell that, and there may be none. All others are to be recognised.
+  /// whether there are any. Only where rows alone can tell, for there may be none that do. All
+  /// others are to be recognised.
   private mutating func nameColumns() throws -> Bool {
-    let stages = [first] + migrations.map(\.schema)
     var hasNamed = false
     for node in nodes {
       for kept in try node.store.keptColumns() {
+        let stages = ([first] + migrations.map(\.schema)).map { schema in
+          schema.tables.first { $0.name == kept.table }
+        }
+        let columns = stages.compactMap(\.self).flatMap(\.columns)
         for old in kept.columns {
-          let all = stages.flatMap(\.tables).filter { $0.name == kept.table }
-          let columns = all.flatMap(\.columns)
           let present = node.schema.tables.flatMap(\.columns)
           guard let number = columns.first(where: { $0.name == old })?.number,
-            let now = present.first(where: { $0.number == number })
+            let now = present.first(where: { $0.number == number }), mayBeUntold(now, in: stages)
           else { continue }
-          let same = columns.filter { $0.number == number }
-          guard same.contains(where: { $0.declaration != now.declaration }) else { continue }
           tale.tell("\(node.name) hears that \(old) of \(kept.table) is \(now.name)")
           try node.store.map(kept.table, old, to: now.name, at: node.now)
           hasNamed = true
@@ -252,6 +251,26 @@ extension SchemaRun {
       if hasNamed { return true }
     }
     return false
+  }
+
+  /// Whether a column may have got its name unseen: it is declared otherwise, too; a table was made
+  /// anew with other names for columns, and perhaps other values; or another column came or went
+  /// that is declared like it. `stages` are the table before and after each migration.
+  private func mayBeUntold(
+    _ now: ApplicationSchema.Column, in stages: [ApplicationSchema.Table?]
+  ) -> Bool {
+    let tables = stages.compactMap(\.self)
+    let others = tables.flatMap(\.columns)
+    let same = others.filter { $0.number == now.number }
+    if same.contains(where: { $0.declaration != now.declaration }) { return true }
+    for (migration, (before, after)) in zip(migrations, zip(stages, stages.dropFirst()))
+    where migration.isWithoutForeignKeys {
+      if before?.column(now.number)?.name != after?.column(now.number)?.name { return true }
+    }
+    return others.contains { other in
+      other.number != now.number && other.declaration == now.declaration
+        && !tables.allSatisfy { $0.column(other.number)?.name == other.name }
+    }
   }
 
   /// Whether programs alone make versions of rows: no triggers, foreign keys or migrations do.

@@ -57,9 +57,11 @@ extension Store {
     application.postponed = []
   }
 
-  /// Tries rows of the shelf again.
-  func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws {
-    guard let statements = table.statements else { return }
+  /// Tries rows of the shelf again. Gives those that values of their own keep out of their table.
+  @discardableResult
+  func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws -> [Export.RowID] {
+    guard let statements = table.statements else { return [] }
+    var parked: [Export.RowID] = []
     parking.freed.insert(table.id)
     parking.obstacles[table.id] = nil
     let presets = Presets(table, statements, connection)
@@ -70,7 +72,10 @@ extension Store {
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { return }
       if entry.why == .columns {
-        return try unpackColumns(entry, version, table, key, statements, presets)
+        if try unpackColumns(entry, version, table, key, statements, presets) {
+          parked.append(Export.RowID(table: table.id, key: key))
+        }
+        return
       }
       var placement = Placement(entry, version, table, key)
       // A key that was written before the table's collations were known gets its canonical form.
@@ -94,6 +99,7 @@ extension Store {
       if fits { try takeOut(placement, statements) }
       try put(placement.shape, placement.values, table, canonical, why: .constraint)
     }
+    return parked
   }
 
   private func takeOut(_ placement: Placement, _ statements: RowStatements) throws {
@@ -104,102 +110,6 @@ extension Store {
 
   private func isWritten(_ key: Key, _ statements: RowStatements) throws(SQLiteError) -> Bool {
     try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
-  }
-
-  /// Puts columns in place that exist here by now; the others wait on.
-  ///
-  /// What an application has written into a new column before anybody looked stays: it is newer.
-  /// What the migration has put into all rows does not. What a program has written without having
-  /// seen the kept value goes to the log with that.
-  private func unpackColumns(
-    _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
-    _ statements: RowStatements, _ presets: Presets
-  ) throws {
-    let keyValues = (key.values ?? []).map(\.sqlite)
-    guard let standing = try connection.row(statements.selectByKey, keyValues) else {
-      // A program has deleted it, which the next fold looks at.
-      return try shelf.put(entry, table: table.id, key: key)
-    }
-    var values = standing.map(Replication.Value.init)
-    // Nobody has written the row since: what stands in the column is what the row has shown so far.
-    var beside = try statements.beside(entry, values)
-    var before = beside
-    before.extras += entry.values.filter { kept in !beside.extras.contains { $0.name == kept.name }
-    }
-    let isUnwritten = statements.sum(values, before).value == version.hash
-    var here = entry
-    var known: [(column: Int, value: SQLite.Value)] = []
-    var unseen: [(column: Int, value: SQLite.Value)] = []
-    let columns = statements.columns(for: entry.values.map(\.name))
-    for (column, kept) in zip(columns, entry.values) {
-      guard let column else { continue }
-      guard try isUnwritten || presets.holds(standing[column], column, of: key) else {
-        unseen.append((column, kept.value.sqlite))
-        continue
-      }
-      if kept.value == .null, statements.isRequired[column] {
-        let name = statements.shape.columns[column]
-        here.standIns.append(StandIn(name: name, shown: values[column], isCounted: true))
-        continue
-      }
-      known.append((column, kept.value.sqlite))
-      values[column] = kept.value
-    }
-    for column in beside.nulls where !statements.isRequired[column] {
-      known.append((column, .null))
-      values[column] = .null
-    }
-    let broken = try writing { () throws(SQLiteError) in
-      guard !known.isEmpty else { return }
-      _ = try connection.run(
-        statements.update(known.map(\.column)), known.map(\.value) + keyValues)
-    }
-    if broken != nil {
-      if isUnwritten { return try park(values, beside: here, table, key, statements) }
-      unseen += known.filter { !beside.nulls.contains($0.column) }
-      values = standing.map(Replication.Value.init)
-    }
-    try logUnseen(unseen, under: values, version, entry, statements, table, key)
-    // What went into its column is counted there from now on.
-    beside = try statements.beside(here, values)
-    if isUnwritten {
-      beside.rest = 0
-      beside.rest = statements.sum(values, beside).rest(to: version.hash)
-    }
-    try keep(beside, statements, table, key)
-  }
-
-  /// A row does not fit with the values that were kept for its new columns: it is parked like any
-  /// other, for those are values of the row, too.
-  private func park(
-    _ values: [Replication.Value], beside entry: Shelf.Entry, _ table: ReplicaTable, _ key: Key,
-    _ statements: RowStatements
-  ) throws {
-    let beside = try statements.beside(entry, values)
-    let names = statements.shape(with: beside.extras).columns
-    let whole = Shelf.Entry(
-      why: .constraint, values: zip(names, beside.said(values)).map { (name: $0, value: $1) },
-      keyCount: statements.shape.keyCount)
-    _ = try writing { () throws(SQLiteError) in
-      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
-    }
-    try shelf.put(whole, table: table.id, key: key)
-    changed(table, key)
-  }
-
-  /// A program has written over values that were kept for new columns, which it has not seen.
-  private func logUnseen(
-    _ kept: [(column: Int, value: SQLite.Value)], under values: [Replication.Value],
-    _ version: Version, _ entry: Shelf.Entry, _ statements: RowStatements, _ table: ReplicaTable,
-    _ key: Key
-  ) throws {
-    var unseen = values.map(\.sqlite)
-    for (column, value) in kept { unseen[column] = value }
-    guard unseen != values.map(\.sqlite) else { return }
-    let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
-    let winner = Shelf.Entry(why: .constraint, values: named, keyCount: entry.keyCount)
-    try logUnseen(
-      unseen, statements, table, key, by: winner, at: version.stamp.millisecondsSince1970)
   }
 
   /// Keeps a row whole that is replaced without anybody having made a version of it.

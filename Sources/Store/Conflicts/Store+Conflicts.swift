@@ -172,14 +172,21 @@ extension Store {
     }
   }
 
-  /// Values by the names that their columns have in this file, where they have one.
+  /// Values by the names that their columns have in this file, where they have one. Of two values
+  /// for one column the one that would go in has it, and the other one the name that it came with.
   func namedHere(
     _ values: [(name: String, value: Replication.Value)], in table: String
   ) -> [(name: String, value: Replication.Value)] {
     guard let statements = tables.table(table)?.statements else { return values }
-    return zip(values, statements.columns(for: values.map(\.name))).map { kept, column in
-      (column.map { statements.names[$0] } ?? kept.name, kept.value)
+    let columns = statements.columns(for: values.map(\.name), values.map(\.value))
+    let named = columns.map { index, column in
+      (column.map { statements.names[$0] } ?? values[index].name, values[index].value)
     }
+    let others = values.indices.filter { index in
+      !columns.contains { $0.index == index }
+        && !named.contains { isSameName($0.0, values[index].name) }
+    }
+    return named + others.map { values[$0] }
   }
 
   private func namedHere(_ conflict: Conflict) -> Conflict {

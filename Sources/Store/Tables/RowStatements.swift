@@ -113,21 +113,41 @@ struct RowStatements {
   /// The same for the values of a version, by their places.
   ///
   /// Its sender may take `name` and `full_name` for two columns that are one here. The value
-  /// under the first name, `name`, goes in unless it says nothing; the other is none of the row.
+  /// under the later name goes in unless it says nothing; the other is none of the row.
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
-    var found = columns(for: names)
-    guard !aliases.isEmpty else { return Array(zip(found.indices, found)) }
+    var found = names.enumerated().map { column(named: $1, at: $0) }
+    guard !aliases.isEmpty, found.contains(nil) else { return Array(zip(found.indices, found)) }
     var isLeftOut: Set<Int> = []
-    for (index, name) in names.enumerated() where found[index] == nil {
-      guard let column = aliases[folded(name)], let other = found.firstIndex(of: column)
-      else { continue }
-      let isSilent = [.null, defaults[column]].contains(values[other])
-      if isSilent { (found[index], found[other]) = (column, nil) }
-      isLeftOut.insert(isSilent ? other : index)
+    let others = names.indices.filter { found[$0] == nil }
+    for index in others.sorted(by: { folded(names[$0]) < folded(names[$1]) }) {
+      guard let column = aliases[folded(names[index])] else { continue }
+      guard let other = found.firstIndex(of: column) else {
+        found[index] = column
+        continue
+      }
+      if isSilent(values[index], in: column) {
+        isLeftOut.insert(index)
+      } else {
+        (found[index], found[other]) = (column, nil)
+        isLeftOut.insert(other)
+      }
     }
     return zip(found.indices, found).filter { !isLeftOut.contains($0.0) }
+  }
+
+  /// Whether a value says nothing: it is NULL, or what the column has by default.
+  func isSilent(_ value: Replication.Value, in column: Int) -> Bool {
+    value == .null || value == defaults[column]
+  }
+
+  /// Of two names of a column, whether the one is the later: the first one is the earliest, and
+  /// of others, whose order nobody knows, each machine takes the same.
+  func isLater(_ name: String, than other: String, of column: Int) -> Bool {
+    let first = shape.columns[column]
+    if isSameName(name, first) { return false }
+    return isSameName(other, first) || folded(name) > folded(other)
   }
 
   /// Inserts a row with the given columns of the shape.
@@ -168,7 +188,8 @@ struct RowStatements {
   func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
     guard let entry, entry.why == .columns else { return [] }
     let all = entry.values + entry.standIns.filter(\.isCounted).map { ($0.name, .null) }
-    return zip(all, columns(for: all.map(\.name))).filter { $1 == nil }.map(\.0)
+    return columns(for: all.map(\.name), all.map(\.value)).filter { $0.column == nil }
+      .map { all[$0.index] }
   }
 
   /// How a row travels with values whose columns do not exist here.
@@ -271,6 +292,41 @@ struct RowStatements {
   /// The same with what is kept beside the row.
   func sum(_ values: [Replication.Value], _ beside: Beside) -> ContentHash {
     var sum = sum(values)
+    beside.add(to: &sum)
+    return sum
+  }
+
+  /// Under which name each column is counted in a version of that hash, nil for one that is not;
+  /// nil if the row does not show what it says.
+  ///
+  /// A column may have been counted by the name that it has here until the site told its first
+  /// one. Those of which values are `kept` beside the row may show what stayed from before.
+  func countedNames(
+    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, kept: Set<Int>
+  ) -> [String?]? {
+    let firsts: [String?] = shape.columns
+    var own = firsts
+    for column in names.indices where aliases[folded(names[column])] == column {
+      own[column] = names[column]
+    }
+    var bare = beside
+    bare.rest = 0
+    for counted in own == firsts ? [firsts] : [firsts, own] {
+      guard sum(values, beside, counted).value == hash else { continue }
+      var without = counted
+      for column in kept { without[column] = nil }
+      return sum(values, bare, without).value == hash ? without : counted
+    }
+    return nil
+  }
+
+  private func sum(
+    _ values: [Replication.Value], _ beside: Beside, _ counted: [String?]
+  ) -> ContentHash {
+    var sum = ContentHash()
+    for (column, value) in values.enumerated() where defaults[column] != value {
+      if let name = counted[column] { sum.add(column: ContentHash.column(name), value) }
+    }
     beside.add(to: &sum)
     return sum
   }

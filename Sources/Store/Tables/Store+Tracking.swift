@@ -63,9 +63,11 @@ extension Store {
     }
     // What came before its table was tracked, or before its columns were there, fits by now, and
     // what broke a constraint of the old schema perhaps as well.
+    var parked: [Export.RowID] = []
     for table in tables.tracked where !tables.rekeying.contains(table.id) {
-      try unpack(table, why: [.table, .columns, .constraint])
+      parked += try unpack(table, why: [.table, .columns, .constraint])
     }
+    try parkChildren(of: parked)
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try renewDerived()

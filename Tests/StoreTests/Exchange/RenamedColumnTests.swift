@@ -214,6 +214,76 @@ import Testing
     }
   }
 
+  /// To the first machine `full_name` is another column than `name`, and it hands on both.
+  private func withTwoNames(_ constraint: String = "") throws -> [TestReplica] {
+    let r = try replicas(Self.schemas[0], 3)
+    try r[0].write(
+      """
+      BEGIN;
+      CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, full_name TEXT \(constraint), age INTEGER);
+      INSERT INTO p SELECT id, upper(name), age FROM person; DROP TABLE person;
+      ALTER TABLE p RENAME TO person; COMMIT
+      """)
+    try r[0].foldAll()
+    return r
+  }
+
+  private func losers(_ r: [TestReplica]) throws -> [String] {
+    try r.flatMap { try $0.store.conflictList(all: true) }.compactMap { conflict in
+      conflict.loser?.values.compactMap { value in
+        if case .text(let bytes) = value.value { return String(decoding: bytes, as: UTF8.self) }
+        return nil
+      }.joined(separator: " ")
+    }
+  }
+
+  @Test func `of two values for one column all show that under its later name`() throws {
+    let r = try withTwoNames()
+    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
+    try settle(r)
+    try r[0].write("UPDATE person SET full_name = 'Robert' WHERE id = 'b'")
+    try settle(r)
+    try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, ["full_name", "name", "name"]) {
+      #expect(try names(replica, column).last == "bRobert2")
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+    #expect(try losers(r).contains("b Rob"))
+  }
+
+  @Test func `what stood for want of a value under a new name gives way to the kept one`() throws {
+    let r = try withTwoNames("NOT NULL")
+    r[1].clock += 60_000
+    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
+    try r[1].foldAll()
+    try settle(r)
+    #expect(try names(r[0], "full_name").last == "bBOB2")
+    try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, ["full_name", "name", "name"]) {
+      #expect(try names(replica, column).last == "bRob2")
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+  }
+
+  @Test func `the later name goes in where it is the kept one, and the other into the log`()
+    throws
+  {
+    let r = try withTwoNames()
+    try r[0].write("INSERT INTO person VALUES ('c', 'CYD', 3)")
+    try settle(r)
+    try r[1].write("UPDATE person SET name = 'Cid' WHERE id = 'c'")
+    try settle(r)
+    try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, ["full_name", "name", "name"]) {
+      #expect(try names(replica, column).last == "cCYD3")
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+    #expect(try losers([r[1]]).contains("c Cid"))
+  }
+
   @Test func `a rename beside another default and a column that a migration fills is recognised`()
     throws
   {

@@ -1,0 +1,210 @@
+import Replication
+import SQLite
+
+/// Values that were kept beside a row, on their way into columns that exist here by now.
+extension Store {
+  /// What becomes of a row.
+  private struct Entering {
+    /// As its table will show it.
+    var values: [Replication.Value]
+    var known: [(column: Int, value: SQLite.Value)] = []
+    /// What the table will not show, for the log.
+    var unseen: [(column: Int, value: SQLite.Value)] = []
+    /// What is kept beside it.
+    var entry: Shelf.Entry
+    /// Under which names its version counts the columns, nil for one that it does not; nil if a
+    /// program has written the row since.
+    var counted: [String?]?
+  }
+
+  /// Puts columns in place that exist here by now; the others wait on. Gives whether the row is
+  /// parked by that.
+  ///
+  /// What an application has written into a new column before anybody looked stays: it is newer.
+  /// What the migration has put into all rows does not. What a program has written without having
+  /// seen the kept value goes to the log with that.
+  func unpackColumns(
+    _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements, _ presets: Presets
+  ) throws -> Bool {
+    let keyValues = (key.values ?? []).map(\.sqlite)
+    guard let standing = try connection.row(statements.selectByKey, keyValues) else {
+      // A program has deleted it, which the next fold looks at.
+      try shelf.put(entry, table: table.id, key: key)
+      return false
+    }
+    let shown = standing.map(Replication.Value.init)
+    let beside = try statements.beside(entry, shown)
+    var entering = Entering(values: shown, entry: entry)
+    // Nobody has written the row since: what stands in the column is what the row has shown so far.
+    var before = beside
+    before.extras += entry.values.filter { kept in !beside.extras.contains { $0.name == kept.name }
+    }
+    let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
+    entering.counted = statements.countedNames(
+      version.hash, shown, before, kept: Set(columns.compactMap(\.column)))
+    try choose(&entering, columns, statements) { try presets.holds(standing[$0], $0, of: key) }
+    for column in beside.nulls where !statements.isRequired[column] {
+      entering.known.append((column, .null))
+      entering.values[column] = .null
+    }
+    if try !enter(entering, version, table, key, statements) {
+      if entering.counted != nil {
+        try park(entering, table, key, statements)
+        return true
+      }
+      entering.unseen += entering.known.filter { !beside.nulls.contains($0.column) }
+      entering.values = shown
+    }
+    try logUnseen(entering, version, statements, table, key)
+    // What went into its column is counted there from now on.
+    var after = try statements.beside(entering.entry, entering.values)
+    if entering.counted != nil {
+      after.rest = 0
+      after.rest = statements.sum(entering.values, after).rest(to: version.hash)
+    }
+    try keep(after, statements, table, key)
+    return false
+  }
+
+  /// Which of the values go into their columns. `isPreset` tells of a column of a row that a
+  /// program may have written whether nobody has written what stands there.
+  private func choose(
+    _ entering: inout Entering, _ columns: [(index: Int, column: Int?)],
+    _ statements: RowStatements, isPreset: (Int) throws -> Bool
+  ) throws {
+    let entry = entering.entry
+    let (names, values) = (entry.values.map(\.name), entry.values.map(\.value))
+    for (index, column) in columns {
+      guard let column else { continue }
+      let (kept, shown) = (values[index], entering.values[column])
+      if let counted = entering.counted {
+        // The version has a value under each of two names of the column.
+        if !statements.isSilent(shown, in: column), kept != shown, let name = counted[column] {
+          let isLater = statements.isLater(names[index], than: name, of: column)
+          let isShown = !isLater || statements.isSilent(kept, in: column)
+          if !isShown || !statements.isSilent(kept, in: column) {
+            entering.unseen.append((column, isShown ? kept.sqlite : shown.sqlite))
+          }
+          if isShown { continue }
+        }
+      } else if try !isPreset(column) {
+        entering.unseen.append((column, kept.sqlite))
+        continue
+      }
+      if kept == .null, statements.isRequired[column] {
+        let name = statements.shape.columns[column]
+        entering.entry.standIns.append(StandIn(name: name, shown: shown, isCounted: true))
+        continue
+      }
+      entering.known.append((column, kept.sqlite))
+      entering.values[column] = kept
+    }
+    // Of values for one column the others are none of the row.
+    for index in values.indices where !columns.contains(where: { $0.index == index }) {
+      guard let column = statements.columns(for: [names[index]])[0],
+        !statements.isSilent(values[index], in: column)
+      else { continue }
+      entering.unseen.append((column, values[index].sqlite))
+    }
+  }
+
+  /// Writes what goes in; false if the row would break a constraint by that, or refer to nothing.
+  private func enter(
+    _ entering: Entering, _ version: Version, _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements
+  ) throws -> Bool {
+    let (known, keyValues) = (entering.known, (key.values ?? []).map(\.sqlite))
+    guard !known.isEmpty else { return true }
+    let mayDangle = try version.isDangling || isDangling(table, key)
+    return try attempt {
+      let broken = try writing { () throws(SQLiteError) in
+        _ = try connection.run(
+          statements.update(known.map(\.column)), known.map(\.value) + keyValues)
+      }
+      return try broken == nil && (mayDangle || !isDangling(table, key))
+    }
+  }
+
+  /// A row does not fit with the values that were kept for its new columns: it is parked like any
+  /// other, for those are values of the row, too.
+  private func park(
+    _ entering: Entering, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
+  ) throws {
+    let beside = try statements.beside(entering.entry, entering.values)
+    let names = statements.shape(with: beside.extras).columns
+    let values = beside.said(entering.values)
+    try park(zip(names, values).map { (name: $0, value: $1) }, table, key, statements)
+  }
+
+  private func park(
+    _ values: [(name: String, value: Replication.Value)], _ table: ReplicaTable, _ key: Key,
+    _ statements: RowStatements
+  ) throws {
+    _ = try writing { () throws(SQLiteError) in
+      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
+    }
+    try shelf.put(
+      Shelf.Entry(why: .constraint, values: values, keyCount: statements.shape.keyCount),
+      table: table.id, key: key)
+    changed(table, key)
+  }
+
+  /// Rows that refer to some that were just parked wait with them until all is folded. One that a
+  /// program has written since stays: the fold looks at that.
+  func parkChildren(of rows: [Export.RowID]) throws {
+    var wave = rows
+    while !wave.isEmpty {
+      let parents = wave
+      wave = []
+      for reference in references.all {
+        let gone = parents.filter { $0.table == reference.parent.id }
+        guard !gone.isEmpty else { continue }
+        let (table, statements) = (reference.child, reference.childStatements)
+        let found = try references.children(
+          of: reference, gone.map { reference.values(ofKey: $0.key) }, on: connection)
+        for values in found {
+          guard let key = table.key(values.map(Replication.Value.init)),
+            try isDangling(table, key),
+            let version = try versions.version(table: table.id, key: key), !version.isDangling,
+            let shown = try connection.row(statements.selectByKey, values)?
+              .map(Replication.Value.init)
+          else { continue }
+          let beside = try statements.beside(shelf.entry(table: table.id, key: key), shown)
+          guard statements.sum(shown, beside).value == version.hash else { continue }
+          let names = statements.shape(with: beside.extras).columns
+          try park(
+            zip(names, beside.said(shown)).map { (name: $0, value: $1) }, table, key, statements)
+          wave.append(Export.RowID(table: table.id, key: key))
+        }
+      }
+    }
+  }
+
+  /// A program has written over values that were kept for new columns, which it has not seen; or
+  /// of two values for one column one is not shown.
+  private func logUnseen(
+    _ entering: Entering, _ version: Version, _ statements: RowStatements, _ table: ReplicaTable,
+    _ key: Key
+  ) throws {
+    let shown = entering.values.map(\.sqlite)
+    let named = zip(statements.shape.columns, entering.values).map { (name: $0, value: $1) }
+    let winner = Shelf.Entry(
+      why: .constraint, values: named, keyCount: statements.shape.keyCount)
+    var left = entering.unseen
+    while !left.isEmpty {
+      var (unseen, columns, others) = (shown, Set<Int>(), [(column: Int, value: SQLite.Value)]())
+      for (column, value) in left {
+        if columns.insert(column).inserted {
+          unseen[column] = value
+        } else {
+          others.append((column, value))
+        }
+      }
+      left = others
+      guard unseen != shown else { continue }
+      try logUnseen(
+        unseen, statements, table, key, by: winner, at: version.stamp.millisecondsSince1970)
+    }
+  }
+}
