@@ -466,6 +466,9 @@ struct KeptSeed: Sendable, CustomStringConvertible {
       depth: .full, seed: 103_009, with: [.rights, .office],
       found: "a checker forgot what was folded when rights changed before all tables were there"),
     KeptSeed(
+      depth: .full, seed: 2193,
+      found: "a checker missed that an edit is equal to one which was overruled at once"),
+    KeptSeed(
       depth: .full, seed: 83_193,
       found: "a checker missed that an edit came, and was let go of, after the office had ended"),
     KeptSeed(

@@ -80,10 +80,13 @@ enum FinallyJudged {
       let made = lineage.edits[edit], !made.isDeleted
     else { return }
     let words = Set(lineage.certified.keys.map { $0.edit })
-    // Of equal content one is certified, and nothing is said about the other.
+    // Of equal content one is certified, and nothing is said about the other. It may be overruled
+    // in the same commit: then only the log tells of it.
     let isEqual =
       made.hash == standing.hash
-      || words.contains { lineage.edits[$0]?.row == row && lineage.edits[$0]?.hash == made.hash }
+      || words.union(lineage.overruled).contains {
+        lineage.edits[$0]?.row == row && lineage.edits[$0]?.hash == made.hash
+      }
     let isKnown =
       lineage.rejected.keys.contains { $0.edit == edit } || isEqual
       || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
