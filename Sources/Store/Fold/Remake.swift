@@ -1,4 +1,5 @@
 import Replication
+import SQLite
 
 /// What a migration that made a table anew has done to its columns, as far as that tells which
 /// rows nobody has written.
@@ -9,8 +10,16 @@ struct Remake: Equatable {
   /// Columns that are new or declared otherwise, by the hashes of their first names: the migration
   /// may have put a value there.
   private(set) var moved: Set<UInt64> = []
-  /// Columns are gone or of another type: what they counted cannot be told from the row any more.
-  var isVague = false
+  /// Columns are gone or of another type: what they counted cannot be told from each row.
+  private(set) var isVague = false
+  /// Of the moved ones those that had another type: what a row counted there may be another form of
+  /// what it shows.
+  private(set) var retyped: Set<UInt64> = []
+  /// Of the moved ones those that are new.
+  private(set) var added: Set<UInt64> = []
+  /// What the migration put into a new column, by the column: the sum of the value that more than
+  /// half of the rows show. What another row shows a program may have written there.
+  private(set) var fills: [UInt64: UInt64] = [:]
   /// Of the moved ones those that had another default. A default counts for nothing, so of a row
   /// that has the new one the hash does not tell whether it had the old one: it counts as changed.
   private(set) var renewed: Set<UInt64> = []
@@ -22,11 +31,15 @@ struct Remake: Equatable {
     for column in present {
       guard let old = known.first(where: { isSameName($0.first, column.first) }) else {
         moved.insert(ContentHash.column(column.first))
+        added.insert(ContentHash.column(column.first))
         continue
       }
       guard old.declaration != column.declaration else { continue }
       moved.insert(ContentHash.column(column.first))
-      if old.affinity != column.affinity { isVague = true }
+      if old.affinity != column.affinity {
+        isVague = true
+        retyped.insert(ContentHash.column(column.first))
+      }
       if old.defaultText != column.defaultText {
         renewed.insert(ContentHash.column(column.first))
       }
@@ -43,48 +56,114 @@ struct Remake: Equatable {
   mutating func join(_ other: Remake) {
     moved.formUnion(other.moved)
     isVague = isVague || other.isVague
+    retyped.formUnion(other.retyped)
+    added.formUnion(other.added)
+    fills.merge(other.fills) { known, _ in known }
     renewed.formUnion(other.renewed)
   }
+
+  /// Looks what the migration has put into the columns that are new.
+  mutating func readFills(
+    _ statements: RowStatements, on connection: Connection
+  ) throws(SQLiteError) {
+    for (place, column) in statements.columnHashes.enumerated() where added.contains(column) {
+      guard fills[column] == nil, let row = try connection.row(statements.commonest(place)),
+        let (count, all) = row[1].integer.flatMap({ count in row[2].integer.map { (count, $0) } }),
+        count > all / 2
+      else { continue }
+      fills[column] = Self.sum(column, Replication.Value(row[0]))
+    }
+  }
+
+  private static func sum(_ column: UInt64, _ value: Replication.Value) -> UInt64 {
+    var sum = ContentHash()
+    sum.add(column: column, value)
+    return sum.value
+  }
+
+  /// Nothing tells any more which rows a program has written since.
+  mutating func blur() { isVague = true }
 
   /// Columns that are tried, at most: each of them may count or not.
   private static let limit = 8
 
-  /// Whether a row shows what a version of that hash says, but for what the migration put there.
-  func shows(
-    _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, _ beside: Beside
-  ) -> Bool {
-    match(hash, row, statements, beside) != nil
+  /// What a row is to a version of before the migration.
+  enum Likeness {
+    /// It shows the same, but for what the migration put there.
+    case image
+    /// The migration may have made all of it of the version, or a program may have written since.
+    case perhaps
+    /// A program has written it.
+    case edit
   }
 
-  /// The same, with the columns that count otherwise than they are declared now, and whether they
-  /// do; nil if the row shows something else. `settled` are columns that are known to count as they
-  /// are declared.
+  func likeness(
+    of row: StandingRow, to hash: UInt64, _ statements: RowStatements, _ beside: Beside,
+    on connection: Connection
+  ) throws(SQLiteError) -> Likeness {
+    if try match(hash, row, statements, beside, asFilled: true, on: connection) != nil {
+      return .image
+    }
+    if isVague { return .perhaps }
+    return try match(hash, row, statements, beside, on: connection) == nil ? .edit : .perhaps
+  }
+
+  /// Where a row shows what a version of that hash says, but for what the migration put there: the
+  /// columns that count otherwise than they are declared now, and whether they do. Nil if it shows
+  /// something else. `settled` are columns that are known to count as they are declared; `asFilled`
+  /// is set where new columns are to show what most rows do.
   func match(
     _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, _ beside: Beside,
-    settled: Set<UInt64> = []
-  ) -> [UInt64: Bool]? {
+    settled: Set<UInt64> = [], asFilled: Bool = false, on connection: Connection
+  ) throws(SQLiteError) -> [UInt64: Bool]? {
     if row.hash(beside) == hash { return [:] }
     guard let values = row.values else { return nil }
     var base = ContentHash()
-    var open: [(column: UInt64, value: Replication.Value)] = []
+    var open: [Open] = []
     for (place, value) in values.enumerated() {
       let column = statements.columnHashes[place]
       if moved.contains(column), !settled.contains(column) {
-        open.append((column, value))
+        let isFilled =
+          !asFilled || statements.defaults[place] == value
+          || fills[column].map { $0 == Self.sum(column, value) } ?? true
+        var forms = [value]
+        if retyped.contains(column) {
+          forms += try statements.others(of: value, in: place, on: connection)
+        }
+        open.append(Open(column: column, isFilled: isFilled, forms: forms))
       } else if statements.defaults[place] != value {
         base.add(column: column, value)
       }
     }
     beside.add(to: &base)
     guard open.count <= Self.limit else { return nil }
-    for mask in 0..<1 << open.count {
+    return Self.counts(open[...], base, hash)
+  }
+
+  /// A column of a row that may have counted otherwise before the migration.
+  private struct Open {
+    let column: UInt64
+    /// Whether it may have counted nothing.
+    let isFilled: Bool
+    /// What it may have counted.
+    let forms: [Replication.Value]
+  }
+
+  /// Which of the open columns count, in one of their forms, where the sum is to be `hash`.
+  private static func counts(
+    _ open: ArraySlice<Open>, _ base: ContentHash, _ hash: UInt64
+  ) -> [UInt64: Bool]? {
+    guard let first = open.first else { return base.value == hash ? [:] : nil }
+    if first.isFilled, var found = counts(open.dropFirst(), base, hash) {
+      found[first.column] = false
+      return found
+    }
+    for form in first.forms {
       var sum = base
-      for (index, one) in open.enumerated() where mask >> index & 1 == 1 {
-        sum.add(column: one.column, one.value)
-      }
-      guard sum.value == hash else { continue }
-      return Dictionary(
-        open.enumerated().map { ($1.column, mask >> $0 & 1 == 1) }, uniquingKeysWith: { $1 })
+      sum.add(column: first.column, form)
+      guard var found = counts(open.dropFirst(), sum, hash) else { continue }
+      found[first.column] = true
+      return found
     }
     return nil
   }
@@ -101,10 +180,17 @@ struct Remake: Equatable {
 
 extension Remake {
   func write(to writer: inout ByteWriter) {
-    writer.byte((isVague ? 1 : 0) | (renewed.isEmpty ? 0 : 2))
-    for columns in renewed.isEmpty ? [moved] : [moved, renewed] {
+    let others = [(2, renewed), (4, retyped), (8, added)].filter { !$0.1.isEmpty }
+    writer.byte(others.reduce(isVague ? 1 : 0) { $0 | UInt8($1.0) })
+    for columns in [moved] + others.map(\.1) {
       writer.uint(columns.count)
       for column in columns.sorted() { writer.word(column) }
+    }
+    guard !added.isEmpty else { return }
+    writer.uint(fills.count)
+    for (column, sum) in fills.sorted(by: { $0.key < $1.key }) {
+      writer.word(column)
+      writer.word(sum)
     }
   }
 
@@ -113,6 +199,13 @@ extension Remake {
     isVague = flags & 1 != 0
     moved = try Self.columns(from: &reader)
     if flags & 2 != 0 { renewed = try Self.columns(from: &reader) }
+    if flags & 4 != 0 { retyped = try Self.columns(from: &reader) }
+    guard flags & 8 != 0 else { return }
+    added = try Self.columns(from: &reader)
+    for _ in 0..<(try reader.count("remake", limit: Limits.columns)) {
+      let column = try reader.word("remake")
+      fills[column] = try reader.word("remake")
+    }
   }
 
   private static func columns(from reader: inout ByteReader) throws(WireError) -> Set<UInt64> {

@@ -95,7 +95,10 @@ extension Store {
       != nil
     // Rows that were not looked at since an earlier migration are explained by both.
     var all = try comparison(of: table)?.remake
-    if let remake, !remake.isEmpty {
+    if var remake, !remake.isEmpty {
+      if let statements = tables.byID[table]?.statements {
+        try remake.readFills(statements, on: connection)
+      }
       if all == nil { all = remake } else { all?.join(remake) }
     }
     try save(
@@ -120,7 +123,7 @@ extension Store {
         Comparison(table: table, phase: .columns, after: nil, remake: pending?.remake))
     }
     var remake = pending?.remake ?? Remake()
-    remake.isVague = true
+    remake.blur()
     try save(Comparison(table: table, phase: .rows, after: nil, remake: remake))
   }
 
@@ -248,12 +251,17 @@ extension Store {
     else { return try fold(table, key, row, madeAt: now, &edits) }
     let shelved = try shelf.entry(table: table.id, key: key)
     let isHere = shelved?.why.isWhole != true
-    let isImage =
-      try isHere
-      && remake.shows(old.hash, row, statements, beside(row, shelved, statements, key))
+    let likeness =
+      try !isHere
+      ? .edit
+      : remake.likeness(
+        of: row, to: old.hash, statements, beside(row, shelved, statements, key), on: connection)
+    var moment = likeness == .edit ? now : Dating.Moment(of: old)
+    // A program may have written it: no image of any machine is above that.
+    if likeness == .perhaps { moment.at = min(moment.at + 1, now.at) }
     try fold(
-      table, key, row, madeAt: isImage || isHere && remake.isVague ? Dating.Moment(of: old) : now,
-      isImage: isImage, isRenewed: remake.renews(row, statements), &edits)
+      table, key, row, madeAt: moment, isImage: likeness == .image,
+      isRenewed: remake.renews(row, statements), &edits)
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

@@ -1,4 +1,5 @@
 import Replication
+import SQLite
 
 extension Affinity {
   /// Whether a column of it may store a value as another one (sqlite.org/datatype3.html, 3):
@@ -12,6 +13,45 @@ extension Affinity {
       Double(String(decoding: bytes, as: UTF8.self).trimmingSpaces) != nil
     default: false
     }
+  }
+
+  /// The other values which a column of it stores as this one: of 7 in an INTEGER column '7' and 7.0.
+  /// Text with a form of its own, like '07', is not among them.
+  func others(
+    of value: Replication.Value, on connection: Connection
+  ) throws(SQLiteError) -> [Replication.Value] {
+    let forms = "CAST(?1 AS TEXT), CAST(?1 AS NUMERIC), CAST(?1 AS INTEGER), CAST(?1 AS REAL)"
+    switch (self, value) {
+    case (.blob, _), (_, .null), (_, .blob): return []
+    default: break
+    }
+    guard let row = try connection.row("SELECT \(forms)", [value.sqlite]) else { return [] }
+    var others: [Replication.Value] = []
+    for other in row.map({ Replication.Value($0) })
+    where other != value && !others.contains(other) && mayConvert(other) {
+      if try stored(other, on: connection) == value { others.append(other) }
+    }
+    return others
+  }
+
+  /// What a column of it stores of a number, or of the text of one.
+  private func stored(
+    _ value: Replication.Value, on connection: Connection
+  ) throws(SQLiteError) -> Replication.Value {
+    let type =
+      switch self {
+      case .text: "TEXT"
+      case .real: "REAL"
+      case .integer, .numeric: "NUMERIC"
+      case .blob: "BLOB"
+      }
+    let cast = try connection.scalar("SELECT CAST(?1 AS \(type))", [value.sqlite])
+    // "Casting a REAL or INTEGER value to NUMERIC is a no-op" (sqlite.org/lang_expr.html#castexpr),
+    // but a column stores 7.0 as 7.
+    if type == "NUMERIC", case .real(let real) = cast, let integer = Int64(exactly: real) {
+      return .integer(integer)
+    }
+    return Replication.Value(cast)
   }
 }
 

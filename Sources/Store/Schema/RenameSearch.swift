@@ -217,8 +217,9 @@ struct RenameSearch {
       let shelved = try shelf.entry(table: table.id, key: key)
       if shelved?.why.isWhole == true { continue }
       let beside = try row.beside(shelved, statements, key, on: connection)
-      guard let counts = remake.match(version.hash, row, statements, beside, settled: settled)
-      else {
+      let counts = try remake.match(
+        version.hash, row, statements, beside, settled: settled, on: connection)
+      guard let counts else {
         if !written.contains(key) { hasMismatch = true }
         continue
       }

@@ -71,6 +71,13 @@ struct RowStatements {
     affinities[column].mayConvert(value)
   }
 
+  /// The other values which a column stores as this one.
+  func others(
+    of value: Replication.Value, in column: Int, on connection: Connection
+  ) throws(SQLiteError) -> [Replication.Value] {
+    try affinities[column].others(of: value, on: connection)
+  }
+
   /// Some columns of the row with the key that is bound.
   func select(_ names: String) -> String { "SELECT \(names) FROM \(table) WHERE \(keyCondition)" }
 
@@ -84,7 +91,10 @@ struct RowStatements {
   /// The value that most of the first rows have in a column, and how many of them do.
   func commonest(_ column: Int) -> String {
     let rows = "SELECT \(quoted(names[column])) AS value FROM \(table) LIMIT 2000"
-    return "SELECT value, count(*) FROM (\(rows)) GROUP BY value ORDER BY count(*) DESC LIMIT 1"
+    return """
+      SELECT value, count(*), sum(count(*)) OVER () FROM (\(rows))
+      GROUP BY value ORDER BY count(*) DESC LIMIT 1
+      """
   }
 
   /// The column of that first name; `index` is where it probably is.

@@ -106,6 +106,57 @@ import Testing
     #expect(try shown(b, "n || email") == ["a 1", "b 20", "c 3"])
   }
 
+  /// Both machines give a column another type, apart. Programs write at the second one between its
+  /// migration and the next look at the file; nobody writes at the first one.
+  @Test(arguments: [
+    ("n INTEGER", "100", "n VARCHAR(20)", "'00123'"), ("n TEXT", "'7'", "n INTEGER", "8"),
+    ("n INTEGER", "100", "n REAL", "2.5"), ("n REAL", "1.5", "n TEXT", "'2.50'"),
+    ("n NUMERIC", "'12'", "n TEXT", "'013'"), ("n TEXT", "'1.5'", "n NUMERIC", "16"),
+    ("n", "1", "n TEXT", "'2'"), ("n INTEGER", "100", "n TEXT NOT NULL DEFAULT ''", "''"),
+  ])
+  func `an edit made after a column got another type stands over what others copied`(
+    old: String, value: String, new: String, edit: String
+  ) throws {
+    let rows = ["a", "b", "c"].map { "('\($0)', \(value), 'x')" }.joined(separator: ", ")
+    for isFirst in [true, false] {
+      let (one, other) = try replicas("\(old), w", rows)
+      let (a, b) = isFirst ? (one, other) : (other, one)
+      try remake(a, "\(new), w", from: "n, w")
+      try a.foldAll()
+      b.clock += 60_000
+      try remake(b, "\(new), w", from: "n, w")
+      try b.write(
+        "UPDATE note SET n = \(edit) WHERE id = 'a'; UPDATE note SET w = 'y' WHERE id = 'b'")
+      try b.foldAll()
+      for _ in 1...2 { try b.exchange(with: a) }
+      for replica in [a, b] {
+        #expect(try shown(replica, "(n IS \(edit)) || w") == ["a 1x", "b 0y", "c 0x"])
+        #expect(try replica.store.conflictList(all: true).isEmpty)
+      }
+      try expectEqual(one, other)
+    }
+  }
+
+  @Test func `what a program wrote into a new column stands over what others were filled with`()
+    throws
+  {
+    for isFirst in [true, false] {
+      let (one, other) = try replicas("n", "('a', 1), ('b', 2), ('c', 3), ('d', 4)")
+      let (a, b) = isFirst ? (one, other) : (other, one)
+      try remake(a, "n, email TEXT NOT NULL", from: "n, 'none'")
+      try a.foldAll()
+      b.clock += 60_000
+      try remake(b, "n, email TEXT NOT NULL", from: "n, 'none'")
+      try b.write("UPDATE note SET email = 'new' WHERE id = 'a'")
+      try b.foldAll()
+      for _ in 1...2 { try b.exchange(with: a) }
+      for replica in [a, b] {
+        #expect(try shown(replica, "n || email") == ["a 1new", "b 2none", "c 3none", "d 4none"])
+      }
+      try expectEqual(one, other)
+    }
+  }
+
   @Test func `a filled column that becomes NOT NULL makes no edits that win`() throws {
     let (a, b) = try replicas("n, sku TEXT", "('a', 1, NULL), ('b', 2, NULL), ('c', 3, 'x')")
     try b.write("UPDATE note SET n = 20 WHERE id = 'b'")
@@ -169,6 +220,7 @@ import Testing
   @Test func `a column that a migration leaves out empties no table elsewhere`() throws {
     let (a, b) = try replicas(
       "n, memo TEXT NOT NULL", "('a', 1, 'x'), ('b', 2, 'y'), ('c', 3, 'z')")
+    try b.foldAll()
     try b.write("UPDATE note SET n = 20 WHERE id = 'b'")
     try b.foldAll()
     a.clock += 3_600_000

@@ -197,6 +197,7 @@ import Testing
     try r[1].write("ALTER TABLE person RENAME COLUMN name TO label")
     try r[1].foldAll()
     r[2].clock += 120_000
+    try r[2].foldAll()
     try r[2].write("UPDATE person SET name = 'Rob', age = 3 WHERE id = 'b'")
     try r[2].foldAll()
     // It keeps `name` beside `full_name`, and hands both on with what it says of `label`.
@@ -255,6 +256,7 @@ import Testing
   @Test func `what stood for want of a value under a new name gives way to the kept one`() throws {
     let r = try withTwoNames("NOT NULL")
     r[1].clock += 60_000
+    try r[1].foldAll()
     try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
     try r[1].foldAll()
     try settle(r)
