@@ -78,11 +78,18 @@ extension Store {
     let shape = placement.shape
     let known = placement.known(in: statements)
     let nulls = placement.nulls(in: statements)
-    let reading = statements.read(
-      known,
-      placement.unknown(in: statements) + nulls.map { (statements.shape.columns[$0], .null) },
-      hash: placement.hash,
-      standing: try standing(placement, without: known.map(\.column) + nulls, statements))
+    let stood = try standing(placement, without: known.map(\.column) + nulls, statements)
+    // What its column does not show as it came is counted as if it had none here.
+    func read(without others: [(column: Int, value: Replication.Value)]) -> RowStatements.Reading {
+      let columns = Set(others.map(\.column))
+      return statements.read(
+        known.filter { !columns.contains($0.column) },
+        placement.unknown(in: statements)
+          + others.map { (statements.shape.columns[$0.column], $0.value) },
+        hash: placement.hash, standing: stood)
+    }
+    var others = nulls.map { (column: $0, value: Replication.Value.null) }
+    var reading = read(without: others)
     var replaced: [SQLite.Value]?
     let broken = try writing { () throws(SQLiteError) in
       replaced = try write(placement, known, statements, keepsMissing: reading.keepsMissing)
@@ -96,36 +103,29 @@ extension Store {
         try logUnseen(replaced, statements, table, key, by: winner, at: moment)
       }
     }
+    // Its author may have a column of another type.
+    let mayDiffer = known.filter { statements.mayConvert($0.value, in: $0.column) }
     var beside = Beside(extras: reading.extras, rest: reading.rest)
-    try stand(in: nulls, placement, statements, &beside)
-    // Its author may have a column of another type: what counts here is what the table shows.
-    if known.contains(where: { statements.mayConvert($0.value, in: $0.column) }),
-      let shown = try connection.row(statements.selectByKey, placement.keyValues)
+    if !others.isEmpty || !mayDiffer.isEmpty,
+      let shown = try connection.row(statements.selectByKey, placement.keyValues)?
+        .map(Replication.Value.init)
     {
-      let values = shown.map(Replication.Value.init)
-      var counted = try statements.beside(beside.entry(keyCount: shape.keyCount), values)
-      counted.rest = 0
-      beside.rest = statements.sum(values, counted).rest(to: placement.hash)
+      let changed = mayDiffer.filter { shown[$0.column] != $0.value }
+      others += changed.filter { $0.column >= shape.keyCount }
+      if !changed.isEmpty { reading = read(without: others) }
+      beside = Beside(extras: reading.extras, rest: reading.rest)
+      for (column, value) in others {
+        beside.stand(
+          statements.shape.columns[column], for: value, showing: shown[column])
+      }
+      if !changed.isEmpty {
+        var counted = try statements.beside(beside.entry(keyCount: shape.keyCount), shown)
+        counted.rest = 0
+        beside.rest = statements.sum(shown, counted).rest(to: placement.hash)
+      }
     }
     if !beside.isEmpty { try keep(beside, statements, table, key) }
     return true
-  }
-
-  /// Takes the NULLs that a table does not take out of the values beside a row, and notes what the
-  /// table shows instead.
-  private func stand(
-    in nulls: [Int], _ placement: Placement, _ statements: RowStatements, _ beside: inout Beside
-  ) throws(SQLiteError) {
-    guard !nulls.isEmpty,
-      let shown = try connection.row(statements.selectByKey, placement.keyValues)
-    else { return }
-    for column in nulls {
-      let name = statements.shape.columns[column]
-      let place = beside.extras.firstIndex { $0.name == name }
-      if let place { beside.extras.remove(at: place) }
-      beside.standIns.append(
-        StandIn(name: name, shown: Replication.Value(shown[column]), isCounted: place != nil))
-    }
   }
 
   /// What stands in the columns that a version does not carry, if there are any.

@@ -34,7 +34,7 @@ struct Shelf {
     var keyCount: Int
     /// What columns that this replica has dropped, or never seen, add to the content hash.
     var rest: UInt64 = 0
-    /// Columns here that show something for the NULL that the version says.
+    /// Columns here that show something else than the version says.
     var standIns: [StandIn] = []
   }
 
@@ -147,7 +147,8 @@ struct Shelf {
     for standIn in entry.standIns {
       writer.text(standIn.name)
       writer.value(standIn.shown)
-      writer.byte(standIn.isCounted ? 1 : 0)
+      writer.byte((standIn.isCounted ? 1 : 0) | (standIn.value == .null ? 0 : 2))
+      if standIn.value != .null { writer.value(standIn.value) }
     }
     return writer.bytes
   }
@@ -164,10 +165,12 @@ struct Shelf {
       let rest = reader.isAtEnd ? 0 : try reader.word("shelf")
       var standIns: [StandIn] = []
       for _ in 0..<(reader.isAtEnd ? 0 : try reader.count("shelf", limit: Limits.columns)) {
+        let (name, shown) = (try reader.text("shelf"), try reader.value("shelf"))
+        let flags = try reader.byte("shelf")
         standIns.append(
           StandIn(
-            name: try reader.text("shelf"), shown: try reader.value("shelf"),
-            isCounted: try reader.byte("shelf") != 0))
+            name: name, value: flags & 2 == 0 ? .null : try reader.value("shelf"), shown: shown,
+            isCounted: flags & 1 != 0))
       }
       return Entry(
         why: why, values: values, keyCount: Int(keyCount), rest: rest, standIns: standIns)

@@ -1,19 +1,27 @@
 import Replication
 import SQLite
 
-/// A column that is NULL by the version of a row and takes none here, so that its table shows
-/// something else: the default, or what stood there before.
+/// A value of a row that its column does not show as it came.
 ///
-/// A machine has let `note` take NULL, and sends one; here `note` is NOT NULL DEFAULT ''. The row
-/// shows '' until `note` takes NULL here too, or a program writes something else there. Meanwhile
-/// it is counted as NULL, and passed on so.
+/// A machine has made `code` a TEXT, and sends '00123'; here `code` is an INTEGER and shows 123. Or
+/// `note` comes with NULL, and is NOT NULL DEFAULT '' here. The row shows what the column has made
+/// of the value until the column takes it, or a program writes something else there. Meanwhile it
+/// is counted as it came, and passed on so.
 struct StandIn: Equatable {
   /// The first name of the column.
   var name: String
-  /// What the table shows instead.
+  /// What came.
+  var value: Replication.Value
+  /// What the table shows instead: of a NULL the default, or what stood there before.
   var shown: Replication.Value
-  /// Whether the NULL adds to the content hash: where it is the default of the author it does not.
+  /// Whether the value adds to the content hash: the default of its author does not.
   var isCounted: Bool
+
+  /// Whether the column shows the same still, maybe in the form that another type of it has for
+  /// that: a migration has copied it then.
+  func stands(as now: Replication.Value) -> Bool {
+    now == shown || value != .null && now != value && shown.isSameNumber(as: now)
+  }
 }
 
 /// What is kept beside a row that stands in its table.
@@ -25,8 +33,8 @@ struct Beside {
   /// Those that still stand as they were put there.
   var standIns: [StandIn] = []
   /// The columns that these are for, by their places in the shape.
-  var nulls: [Int] = []
-  /// What the row counts more as NULL is counted in these columns instead of what they show.
+  var places: [Int] = []
+  /// What the row counts more as the values are counted that came, and not what their columns show.
   fileprivate(set) var shift: UInt64 = 0
 
   var isEmpty: Bool { extras.isEmpty && rest == 0 && standIns.isEmpty }
@@ -37,11 +45,26 @@ struct Beside {
     sum.add(rest: rest &+ shift)
   }
 
+  /// What the version says of columns that show something else, by their places.
+  var said: [Int: Replication.Value] {
+    Dictionary(zip(places, standIns.map(\.value)), uniquingKeysWith: { $1 })
+  }
+
   /// The row as its version says it, from what its table shows.
   func said(_ values: [Replication.Value]) -> [Replication.Value] {
     var values = values
-    for place in nulls { values[place] = .null }
+    for (place, standIn) in zip(places, standIns) { values[place] = standIn.value }
     return values + extras.map(\.value)
+  }
+
+  /// A column here shows something else than this value of it. Whether that counts, the values say
+  /// that were beside the row so far.
+  mutating func stand(
+    _ name: String, for value: Replication.Value, showing shown: Replication.Value
+  ) {
+    let place = extras.firstIndex { $0.name == name }
+    if let place { extras.remove(at: place) }
+    standIns.append(StandIn(name: name, value: value, shown: shown, isCounted: place != nil))
   }
 
   func entry(keyCount: Int) -> Shelf.Entry {
@@ -58,14 +81,12 @@ extension RowStatements {
     guard let entry, entry.why == .columns else { return Beside() }
     var beside = Beside(extras: unknown(in: entry), rest: entry.rest)
     for (standIn, column) in zip(entry.standIns, columns(for: entry.standIns.map(\.name))) {
-      guard let column, try shown(column) == standIn.shown else { continue }
+      guard let column, let now = try shown(column), standIn.stands(as: now) else { continue }
       beside.standIns.append(standIn)
-      beside.nulls.append(column)
+      beside.places.append(column)
       var (instead, before) = (ContentHash(), ContentHash())
-      if standIn.isCounted { instead.add(column: columnHashes[column], .null) }
-      if defaults[column] != standIn.shown {
-        before.add(column: columnHashes[column], standIn.shown)
-      }
+      if standIn.isCounted { instead.add(column: columnHashes[column], standIn.value) }
+      if defaults[column] != now { before.add(column: columnHashes[column], now) }
       beside.shift &+= before.rest(to: instead.value)
     }
     return beside

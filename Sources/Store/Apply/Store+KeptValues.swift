@@ -44,17 +44,20 @@ extension Store {
     entering.counted = statements.countedNames(
       version.hash, shown, before, kept: Set(columns.compactMap(\.column)))
     try choose(&entering, columns, statements) { try presets.holds(standing[$0], $0, of: key) }
-    for column in beside.nulls where !statements.isRequired[column] {
-      entering.known.append((column, .null))
-      entering.values[column] = .null
+    for (column, standIn) in zip(beside.places, beside.standIns)
+    where statements.takes(standIn.value, in: column) {
+      entering.known.append((column, standIn.value.sqlite))
+      entering.values[column] = standIn.value
     }
     if try !enter(entering, version, table, key, statements) {
       if entering.counted != nil {
         try park(entering, table, key, statements)
         return true
       }
-      entering.unseen += entering.known.filter { !beside.nulls.contains($0.column) }
+      entering.unseen += entering.known.filter { !beside.places.contains($0.column) }
       entering.values = shown
+    } else {
+      try noteOthers(in: &entering, keyValues, statements)
     }
     try logUnseen(entering, version, statements, table, key)
     // What went into its column is counted there from now on.
@@ -94,7 +97,8 @@ extension Store {
       }
       if kept == .null, statements.isRequired[column] {
         let name = statements.shape.columns[column]
-        entering.entry.standIns.append(StandIn(name: name, shown: shown, isCounted: true))
+        entering.entry.standIns.append(
+          StandIn(name: name, value: .null, shown: shown, isCounted: true))
         continue
       }
       entering.known.append((column, kept.sqlite))
@@ -124,6 +128,23 @@ extension Store {
       }
       return try broken == nil && (mayDangle || !isDangling(table, key))
     }
+  }
+
+  /// What its column shows otherwise than it came is kept on.
+  private func noteOthers(
+    in entering: inout Entering, _ keyValues: [SQLite.Value], _ statements: RowStatements
+  ) throws(SQLiteError) {
+    let known = entering.known.map { (column: $0.column, value: Replication.Value($0.value)) }
+    guard known.contains(where: { !statements.takes($0.value, in: $0.column) }),
+      let row = try connection.row(statements.selectByKey, keyValues)
+    else { return }
+    let shown = row.map(Replication.Value.init)
+    for (column, value) in known where shown[column] != value {
+      let name = statements.shape.columns[column]
+      entering.entry.standIns.append(
+        StandIn(name: name, value: value, shown: shown[column], isCounted: true))
+    }
+    entering.values = shown
   }
 
   /// A row does not fit with the values that were kept for its new columns: it is parked like any

@@ -11,8 +11,8 @@ final class LongRow {
   private let statement: Statement?
   /// How many values the statement has; `values` follow them.
   private let columns: Int
-  /// Of these the ones that are NULL whatever the statement has.
-  private let nulls: Set<Int>
+  /// Of these the ones that travel instead of what the statement has, by their places.
+  private let instead: [Int: Replication.Value]
   private let values: [Replication.Value]
   private var writer: ByteWriter
   private var next = 0
@@ -22,7 +22,7 @@ final class LongRow {
   /// A row on which a statement stands, and the values that travel after its columns.
   init(
     _ shape: TableShape, _ version: Version, _ statement: Statement?, columns: Int,
-    nulls: Set<Int> = [], values: [Replication.Value]
+    instead: [Int: Replication.Value] = [:], values: [Replication.Value]
   ) {
     // A batch with this row, up to where its values begin.
     var head = RowBatchWriter()
@@ -31,7 +31,7 @@ final class LongRow {
     self.check = head.check
     self.statement = statement
     self.columns = columns
-    self.nulls = nulls
+    self.instead = instead
     self.values = values
     self.writer = ByteWriter()
     writer.raw(head.bytes)
@@ -45,8 +45,8 @@ final class LongRow {
         defer { writer.removeAll() }
         return .part(writer.bytes)
       }
-      if nulls.contains(next) {
-        write(.null, room)
+      if let value = instead[next] {
+        write(value, room)
       } else if let statement, next < columns {
         write(statement, next, room)
       } else {

@@ -146,7 +146,8 @@ extension Store {
       guard try statement.step() else { return (nil, []) }
       beside = try statements.beside(shelved) { Replication.Value(statement.value($0)) }
       let size =
-        statement.size(count) + WireRow.Content.values(beside.extras.map(\.value)).size
+        statement.size(count)
+        + WireRow.Content.values(beside.extras.map(\.value) + beside.said.values).size
       return (size, size > pace.longRow ? [] : beside.said(statement.travelling(count)))
     }
     let shape = statements.shape(with: beside.extras)
@@ -164,7 +165,7 @@ extension Store {
     guard try statement.step() else { return nil }
     return .long(
       LongRow(
-        shape, item.version, statement, columns: count, nulls: Set(beside.nulls),
+        shape, item.version, statement, columns: count, instead: beside.said,
         values: beside.extras.map(\.value)))
   }
 

@@ -164,11 +164,11 @@ extension Store {
     }
     let beside = try beside(row, shelved, statements, key)
     let hash = row.hash(beside)
-    // A program has written something where a NULL was kept.
-    let isOverNull = shelved.map { $0.standIns.count > beside.nulls.count } ?? false
+    // A program has written something where a value was kept.
+    let isOverKept = shelved.map { $0.standIns.count > beside.standIns.count } ?? false
     let isDangling = try isDangling(table, key)
     // What is made again is made, whatever stands.
-    if let old, !old.isDeleted, old.hash == hash, !isRenewed, !isOverNull, repeating == nil,
+    if let old, !old.isDeleted, old.hash == hash, !isRenewed, !isOverKept, repeating == nil,
       unsent == nil, shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.
@@ -192,7 +192,7 @@ extension Store {
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
     try keep(version, table, key, old: held)
-    if isOverNull, shelved?.why == .columns { try keep(beside, statements, table, key) }
+    if isOverKept, shelved?.why == .columns { try keep(beside, statements, table, key) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     guard let values = row.values else { return edits.addLong() }
     edits.add(

@@ -55,6 +55,23 @@ extension Affinity {
   }
 }
 
+extension Replication.Value {
+  /// Whether a column of another type has this for that number, or for the text of it.
+  func isSameNumber(as other: Replication.Value) -> Bool {
+    switch (self, other) {
+    case (.integer(let integer), .text(let text)), (.text(let text), .integer(let integer)):
+      return text == Array(String(integer).utf8)
+    case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
+      return Double(integer) == real
+    case (.real(let real), .text(let text)), (.text(let text), .real(let real)):
+      // The text has 15 digits.
+      guard let number = Double(String(decoding: text, as: UTF8.self)) else { return false }
+      return abs(number - real) <= abs(real) * 1e-14
+    default: return false
+    }
+  }
+}
+
 extension String {
   /// Without the spaces around it that SQLite overlooks in a number.
   fileprivate var trimmingSpaces: Substring {

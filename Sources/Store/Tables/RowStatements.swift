@@ -71,6 +71,11 @@ struct RowStatements {
     affinities[column].mayConvert(value)
   }
 
+  /// Whether a column shows a value as it came.
+  func takes(_ value: Replication.Value, in column: Int) -> Bool {
+    value == .null ? !isRequired[column] : !mayConvert(value, in: column)
+  }
+
   /// The other values which a column stores as this one.
   func others(
     of value: Replication.Value, in column: Int, on connection: Connection
@@ -197,7 +202,7 @@ struct RowStatements {
   /// The values on the shelf whose columns do not exist here.
   func unknown(in entry: Shelf.Entry?) -> [(name: String, value: Replication.Value)] {
     guard let entry, entry.why == .columns else { return [] }
-    let all = entry.values + entry.standIns.filter(\.isCounted).map { ($0.name, .null) }
+    let all = entry.values + entry.standIns.filter(\.isCounted).map { ($0.name, $0.value) }
     return columns(for: all.map(\.name), all.map(\.value)).filter { $0.column == nil }
       .map { all[$0.index] }
   }
