@@ -33,12 +33,12 @@ extension Node {
     return found.map { keyRemarks($0, $1) } ?? []
   }
 
-  /// In how many rows values are kept without a column; nothing where there are none.
+  /// In how many rows values are kept that no column shows as they came; nothing where there are none.
   private func keptApart(here: Int, there: Int) -> String {
     let counts = [(here, "here"), (there, "there")].filter { $0.0 > 0 }
     guard !counts.isEmpty else { return "" }
     let places = counts.map { ($0.0 == 1 ? "1 row " : "\($0.0) rows ") + $0.1 }
-    return "; values without a column are kept in \(places.joined(separator: " and in "))"
+    return "; values that a column cannot show are kept in \(places.joined(separator: " and in "))"
   }
 
   func report(_ found: Verification, name: String) async -> VerifyReport.Peer {
