@@ -33,7 +33,7 @@ extension Node {
     return found.map { keyRemarks($0, $1) } ?? []
   }
 
-  /// In how many rows values are kept that no column shows as they came; nothing where there are none.
+  /// In how many rows values are kept that a column cannot show; nothing where there are none.
   private func keptApart(here: Int, there: Int) -> String {
     let counts = [(here, "here"), (there, "there")].filter { $0.0 > 0 }
     guard !counts.isEmpty else { return "" }

@@ -15,8 +15,8 @@ extension Affinity {
     }
   }
 
-  /// The other values which a column of it stores as this one: of 7 in an INTEGER column '7' and 7.0.
-  /// Text with a form of its own, like '07', is not among them.
+  /// The other values which a column of it stores as this one: of 7 in an INTEGER column '7' and
+  /// 7.0. Text with a form of its own, like '07', is not among them.
   func others(
     of value: Replication.Value, on connection: Connection
   ) throws(SQLiteError) -> [Replication.Value] {
