@@ -62,6 +62,7 @@ extension SchemaReport {
             switch kept.fate {
             case .notHereYet: "not-here-yet"
             case .dropped: "dropped"
+            case .shownOtherwise: "shown-otherwise"
             case .letGo: "let-go"
             }
           return Kept(columns: kept.columns, fate: fate, rows: kept.rows)

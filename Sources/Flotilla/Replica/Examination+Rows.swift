@@ -112,6 +112,12 @@ extension Examination {
           "They are kept for the other machines. If a column has another name here: flotilla "
             + "schema \(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW; if nobody wants "
             + "the values here: --let-go \(shellWord(group.table)) COLUMN")
+      case .shownOtherwise:
+        add(
+          "columns", .warning,
+          "\(what) have values that columns here do not show as they are: \(names)",
+          "They are kept, passed on as they are, and shown once the columns are as on the other "
+            + "machines: flotilla schema \(shellWord(path)) --compare NODE")
       case .letGo:
         add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")
       }

@@ -116,7 +116,12 @@ enum Schema {
         ])
       }
       for kept in entry.kept where !kept.columns.isEmpty {
-        let fate = kept.fate == "dropped" ? "dropped" : "missing"
+        let fate =
+          switch kept.fate {
+          case "dropped": "dropped"
+          case "shown-otherwise": "of another type, or takes no NULL"
+          default: "missing"
+          }
         table.rows.append([
           Table.Cell(entry.table), Table.Cell(kept.columns.joined(separator: ", ")),
           Table.Cell("\(fate); kept beside \(counted(kept.rows, "row"))", .yellow),

@@ -233,7 +233,7 @@ extension SchemaRun {
   private mutating func nameColumns() throws -> Bool {
     var hasNamed = false
     for node in nodes {
-      for kept in try node.store.keptColumns() {
+      for kept in try node.store.keptColumns() where kept.fate != .shownOtherwise {
         let stages = ([first] + migrations.map(\.schema)).map { schema in
           schema.tables.first { $0.name == kept.table }
         }

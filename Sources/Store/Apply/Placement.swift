@@ -80,8 +80,10 @@ extension Store {
     let nulls = placement.nulls(in: statements)
     let stood = try standing(placement, without: known.map(\.column) + nulls, statements)
     // What its column does not show as it came is counted as if it had none here.
-    func read(without others: [(column: Int, value: Replication.Value)]) -> RowStatements.Reading {
-      let columns = Set(others.map(\.column))
+    func read(
+      without others: [(column: Int, value: Replication.Value)], defaults: [Int] = []
+    ) -> RowStatements.Reading {
+      let columns = Set(others.map(\.column) + defaults)
       return statements.read(
         known.filter { !columns.contains($0.column) },
         placement.unknown(in: statements)
@@ -111,8 +113,12 @@ extension Store {
         .map(Replication.Value.init)
     {
       let changed = mayDiffer.filter { shown[$0.column] != $0.value }
-      others += changed.filter { $0.column >= shape.keyCount }
-      if !changed.isEmpty { reading = read(without: others) }
+      // One number that is the default there and here says the same, as 0.5 of a REAL and '0.5'.
+      let defaults = changed.filter { (column, value) in
+        statements.defaults[column] == shown[column] && value.isSameNumber(as: shown[column])
+      }.map(\.column)
+      others += changed.filter { $0.column >= shape.keyCount && !defaults.contains($0.column) }
+      if !changed.isEmpty { reading = read(without: others, defaults: defaults) }
       beside = Beside(extras: reading.extras, rest: reading.rest)
       for (column, value) in others {
         beside.stand(

@@ -1,20 +1,23 @@
 import Replication
 import SQLite
 
-/// Values that rows of one table have for columns that are not here, by what became of the columns.
+/// Values of one table that its columns do not show as they came, by what is in the way.
 package struct KeptColumns: Sendable, Equatable {
   package enum Fate: Sendable, Equatable {
     /// This replica never had such columns.
     case notHereYet
     /// It had them: they were dropped or renamed here.
     case dropped
+    /// The columns are here. They are of another type, or take no NULL.
+    case shownOtherwise
     /// The values are not known here, or were let go: only their share of the hash is kept.
     case letGo
   }
 
   package var table: String
   package var fate: Fate
-  /// In the order of their names; empty once they are let go.
+  /// In the order of their names, which are those of the site where the columns are not here; empty
+  /// once they are let go.
   package var columns: [String]
   package var rows: Int
 }
@@ -27,7 +30,7 @@ extension Store {
       guard let statements = table.statements else { continue }
       let dropped = try reporting { () throws(SQLiteError) in try tables.dropped(table.name) }
       var found: [(fate: KeptColumns.Fate, columns: Set<String>, rows: Int)] = [
-        (.notHereYet, [], 0), (.dropped, [], 0), (.letGo, [], 0),
+        (.notHereYet, [], 0), (.dropped, [], 0), (.shownOtherwise, [], 0), (.letGo, [], 0),
       ]
       try reporting { () throws(SQLiteError) in
         try eachKept(table) { (_, entry) throws(SQLiteError) in
@@ -35,12 +38,14 @@ extension Store {
           let isDropped = { dropped.contains(ContentHash.column($0)) }
           let parts = [
             names.filter { !isDropped($0) }, names.filter(isDropped),
+            statements.columns(for: entry.standIns.map(\.name))
+              .compactMap { $0.map { statements.names[$0] } },
           ]
           for (index, part) in parts.enumerated() where !part.isEmpty {
             found[index].columns.formUnion(part)
             found[index].rows += 1
           }
-          if names.isEmpty, entry.rest != 0 { found[2].rows += 1 }
+          if names.isEmpty, entry.rest != 0 { found[3].rows += 1 }
         }
       }
       for (fate, columns, rows) in found where rows > 0 {
