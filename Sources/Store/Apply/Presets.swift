@@ -34,6 +34,6 @@ final class Presets {
   }
 
   private func read(_ column: Int) throws(SQLiteError) -> (SQLite.Value, Bool)? {
-    try connection.row(statements.commonest(column)).map { ($0[0], ($0[1].integer ?? 0) > 1) }
+    try statements.commonest(column, on: connection).map { ($0.value, $0.count > 1) }
   }
 }

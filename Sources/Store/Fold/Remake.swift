@@ -67,11 +67,10 @@ struct Remake: Equatable {
     _ statements: RowStatements, on connection: Connection
   ) throws(SQLiteError) {
     for (place, column) in statements.columnHashes.enumerated() where added.contains(column) {
-      guard fills[column] == nil, let row = try connection.row(statements.commonest(place)),
-        let (count, all) = row[1].integer.flatMap({ count in row[2].integer.map { (count, $0) } }),
-        count > all / 2
+      guard fills[column] == nil, let most = try statements.commonest(place, on: connection),
+        most.count > most.of / 2
       else { continue }
-      fills[column] = Self.sum(column, Replication.Value(row[0]))
+      fills[column] = Self.sum(column, Replication.Value(most.value))
     }
   }
 
@@ -108,10 +107,11 @@ struct Remake: Equatable {
     return try match(hash, row, statements, beside, on: connection) == nil ? .edit : .perhaps
   }
 
-  /// Where a row shows what a version of that hash says, but for what the migration put there: the
-  /// columns that count otherwise than they are declared now, and whether they do. Nil if it shows
-  /// something else. `settled` are columns that are known to count as they are declared; `asFilled`
-  /// is set where new columns are to show what most rows do.
+  /// The columns that count otherwise than they are declared now, and whether they do, where a row
+  /// shows what a version of that hash says but for what the migration put there.
+  ///
+  /// Nil if it shows something else. `settled` are columns that are known to count as they are
+  /// declared; `asFilled` is set where new columns are to show what most rows do.
   func match(
     _ hash: UInt64, _ row: StandingRow, _ statements: RowStatements, _ beside: Beside,
     settled: Set<UInt64> = [], asFilled: Bool = false, on connection: Connection

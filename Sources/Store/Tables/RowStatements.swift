@@ -93,13 +93,17 @@ struct RowStatements {
     return "SELECT \(names) FROM \(table) WHERE \(condition)"
   }
 
-  /// The value that most of the first rows have in a column, and how many of them do.
-  func commonest(_ column: Int) -> String {
+  /// The value that most of the first rows have in a column, and how many of how many do.
+  func commonest(
+    _ column: Int, on connection: Connection
+  ) throws(SQLiteError) -> (value: SQLite.Value, count: Int64, of: Int64)? {
     let rows = "SELECT \(quoted(names[column])) AS value FROM \(table) LIMIT 2000"
-    return """
+    let row = try connection.row(
+      """
       SELECT value, count(*), sum(count(*)) OVER () FROM (\(rows))
       GROUP BY value ORDER BY count(*) DESC LIMIT 1
-      """
+      """)
+    return row.map { ($0[0], $0[1].integer ?? 0, $0[2].integer ?? 0) }
   }
 
   /// The column of that first name; `index` is where it probably is.
