@@ -55,7 +55,7 @@ extension SchemaReport {
   init(_ tables: [TableColumns], remark: String?) {
     self.tables = tables.map { table in
       Table(
-        table: table.table,
+        table: table.table, first: table.first,
         columns: table.columns.map { Column(name: $0.name, first: $0.first) },
         kept: table.kept.map { kept in
           let fate =

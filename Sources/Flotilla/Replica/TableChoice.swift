@@ -42,7 +42,7 @@ struct TableChoice {
     let takesNew = selection == .all ? true : nil
     if !site.isEmpty || takesNew != nil {
       try store.track(
-        site, rule: rule, takesNew: takesNew, onCollision: onCollision, at: clock.now)
+        site.map(store.siteName), rule: rule, takesNew: takesNew, onCollision: onCollision, at: clock.now)
     }
     remarks += try totals(among: accepted)
     warnings += TableRemark.gathered(remarks)
@@ -164,7 +164,8 @@ struct TableChoice {
     let tracked = try store.trackedTables().map(\.name)
     var found: [String] = []
     for name in names {
-      guard let match = tracked.first(where: { isSameName($0, name) }) else {
+      let known = store.siteName(name)
+      guard let match = tracked.first(where: { isSameName($0, known) }) else {
         throw try notTracked(name) {
           tracked.isEmpty
             ? "No table is tracked." : "Tracked: \(tracked.joined(separator: ", "))"
@@ -174,13 +175,15 @@ struct TableChoice {
     }
     try store.untrack(found, at: clock.now)
     return TrackReport(
-      tables: found, rows: 0, warnings: [], takes_new_tables: try store.takesNewTables())
+      tables: found.map(store.nameHere), rows: 0, warnings: [],
+      takes_new_tables: try store.takesNewTables())
   }
 
   func rule(
     table: String?, rule: String?, hasAnchor: Bool
   ) throws(StoreError) -> RuleReport {
     let tracked = try store.trackedTables()
+    let table = table.map(store.siteName)
     if let table {
       guard let match = tracked.first(where: { isSameName($0.name, table) }) else {
         throw try notTracked(table) {
@@ -193,7 +196,7 @@ struct TableChoice {
       .filter { entry in table.map { isSameName($0, entry.name) } ?? true }
       .map {
         RuleReport.Entry(
-          table: $0.name, rule: $0.rule,
+          table: store.nameHere($0.name), rule: $0.rule,
           acting_rule: hasAnchor ? $0.rule : MergeRules.standard.name)
       }
     return RuleReport(rules: entries)

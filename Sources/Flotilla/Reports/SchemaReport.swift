@@ -1,5 +1,5 @@
 /// The columns of the replicated tables, here and as the site knows them. JSON: `{tables:[{table,
-/// columns:[{name, first}], kept:[{columns, fate, rows}]}], remark, adoption:{node, is_made,
+/// first, columns:[{name, first}], kept:[{columns, fate, rows}]}], remark, adoption:{node, is_made,
 /// statements:[{kind, name, table, sql}], differences:[{kind, name, table, what, remedy}]}}`.
 public struct SchemaReport: Codable, Sendable, Equatable {
   /// A column that travels.
@@ -22,6 +22,8 @@ public struct SchemaReport: Codable, Sendable, Equatable {
   /// A replicated table that is here.
   public struct Table: Codable, Sendable, Equatable {
     public var table: String
+    /// The name under which the site first knew it; another one once it was renamed.
+    public var first: String
     public var columns: [Column]
     public var kept: [Kept]
   }

@@ -7,9 +7,11 @@ extension Store {
   package func key(
     of table: String, _ values: [String: Replication.Value]
   ) throws(StoreError) -> Key? {
-    guard let table = tables.table(table), table.statements != nil else { return nil }
+    guard let table = tables.table(called: table), let statements = table.statements else {
+      return nil
+    }
     var key: [Replication.Value] = []
-    for column in keyColumns(of: table.name) {
+    for column in statements.keyNames {
       guard let value = values.first(where: { isSameName($0.key, column) })?.value else {
         return nil
       }
@@ -21,8 +23,12 @@ extension Store {
   /// A canonical key by the names of its columns, as the table has them or as others have said; by
   /// their numbers if nobody has.
   package func named(_ key: Key, of table: String) -> [String: Replication.Value] {
+    named(key, of: tables.table(called: table))
+  }
+
+  private func named(_ key: Key, of table: ReplicaTable?) -> [String: Replication.Value] {
     let values = key.values ?? []
-    let shapes = [tables.table(table)].compactMap { $0 } + tables.held(of: table)
+    let shapes = table.map { [$0] + tables.held(of: $0.name) } ?? []
     let names =
       shapes.first { $0.keyShape?.count == values.count }?.keyNames(values.count)
       ?? RowStatements.placeholders(values.count)
@@ -64,7 +70,7 @@ extension Store {
           let key = Key(bytes: row[1].blob ?? [])
           rows.append(
             ChangedRow(
-              table: table.name, key: named(key, of: table.name), isDeleted: row[2] == .null))
+              table: table.nameHere, key: named(key, of: table), isDeleted: row[2] == .null))
         }
         guard rows.count < limit else {
           reached.raise(entry.origin, to: UInt64(clamping: found.last?[3].integer ?? 0))

@@ -21,7 +21,7 @@ extension Store {
       ).map { row in
         let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)
         return EditVerdict(
-          seq: UInt64(clamping: row[0].integer ?? 0), table: row[1].string ?? "",
+          seq: UInt64(clamping: row[0].integer ?? 0), table: nameHere(row[1].string ?? ""),
           key: Key(bytes: row[2].blob ?? []), outcome: outcome ?? .pending,
           // Of one that is open it is what will be said unless something better is known.
           reason: outcome == nil ? nil : row[4].string,
@@ -34,7 +34,7 @@ extension Store {
   package func waitingEdit(
     of table: String, _ key: Key, through last: UInt64
   ) throws(StoreError) -> UInt64? {
-    guard let name = tables.table(table)?.name else { return nil }
+    guard let name = tables.table(called: table)?.name else { return nil }
     return try reporting { () throws(SQLiteError) in
       try connection.scalar(
         """

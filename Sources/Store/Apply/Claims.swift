@@ -35,7 +35,7 @@ struct Claims {
       }
       return Question(
         columns: columns,
-        select: "SELECT \(key) FROM main.\(quoted(shape.name)) "
+        select: "SELECT \(key) FROM main.\(quoted(statements.tableName)) "
           + "WHERE \(terms.joined(separator: " AND "))")
     }
     hasOthers = questions.count < schema.uniqueIndexes.count

@@ -46,7 +46,8 @@ final class Rivals {
     try connection.execute(
       """
       CREATE TEMP TABLE \(Self.names)(\(columns));
-      CREATE TEMP TRIGGER \(Self.names)_noted AFTER DELETE ON main.\(quoted(statements.shape.name))
+      CREATE TEMP TRIGGER \(Self.names)_noted
+      AFTER DELETE ON main.\(quoted(statements.tableName))
       BEGIN INSERT INTO \(Self.names) VALUES (\(old)); END;
       PRAGMA recursive_triggers = ON;
       """)

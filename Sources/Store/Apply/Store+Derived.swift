@@ -19,7 +19,7 @@ extension Store {
       WHERE type = 'trigger' AND name NOT GLOB '_flotilla_*' ORDER BY rowid
       """)
     let tracked = tables.tracked
-    let isTracked = { (name: String) in tracked.contains { isSameName($0.name, name) } }
+    let isTracked = { (name: String) in tracked.contains { isSameName($0.nameHere, name) } }
     derivation.triggers = rows.compactMap { row in
       guard let name = row[0].string, !TableSchema.isReserved(name), let sql = row[2].string,
         row[1].string.map(isTracked) == true

@@ -17,6 +17,15 @@ struct TriggerText {
 
   static func prefix(_ id: Int64) -> String { "_flotilla_\(id)_" }
 
+  /// The local id in the name of a trigger; nil if it is none of ours.
+  static func id(of trigger: String) -> Int64? {
+    let parts = trigger.split(separator: "_", maxSplits: 2)
+    guard parts.count == 3, let id = Int64(parts[1]), trigger.hasPrefix(prefix(id)) else {
+      return nil
+    }
+    return id
+  }
+
   var all: [Capture.Trigger] {
     var triggers = [
       trigger("insert", "AFTER INSERT", [note("VALUES (\(values(of: "NEW")))")]),

@@ -10,6 +10,8 @@ extension Store {
   /// A row that is held but does not stand in its table.
   package struct ParkedRow: Sendable {
     package var table: String
+    /// The name under which the site knows the table.
+    fileprivate let first: String
     package var key: Key
     /// `table`, `constraint`, `reference`, `parent` or `too-large`.
     package var why: String
@@ -20,7 +22,7 @@ extension Store {
 
     /// The name by which people call it: the same at each call, and on each machine.
     package var id: String {
-      let hash = hash64(key.bytes, seed: tableSeed(table))
+      let hash = hash64(key.bytes, seed: tableSeed(first))
       let digits = String(hash, radix: 16)
       return "p" + (String(repeating: "0", count: 16 - digits.count) + digits).suffix(6)
     }
@@ -35,7 +37,7 @@ extension Store {
       """
       INSERT OR IGNORE INTO _flotilla_dismissed(tbl, key)
       SELECT id, ? FROM _flotilla_local WHERE name = ?
-      """, [.blob(row.key.bytes), .string(row.table)])
+      """, [.blob(row.key.bytes), .string(row.first)])
     let key = row.key.values ?? []
     guard isDeleted, !key.isEmpty else { return }
     let names = key.indices.map { ", k\($0)" }.joined()
@@ -44,7 +46,7 @@ extension Store {
       """
       INSERT INTO \(Journal.table)(tbl, at\(names))
       SELECT id, ?\(marks) FROM _flotilla_local WHERE name = ?
-      """, [.integer(wall)] + key.map(\.sqlite) + [.string(row.table)])
+      """, [.integer(wall)] + key.map(\.sqlite) + [.string(row.first)])
   }
 
   /// Conflicts, the latest first; those that were restored or dismissed only if asked for. Rows
@@ -161,7 +163,8 @@ extension Store {
         else { continue }
         let entry = Shelf.decode(row[3].blob ?? [], why)
         var parked = ParkedRow(
-          table: table.name, key: Key(bytes: row[1].blob ?? []), why: why.rawValue,
+          table: table.nameHere, first: table.name, key: Key(bytes: row[1].blob ?? []),
+          why: why.rawValue,
           values: namedHere(entry?.values ?? [], in: table.name))
         if why == .reference {
           parked.stray = try strays.words(table, parked.key)
@@ -197,12 +200,12 @@ extension Store {
     if let winner = conflict.winner {
       conflict.winner?.values = namedHere(winner.values, in: conflict.table)
     }
+    conflict.table = nameHere(conflict.table)
     return conflict
   }
 
   /// The names of the key columns of a table, as far as the table is here.
   package func keyColumns(of table: String) -> [String] {
-    guard let statements = tables.table(table)?.statements else { return [] }
-    return Array(statements.names.prefix(statements.shape.keyCount))
+    tables.table(called: table)?.statements?.keyNames ?? []
   }
 }

@@ -26,7 +26,7 @@ extension Store {
   package func permission(
     toWrite key: Key, of table: String
   ) throws(StoreError) -> Permission {
-    guard let table = tables.table(table), table.isTracked, !mayWrite(table),
+    guard let table = tables.table(called: table), table.isTracked, !mayWrite(table),
       rights.right(to: table.name) != .none
     else { return .granted }
     return try reporting { () throws(SQLiteError) in

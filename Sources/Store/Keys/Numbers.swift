@@ -131,13 +131,13 @@ extension Store {
       let numbers = Numbers(connection)
       let choices = try CollisionChoices(connection: connection).read()
       var found: [KeyHandling] = []
-      for table in names.compactMap({ tables.table($0) }) where table.schema != nil {
+      for table in names.compactMap({ tables.table(called: $0) }) where table.schema != nil {
         let kind: KeyHandling.Kind =
           parentage.numbered.contains(table.id)
           ? .rekey : parentage.derived.contains(table.id) ? .follow : .log
         found.append(
           KeyHandling(
-            table: table.name, kind: kind, isChosen: choices[folded(table.name)] == kind,
+            table: table.nameHere, kind: kind, isChosen: choices[folded(table.name)] == kind,
             next: try numbers.next(table)))
       }
       return found

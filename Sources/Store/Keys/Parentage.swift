@@ -156,7 +156,7 @@ extension Parentage {
         $0.key < $1.key
       }) {
         guard let name = parts[0][1].string,
-          let parent = tables.first(where: { isSameName($0.name, name) }),
+          let parent = tables.first(where: { isSameName($0.nameHere, name) }),
           let key = parent.statements?.shape, key.keyCount == parts.count
         else { continue }
         var columns: [Int?] = Array(repeating: nil, count: key.keyCount)
@@ -189,7 +189,8 @@ extension Parentage.Link {
       id: UInt32(truncatingIfNeeded: sum ^ (sum >> 32)), child: table.id, parent: parent.id,
       column: column, isOfKey: column < shape.keyCount,
       select: """
-        SELECT \(keys) FROM main.\(quoted(shape.name)) WHERE \(quoted(statements.names[column])) = ?
+        SELECT \(keys) FROM main.\(quoted(statements.tableName))
+        WHERE \(quoted(statements.names[column])) = ?
         """)
   }
 

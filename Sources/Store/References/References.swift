@@ -16,7 +16,7 @@ final class References {
     var all: [Reference] = []
     for child in tables {
       for key in child.schema?.foreignKeys ?? [] {
-        guard let parent = tables.first(where: { isSameName($0.name, key.parent) }),
+        guard let parent = tables.first(where: { isSameName($0.nameHere, key.parent) }),
           !isHidden(parent.name),
           let reference = Reference(key, number: all.count, child: child, parent: parent)
         else { continue }
@@ -29,7 +29,7 @@ final class References {
     for (id, references) in byChild {
       guard let statements = references.first?.childStatements else { continue }
       let conditions = references.map(\.unmet).joined(separator: " OR ")
-      let name = quoted(references[0].child.schema?.name ?? statements.shape.name)
+      let name = quoted(statements.tableName)
       dangles[id] =
         "SELECT \(conditions) FROM main.\(name) AS c WHERE \(statements.keyCondition)"
     }

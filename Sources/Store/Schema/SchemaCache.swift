@@ -15,10 +15,12 @@ package final class SchemaCache {
     /// Whether the triggers and the view are there as they should be.
     var isIntact: Bool
 
-    /// What the site calls the columns; they are not those of every file with this schema.
-    mutating func take(_ columns: Renames.Columns?) {
-      guard let columns, !columns.isPlain else { return }
-      statements = RowStatements(schema, columns.names(of: schema))
+    /// What the site calls the table and its columns; it does not follow from the schema.
+    mutating func take(_ first: String, _ columns: Renames.Columns?) {
+      if let columns, !columns.isPlain {
+        statements = RowStatements(schema, columns.names(of: schema))
+      }
+      statements.travel(as: first)
     }
   }
 

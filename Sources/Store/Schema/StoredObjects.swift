@@ -51,6 +51,24 @@ struct StoredObjects {
     isPlain = !isHidden && !rows.contains(where: isVirtual)
   }
 
+  /// The names of the tables, by the same in small letters.
+  var tables: [String: String] {
+    let tables = objects.filter { $0.kind == "table" }
+    return Dictionary(tables.map { ($0.table, $0.name) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The tables on which the triggers of a local id hang.
+  var bearers: [Int64: String] {
+    var found: [Int64: String] = [:]
+    for object in objects where object.kind == "trigger" {
+      guard let id = TriggerText.id(of: object.name), let name = object.row[1].string else {
+        continue
+      }
+      found[id] = name
+    }
+    return found
+  }
+
   /// The table of that name and its indexes.
   func definition(of name: String) -> [[Value]] {
     let name = folded(name)

@@ -10,6 +10,8 @@ package struct TableColumns: Sendable, Equatable {
   }
 
   package var table: String
+  /// The name under which the site knows it.
+  package var first: String
   /// In the order of the table; generated ones are left out, for they do not travel.
   package var columns: [Column]
   /// Values that rows hold for columns which the table does not have.
@@ -29,7 +31,8 @@ extension Store {
         }
       }
       return TableColumns(
-        table: table.name, columns: columns, kept: kept.filter { $0.table == table.name })
+        table: table.nameHere, first: table.name, columns: columns,
+        kept: kept.filter { $0.table == table.nameHere })
     }
   }
 
@@ -53,9 +56,9 @@ extension Store {
   private func mapping(
     _ name: String, _ old: String, _ new: String
   ) throws(StoreError) -> (ReplicaTable, first: String) {
-    guard let table = tables.table(name), table.isTracked, let statements = table.statements
+    guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
     else { throw StoreError(.table, "\(quoted(name)) is no tracked table of \(path)") }
-    let (label, all) = (quoted(table.name), statements.names.map(quoted).joined(separator: ", "))
+    let (label, all) = (quoted(table.nameHere), statements.names.map(quoted).joined(separator: ", "))
     guard let column = statements.column(here: new) else {
       throw StoreError(
         .table, "\(label) has no column \(quoted(new)) here", remedy: "Its columns: \(all)")
@@ -86,7 +89,7 @@ extension Store {
   /// Their share of the content hash stays, so the rows keep their versions, and an edit here still
   /// leaves the column as it is where it exists.
   package func letGo(of column: String, in name: String) throws(StoreError) -> Int {
-    guard let table = tables.table(name), table.isTracked, let statements = table.statements
+    guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
     else { throw StoreError(.table, "\(quoted(name)) is no tracked table of \(path)") }
     return try transaction {
       var lighter: [(Key, Shelf.Entry)] = []

@@ -50,7 +50,7 @@ extension Store {
       }
       for (fate, columns, rows) in found where rows > 0 {
         kept.append(
-          KeptColumns(table: table.name, fate: fate, columns: columns.sorted(), rows: rows))
+          KeptColumns(table: table.nameHere, fate: fate, columns: columns.sorted(), rows: rows))
       }
     }
     return kept

@@ -62,7 +62,7 @@ extension Store {
       let question = choices[folded(table.name)] == .asked ? try question(about: table) : nil
       var reason = "its schema has changed and was not looked at yet"
       var remedy: String?
-      if case .refused(let why, let how) = try trackability(of: table.name) {
+      if case .refused(let why, let how) = try trackability(of: table.nameHere) {
         (reason, remedy) = (why, how)
       }
       let (rows, lost) = try reporting { () throws(SQLiteError) in
@@ -76,7 +76,7 @@ extension Store {
       }
       waiting.append(
         WaitingTable(
-          name: table.name, reason: reason, remedy: remedy, rows: Int(rows), lost: lost,
+          name: table.nameHere, reason: reason, remedy: remedy, rows: Int(rows), lost: lost,
           question: question))
     }
     return waiting
@@ -101,7 +101,7 @@ extension Store {
   /// Nil if the table is not here at present.
   private func question(about table: ReplicaTable) throws(StoreError) -> WaitingTable.Question? {
     guard
-      let name = try TableSchema.all(on: connection).first(where: { isSameName($0, table.name) })
+      let name = try TableSchema.all(on: connection).first(where: { isSameName($0, table.nameHere) })
     else { return nil }
     let (settings, key) = (try settings(), try settingsKey(table.name))
     return try reporting { () throws(SQLiteError) in
@@ -134,7 +134,7 @@ extension Store {
         return nil
       }
       return ShelvedRows(
-        table: name, reason: ShelvedRows.Reason(why), rows: Int(row[2].integer ?? 0))
+        table: nameHere(name), reason: ShelvedRows.Reason(why), rows: Int(row[2].integer ?? 0))
     }
   }
 }

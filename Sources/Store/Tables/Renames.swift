@@ -27,6 +27,27 @@ struct Renames {
 
   let connection: Connection
 
+  /// The names under which this file had tables when it was last looked at.
+  func tables() throws(SQLiteError) -> [Int64: String] {
+    guard try Layout.hasTable("_flotilla_named", on: connection) else { return [:] }
+    let rows = try connection.rows(
+      "SELECT place, name FROM _flotilla_named WHERE tbl = ?", [.string(TableNames.owner)])
+    return Dictionary(
+      rows.compactMap { row in row[0].integer.flatMap { id in row[1].string.map { (id, $0) } } },
+      uniquingKeysWith: { $1 })
+  }
+
+  /// Remembers the name of a table in this file; nil if it is the first one.
+  func name(_ id: Int64, _ name: String?, first: String) throws(SQLiteError) {
+    try connection.run(
+      "DELETE FROM _flotilla_named WHERE tbl = ? AND place = ?",
+      [.string(TableNames.owner), .integer(id)])
+    guard let name else { return }
+    try connection.run(
+      "INSERT INTO _flotilla_named(tbl, place, name, declared, first) VALUES (?, ?, ?, '', ?)",
+      [.string(TableNames.owner), .integer(id), .string(name), .string(first)])
+  }
+
   /// What is kept of each table, or of one alone, by its name in small letters.
   func read(only table: String? = nil) throws(SQLiteError) -> [String: Columns] {
     var columns: [String: Columns] = [:]

@@ -5,7 +5,10 @@ import SQLite
 struct ReplicaTable {
   /// This replica's number for the table, as the journal and the version table write it.
   let id: Int64
+  /// The name under which the site knows it.
   let name: String
+  /// The name that it has in this file, or had when it was here last.
+  let nameHere: String
   /// Nil while the table does not exist here: its rows wait on the shelf.
   let schema: TableSchema?
   /// Whether its triggers and its view were as they should be when the schema was read.
@@ -31,13 +34,15 @@ struct ReplicaTable {
   var isSettings: Bool { Tables.isSettings(name) }
 
   init(
-    id: Int64, name: String, known: SchemaCache.Known?, isTracked: Bool, isBaseline: Bool,
+    id: Int64, name: String, nameHere: String? = nil, known: SchemaCache.Known?, isTracked: Bool,
+    isBaseline: Bool,
     collations: [KeyCollation] = [], key: KeyShapes.Known? = nil, isHeld: Bool = false,
     isLeading: Bool = true
   ) {
     let schema = known?.schema
     self.id = id
     self.name = name
+    self.nameHere = schema?.name ?? nameHere ?? name
     self.schema = schema
     self.isIntact = known?.isIntact ?? false
     self.isTracked = isTracked

@@ -7,6 +7,8 @@ struct RowStatements {
   /// How the table travels: the key columns first, generated columns not at all, each under its
   /// first name.
   var shape: TableShape
+  /// The name of the table in this file.
+  let tableName: String
   /// For each column of the shape: its name in this file.
   let names: [String]
   /// Further names under which values may come for a column of the shape (see `ColumnNames`).
@@ -40,6 +42,7 @@ struct RowStatements {
       name: schema.name, keyCount: schema.key.count, columns: firsts ?? columns.map(\.name),
       collations: schema.collations,
       affinities: schema.key.map { KeyAffinity(schema.columns[$0].affinity) })
+    self.tableName = schema.name
     self.names = columns.map(\.name)
     var aliases: [String: Int] = [:]
     for (alias, column) in columnNames?.aliases ?? [:] {
@@ -65,6 +68,12 @@ struct RowStatements {
       others.isEmpty || schema.keyCollations.contains { $0 != "BINARY" }
       || schema.key.contains { ![.integer, .text, .real].contains(schema.columns[$0].affinity) }
   }
+
+  /// What the key columns are called in this file.
+  var keyNames: [String] { Array(names.prefix(shape.keyCount)) }
+
+  /// The name under which the site knows the table.
+  mutating func travel(as name: String) { shape.name = name }
 
   /// Whether a value may be stored in a column as another one: 1.5 in a column of TEXT is '1.5'.
   func mayConvert(_ value: Replication.Value, in column: Int) -> Bool {

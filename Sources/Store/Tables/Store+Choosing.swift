@@ -5,13 +5,21 @@ extension Store {
   package func trackability(
     of name: String, onCollision choice: KeyHandling.Kind? = nil
   ) throws(StoreError) -> Trackability {
-    try Trackability.check(table: name, choice: choice, on: connection)
+    if let other = tables.table(name), other.isTracked, !isSameName(other.nameHere, name),
+      tables.names.isPresent(other.id, other.name)
+    {
+      return .refused(
+        reason: "\(quoted(other.nameHere)) is known to the site as \(quoted(other.name)): it was "
+          + "renamed",
+        remedy: "Give this one another name: ALTER TABLE \(quoted(name)) RENAME TO …")
+    }
+    return try Trackability.check(table: name, choice: choice, on: connection)
   }
 
   /// All tables that could be tracked; what is left out is told in `skipped`.
   package func trackableNames(skipped: inout [String]) throws(StoreError) -> [String] {
     let names = try TableSchema.all(on: connection)
-    let tracked = try trackedTables().map(\.name)
+    let tracked = try reporting { () throws(SQLiteError) in try tables.namesHere() }
     let virtual = try reporting { () throws(SQLiteError) in
       try connection.rows(
         "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0")

@@ -60,21 +60,21 @@ extension Store {
   package func admit(_ names: [String], at now: Instant) throws(StoreError) {
     while try fold(at: now).hasMore {}
     try transaction {
-      for name in names { try consent(to: name) }
+      for name in names { try consent(to: siteName(name)) }
     }
   }
 
   /// Says that a table of this file is not the one that the site tracks under its name.
   package func decline(_ names: [String]) throws(StoreError) {
     try transaction {
-      for name in names { try tables.choices.set(.declined, for: name) }
+      for name in names { try tables.choices.set(.declined, for: siteName(name)) }
       try tables.reload()
     }
   }
 
   /// Whether a table is held back here, or would be as soon as the site tracked it.
   package func mayDecline(_ name: String) -> Bool {
-    guard let table = tables.table(name), table.isTracked else { return true }
+    guard let table = tables.table(called: name), table.isTracked else { return true }
     return table.schema == nil
   }
 
@@ -85,7 +85,7 @@ extension Store {
 
   private func tracked(_ wanted: TableChoices.Choice) throws(StoreError) -> [String] {
     let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
-    return tables.tracked.map(\.name).filter { choices[folded($0)] == wanted }
+    return tables.tracked.filter { choices[folded($0.name)] == wanted }.map(\.nameHere)
   }
 
   /// Remembers of a table that the site tracks no more what it was here.
@@ -95,11 +95,11 @@ extension Store {
     case .asked: try choices.set(.apart, for: table.name)
     case .declined: break
     case .apart, .ended, nil:
-      if table.schema != nil { try choices.set(.ended, for: table.name) }
+      if table.schema != nil { try choices.set(.ended, for: table.nameHere) }
     }
   }
 
-  private func hasRows(_ name: String) throws -> Bool {
+  func hasRows(_ name: String) throws -> Bool {
     let found = try connection.row(
       """
       SELECT name FROM main.sqlite_schema

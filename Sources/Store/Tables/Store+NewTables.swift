@@ -42,7 +42,8 @@ extension Store {
     }
     guard try meta.integer(.takesNewTables) == nil else { return }
     try meta.set(.takesNewTables, .integer(1))
-    let own = isLocal ? names : tables.tracked.map(\.name)
+    let own =
+      isLocal ? names.map { tables.table($0)?.nameHere ?? $0 } : tables.tracked.map(\.nameHere)
     let (choices, tracked) = (tables.choices, Set(own.map(folded)))
     let known = try choices.all()
     for name in try TableSchema.all(on: connection)
@@ -54,12 +55,10 @@ extension Store {
   /// Every table of this file that the site does not track, in the order of the names.
   package func untrackedTables() throws(StoreError) -> [UntrackedTable] {
     let names = try TableSchema.all(on: connection)
-    let (choices, tracked, objects) = try reporting { () throws(SQLiteError) in
-      (
-        try tables.choices.all(), Set(try tables.trackedNames().map(folded)),
-        try StoredObjects(connection)
-      )
+    let (choices, here, objects) = try reporting { () throws(SQLiteError) in
+      (try tables.choices.all(), try tables.namesHere(), try StoredObjects(connection))
     }
+    let tracked = Set(here.map(folded))
     let known = tracked.union(names.map(folded))
     return try names.filter { !tracked.contains(folded($0)) }.map { name throws(StoreError) in
       UntrackedTable(
@@ -89,6 +88,9 @@ extension Store {
   ) throws(StoreError) -> UntrackedTable.Kind {
     if try isBook(name) { return .book }
     guard choice == nil else { return .old }
+    if let first = tables.names.first(of: name), tables.table(first)?.isTracked == true {
+      return .scratch(of: nameHere(first))
+    }
     if let original = ScratchName.original(of: name, among: known) {
       return .scratch(of: original)
     }

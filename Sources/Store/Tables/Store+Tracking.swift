@@ -33,6 +33,7 @@ extension Store {
   /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
   /// is compared with its versions.
   func ensureCapture() throws {
+    try recogniseTables()
     let remakes = try recogniseColumns()
     for known in tables.tracked {
       guard let schema = known.schema else {
@@ -154,7 +155,7 @@ extension Store {
 
   /// A table has its name no more: renamed, with our triggers still on it, or dropped.
   private func miss(_ table: ReplicaTable) throws {
-    try RowsView.remove(of: table.name, on: connection)
+    try RowsView.remove(of: table.nameHere, on: connection)
     let isRenamed = try Capture.isPresent(id: table.id, on: connection)
     if try lost.isLosing(table) { try lose(table, isRenamed ? .renamed : .dropped) }
     guard !isRenamed else { return }
@@ -177,7 +178,8 @@ extension Store {
   private func forget(_ table: ReplicaTable) throws {
     try noteEnd(of: table)
     try Capture.remove(id: table.id, on: connection)
-    try RowsView.remove(of: table.name, on: connection)
+    try RowsView.remove(of: table.nameHere, on: connection)
+    try tables.renames.name(table.id, nil, first: table.name)
     try lost.forget(table.name, .dropped)
     try lost.forget(table.name, .renamed)
     try lost.forget(table.name, .replaced)
@@ -277,10 +279,12 @@ extension Store {
     try reporting { () throws(SQLiteError) in
       let kept = try tables.renames.read()
       for table in tables.tracked {
+        if tables.names.isOutdated(table.id, table.name) { return true }
         guard let schema = table.schema else {
+          if try newName(of: table) != nil { return true }
           if try lost.isLosing(table) { return true }
           if try lost.isAway(table) { return true }
-          if try RowsView.isPresent(of: table.name, on: connection) { return true }
+          if try RowsView.isPresent(of: table.nameHere, on: connection) { return true }
           continue
         }
         if try lost.isAway(table) { return true }

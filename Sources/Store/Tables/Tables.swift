@@ -36,6 +36,8 @@ final class Tables {
   private(set) var hasHeld = false
   /// The shapes in which the keys of each table have come.
   let shapes: KeyShapes
+  /// Under which names this file has them.
+  private(set) var names = TableNames()
   /// How often the tables were read.
   private(set) var age = 0
 
@@ -61,6 +63,9 @@ final class Tables {
       try shapes.reload()
       return try choices.withheld()
     }
+    let seen = try reporting { () throws(SQLiteError) in try renames.tables() }
+    names = TableNames(
+      seen: seen, settings: columns[TableNames.owner]?.settings ?? [:], among: objects)
     remembered = collations
     age += 1
     (byID, idByName, hasHeld, rekeying) = ([:], [:], false, [])
@@ -73,14 +78,16 @@ final class Tables {
         continue
       }
       let isTracked = Self.isSettings(name) || tracked.contains { isSameName($0, name) }
+      let nameHere = names.here(id, name)
       // Without its owner's word a table is as if it were not here.
       var known =
-        isTracked && !withheld.contains(folded(name))
-        ? try Trackability.schema(of: name, id: id, among: objects, on: connection, schemas) : nil
-      known?.take(columns[folded(name)])
+        isTracked && !withheld.contains(folded(name)) && names.isPresent(id, name)
+        ? try Trackability.schema(of: nameHere, id: id, among: objects, on: connection, schemas)
+        : nil
+      known?.take(name, columns[folded(name)])
       add(
         ReplicaTable(
-          id: id, name: name, known: known, isTracked: isTracked,
+          id: id, name: name, nameHere: nameHere, known: known, isTracked: isTracked,
           isBaseline: row[2].integer != 0, collations: remembered[folded(name)] ?? [],
           key: shapes.known(id), isLeading: isLeading(id, name)))
     }
@@ -98,6 +105,20 @@ final class Tables {
     shapes.leading(name).map { $0 == id } ?? true
   }
 
+  /// What the tables that the site tracks are called in this file, as it is now: the schema may
+  /// have changed since they were read.
+  func namesHere() throws(SQLiteError) -> [String] {
+    let (seen, objects) = (try renames.tables(), try StoredObjects(connection))
+    let settings = try renames.read(TableNames.owner).settings
+    let names = TableNames(seen: seen, settings: settings, among: objects)
+    return try trackedNames().flatMap { first -> [String] in
+      guard let id = table(first)?.id, !names.isPresent(id, first) else {
+        return [table(first).map { names.here($0.id, first) } ?? first]
+      }
+      return names.renamed(id, first).map { [$0] } ?? [first] + names.others(first)
+    }
+  }
+
   /// The names that the site tracks.
   func trackedNames() throws(SQLiteError) -> [String] {
     try connection.rows("SELECT name FROM \(Self.listing) ORDER BY name")
@@ -111,8 +132,21 @@ final class Tables {
   /// The tables that hold for the whole site.
   var settings: [ReplicaTable] { byID.values.filter(\.isSettings).sorted { $0.id < $1.id } }
 
+  /// The table that the site knows by a name.
   func table(_ name: String) -> ReplicaTable? {
     idByName[folded(name)].flatMap { byID[$0] }
+  }
+
+  /// The table that people mean by a name: the one that has it in this file, else the site's.
+  func table(called name: String) -> ReplicaTable? {
+    tracked.first { isSameName($0.nameHere, name) } ?? table(name)
+  }
+
+  /// The table that another machine has under this name, if it is here and not plainly of it.
+  func known(there name: String) -> ReplicaTable? {
+    guard let table = table(names.first(of: name) ?? name), table.isTracked, table.schema != nil
+    else { return nil }
+    return table
   }
 
   /// The table of a name; a name that is new here gets a number and waits for its table.

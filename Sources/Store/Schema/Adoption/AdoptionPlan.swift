@@ -17,6 +17,8 @@ struct AdoptionPlan {
   private var untouched: Set<String> = []
   /// Columns of this file, in small letters and with their table, that have another name there.
   private var renamed: Set<[String]> = []
+  /// The same of tables, in small letters.
+  private var renamedTables: Set<String> = []
   private var books: [String] = []
   /// All names, and those of what differs and is not added, in small letters.
   private var known: Set<String> = []
@@ -85,6 +87,14 @@ struct AdoptionPlan {
       untouched.insert(table)
       return books.append(name)
     }
+    if let local = store.tables.known(there: name), !isSameName(local.nameHere, name) {
+      let called = quoted(local.nameHere)
+      untouched.insert(table)
+      renamedTables.insert(folded(local.nameHere))
+      return differ(
+        .table, name, name, "is called \(called) here",
+        "If you like: ALTER TABLE \(called) RENAME TO \(quoted(name))")
+    }
     guard let own = mine[table] else {
       if let original = ScratchName.original(of: name, among: known) {
         untouched.insert(table)
@@ -99,7 +109,7 @@ struct AdoptionPlan {
       untouched.insert(table)
       return differ(.table, name, name, "is a \(own.kind.rawValue) here")
     }
-    guard let local = store.tables.table(name), local.isTracked, let schema = local.schema,
+    guard let local = store.tables.table(called: name), local.isTracked, let schema = local.schema,
       let statements = local.statements
     else {
       untouched.insert(table)
@@ -201,7 +211,8 @@ struct AdoptionPlan {
   private mutating func noteOwn(_ theirs: [SchemaSketch.Object]) throws(StoreError) {
     let tables = Dictionary(theirs.map { (folded($0.name), $0) }, uniquingKeysWith: { $1 })
     let remedy = "To bring it there, at \(node): flotilla schema DB --adopt \(store.nodeName)"
-    for table in store.tables.tracked where table.schema != nil {
+    for table in store.tables.tracked.compactMap(\.schema)
+    where !renamedTables.contains(folded(table.name)) {
       let parts = { (sql: String) in
         Set(TablePart.all(of: sql).parts.compactMap { $0.column.map(folded) })
       }
@@ -211,7 +222,7 @@ struct AdoptionPlan {
       }
       guard !untouched.contains(folded(table.name)) else { continue }
       let columns = parts(other.sql)
-      for column in table.schema?.columns ?? []
+      for column in table.columns
       where !columns.contains(folded(column.name))
         && !renamed.contains([folded(table.name), folded(column.name)])
       {

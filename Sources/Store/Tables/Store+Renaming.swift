@@ -1,0 +1,59 @@
+import Replication
+import SQLite
+
+/// Tables that this file has under another name than the site knows.
+extension Store {
+  /// Finds out which tables were renamed since the schema was looked at last, and tells the site.
+  func recogniseTables() throws {
+    let renames = tables.renames
+    var hasChanged = false
+    for table in tables.tracked {
+      if tables.names.isOutdated(table.id, table.name) {
+        let name = isSameName(table.nameHere, table.name) ? nil : table.nameHere
+        try renames.name(table.id, name, first: table.name)
+        hasChanged = true
+      }
+      guard let new = try newName(of: table) else { continue }
+      try RowsView.remove(of: table.nameHere, on: connection)
+      try renames.name(table.id, new.name, first: table.name)
+      if !new.isOwn, try !isConsented(new.name) { try tables.choices.set(.asked, for: table.name) }
+      if new.isOwn, let settings = tables.table(Renames.settings), mayWrite(settings) {
+        _ = try renames.publish(
+          new.name, first: table.name, of: TableNames.owner, number: settings.id)
+      }
+      hasChanged = true
+    }
+    if hasChanged { try tables.reload() }
+  }
+
+  /// What a table that is here under none of its names is called by now. `isOwn`: it was renamed
+  /// here; else others call one so that is here.
+  func newName(of table: ReplicaTable) throws(SQLiteError) -> (name: String, isOwn: Bool)? {
+    guard table.schema == nil, !tables.names.isPresent(table.id, table.name) else { return nil }
+    let choice = try tables.choices[table.name]
+    guard choice != .asked, choice != .declined else { return nil }
+    if let name = tables.names.renamed(table.id, table.name) { return (name, true) }
+    let tracked = tables.tracked
+    for name in tables.names.others(table.name) where !TableSchema.isReserved(name) {
+      let isOther = tracked.contains { isSameName($0.name, name) || isSameName($0.nameHere, name) }
+      guard !isOther, try tables.choices[name] != .declined else { continue }
+      return (name, false)
+    }
+    return nil
+  }
+
+  /// Whether a table of this file may be taken for one that the site has under another name, as it
+  /// would be under its own (see `welcome`).
+  private func isConsented(_ name: String) throws -> Bool {
+    let choice = try tables.choices[name]
+    if try choice == .ended || meta.text(.joining) != nil { return true }
+    guard choice == nil else { return false }
+    return try meta.integer(.takesNewTables) != nil || !hasRows(name)
+  }
+
+  /// The name under which the site knows what this file, or the site, calls so.
+  package func siteName(_ name: String) -> String { tables.table(called: name)?.name ?? name }
+
+  /// The name in this file of a table of the site.
+  package func nameHere(_ name: String) -> String { tables.table(name)?.nameHere ?? name }
+}

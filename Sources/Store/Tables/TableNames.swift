@@ -1,0 +1,78 @@
+import SQLite
+
+/// Under which name this file has each table of the site.
+///
+/// A table keeps its *first name*, as a column does: after `ALTER TABLE person RENAME TO patient`
+/// its rows still travel as those of `person`. The names of tables are kept where those of columns
+/// are, as if they were the columns of a table without a name.
+struct TableNames {
+  /// What stands in the place of a table where the name of one is told.
+  static let owner = ""
+
+  /// The names that tables were seen to have here, by the table's local number.
+  private let seen: [Int64: String]
+  /// Later name, in small letters → first name, as the site says.
+  private let settings: [String: String]
+  /// The tables of this file, by their names in small letters.
+  private let declared: [String: String]
+  /// The tables that bear the triggers of a local number, and the other way round.
+  private let bearers: [Int64: String]
+  private let borne: [String: Int64]
+
+  /// Those of a file that was not looked at yet.
+  init() { (seen, settings, declared, bearers, borne) = ([:], [:], [:], [:], [:]) }
+
+  init(
+    seen: [Int64: String], settings: [String: String], among objects: StoredObjects
+  ) {
+    self.seen = seen
+    declared = objects.tables
+    self.settings = Dictionary(
+      settings.map { (folded($0.key), $0.value) }, uniquingKeysWith: { $1 })
+    bearers = objects.bearers
+    borne = Dictionary(bearers.map { (folded($0.value), $0.key) }, uniquingKeysWith: { min($0, $1) })
+  }
+
+  /// The name of a table in this file, or the one that it had when it was here last.
+  ///
+  /// Where a table of its first name is here as well, what bears its triggers is the table. If
+  /// neither does, it is what it was seen as last: a migration makes it anew.
+  func here(_ id: Int64, _ first: String) -> String {
+    let names = [seen[id], first].compactMap(\.self).filter(isHere)
+    let own = names.first { borne[folded($0)] == id }
+    return own ?? names.first { borne[folded($0)] == nil } ?? seen[id] ?? first
+  }
+
+  /// Whether it was seen under another name than it has now.
+  func isOutdated(_ id: Int64, _ first: String) -> Bool {
+    guard let name = seen[id] else { return false }
+    return !isSameName(here(id, first), name)
+  }
+
+  /// Whether a table of the site is here under that name: not one that another table has left
+  /// behind.
+  func isPresent(_ id: Int64, _ first: String) -> Bool {
+    let name = here(id, first)
+    return isHere(name) && borne[folded(name), default: id] == id
+  }
+
+  /// The name that a table, which is not here under any that is known of it, was given by
+  /// `ALTER TABLE … RENAME`: our triggers went along. A migration that makes it anew may give it
+  /// another name for a moment; that is none.
+  func renamed(_ id: Int64, _ first: String) -> String? {
+    guard let name = bearers[id], !TableSchema.isReserved(name) else { return nil }
+    let known = Set([seen[id], first].compactMap { $0.map(folded) })
+    return ScratchName.original(of: name, among: known) == nil ? name : nil
+  }
+
+  /// Tables of this file which the site, as other machines say, calls so.
+  func others(_ first: String) -> [String] {
+    settings.filter { isSameName($0.value, first) && borne[$0.key] == nil }.keys.sorted()
+      .compactMap { declared[$0] }
+  }
+
+  /// What the site calls a table that was renamed, on whatever machine.
+  func first(of name: String) -> String? { settings[folded(name)] }
+
+  private func isHere(_ name: String) -> Bool { declared[folded(name)] != nil }
+}
