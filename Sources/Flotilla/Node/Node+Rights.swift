@@ -113,14 +113,19 @@ extension Node {
         remedy: "Appoint another one first: flotilla anchor \(shellWord(path)) NODE")
     }
     let tracked = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.figures().tables.map(\.name) }
+      try await store.run { (store) throws(StoreError) in try store.figures().tables }
     }
-    guard let known = tracked.first(where: { $0.foldedForNames == table.foldedForNames }) else {
+    let wanted = table.foldedForNames
+    guard
+      let found = tracked.first(where: { $0.name.foldedForNames == wanted })
+        ?? tracked.first(where: { $0.first.foldedForNames == wanted })
+    else {
       throw FlotillaError(
         .table, "\(table) is no table of the site",
-        remedy: "Tables are: \(tracked.joined(separator: ", "))")
+        remedy: "Tables are: \(tracked.map(\.name).joined(separator: ", "))")
     }
-    try await say(.grant(node: entry.node, table: known, right: right))
+    let known = found.name
+    try await say(.grant(node: entry.node, table: found.first, right: right))
     return GrantReport(
       node: entry.name, table: known, right: right.name,
       is_leaf: !rights(of: entry.node).isWhole)

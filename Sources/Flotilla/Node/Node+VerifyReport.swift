@@ -69,12 +69,14 @@ extension Node {
       peer.on_the_way = comparison.onTheWay
       peer.forgotten = comparison.forgotten
       let rows = comparison.differences
+      let names = await namesHere(rows.map { $0.row?.table ?? "" })
       let keys = await named(
-        rows.map { RowName(table: $0.row?.table ?? "", key: $0.row?.key.bytes ?? []) })
+        zip(names, rows).map { RowName(table: $0, key: $1.row?.key.bytes ?? []) })
       let authors = await authors(of: rows)
-      peer.differing = zip(rows, keys).map { row, key in
-        VerifyReport.Difference(
-          table: row.row?.table ?? "", key: key, why: row.why.rawValue,
+      peer.differing = zip(zip(names, rows), keys).map { named, key in
+        let (name, row) = named
+        return VerifyReport.Difference(
+          table: name, key: key, why: row.why.rawValue,
           here: row.here.map { side($0, authors) }, there: row.there.map { side($0, authors) })
       }
       return peer
@@ -100,6 +102,12 @@ extension Node {
       edited_at: row.dot == nil || row.stamp <= Stamp.zero.successor
         ? nil : Self.text(row.stamp.millisecondsSince1970),
       state: "\(row.state)", content: row.stands ? Self.digits(row.hash) : nil)
+  }
+
+  /// What this file calls tables of the site.
+  private func namesHere(_ tables: [String]) async -> [String] {
+    let names = try? await store.run { (store) throws(StoreError) in tables.map(store.nameHere) }
+    return names ?? tables
   }
 
   /// Keys by the names of their columns.

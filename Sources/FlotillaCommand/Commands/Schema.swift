@@ -109,6 +109,11 @@ enum Schema {
       Table.Column(heading: "HERE"),
     ])
     for entry in report.tables {
+      if entry.table.lowercased() != entry.first.lowercased() {
+        table.rows.append([
+          Table.Cell(entry.table), Table.Cell(""), Table.Cell("\(printable(entry.first)) at the site"),
+        ])
+      }
       for column in entry.columns where column.name.lowercased() != column.first.lowercased() {
         table.rows.append([
           Table.Cell(entry.table), Table.Cell(column.first),

@@ -5,6 +5,8 @@ import SQLite
 extension Store {
   package struct TableFigures: Sendable, Equatable {
     package var name: String
+    /// The name under which the site knows it.
+    package var first: String
     package var rule: String
     package var rows: Int
     /// False while the table does not exist here.
@@ -35,7 +37,7 @@ extension Store {
         let schema = self.tables.table(name)?.schema
         tables.append(
           TableFigures(
-            name: schema?.name ?? name, rule: rule,
+            name: nameHere(name), first: name, rule: rule,
             rows: try schema.map { schema throws(SQLiteError) in try count(schema) } ?? 0,
             isPresent: schema != nil,
             rowsWithoutKey: try schema.map { schema throws(SQLiteError) in

@@ -45,7 +45,7 @@ final class Audit {
     if kind == .waiting { result.waiting += 1 } else { wrong.insert(table.id) }
     guard result.findings.count < AuditResult.most, key.bytes.count <= AuditResult.longestKey
     else { return }
-    result.findings.append(AuditResult.Finding(table: table.name, key: key, kind: kind))
+    result.findings.append(AuditResult.Finding(table: table.nameHere, key: key, kind: kind))
   }
 }
 

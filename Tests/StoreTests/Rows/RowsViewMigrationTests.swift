@@ -11,7 +11,7 @@ import Testing
 
   /// What a program may do, and what the views are then, as soon as Flotilla has looked.
   static let migrations: [(name: String, sql: String, views: [String])] = [
-    ("RENAME", "ALTER TABLE t RENAME TO u", ["other"]),
+    ("RENAME", "ALTER TABLE t RENAME TO u", ["other", "u"]),
     (
       "RENAME there and back", "ALTER TABLE t RENAME TO u; ALTER TABLE u RENAME TO t",
       ["other", "t"]
@@ -48,7 +48,7 @@ import Testing
     ("RENAME COLUMN", "ALTER TABLE t RENAME COLUMN text TO words", ["other", "t"]),
     ("RENAME of the key", "ALTER TABLE t RENAME COLUMN id TO number", ["other", "t"]),
     ("DROP", "DROP TABLE t", ["other"]),
-    ("of another table", "ALTER TABLE other RENAME TO others", ["t"]),
+    ("of another table", "ALTER TABLE other RENAME TO others", ["others", "t"]),
     (
       "RENAME through names that the view uses",
       ["v", "o", "a", "w", "u", "s", "b", "z", "r", "c0", "bytes", "author", "created", "at", "t"]
