@@ -11,8 +11,9 @@ struct Request {
            FlotillaSimulator pure|full --seed N [--steps N [--drawn]] [--with KIND,…]
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
-           FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N] [--numbers]
-           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers]
+           FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N]
+                   [--numbers] [--tables]
+           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -39,6 +40,8 @@ struct Request {
   var stops = false
   /// Schemas have whole numbers as keys that rows may lose.
   var hasNumbers = false
+  /// Tables get other names.
+  var renamesTables = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
@@ -58,6 +61,7 @@ struct Request {
       case "--shrink": shrinks = true
       case "--stop": stops = true
       case "--numbers": hasNumbers = true
+      case "--tables": renamesTables = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
@@ -115,6 +119,7 @@ struct Request {
     if shrinks { options.append("--shrink") }
     if stops { options.append("--stop") }
     if hasNumbers { options.append("--numbers") }
+    if renamesTables { options.append("--tables") }
     return options
   }
 

@@ -13,7 +13,8 @@ enum Schemas {
     var failures = 0
     var count: UInt64 = 0
     for seed in request.first..<request.first + request.count {
-      let plan = SchemaRun.Plan(seed: seed, numbers: request.hasNumbers)
+      var plan = SchemaRun.Plan(seed: seed, numbers: request.hasNumbers)
+      plan.renamesTables = request.renamesTables
       var run = SchemaRun(plan, isTold: request.isTold)
       count += 1
       for line in run.story { print(line) }

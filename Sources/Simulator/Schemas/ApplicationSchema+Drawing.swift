@@ -47,7 +47,8 @@ extension ApplicationSchema {
     let mark = nextNumber()
     columns.append(Column(number: mark, name: "mark\(mark)", type: "TEXT", values: []))
     var table = Table(
-      number: number, name: "t\(number)", columns: columns, key: key, options: options, mark: mark)
+      number: number, name: "t\(number)", first: "t\(number)", columns: columns, key: key,
+      options: options, mark: mark)
     table.isAlone = kind >= 8 && !hasNumbers
     tables.append(table)
   }

@@ -47,7 +47,9 @@ struct ApplicationSchema {
 
   struct Table {
     let number: Int
-    let name: String
+    var name: String
+    /// The name that it had first.
+    let first: String
     var columns: [Column]
     var key: [Int]
     /// `WITHOUT ROWID`, `STRICT`, or nothing.
@@ -77,6 +79,24 @@ struct ApplicationSchema {
   mutating func nextNumber() -> Int {
     lastNumber += 1
     return lastNumber
+  }
+
+  /// Gives a table another name, also in the triggers that name it; gives the statement that does.
+  mutating func renameTable(_ index: Int, to name: String) -> String {
+    let old = tables[index].name
+    tables[index].name = name
+    for table in tables.indices {
+      for trigger in tables[table].triggers.indices {
+        let words = tables[table].triggers[trigger].text.split(
+          separator: " ", omittingEmptySubsequences: false
+        ).map { word in
+          guard word.prefix(while: { $0 != "(" && $0 != ";" }) == old else { return String(word) }
+          return name + word.dropFirst(old.count)
+        }
+        tables[table].triggers[trigger].text = words.joined(separator: " ")
+      }
+    }
+    return "ALTER TABLE \(old) RENAME TO \(name)"
   }
 
   /// A piece of SQL with the present names of its columns.

@@ -60,6 +60,23 @@ struct Migration {
       schema: next)
   }
 
+  /// A table gets another name, or two exchange theirs.
+  static func renamingTable(_ schema: ApplicationSchema, _ random: inout Seeded) -> Migration {
+    var next = schema
+    let index = random.below(schema.tables.count)
+    let other = random.chance(200) ? random.below(schema.tables.count) : index
+    let name = "w\(next.nextNumber())"
+    guard other != index else {
+      let sql = next.renameTable(index, to: name)
+      return Migration(statements: [sql], schema: next)
+    }
+    let (one, two) = (schema.tables[index].name, schema.tables[other].name)
+    var statements = [next.renameTable(index, to: name)]
+    statements.append(next.renameTable(other, to: one))
+    statements.append(next.renameTable(index, to: two))
+    return Migration(statements: statements, schema: next)
+  }
+
   private static func dropping(
     _ next: inout ApplicationSchema, _ index: Int, _ random: inout Seeded
   ) -> Migration? {

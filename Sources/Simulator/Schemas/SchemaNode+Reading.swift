@@ -33,7 +33,8 @@ extension SchemaNode {
       }
       if loser.isDeleted {
         let key = try (conflict.key.values ?? []).map(shown).joined(separator: ", ")
-        deleted.insert("\(conflict.table) \(key)".lowercased())
+        let table = schema.tables.first { $0.name == conflict.table }?.first ?? conflict.table
+        deleted.insert("\(table) \(key)".lowercased())
       }
     }
     for row in try store.parkedRows() where !row.why.isEmpty {
@@ -117,7 +118,7 @@ struct SchemaReading {
     }
     marks = schema.tables.map { table in
       let key = table.key.map { schema.text("quote({\($0)})") }.joined(separator: " || ', ' || ")
-      return (table.name, "SELECT \(key), \(schema.text("{\(table.mark)}")) FROM \(table.name)")
+      return (table.first, "SELECT \(key), \(schema.text("{\(table.mark)}")) FROM \(table.name)")
     }
     broken = schema.tables.flatMap(schema.broken)
     integrity = schema.tables.map { "PRAGMA integrity_check(\(quoted($0.name)))" }

@@ -10,6 +10,8 @@ package struct SchemaRun {
     package var seed: UInt64
     /// Whether whole numbers are keys of tables that refer to others, whose rows get other ones.
     package var hasNumbers: Bool
+    /// Whether tables get other names.
+    package var renamesTables = false
     /// Steps that are left out.
     package var without: Set<Int> = []
     /// At most so many migrations.
@@ -61,6 +63,10 @@ package struct SchemaRun {
       guard let next = Migration.draw(last, &random) else { continue }
       migrations.append(next)
       last = next.schema
+      if plan.renamesTables, random.chance(500) {
+        migrations.append(Migration.renamingTable(last, &random))
+        last = migrations[migrations.count - 1].schema
+      }
     }
     for sql in schema.statements { tale.tell(sql) }
     for (place, migration) in migrations.enumerated() {
@@ -234,8 +240,9 @@ extension SchemaRun {
     var hasNamed = false
     for node in nodes {
       for kept in try node.store.keptColumns() where kept.fate != .shownOtherwise {
+        let own = node.schema.tables.first { $0.name == kept.table }?.number
         let stages = ([first] + migrations.map(\.schema)).map { schema in
-          schema.tables.first { $0.name == kept.table }
+          schema.tables.first { $0.number == own }
         }
         let columns = stages.compactMap(\.self).flatMap(\.columns)
         for old in kept.columns {
