@@ -28,16 +28,59 @@ extension Store {
 
   /// What a table that is here under none of its names is called by now. `isOwn`: it was renamed
   /// here; else others call one so that is here.
-  func newName(of table: ReplicaTable) throws(SQLiteError) -> (name: String, isOwn: Bool)? {
+  func newName(of table: ReplicaTable) throws(StoreError) -> (name: String, isOwn: Bool)? {
     guard table.schema == nil, !tables.names.isPresent(table.id, table.name) else { return nil }
-    let choice = try tables.choices[table.name]
+    let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
+    let choice = choices[folded(table.name)]
     guard choice != .asked, choice != .declined else { return nil }
     if let name = tables.names.renamed(table.id, table.name) { return (name, true) }
     let tracked = tables.tracked
     for name in tables.names.others(table.name) where !TableSchema.isReserved(name) {
       let isOther = tracked.contains { isSameName($0.name, name) || isSameName($0.nameHere, name) }
-      guard !isOther, try tables.choices[name] != .declined else { continue }
-      return (name, false)
+      if !isOther, choices[folded(name)] != .declined { return (name, false) }
+    }
+    return try remade(table).map { ($0, true) }
+  }
+
+  /// Rows that are looked at to know a table again.
+  private static let sample = 200
+
+  /// The table that holds most of what this file had in one that is gone: a migration has made it
+  /// anew, and renamed it or given the copy another name, before anybody looked.
+  private func remade(_ table: ReplicaTable) throws(StoreError) -> String? {
+    let hadIt = try reporting { () throws(SQLiteError) in
+      try !tables.renames.read(table.name).known.isEmpty
+    }
+    guard hadIt else { return nil }
+    let rows = try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        """
+        SELECT key, hash FROM _flotilla_version WHERE tbl = ?1 AND hash <> 0
+        UNION ALL SELECT key, hash FROM _flotilla_lost WHERE name = ?2 AND why = 0 AND hash <> 0
+        LIMIT \(Self.sample)
+        """, [.integer(table.id), .string(table.name)])
+    }
+    guard !rows.isEmpty else { return nil }
+    for other in try tables.strangers(for: table) {
+      guard let statements = other.statements, other.keyShape?.count == table.keyShape?.count
+      else { continue }
+      let same = try reporting { () throws(SQLiteError) in
+        var same = 0
+        for row in rows {
+          let key = Key(bytes: row[0].blob ?? [])
+          let shelved = try shelf.entry(table: table.id, key: key)
+          let standing = try connection.with(
+            statements.selectByKey, (key.values ?? []).map(\.sqlite)
+          ) { (statement) throws(SQLiteError) in
+            try statement.step() ? StandingRow(statement, statements) : nil
+          }
+          guard let standing else { continue }
+          let hash = try standing.hash(beside(standing, shelved, statements, key))
+          if hash == row[1].integer.map(UInt64.init(bitPattern:)) { same += 1 }
+        }
+        return same
+      }
+      if same * 2 > rows.count { return other.nameHere }
     }
     return nil
   }

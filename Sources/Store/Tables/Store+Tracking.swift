@@ -276,12 +276,14 @@ extension Store {
 
   /// True if triggers or a view are missing or something waits on the shelf.
   private func needsWork() throws(StoreError) -> Bool {
-    try reporting { () throws(SQLiteError) in
+    for table in tables.tracked {
+      if tables.names.isOutdated(table.id, table.name) { return true }
+      if try newName(of: table) != nil { return true }
+    }
+    return try reporting { () throws(SQLiteError) in
       let kept = try tables.renames.read()
       for table in tables.tracked {
-        if tables.names.isOutdated(table.id, table.name) { return true }
         guard let schema = table.schema else {
-          if try newName(of: table) != nil { return true }
           if try lost.isLosing(table) { return true }
           if try lost.isAway(table) { return true }
           if try RowsView.isPresent(of: table.nameHere, on: connection) { return true }

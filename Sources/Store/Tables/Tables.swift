@@ -119,6 +119,30 @@ final class Tables {
     }
   }
 
+  /// The tables of this file that are none of the site's, each as it would be that one; not those of
+  /// which somebody has said what they are.
+  func strangers(for table: ReplicaTable) throws(StoreError) -> [ReplicaTable] {
+    let (objects, said, columns) = try reporting { () throws(SQLiteError) in
+      (try StoredObjects(connection), try choices.all(), try renames.read(table.name))
+    }
+    let known = Set(tracked.flatMap { [folded($0.name), folded($0.nameHere)] })
+    let borne = Set(objects.bearers.values.map(folded))
+    var strangers: [ReplicaTable] = []
+    for (key, name) in objects.tables.sorted(by: { $0.key < $1.key }) {
+      guard !TableSchema.isReserved(name), !known.contains(key), !borne.contains(key),
+        said[key] == nil, ScratchName.original(of: name, among: known) == nil,
+        var found = try Trackability.schema(
+          of: name, id: table.id, among: objects, on: connection, schemas)
+      else { continue }
+      found.take(table.name, columns)
+      strangers.append(
+        ReplicaTable(
+          id: table.id, name: table.name, known: found, isTracked: true, isBaseline: false,
+          key: shapes.known(table.id)))
+    }
+    return strangers
+  }
+
   /// The names that the site tracks.
   func trackedNames() throws(SQLiteError) -> [String] {
     try connection.rows("SELECT name FROM \(Self.listing) ORDER BY name")
