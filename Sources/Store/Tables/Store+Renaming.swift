@@ -8,35 +8,36 @@ extension Store {
     let renames = tables.renames
     var hasChanged = false
     for table in tables.tracked {
-      if tables.names.isOutdated(table.id, table.name) {
-        let name = isSameName(table.nameHere, table.name) ? nil : table.nameHere
-        try renames.name(table.id, name, first: table.name)
-        hasChanged = true
+      let last = tables.names.last(table.id, table.name)
+      var (name, isOwn) = (table.nameHere, true)
+      if !tables.names.isOutdated(table.id, table.name) {
+        guard let new = try newName(of: table) else { continue }
+        (name, isOwn) = new
       }
-      guard let new = try newName(of: table) else { continue }
-      try RowsView.remove(of: table.nameHere, on: connection)
-      try renames.name(table.id, new.name, first: table.name)
-      if !new.isOwn, try !isConsented(new.name) { try tables.choices.set(.asked, for: table.name) }
-      if new.isOwn, let settings = tables.table(Renames.settings), mayWrite(settings) {
+      try RowsView.remove(of: last, on: connection)
+      let isFirst = isSameName(name, table.name)
+      try renames.name(table.id, isFirst ? nil : name, first: table.name)
+      if !isOwn, try !isConsented(name) { try tables.choices.set(.asked, for: table.name) }
+      if isOwn, !isFirst, let settings = tables.table(Renames.settings), mayWrite(settings) {
         _ = try renames.publish(
-          new.name, first: table.name, of: TableNames.owner, number: settings.id)
+          name, first: table.name, of: TableNames.owner, number: settings.id)
       }
       hasChanged = true
     }
     if hasChanged { try tables.reload() }
   }
 
-  /// What a table that is here under none of its names is called by now. `isOwn`: it was renamed
-  /// here; else others call one so that is here.
+  /// What a table that is here under none of its names, and without its triggers, is called by now.
+  /// `isOwn`: its rows say so; else others call one so that is here.
   func newName(of table: ReplicaTable) throws(StoreError) -> (name: String, isOwn: Bool)? {
     guard table.schema == nil, !tables.names.isPresent(table.id, table.name) else { return nil }
     let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
     let choice = choices[folded(table.name)]
     guard choice != .asked, choice != .declined else { return nil }
-    if let name = tables.names.renamed(table.id, table.name) { return (name, true) }
-    let tracked = tables.tracked
+    let present = tables.tracked.filter { tables.names.isPresent($0.id, $0.name) }
     for name in tables.names.others(table.name) where !TableSchema.isReserved(name) {
-      let isOther = tracked.contains { isSameName($0.name, name) || isSameName($0.nameHere, name) }
+      let isOther =
+        tables.table(name)?.isTracked == true || present.contains { isSameName($0.nameHere, name) }
       if !isOther, choices[folded(name)] != .declined { return (name, false) }
     }
     return try remade(table).map { ($0, true) }

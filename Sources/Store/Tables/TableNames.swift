@@ -35,34 +35,35 @@ struct TableNames {
 
   /// The name of a table in this file, or the one that it had when it was here last.
   ///
-  /// Where a table of its first name is here as well, what bears its triggers is the table. If
-  /// neither does, it is what it was seen as last: a migration makes it anew.
+  /// What bears its triggers is the table: they go along with `ALTER TABLE … RENAME`. But a
+  /// migration that makes it anew may give the old one another name for a moment. If nothing bears
+  /// them, it is what it was seen as last, or what has its first name.
   func here(_ id: Int64, _ first: String) -> String {
+    if let name = bearers[id], !TableSchema.isReserved(name), !isScratch(name, id, first) {
+      return name
+    }
     let names = [seen[id], first].compactMap(\.self).filter(isHere)
-    let own = names.first { borne[folded($0)] == id }
-    return own ?? names.first { borne[folded($0)] == nil } ?? seen[id] ?? first
+    return names.first { borne[folded($0)] == nil } ?? last(id, first)
   }
 
-  /// Whether it was seen under another name than it has now.
-  func isOutdated(_ id: Int64, _ first: String) -> Bool {
-    guard let name = seen[id] else { return false }
-    return !isSameName(here(id, first), name)
-  }
+  /// The name that it had when it was looked at last.
+  func last(_ id: Int64, _ first: String) -> String { seen[id] ?? first }
 
-  /// Whether a table of the site is here under that name: not one that another table has left
-  /// behind.
+  /// Whether a table of the site is here: not one that another table has left behind.
   func isPresent(_ id: Int64, _ first: String) -> Bool {
     let name = here(id, first)
     return isHere(name) && borne[folded(name), default: id] == id
   }
 
-  /// The name that a table, which is not here under any that is known of it, was given by
-  /// `ALTER TABLE … RENAME`: our triggers went along. A migration that makes it anew may give it
-  /// another name for a moment; that is none.
-  func renamed(_ id: Int64, _ first: String) -> String? {
-    guard let name = bearers[id], !TableSchema.isReserved(name) else { return nil }
-    let known = Set([seen[id], first].compactMap { $0.map(folded) })
-    return ScratchName.original(of: name, among: known) == nil ? name : nil
+  /// Whether it is here under another name than when it was looked at last.
+  func isOutdated(_ id: Int64, _ first: String) -> Bool {
+    isPresent(id, first) && !isSameName(here(id, first), last(id, first))
+  }
+
+  private func isScratch(_ name: String, _ id: Int64, _ first: String) -> Bool {
+    guard !isSameName(name, first) else { return false }
+    let known = Set([first, last(id, first)].map(folded))
+    return ScratchName.original(of: name, among: known) != nil
   }
 
   /// Tables of this file which the site, as other machines say, calls so.

@@ -115,7 +115,7 @@ final class Tables {
       guard let id = table(first)?.id, !names.isPresent(id, first) else {
         return [table(first).map { names.here($0.id, first) } ?? first]
       }
-      return names.renamed(id, first).map { [$0] } ?? [first] + names.others(first)
+      return [first] + names.others(first)
     }
   }
 
@@ -125,7 +125,8 @@ final class Tables {
     let (objects, said, columns) = try reporting { () throws(SQLiteError) in
       (try StoredObjects(connection), try choices.all(), try renames.read(table.name))
     }
-    let known = Set(tracked.flatMap { [folded($0.name), folded($0.nameHere)] })
+    let present = tracked.filter { names.isPresent($0.id, $0.name) }
+    let known = Set(present.map { folded($0.nameHere) })
     let borne = Set(objects.bearers.values.map(folded))
     var strangers: [ReplicaTable] = []
     for (key, name) in objects.tables.sorted(by: { $0.key < $1.key }) {
