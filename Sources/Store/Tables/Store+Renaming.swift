@@ -47,43 +47,52 @@ extension Store {
   private static let sample = 200
 
   /// The table that holds most of what this file had in one that is gone: a migration has made it
-  /// anew, and renamed it or given the copy another name, before anybody looked.
+  /// anew, and renamed it or given the copy another name, before anybody looked. Most rows are as
+  /// they were; or their keys are there, and the columns are declared as they were.
   private func remade(_ table: ReplicaTable) throws(StoreError) -> String? {
-    let hadIt = try reporting { () throws(SQLiteError) in
-      try !tables.renames.read(table.name).known.isEmpty
+    let (columns, rows) = try reporting { () throws(SQLiteError) in
+      (
+        try tables.renames.read(table.name),
+        try connection.rows(
+          """
+          SELECT key, hash FROM _flotilla_version WHERE tbl = ?1 AND hash IS NOT NULL
+          UNION ALL SELECT key, hash FROM _flotilla_lost
+          WHERE name = ?2 AND why = 0 AND hash IS NOT NULL LIMIT \(Self.sample)
+          """, [.integer(table.id), .string(table.name)])
+      )
     }
-    guard hadIt else { return nil }
-    let rows = try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        """
-        SELECT key, hash FROM _flotilla_version WHERE tbl = ?1 AND hash <> 0
-        UNION ALL SELECT key, hash FROM _flotilla_lost WHERE name = ?2 AND why = 0 AND hash <> 0
-        LIMIT \(Self.sample)
-        """, [.integer(table.id), .string(table.name)])
-    }
-    guard !rows.isEmpty else { return nil }
+    // What was never here cannot have got another name.
+    guard !columns.known.isEmpty, !rows.isEmpty else { return nil }
     for other in try tables.strangers(for: table) {
-      guard let statements = other.statements, other.keyShape?.count == table.keyShape?.count
+      guard let schema = other.schema, let statements = other.statements,
+        other.keyShape?.count == table.keyShape?.count
       else { continue }
-      let same = try reporting { () throws(SQLiteError) in
-        var same = 0
-        for row in rows {
-          let key = Key(bytes: row[0].blob ?? [])
-          let shelved = try shelf.entry(table: table.id, key: key)
-          let standing = try connection.with(
-            statements.selectByKey, (key.values ?? []).map(\.sqlite)
-          ) { (statement) throws(SQLiteError) in
-            try statement.step() ? StandingRow(statement, statements) : nil
-          }
-          guard let standing else { continue }
-          let hash = try standing.hash(beside(standing, shelved, statements, key))
-          if hash == row[1].integer.map(UInt64.init(bitPattern:)) { same += 1 }
+      let found = try reporting { () throws(SQLiteError) in
+        try rows.map { row throws(SQLiteError) in
+          try find(Key(bytes: row[0].blob ?? []), row[1], table, statements)
         }
-        return same
       }
-      if same * 2 > rows.count { return other.nameHere }
+      let isDeclaredAlike = schema.known(columns.names(of: schema)) == columns.known
+      let count = found.count { $0 == .same || isDeclaredAlike && $0 == .changed }
+      if count * 2 > rows.count { return other.nameHere }
     }
     return nil
+  }
+
+  private enum Finding { case missing, changed, same }
+
+  /// What has become of a row in a table that may be its own. A row of defaults alone says nothing.
+  private func find(
+    _ key: Key, _ hash: SQLite.Value, _ table: ReplicaTable, _ statements: RowStatements
+  ) throws(SQLiteError) -> Finding {
+    let standing = try connection.with(statements.selectByKey, (key.values ?? []).map(\.sqlite)) {
+      (statement) throws(SQLiteError) in
+      try statement.step() ? StandingRow(statement, statements) : nil
+    }
+    guard let standing else { return .missing }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    let content = try standing.hash(beside(standing, shelved, statements, key))
+    return content != 0 && hash == .integer(Int64(bitPattern: content)) ? .same : .changed
   }
 
   /// Whether a table of this file may be taken for one that the site has under another name, as it
