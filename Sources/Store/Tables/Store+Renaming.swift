@@ -17,7 +17,7 @@ extension Store {
       try RowsView.remove(of: last, on: connection)
       let isFirst = isSameName(name, table.name)
       try renames.name(table.id, isFirst ? nil : name, first: table.name)
-      if !isOwn, try !isConsented(name) { try tables.choices.set(.asked, for: table.name) }
+      if !isOwn, try !isConsented(name, to: table) { try tables.choices.set(.asked, for: table.name) }
       if isOwn, !isFirst, let settings = tables.table(Renames.settings), mayWrite(settings) {
         _ = try renames.publish(
           name, first: table.name, of: TableNames.owner, number: settings.id)
@@ -97,10 +97,15 @@ extension Store {
 
   /// Whether a table of this file may be taken for one that the site has under another name, as it
   /// would be under its own (see `welcome`).
-  private func isConsented(_ name: String) throws -> Bool {
+  private func isConsented(_ name: String, to table: ReplicaTable) throws -> Bool {
     let choice = try tables.choices[name]
     if try choice == .ended || meta.text(.joining) != nil { return true }
     guard choice == nil else { return false }
+    // This file had the table, and most of its columns are in this one.
+    let columns = try tables.renames.read(table.name)
+    let other = try tables.strangers(for: table).first { isSameName($0.nameHere, name) }?.schema
+    let found = other.map { $0.known(columns.names(of: $0)) } ?? []
+    if columns.known.count(where: found.contains) * 2 > columns.known.count { return true }
     return try meta.integer(.takesNewTables) != nil || !hasRows(name)
   }
 
