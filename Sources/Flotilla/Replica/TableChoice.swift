@@ -42,7 +42,8 @@ struct TableChoice {
     let takesNew = selection == .all ? true : nil
     if !site.isEmpty || takesNew != nil {
       try store.track(
-        site.map(store.siteName), rule: rule, takesNew: takesNew, onCollision: onCollision, at: clock.now)
+        site.map(store.siteName), rule: rule, takesNew: takesNew, onCollision: onCollision,
+        at: clock.now)
     }
     remarks += try totals(among: accepted)
     warnings += TableRemark.gathered(remarks)

@@ -111,7 +111,8 @@ enum Schema {
     for entry in report.tables {
       if entry.table.lowercased() != entry.first.lowercased() {
         table.rows.append([
-          Table.Cell(entry.table), Table.Cell(""), Table.Cell("\(printable(entry.first)) at the site"),
+          Table.Cell(entry.table), Table.Cell(""),
+          Table.Cell("\(printable(entry.first)) at the site"),
         ])
       }
       for column in entry.columns where column.name.lowercased() != column.first.lowercased() {

@@ -58,7 +58,9 @@ extension Store {
   ) throws(StoreError) -> (ReplicaTable, first: String) {
     guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
     else { throw StoreError(.table, "\(quoted(name)) is no tracked table of \(path)") }
-    let (label, all) = (quoted(table.nameHere), statements.names.map(quoted).joined(separator: ", "))
+    let (label, all) = (
+      quoted(table.nameHere), statements.names.map(quoted).joined(separator: ", ")
+    )
     guard let column = statements.column(here: new) else {
       throw StoreError(
         .table, "\(label) has no column \(quoted(new)) here", remedy: "Its columns: \(all)")

@@ -101,7 +101,8 @@ extension Store {
   /// Nil if the table is not here at present.
   private func question(about table: ReplicaTable) throws(StoreError) -> WaitingTable.Question? {
     guard
-      let name = try TableSchema.all(on: connection).first(where: { isSameName($0, table.nameHere) })
+      let name = try TableSchema.all(on: connection).first(where: { isSameName($0, table.nameHere) }
+      )
     else { return nil }
     let (settings, key) = (try settings(), try settingsKey(table.name))
     return try reporting { () throws(SQLiteError) in

@@ -17,7 +17,9 @@ extension Store {
       try RowsView.remove(of: last, on: connection)
       let isFirst = isSameName(name, table.name)
       try renames.name(table.id, isFirst ? nil : name, first: table.name)
-      if !isOwn, try !isConsented(name, to: table) { try tables.choices.set(.asked, for: table.name) }
+      if !isOwn, try !isConsented(name, to: table) {
+        try tables.choices.set(.asked, for: table.name)
+      }
       if isOwn, !isFirst, let settings = tables.table(Renames.settings), mayWrite(settings) {
         _ = try renames.publish(
           name, first: table.name, of: TableNames.owner, number: settings.id)

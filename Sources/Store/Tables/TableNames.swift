@@ -30,7 +30,8 @@ struct TableNames {
     self.settings = Dictionary(
       settings.map { (folded($0.key), $0.value) }, uniquingKeysWith: { $1 })
     bearers = objects.bearers
-    borne = Dictionary(bearers.map { (folded($0.value), $0.key) }, uniquingKeysWith: { min($0, $1) })
+    borne = Dictionary(
+      bearers.map { (folded($0.value), $0.key) }, uniquingKeysWith: { min($0, $1) })
   }
 
   /// The name of a table in this file, or the one that it had when it was here last.

@@ -119,8 +119,8 @@ final class Tables {
     }
   }
 
-  /// The tables of this file that are none of the site's, each as it would be that one; not those of
-  /// which somebody has said what they are.
+  /// The tables of this file that are none of the site's, each as it would be that one; not those
+  /// of which somebody has said what they are.
   func strangers(for table: ReplicaTable) throws(StoreError) -> [ReplicaTable] {
     let (objects, said, columns) = try reporting { () throws(SQLiteError) in
       (try StoredObjects(connection), try choices.all(), try renames.read(table.name))

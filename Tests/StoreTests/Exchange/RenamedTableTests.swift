@@ -70,7 +70,8 @@ import Testing
   @Test func `rows and their children flow both ways in the gap of a rolling rename`() throws {
     let r = try replicas(3)
     try r[0].write(Self.rename)
-    try r[0].write("INSERT INTO patient VALUES (3, 'Cid', 50); INSERT INTO visit VALUES (3, 3, 'c')")
+    try r[0].write(
+      "INSERT INTO patient VALUES (3, 'Cid', 50); INSERT INTO visit VALUES (3, 3, 'c')")
     try r[1].write("INSERT INTO person VALUES (3, 'Dan', 60); INSERT INTO visit VALUES (3, 3, 'd')")
     try r[1].write("UPDATE person SET age = 41 WHERE id = 2")
     try settle(r)
@@ -83,7 +84,9 @@ import Testing
     try r[1].write("UPDATE patient SET age = 42 WHERE name = 'Bob'")
     try settle(r)
     try check(r, ["Ann 31 first", "Bob 42 second", "Cid 50 c"])
-    for replica in r { #expect(try replica.store.trackedTables().map(\.name) == ["person", "visit"]) }
+    for replica in r {
+      #expect(try replica.store.trackedTables().map(\.name) == ["person", "visit"])
+    }
   }
 
   @Test func `a rename makes no versions of rows`() throws {
@@ -134,7 +137,8 @@ import Testing
     try r[0].write(Self.rename)
     try settle(r)
     let other = try TestReplica(
-      3, schema: "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT, age INTEGER);"
+      3,
+      schema: "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT, age INTEGER);"
         + "INSERT INTO patient VALUES (7, 'secret', 1)", isJoining: false)
     try other.pull(from: r[0])
     try r[0].pull(from: other)
@@ -151,7 +155,8 @@ import Testing
     let r = try replicas()
     try r[0].write(Self.rename)
     try settle(r)
-    try r[0].write("CREATE TABLE person(id INTEGER PRIMARY KEY, x); INSERT INTO person VALUES (5, 5)")
+    try r[0].write(
+      "CREATE TABLE person(id INTEGER PRIMARY KEY, x); INSERT INTO person VALUES (5, 5)")
     try r[0].write("UPDATE patient SET age = 33 WHERE id = 1")
     try settle(r)
     #expect(try visits(r[1]) == ["Ann 33 first", "Bob 40 second"])
@@ -186,11 +191,13 @@ import Testing
     }
     try r[0].write("UPDATE a SET v = 22; UPDATE b SET v = 11")
     try settle(r)
-    #expect(try r[1].application.prepareRows("SELECT id || v FROM a UNION SELECT id || v FROM b")
-      == ["a11", "b22"])
+    #expect(
+      try r[1].application.prepareRows("SELECT id || v FROM a UNION SELECT id || v FROM b")
+        == ["a11", "b22"])
     #expect(try r[1].content("a").first?.contains("11") == true)
     #expect(try r[0].content("a").first?.contains("22") == true)
-    try r[0].write("ALTER TABLE a RENAME TO x1; ALTER TABLE b RENAME TO a; ALTER TABLE x1 RENAME TO b")
+    try r[0].write(
+      "ALTER TABLE a RENAME TO x1; ALTER TABLE b RENAME TO a; ALTER TABLE x1 RENAME TO b")
     try r[1].write("UPDATE a SET v = 111")
     try settle(r)
     #expect(try r[0].content("a") == r[1].content("a"))
@@ -242,8 +249,9 @@ import Testing
     #expect(r[0].store.siteName("patient") == "person")
     try r[0].store.untrack([r[0].store.siteName("patient")], at: r[0].now)
     try settle(r)
-    #expect(try r[0].value("SELECT count(*) FROM sqlite_schema WHERE name GLOB '_flotilla_*patient'")
-      == .integer(0))
+    #expect(
+      try r[0].value("SELECT count(*) FROM sqlite_schema WHERE name GLOB '_flotilla_*patient'")
+        == .integer(0))
     try r[0].write("INSERT INTO patient VALUES (8, 'Zoe', 1)")
     try settle(r)
     #expect(try r[1].content("person").count == 2)
@@ -252,12 +260,14 @@ import Testing
 
   @Test func `a member cannot have a private table taken for one of the site`() throws {
     let r = try replicas(2, isJoining: false)
-    try r[1].write("CREATE TABLE secret(id INTEGER PRIMARY KEY, x); INSERT INTO secret VALUES (1, 1)")
+    try r[1].write(
+      "CREATE TABLE secret(id INTEGER PRIMARY KEY, x); INSERT INTO secret VALUES (1, 1)")
     try r[1].foldAll()
     try r[0].write(
       "CREATE TABLE bait(id INTEGER PRIMARY KEY, x); ALTER TABLE bait RENAME TO decoy")
     try r[0].store.track(["bait"], rule: nil, at: r[0].now)
-    for (number, name) in ["secret", "_flotilla_meta", "sqlite_sequence", "visit", "x"].enumerated() {
+    for (number, name) in ["secret", "_flotilla_meta", "sqlite_sequence", "visit", "x"].enumerated()
+    {
       let settings = try r[0].store.settings(Renames.settings)
       _ = try r[0].store.tables.renames.publish(
         name, first: "bait", of: TableNames.owner, number: settings.id)
@@ -268,7 +278,8 @@ import Testing
     }
     #expect(try r[1].store.askedTables() == ["secret"])
     #expect(
-      try r[0].value("SELECT count(*) FROM _flotilla_version WHERE tbl = "
-        + "(SELECT id FROM _flotilla_local WHERE name = 'bait')") == .integer(0))
+      try r[0].value(
+        "SELECT count(*) FROM _flotilla_version WHERE tbl = "
+          + "(SELECT id FROM _flotilla_local WHERE name = 'bait')") == .integer(0))
   }
 }
