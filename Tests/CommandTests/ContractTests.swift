@@ -51,7 +51,7 @@ import Testing
     ],
     "verify.peers.differing": ["table", "key", "why", "here", "there"],
     "schema": ["tables", "remark", "adoption"],
-    "schema.tables": ["table", "columns", "kept"],
+    "schema.tables": ["table", "first", "columns", "kept"],
     "schema.tables.columns": ["name", "first"],
     "schema.tables.kept": ["columns", "fate", "rows"],
     "schema.adoption": ["node", "is_made", "statements", "differences"],
