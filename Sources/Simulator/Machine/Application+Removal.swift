@@ -47,7 +47,7 @@ extension Application {
       madeAgain.insert(table.name)
     } else if renamed.remove(table.name) != nil {
       story.tell("node-\(number) gives \(table.name) its name again")
-      try connection.execute("ALTER TABLE away_\(table.name) RENAME TO \(table.name)")
+      try connection.execute("ALTER TABLE old_\(table.name) RENAME TO \(table.name)")
     }
   }
 
@@ -58,9 +58,10 @@ extension Application {
     extra[table.name] = nil
   }
 
+  /// Sets it aside, as a migration does for a while: under such a name it is not the site's.
   private func rename(_ table: ApplicationTable, _ story: inout Story) throws {
     story.tell("node-\(number) renames \(table.name)")
-    try connection.execute("ALTER TABLE \(table.name) RENAME TO away_\(table.name)")
+    try connection.execute("ALTER TABLE \(table.name) RENAME TO old_\(table.name)")
     renamed.insert(table.name)
   }
 
