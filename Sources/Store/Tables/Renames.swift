@@ -12,6 +12,8 @@ struct Renames {
   struct Columns: Equatable {
     /// As they were seen last, in their order; empty if they never were.
     var known: [ColumnNames.Known] = []
+    /// The names that tables had then, by their local numbers, where there is no table to tell of.
+    var tables: [Int64: String] = [:]
     /// The renames of the site.
     var settings: [String: String] = [:]
 
@@ -26,16 +28,6 @@ struct Renames {
   }
 
   let connection: Connection
-
-  /// The names under which this file had tables when it was last looked at.
-  func tables() throws(SQLiteError) -> [Int64: String] {
-    guard try Layout.hasTable("_flotilla_named", on: connection) else { return [:] }
-    let rows = try connection.rows(
-      "SELECT place, name FROM _flotilla_named WHERE tbl = ?", [.string(TableNames.owner)])
-    return Dictionary(
-      rows.compactMap { row in row[0].integer.flatMap { id in row[1].string.map { (id, $0) } } },
-      uniquingKeysWith: { $1 })
-  }
 
   /// Remembers the name of a table in this file; nil if it is the first one.
   func name(_ id: Int64, _ name: String?, first: String) throws(SQLiteError) {
@@ -58,12 +50,16 @@ struct Renames {
       table == nil ? "" : "WHERE tbl = ? COLLATE NOCASE"
     )
     for row in try connection.rows(
-      "SELECT tbl, name, declared, first FROM _flotilla_named \(condition) ORDER BY tbl, place",
+      "SELECT tbl, name, declared, first, place FROM _flotilla_named \(condition) ORDER BY tbl, place",
       wanted)
     {
       guard let table = row[0].string, let name = row[1].string, let declared = row[2].string,
         let first = row[3].string
       else { continue }
+      if table == TableNames.owner, let id = row[4].integer {
+        columns[table, default: Columns()].tables[id] = name
+        continue
+      }
       columns[folded(table), default: Columns()].known.append(
         ColumnNames.Known(name: name, declaration: declared, first: first))
     }

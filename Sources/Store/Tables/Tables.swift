@@ -63,9 +63,8 @@ final class Tables {
       try shapes.reload()
       return try choices.withheld()
     }
-    let seen = try reporting { () throws(SQLiteError) in try renames.tables() }
-    names = TableNames(
-      seen: seen, settings: columns[TableNames.owner]?.settings ?? [:], among: objects)
+    let owner = columns[TableNames.owner] ?? Renames.Columns()
+    names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
     remembered = collations
     age += 1
     (byID, idByName, hasHeld, rekeying) = ([:], [:], false, [])
@@ -108,9 +107,8 @@ final class Tables {
   /// What the tables that the site tracks are called in this file, as it is now: the schema may
   /// have changed since they were read.
   func namesHere() throws(SQLiteError) -> [String] {
-    let (seen, objects) = (try renames.tables(), try StoredObjects(connection))
-    let settings = try renames.read(TableNames.owner).settings
-    let names = TableNames(seen: seen, settings: settings, among: objects)
+    let (owner, objects) = (try renames.read(TableNames.owner), try StoredObjects(connection))
+    let names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
     return try trackedNames().flatMap { first -> [String] in
       guard let id = table(first)?.id, !names.isPresent(id, first) else {
         return [table(first).map { names.here($0.id, first) } ?? first]
