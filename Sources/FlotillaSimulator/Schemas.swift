@@ -25,7 +25,9 @@ enum Schemas {
         run = run.shrunk()
         for line in run.story { print(line) }
       }
-      print("failed: .build/simulator/release/FlotillaSimulator schemas --seed \(seed)")
+      let options =
+        (request.hasNumbers ? " --numbers" : "") + (request.renamesTables ? " --tables" : "")
+      print("failed: .build/simulator/release/FlotillaSimulator schemas --seed \(seed)\(options)")
       for fault in run.faults { print("  \(fault)") }
       // Whole and at once: others may write to the same pipe, and somebody waits.
       fflush(nil)

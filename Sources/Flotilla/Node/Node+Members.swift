@@ -232,7 +232,8 @@ extension Node {
   func members() async -> MembersReport {
     let roll = roster.roll
     let everybody = roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
-    let names = await declaredNames(of: Set(everybody.flatMap(\.tables.keys)))
+    let tables = Array(Set(everybody.flatMap(\.tables.keys)))
+    let names = Dictionary(uniqueKeysWithValues: zip(tables, await namesHere(tables)))
     return MembersReport(
       site: identity.siteName, node: identity.name,
       members: everybody.map { entry in
@@ -254,16 +255,6 @@ extension Node {
   private func lastSeen(_ entry: Roll.Entry) -> Int64? {
     guard case .left(let at)? = entry.ending else { return peers[entry.node]?.seen }
     return max(at, peers[entry.node]?.seen ?? at)
-  }
-
-  /// How tables are called here, by the names that rights are kept under.
-  private func declaredNames(of tables: Set<String>) async -> [String: String] {
-    guard !tables.isEmpty else { return [:] }
-    // Without the file the folded names must do.
-    let named = try? await store.run { (store) throws(StoreError) in
-      tables.compactMap { table in store.declaredName(of: table).map { (table, $0) } }
-    }
-    return Dictionary(named ?? [], uniquingKeysWith: min)
   }
 
   private func state(of entry: Roll.Entry) -> String {

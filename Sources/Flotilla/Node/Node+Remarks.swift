@@ -70,8 +70,8 @@ extension Node {
       text += ", and \(table.lost) that went with it are to come from other nodes again"
     }
     return text
-      + " (create it with the site's primary key, or: flotilla schema \(shellWord(path)) --adopt "
-      + "NODE; if it was renamed: track the new name, untrack this one)"
+      + " (create it with the site's primary key, or give the table that holds its rows this name "
+      + "for a moment, or: flotilla schema \(shellWord(path)) --adopt NODE)"
   }
 }
 

@@ -104,8 +104,8 @@ extension Node {
       state: "\(row.state)", content: row.stands ? Self.digits(row.hash) : nil)
   }
 
-  /// What this file calls tables of the site.
-  private func namesHere(_ tables: [String]) async -> [String] {
+  /// What this file calls tables of the site; without the file the site's names must do.
+  func namesHere(_ tables: [String]) async -> [String] {
     let names = try? await store.run { (store) throws(StoreError) in tables.map(store.nameHere) }
     return names ?? tables
   }

@@ -169,7 +169,8 @@ struct TableChoice {
       guard let match = tracked.first(where: { isSameName($0, known) }) else {
         throw try notTracked(name) {
           tracked.isEmpty
-            ? "No table is tracked." : "Tracked: \(tracked.joined(separator: ", "))"
+            ? "No table is tracked."
+            : "Tracked: \(tracked.map(store.nameHere).joined(separator: ", "))"
         }
       }
       found.append(match)
@@ -184,9 +185,9 @@ struct TableChoice {
     table: String?, rule: String?, hasAnchor: Bool
   ) throws(StoreError) -> RuleReport {
     let tracked = try store.trackedTables()
-    let table = table.map(store.siteName)
-    if let table {
-      guard let match = tracked.first(where: { isSameName($0.name, table) }) else {
+    let known = table.map(store.siteName)
+    if let table, let known {
+      guard let match = tracked.first(where: { isSameName($0.name, known) }) else {
         throw try notTracked(table) {
           "Track it first: flotilla track \(shellWord(store.path)) \(shellWord(table))"
         }
@@ -194,7 +195,7 @@ struct TableChoice {
       if let rule { try store.track([match.name], rule: rule, at: clock.now) }
     }
     let entries = try store.trackedTables()
-      .filter { entry in table.map { isSameName($0, entry.name) } ?? true }
+      .filter { entry in known.map { isSameName($0, entry.name) } ?? true }
       .map {
         RuleReport.Entry(
           table: store.nameHere($0.name), rule: $0.rule,

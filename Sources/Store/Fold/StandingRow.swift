@@ -38,6 +38,15 @@ struct StandingRow {
     content = sum
   }
 
+  /// The row of a key; nil if there is none.
+  static func read(
+    _ key: [SQLite.Value], _ statements: RowStatements, on connection: Connection
+  ) throws(SQLiteError) -> StandingRow? {
+    try connection.with(statements.selectByKey, key) { (statement) throws(SQLiteError) in
+      try statement.step() ? StandingRow(statement, statements) : nil
+    }
+  }
+
   /// The hash of the row with what is kept beside it.
   func hash(_ beside: Beside) -> UInt64 {
     var sum = content

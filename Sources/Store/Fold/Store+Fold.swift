@@ -124,10 +124,7 @@ extension Store {
     _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    let row = try connection.with(statements.selectByKey, keyValues) {
-      (statement) throws(SQLiteError) in
-      try statement.step() ? StandingRow(statement, statements) : nil
-    }
+    let row = try StandingRow.read(keyValues, statements, on: connection)
     try fold(table, key, row, madeAt: madeAt, &edits)
   }
 

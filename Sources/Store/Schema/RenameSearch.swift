@@ -208,11 +208,7 @@ struct RenameSearch {
     for key in try keys(of: table) {
       let values = (key.values ?? []).map(\.sqlite)
       guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        let row = try connection.with(
-          statements.selectByKey, values,
-          { (statement) throws(SQLiteError) in
-            try statement.step() ? StandingRow(statement, statements) : nil
-          })
+        let row = try StandingRow.read(values, statements, on: connection)
       else { continue }
       let shelved = try shelf.entry(table: table.id, key: key)
       if shelved?.why.isWhole == true { continue }

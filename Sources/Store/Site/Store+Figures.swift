@@ -66,9 +66,6 @@ extension Store {
       all + " AND tbl NOT IN (\(declined.map(String.init).joined(separator: ", ")))")
   }
 
-  /// The name of a table as it is declared here, however it is written; nil if it is not here.
-  package func declaredName(of table: String) -> String? { tables.table(table)?.schema?.name }
-
   /// How many versions this replica holds, deleted rows included.
   package func versionCount() throws(StoreError) -> Int {
     try reporting { () throws(SQLiteError) in

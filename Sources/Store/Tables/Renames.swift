@@ -29,12 +29,12 @@ struct Renames {
 
   let connection: Connection
 
-  /// Remembers the name of a table in this file; nil if it is the first one.
-  func name(_ id: Int64, _ name: String?, first: String) throws(SQLiteError) {
+  /// Remembers the name of a table in this file; its first name needs no remembering.
+  func name(_ id: Int64, _ name: String, first: String) throws(SQLiteError) {
     try connection.run(
       "DELETE FROM _flotilla_named WHERE tbl = ? AND place = ?",
       [.string(TableNames.owner), .integer(id)])
-    guard let name else { return }
+    guard !isSameName(name, first) else { return }
     try connection.run(
       "INSERT INTO _flotilla_named(tbl, place, name, declared, first) VALUES (?, ?, ?, '', ?)",
       [.string(TableNames.owner), .integer(id), .string(name), .string(first)])
@@ -50,8 +50,10 @@ struct Renames {
       table == nil ? "" : "WHERE tbl = ? COLLATE NOCASE"
     )
     for row in try connection.rows(
-      "SELECT tbl, name, declared, first, place FROM _flotilla_named \(condition) ORDER BY tbl, place",
-      wanted)
+      """
+      SELECT tbl, name, declared, first, place FROM _flotilla_named \(condition)
+      ORDER BY tbl, place
+      """, wanted)
     {
       guard let table = row[0].string, let name = row[1].string, let declared = row[2].string,
         let first = row[3].string

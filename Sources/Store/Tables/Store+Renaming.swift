@@ -15,12 +15,12 @@ extension Store {
         (name, isOwn) = new
       }
       try RowsView.remove(of: last, on: connection)
-      let isFirst = isSameName(name, table.name)
-      try renames.name(table.id, isFirst ? nil : name, first: table.name)
+      try renames.name(table.id, name, first: table.name)
       if !isOwn, try !isConsented(name, to: table) {
         try tables.choices.set(.asked, for: table.name)
       }
-      if isOwn, !isFirst, let settings = tables.table(Renames.settings), mayWrite(settings) {
+      let isLater = !isSameName(name, table.name)
+      if isOwn, isLater, let settings = tables.table(Renames.settings), mayWrite(settings) {
         _ = try renames.publish(
           name, first: table.name, of: TableNames.owner, number: settings.id)
       }
@@ -48,9 +48,10 @@ extension Store {
   /// Rows that are looked at to know a table again.
   private static let sample = 200
 
-  /// The table that holds most of what this file had in one that is gone: a migration has made it
-  /// anew, and renamed it or given the copy another name, before anybody looked. Most rows are as
-  /// they were; or their keys are there, and the columns are declared as they were.
+  /// The table that holds most of what this file had in one that is gone.
+  ///
+  /// A migration has made it anew, and given it another name, before anybody looked. Most rows are
+  /// as they were; or their keys are there, and the columns are declared as they were.
   private func remade(_ table: ReplicaTable) throws(StoreError) -> String? {
     let (columns, rows) = try reporting { () throws(SQLiteError) in
       (
@@ -87,11 +88,9 @@ extension Store {
   private func find(
     _ key: Key, _ hash: SQLite.Value, _ table: ReplicaTable, _ statements: RowStatements
   ) throws(SQLiteError) -> Finding {
-    let standing = try connection.with(statements.selectByKey, (key.values ?? []).map(\.sqlite)) {
-      (statement) throws(SQLiteError) in
-      try statement.step() ? StandingRow(statement, statements) : nil
-    }
-    guard let standing else { return .missing }
+    let values = (key.values ?? []).map(\.sqlite)
+    guard let standing = try StandingRow.read(values, statements, on: connection)
+    else { return .missing }
     let shelved = try shelf.entry(table: table.id, key: key)
     let content = try standing.hash(beside(standing, shelved, statements, key))
     return content != 0 && hash == .integer(Int64(bitPattern: content)) ? .same : .changed

@@ -140,10 +140,7 @@ extension Store {
     for (key, old) in try lost.replaced(table) {
       let values = (key.values ?? []).map(\.sqlite)
       let shelved = try shelf.entry(table: table.id, key: key)
-      let row = try connection.with(statements.selectByKey, values) {
-        (statement) throws(SQLiteError) in
-        try statement.step() ? StandingRow(statement, statements) : nil
-      }
+      let row = try StandingRow.read(values, statements, on: connection)
       guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
       else { continue }
       _ = try writing { () throws(SQLiteError) in
@@ -179,7 +176,7 @@ extension Store {
     try noteEnd(of: table)
     try Capture.remove(id: table.id, on: connection)
     try RowsView.remove(of: table.nameHere, on: connection)
-    try tables.renames.name(table.id, nil, first: table.name)
+    try tables.renames.name(table.id, table.name, first: table.name)
     try lost.forget(table.name, .dropped)
     try lost.forget(table.name, .renamed)
     try lost.forget(table.name, .replaced)

@@ -165,7 +165,8 @@ final class Tables {
     tracked.first { isSameName($0.nameHere, name) } ?? table(name)
   }
 
-  /// The table that another machine has under this name, if it is here and not plainly of it.
+  /// The table of this file that is the same as the one which another machine calls so, by whatever
+  /// name; nil if it is not here.
   func known(there name: String) -> ReplicaTable? {
     guard let table = table(names.first(of: name) ?? name), table.isTracked, table.schema != nil
     else { return nil }

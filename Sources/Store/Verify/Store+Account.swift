@@ -121,11 +121,7 @@ extension Store {
       !isWaiting(snapshot, table, key)
     else { return row }
     let values = (key.values ?? []).map(\.sqlite)
-    let standing = try snapshot.connection.with(statements.selectByKey, values) {
-      (statement) throws(SQLiteError) in
-      try statement.step() ? StandingRow(statement, statements) : nil
-    }
-    if let standing {
+    if let standing = try StandingRow.read(values, statements, on: snapshot.connection) {
       row.hash = try standingHash(standing, version, table, key, snapshot)
       if row.hash != version.hash { row.state = .changed }
       return row
