@@ -127,6 +127,41 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a table that was renamed and rewritten in one go is named by its owner`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 3)
+        try await desk.sql(
+          "b.db",
+          """
+          CREATE TABLE word(id TEXT PRIMARY KEY NOT NULL, v BLOB, w);
+          INSERT INTO word SELECT id, 'new ' || v, 1 FROM t; DROP TABLE t
+          """)
+        try await desk.sql("a.db", "UPDATE t SET v = 'later' WHERE id = 'k1'")
+        try await desk.succeed("sync", "b.db", node.address)
+        let status = try await desk.flotilla("status", "b.db")
+        #expect("\(status)".contains("--map t=NEW"), "\(status)")
+        for (words, wanted) in [
+          (["nobody=word"], "no table \"nobody\""), (["t=nobody"], "no table \"nobody\""),
+          (["t="], "OLD=NEW"), (["t=word", "x=y"], "is no tracked table"),
+        ] {
+          let refused = try await desk.run(["flotilla", "schema", "b.db", "--map"] + words)
+          #expect(refused.status != 0 && refused.error.contains(wanted), "\(refused)")
+        }
+        let done = try await desk.succeed("schema", "b.db", "--map", "t=word")
+        #expect(done.contains("word") && done.contains("t at the site"), "\(done)")
+        let again = try await desk.flotilla("schema", "b.db", "--map", "t=word")
+        #expect(again.error.contains("is called \"word\" here already"), "\(again)")
+        try await desk.succeed("sync", "b.db", node.address)
+        let (here, there) = (
+          try await desk.sql("b.db", "SELECT id, v FROM word ORDER BY id"),
+          try await desk.sql("a.db", "SELECT id, v FROM t ORDER BY id")
+        )
+        #expect(here == there && here.contains("k1|later") && here.contains("k2|new "), "\(here)")
+      }
+    }
+
     @Test func `a mistyped name of a database or a table is told`() async throws {
       try await Desk.with { desk in
         let made = try await desk.flotilla("init", "clinci.db")

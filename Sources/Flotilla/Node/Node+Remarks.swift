@@ -70,8 +70,9 @@ extension Node {
       text += ", and \(table.lost) that went with it are to come from other nodes again"
     }
     return text
-      + " (create it with the site's primary key, or give the table that holds its rows this name "
-      + "for a moment, or: flotilla schema \(shellWord(path)) --adopt NODE)"
+      + " (create it with the site's primary key, or: flotilla schema \(shellWord(path)) --adopt "
+      + "NODE; if a table that holds its rows was renamed, then --map "
+      + "\(shellWord(table.name))=NEW)"
   }
 }
 

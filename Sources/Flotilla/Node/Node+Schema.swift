@@ -2,17 +2,17 @@ import Replication
 import Store
 
 extension Node {
-  /// Shows the columns of the replicated tables; before that says that columns were renamed, or
-  /// lets go of what is kept for columns that are not here.
+  /// Shows the columns of the replicated tables; before that says that tables or columns were
+  /// renamed, or lets go of what is kept for columns that are not here.
   func schema(_ request: SchemaRequest) async throws(FlotillaError) -> SchemaReport {
-    if case .map = request { try requireWhole("say what a column is called") }
+    if request.isName { try requireWhole("say what a table or a column is called") }
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let remark = try SchemaWork(store: store, clock: self.clock).perform(request)
         return SchemaReport(try store.tableColumns(), remark: remark)
       }
     }
-    if case .map = request {
+    if request.isName {
       // Rows that were counted under another name are looked at again.
       try await foldNow()
       await announce()
@@ -21,7 +21,17 @@ extension Node {
   }
 }
 
-/// Carries out what was asked about columns.
+extension SchemaRequest {
+  /// Whether it says what something is called.
+  fileprivate var isName: Bool {
+    switch self {
+    case .map, .mapTable: true
+    case .show, .letGo: false
+    }
+  }
+}
+
+/// Carries out what was asked about tables and columns.
 private struct SchemaWork {
   let store: Store
   let clock: NodeClock
@@ -37,6 +47,9 @@ private struct SchemaWork {
         done.append("\(old) of \(table) is \(new) here, and its values are in their place")
       }
       return done.joined(separator: "\n")
+    case .mapTable(let old, let new):
+      try store.nameTable(old, new, at: clock.now)
+      return "table \(old) of the site is \(new) here"
     case .letGo(let table, let columns):
       var done: [String] = []
       for column in columns {

@@ -64,11 +64,14 @@ public struct SchemaReport: Codable, Sendable, Equatable {
   public var adoption: Adoption?
 }
 
-/// What is to be done about columns.
+/// What is to be done about tables and columns.
 public enum SchemaRequest: Codable, Sendable, Equatable {
   case show
   /// What others call by the first name is the column of the second one here, for the whole site.
   case map(table: String, columns: [String: String])
+  /// What the site or another machine calls by the first name is the table of the second one here,
+  /// for the whole site.
+  case mapTable(String, to: String)
   /// Values that are kept for columns which the table lacks are not wanted here any more.
   case letGo(table: String, columns: [String])
 }

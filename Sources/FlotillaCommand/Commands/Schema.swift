@@ -10,6 +10,7 @@ enum Schema {
       Flotilla knows a rename by the rows. Where it could not, values that others
       write under the old name are kept beside their rows, and --map tells the
       whole site that OLD is what is called NEW here; the values enter at once.
+      --map OLD=NEW alone says the same of a table.
 
       --let-go drops values that are kept here for columns which the table does not
       have. Other machines keep theirs.
@@ -30,7 +31,7 @@ enum Schema {
     options: [
       Option(
         name: "--map", value: Option.Value(name: "TABLE", kind: .name),
-        help: "says which columns of TABLE have another name here"),
+        help: "says which columns of TABLE have another name here; or OLD=NEW of tables"),
       Option(
         name: "--let-go", value: Option.Value(name: "TABLE", kind: .name),
         help: "lets go of what is kept here for columns that TABLE lacks"),
@@ -66,6 +67,9 @@ enum Schema {
   private static func request(_ arguments: Arguments) throws(FlotillaError) -> SchemaRequest {
     let words = arguments.texts("COLUMN")
     if let table = arguments.text("--map") {
+      if words.isEmpty, let (old, new) = try? renames([table]).first {
+        return .mapTable(old, to: new)
+      }
       return .map(table: table, columns: try renames(words))
     }
     if let table = arguments.text("--let-go") {
@@ -91,7 +95,7 @@ enum Schema {
       guard parts.count == 2, renames.updateValue(parts[1], forKey: parts[0]) == nil else {
         throw FlotillaError(
           .usage, "\(word) is no OLD=NEW, or names a column twice",
-          remedy: "For example: name=full_name")
+          remedy: "For example: flotilla schema clinic.db --map patient name=full_name")
       }
     }
     guard !renames.isEmpty else {

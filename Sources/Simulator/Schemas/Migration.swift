@@ -8,6 +8,8 @@ struct Migration {
   var newTables: [String] = []
   /// Foreign keys are off meanwhile, as migration tools do where they make a table anew.
   var isWithoutForeignKeys = false
+  /// Two tables exchange their names.
+  var exchangesTables = false
   var writesRows: Bool { statements.contains { $0.hasPrefix("UPDATE") } }
 
   /// A migration of a schema; nil if this draw finds nothing to change.
@@ -74,7 +76,7 @@ struct Migration {
     var statements = [next.renameTable(index, to: name)]
     statements.append(next.renameTable(other, to: one))
     statements.append(next.renameTable(index, to: two))
-    return Migration(statements: statements, schema: next)
+    return Migration(statements: statements, schema: next, exchangesTables: true)
   }
 
   private static func dropping(

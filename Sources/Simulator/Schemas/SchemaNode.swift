@@ -99,28 +99,14 @@ final class SchemaNode {
   /// Everything that another one has and this one lacks, in steps if so wanted; after `limit` of
   /// them the link breaks.
   func pull(from other: SchemaNode, inSteps: Bool, limit: Int = .max) throws {
-    let frontier = store.position.frontier
-    let opened = try other.store.openExport(.above(frontier), at: other.now)
-    var batches: [ExportBatch] = []
-    var part: [UInt8] = []
-    reading: while true {
-      switch try other.store.readExport(opened.id, at: other.now) {
-      case .part(let bytes): part += bytes
-      case .batch(var batch):
-        batch.bytes = part + batch.bytes
-        part = []
-        batches.append(batch)
-      case .paused, .done: break reading
-      }
-    }
-    try other.store.closeExport(opened.id)
+    let (covers, batches) = try other.export(.above(store.position.frontier))
     let groups = inSteps ? batches.map { [$0] } : [batches]
     var (rows, check) = (UInt64(0), UInt64(0))
     for (place, group) in (groups.isEmpty ? [[]] : groups).enumerated() {
       guard place < limit else { return }
       let isLast = place >= groups.count - 1
       var merge = Merge(
-        sender: other.store.node, kind: .full(covers: opened.covers), batches: group.map(\.bytes),
+        sender: other.store.node, kind: .full(covers: covers), batches: group.map(\.bytes),
         rowsBefore: rows, checkBefore: check, end: nil, movesFrontier: isLast)
       rows += group.reduce(0) { $0 + $1.rows }
       check &+= group.reduce(0) { $0 &+ $1.check }
@@ -129,6 +115,41 @@ final class SchemaNode {
       _ = try store.merge(merge, at: now)
       inspect()
     }
+  }
+
+  private func export(
+    _ scope: Session.ExportScope
+  ) throws -> (covers: Frontier, batches: [ExportBatch]) {
+    let opened = try store.openExport(scope, at: now)
+    var batches: [ExportBatch] = []
+    var part: [UInt8] = []
+    reading: while true {
+      switch try store.readExport(opened.id, at: now) {
+      case .part(let bytes): part += bytes
+      case .batch(var batch):
+        batch.bytes = part + batch.bytes
+        part = []
+        batches.append(batch)
+      case .paused, .done: break reading
+      }
+    }
+    try store.closeExport(opened.id)
+    return (opened.covers, batches)
+  }
+
+  /// Everything in which the digests differ.
+  func repair(from other: SchemaNode) throws {
+    let differing = store.position.digest.differing(from: other.store.position.digest)
+    guard !differing.isEmpty else { return }
+    let (_, batches) = try other.export(.buckets(differing))
+    let (rows, check) = (
+      batches.reduce(0) { $0 + $1.rows }, batches.reduce(0) { $0 &+ $1.check }
+    )
+    _ = try store.merge(
+      Merge(
+        sender: other.store.node, kind: .repair, batches: batches.map(\.bytes), rowsBefore: 0,
+        checkBefore: 0, end: End(rows: rows, check: check), movesFrontier: false), at: now)
+    inspect()
   }
 
   /// Looks at what was committed last: every constraint that the schema declares holds.
@@ -142,12 +163,22 @@ final class SchemaNode {
         if count > 0 { blame("\(count) rows break a constraint: \(sql)") }
       }
       for line in try damage(seenBy: watcher) { blame(line) }
-      for row in try watcher.rows("PRAGMA foreign_key_check") {
+      for row in try watcher.rows("PRAGMA foreign_key_check")
+      where try isKnown(row[2].string ?? "") {
         blame("a reference of \(row[0].string ?? "?") to \(row[2].string ?? "?") leads nowhere")
       }
     } catch {
       blame("cannot be read: \(error)")
     }
+  }
+
+  /// Whether a table is the site's, as far as is known here. One that was renamed and made anew in
+  /// one go may have to be named first; until its rows were looked at nobody knows what they are.
+  private func isKnown(_ name: String) throws -> Bool {
+    guard let table = schema.tables.first(where: { $0.name == name }), table.first != name
+    else { return true }
+    let compared = try watcher.row("SELECT 1 FROM _flotilla_local WHERE comparing IS NOT NULL")
+    return compared == nil && store.siteName(name) == table.first
   }
 
   /// What `integrity_check` says of the tables.

@@ -171,7 +171,9 @@ extension SchemaRun {
     guard node.level < migrations.count else { return }
     let migration = migrations[node.level]
     tale.tell("node-\(index) makes migration \(node.level + 1)")
-    if random.chance(500) { try node.foldAll() }
+    let isLookedAt = random.chance(500)
+    // Which of two is which nobody can tell if they were made anew and then exchange their names.
+    if isLookedAt || migration.exchangesTables { try node.foldAll() }
     let before = try node.marks()
     do {
       try make(migration, on: node.program)
@@ -212,7 +214,9 @@ extension SchemaRun {
       }
     }
     try settle(&random)
+    if try nameTables() { try settle(&random) }
     if try nameColumns() { try settle(&random) }
+    if try plan.renamesTables && repair() { try settle(&random) }
     guard faults.isEmpty, nodes.allSatisfy({ $0.faults.isEmpty }) else { return }
     try compare()
   }
@@ -231,6 +235,42 @@ extension SchemaRun {
       last = state
       guard faults.isEmpty, nodes.allSatisfy({ $0.faults.isEmpty }) else { return }
     }
+  }
+
+  /// A person says which table of the site one is that has another name, as `schema --map` does;
+  /// gives whether there are any. Only where a migration has made it anew as well, so that nothing
+  /// but its rows can tell.
+  private mutating func nameTables() throws -> Bool {
+    var hasNamed = false
+    for node in nodes {
+      for table in node.schema.tables where table.first != table.name {
+        let name = node.store.siteName(table.name)
+        guard name != table.first, isRemade(table.number) else { continue }
+        tale.tell("\(node.name) hears that \(table.first) is \(table.name)")
+        try node.store.nameTable(table.first, table.name, at: node.now)
+        hasNamed = true
+      }
+    }
+    return hasNamed
+  }
+
+  /// Whether a migration makes a table anew.
+  private func isRemade(_ table: Int) -> Bool {
+    zip([first] + migrations.map(\.schema), migrations).contains { before, migration in
+      before.tables.first { $0.number == table }
+        .map { migration.statements.contains("DROP TABLE \($0.name)") } ?? false
+    }
+  }
+
+  /// Two whose digests differ at one frontier send each other all that they hold, as sessions do;
+  /// gives whether any do. Rows that went with a table come again so.
+  private func repair() throws -> Bool {
+    let digests = nodes.map(\.store.position.digest)
+    guard digests.contains(where: { $0 != digests[0] }) else { return false }
+    for node in nodes {
+      for other in nodes where other !== node { try node.repair(from: other) }
+    }
+    return true
   }
 
   /// A person says what columns are called whose values wait, as `schema --map` does; gives

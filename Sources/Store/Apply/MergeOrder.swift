@@ -20,6 +20,8 @@ struct MergeOrder {
     var key: Key
     var place: MergeSlice.Place
 
+    var isSettings: Bool { rank == .min }
+
     static func < (left: Entry, right: Entry) -> Bool {
       if left.rank != right.rank { return left.rank < right.rank }
       if left.table != right.table { return left.table < right.table }
@@ -47,6 +49,7 @@ struct MergeOrder {
     tables[row.table] = known
     let keyCount = known.collations.count
     let key = Key(Array(row.values.prefix(keyCount)), collations: known.collations)
+    if known.depth == nil { settings += 1 }
     entries.append(
       Entry(
         rank: Self.rank(known.depth, isDeleted: row.version.isDeleted), table: known.id,
@@ -58,8 +61,14 @@ struct MergeOrder {
     return isDeleted ? -1 - depth : depth
   }
 
-  /// As the sender has them.
-  var asSent: [MergeSlice.Place] { entries.map(\.place) }
+  /// How many rows are settings.
+  private(set) var settings = 0
+
+  /// As the sender has them, but the settings first.
+  var asSent: [MergeSlice.Place] {
+    guard settings > 0 else { return entries.map(\.place) }
+    return (entries.filter(\.isSettings) + entries.filter { !$0.isSettings }).map(\.place)
+  }
 
   func sorted() -> [MergeSlice.Place] { entries.sorted(by: <).map(\.place) }
 }

@@ -1,8 +1,8 @@
 import Replication
 import SQLite
 
-/// The rows of one commit of a merge. A small exchange is one slice; what has gathered of a long
-/// one is cut into several, in the order of tables and keys.
+/// The rows of one commit of a merge. The settings are one, and so is the rest of a small exchange;
+/// what has gathered of a long one is cut into several, in the order of tables and keys.
 ///
 /// 300,000 rows that were edited in any order come in that order. A commit of 500 of them would
 /// change a thousand pages; sorted among 30,000, they are neighbours.
@@ -21,7 +21,7 @@ package struct MergeSlice: Sendable {
   /// through when the last slice is.
   let last: Dot?
   package let isLast: Bool
-  /// Whether it is of an exchange that is not merged whole.
+  /// Whether it is of an exchange that is merged in several.
   package let isLong: Bool
 }
 
@@ -60,7 +60,11 @@ extension Store {
       merge.end == nil || merge.rowsBefore > 0 || order.count > Limits.wholeRows
       || bytes > Limits.wholeBytes
     let rows = isLong ? order.sorted() : order.asSent
-    let ends = (isLong ? cuts(of: rows, batches) : []) + [rows.count]
+    // What a table holds that the settings bring in is looked at before rows come for it.
+    let isCut = order.settings > 0 && order.settings < rows.count
+    let start = isCut ? order.settings : 0
+    let later = isLong ? cuts(of: rows, from: start, batches) : []
+    let ends = (isCut ? [start] : []) + later + [rows.count]
     var (claim, share) = (merge, merge)
     claim.batches = []
     (share.batches, share.end, share.movesFrontier) = ([], nil, false)
@@ -68,14 +72,16 @@ extension Store {
       let isLast = end == rows.count
       return MergeSlice(
         merge: isLast ? claim : share, batches: batches, places: rows[start..<end],
-        last: isLast ? order.last : nil, isLast: isLast, isLong: isLong)
+        last: isLast ? order.last : nil, isLast: isLast, isLong: isLong || isCut)
     }
   }
 
   /// Where one slice ends and the next one begins.
-  private func cuts(of rows: [MergeSlice.Place], _ batches: [PackedBatch]) -> [Int] {
-    var (cuts, start, bytes): ([Int], Int, Int) = ([], 0, 0)
-    for (index, place) in rows.enumerated() {
+  private func cuts(
+    of rows: [MergeSlice.Place], from first: Int, _ batches: [PackedBatch]
+  ) -> [Int] {
+    var (cuts, start, bytes): ([Int], Int, Int) = ([], first, 0)
+    for (index, place) in rows.enumerated().dropFirst(first) {
       let size = batches[Int(place.batch)].size(of: Int(place.row))
       if index - start == pace.mergedRows || index > start && bytes + size > pace.mergedBytes {
         cuts.append(index)

@@ -60,6 +60,13 @@ struct Shelf {
       ])
   }
 
+  /// A table is not here any more: its rows that wait for others wait for it.
+  func awaitTable(_ table: Int64) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_shelf SET why = 'table', watch = NULL WHERE tbl = ? AND watch IS NOT NULL",
+      [.integer(table)])
+  }
+
   /// Whether rows wait for others.
   var hasWaiting: Bool {
     get throws(SQLiteError) {

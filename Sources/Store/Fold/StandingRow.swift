@@ -38,11 +38,12 @@ struct StandingRow {
     content = sum
   }
 
-  /// The row of a key; nil if there is none.
+  /// The row of a key; nil if there is none, or if the table has a key of other columns by now.
   static func read(
     _ key: [SQLite.Value], _ statements: RowStatements, on connection: Connection
   ) throws(SQLiteError) -> StandingRow? {
-    try connection.with(statements.selectByKey, key) { (statement) throws(SQLiteError) in
+    guard key.count == statements.shape.keyCount else { return nil }
+    return try connection.with(statements.selectByKey, key) { (statement) throws(SQLiteError) in
       try statement.step() ? StandingRow(statement, statements) : nil
     }
   }

@@ -110,6 +110,63 @@ extension Store {
     return try meta.integer(.takesNewTables) != nil || !hasRows(name)
   }
 
+  /// Says for the whole site that its table `old` is the one that is called `new` in this file, as
+  /// its owner knows and its rows do not tell.
+  package func nameTable(
+    _ old: String, _ new: String, at now: Instant
+  ) throws(StoreError) {
+    try edit(at: now) { edits in
+      let (table, name) = try self.naming(old, new)
+      try self.tables.choices.remove(table.name)
+      try self.tables.choices.remove(name)
+      try self.tables.renames.name(table.id, name, first: table.name)
+      let settings = try self.settings(Renames.settings)
+      if self.mayWrite(settings), !isSameName(name, table.name) {
+        _ = try self.tables.renames.publish(
+          name, first: table.name, of: TableNames.owner, number: settings.id)
+      }
+      try self.renewSchema()
+      guard now.site != nil else { return }
+      try self.foldRest(&edits, at: now)
+    }
+  }
+
+  /// The table that is meant, and its name as this file has it.
+  private func naming(_ old: String, _ new: String) throws -> (ReplicaTable, name: String) {
+    let named = tables.table(old) ?? tables.names.first(of: old).flatMap { tables.table($0) }
+    guard let table = named, table.isTracked, !table.isSettings else {
+      let all = tables.tracked.map { quoted($0.name) }.joined(separator: ", ")
+      throw StoreError(
+        .table, "the site has no table \(quoted(old))", remedy: "Its tables: \(all)")
+    }
+    if table.schema != nil {
+      throw StoreError(
+        .table, "\(quoted(old)) is called \(quoted(table.nameHere)) here already, and has its rows")
+    }
+    if case .refused(let reason, let remedy) = try Trackability.check(table: new, on: connection) {
+      throw StoreError(.table, reason, remedy: remedy)
+    }
+    guard let schema = try TableSchema.read(new, on: connection) else {
+      throw StoreError(.table, "there is no table \(quoted(new))")
+    }
+    let name = schema.name
+    let others = tables.tracked.filter {
+      $0.id != table.id && tables.names.isPresent($0.id, $0.name)
+    }
+    if others.contains(where: { isSameName($0.nameHere, name) }) {
+      throw StoreError(
+        .table, "\(quoted(name)) is a table of the site itself, not \(quoted(old))",
+        remedy: "If nobody needs it as that: flotilla untrack \(path) \(name), then say it again.")
+    }
+    if let wanted = table.keyShape?.count, wanted != schema.key.count {
+      throw StoreError(
+        .table,
+        "the primary key of \(quoted(name)) has \(schema.key.count) columns, that of \(quoted(old)) "
+          + "\(wanted)")
+    }
+    return (table, name)
+  }
+
   /// The name under which the site knows what this file, or the site, calls so.
   package func siteName(_ name: String) -> String { tables.table(called: name)?.name ?? name }
 

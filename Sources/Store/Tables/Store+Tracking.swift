@@ -35,6 +35,8 @@ extension Store {
   func ensureCapture() throws {
     try recogniseTables()
     let remakes = try recogniseColumns()
+    // Rows are written next, and those of a table that was renamed name it as it was.
+    try renewDerived()
     for known in tables.tracked {
       guard let schema = known.schema else {
         try miss(known)
@@ -71,7 +73,6 @@ extension Store {
     try parkChildren(of: parked)
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
-    try renewDerived()
     try settleNumbers(in: tables.tracked)
     schemaVersion = try connection.schemaVersion()
   }
@@ -155,6 +156,7 @@ extension Store {
     try RowsView.remove(of: table.nameHere, on: connection)
     let isRenamed = try Capture.isPresent(id: table.id, on: connection)
     if try lost.isLosing(table) { try lose(table, isRenamed ? .renamed : .dropped) }
+    try shelf.awaitTable(table.id)
     guard !isRenamed else { return }
     try lost.drop(table)
     let unsent = try lost.giveUpUnsent(table, of: own, above: delivered())

@@ -58,20 +58,27 @@ import Testing
         == covers.reached(at: Dot(author.origin, covers[author.origin])))
   }
 
-  @Test func `a small exchange is one commit, as it was sent`() throws {
+  @Test func `a small exchange is one commit as it was sent, after one of the settings`() throws {
     let (author, other) = try replicas(Self.scattered)
     let (covers, batches) = try author.export(above: Frontier())
     let whole = merge(batches, covers: covers, from: author, isEnd: true)
     let slices = try other.store.slices(of: whole)
-    #expect(slices.count == 1 && slices[0].isLast && !slices[0].isLong)
+    #expect(slices.map(\.isLast) == [false, true])
+    #expect(try slices[0].rows().allSatisfy { Tables.isSettings($0.shape.name) })
     #expect(
-      try keys(slices[0]) == Self.scattered.map { .integer(Int64($0)) })
+      try keys(slices[1]) == Self.scattered.map { .integer(Int64($0)) })
+    for slice in slices { _ = try other.store.merge(slice, at: other.now) }
+    try author.write("INSERT INTO t VALUES (22, 'x'), (21, 'x')")
+    try author.foldAll()
+    let (more, later) = try author.export(above: covers)
+    let one = try other.store.slices(of: merge(later, covers: more, from: author, isEnd: true))
+    #expect(one.count == 1 && one[0].isLast && !one[0].isLong)
     // At the end of a long one nothing is left of that.
     var rest = whole
     rest.rowsBefore = 5
     rest.end = End(rows: 5 + (whole.end?.rows ?? 0), check: whole.end?.check ?? 0)
     let cut = try other.store.slices(of: rest)
-    #expect(cut.count == 7 && cut.allSatisfy(\.isLong))
+    #expect(cut.count == 8 && cut.allSatisfy(\.isLong))
     #expect(cut.map { $0.merge.movesFrontier } == cut.map(\.isLast))
     #expect(cut.map { $0.merge.end != nil } == cut.map(\.isLast))
   }
