@@ -161,8 +161,8 @@ extension Store {
     if let wanted = table.keyShape?.count, wanted != schema.key.count {
       throw StoreError(
         .table,
-        "the primary key of \(quoted(name)) has \(schema.key.count) columns, that of \(quoted(old)) "
-          + "\(wanted)")
+        "the primary key of \(quoted(name)) has \(schema.key.count) columns, "
+          + "that of \(quoted(old)) \(wanted)")
     }
     return (table, name)
   }
