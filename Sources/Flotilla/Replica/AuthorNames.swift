@@ -44,8 +44,7 @@ struct AuthorNames {
 
   /// A row that was there before its table was the site's has no time.
   private static func time(_ stamp: Stamp) -> String? {
-    let moment = stamp.millisecondsSince1970
-    return moment == 0 ? nil : Node.fineText(moment)
+    stamp <= Stamp.zero.successor ? nil : Node.fineText(stamp.millisecondsSince1970)
   }
 
   private func side(

@@ -19,8 +19,9 @@ extension Version {
     for (seen, isSeen) in [(pending, true), (old, isSeen)] {
       guard let seen else { continue }
       // Of the author of what was not seen, all that it had made of the row before that; and of
-      // whoever made what it only shows.
-      let unseen = isSeen ? [] : [seen.first] + [seen.image].compactMap(\.self)
+      // whoever made what it only shows. Nothing at all of a row that this is not.
+      let shown = [seen.image, isNew ? seen.created : nil].compactMap(\.self)
+      let unseen = isSeen ? [] : [seen.first] + shown
       for dot in seen.context.dots + [seen.edit] {
         let before = unseen.filter { $0.origin == dot.origin }.map { $0.seq - 1 }
         let seq = min(dot.seq, before.min() ?? dot.seq)

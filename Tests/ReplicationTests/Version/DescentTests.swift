@@ -29,6 +29,25 @@ import Testing
     #expect(version.created == Self.dot(1, 1))
   }
 
+  /// A program gives a number that a row has which is parked, and which others have edited since.
+  @Test func `has seen nothing of another row that was hidden under its number`() {
+    var keys = KeyNote()
+    keys.isNumbered = true
+    let note = keys
+    func edit(_ dot: Dot, over old: Version?, hash: UInt64, isSeen: Bool = true) -> Version {
+      .edit(
+        dot, over: old, isSeen: isSeen, keys: note, stamp: Stamp(rawValue: 10), hash: hash,
+        isDeleted: false)
+    }
+    let made = edit(Self.dot(1, 3), over: nil, hash: 1)
+    for editor in [Self.dot(1, 5), Self.dot(2, 5)] {
+      let hidden = edit(editor, over: made, hash: 2)
+      let other = edit(Self.dot(4, 1), over: hidden, hash: 3, isSeen: false)
+      #expect(other.created == other.dot && !other.hasSeen(made.created), "\(editor)")
+      #expect(other.collides(with: hidden), "\(editor)")
+    }
+  }
+
   @Test func `is the same edit if it is made again, under whichever number`() {
     let base = Self.first(Self.dot(1, 1))
     func edit(
