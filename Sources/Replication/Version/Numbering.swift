@@ -43,10 +43,12 @@ package struct ParentRow: Sendable, Hashable {
   package var row: Dot { made.dot }
 
   /// Whether it is that row which stands under a key now, or one that followed it there: it was
-  /// made again, or the number was given anew once it was gone.
+  /// made again, or the number was given anew by somebody who knew that it was gone. Who wrote over
+  /// a parked row has a turn as well, and knew nothing of others under the number.
   package func isMet(by standing: Version, under key: Key) -> Bool {
     guard let turn = standing.turn else { return true }
-    return standing.created == row || turn >= made.at
+    let followed = turn >= made.at && (made.at == .zero || standing.hasSeen(row))
+    return standing.created == row || followed
       || standing.numbering.former.contains { $0.key == key && $0.created == row }
   }
 }

@@ -131,6 +131,8 @@ import Testing
     standing.numbering.turn = Stamp(rawValue: 49)
     #expect(!meant.isMet(by: standing, under: key))
     standing.numbering.turn = Stamp(rawValue: 50)
+    #expect(!meant.isMet(by: standing, under: key))
+    standing.context.add(Dot(Self.b, 4))
     #expect(meant.isMet(by: standing, under: key))
     // A turn that claims more than the row itself counts for as much as that.
     standing.stamp = Stamp(rawValue: 40)

@@ -20,10 +20,10 @@ import Testing
   /// So many replicas of a site; all of them have what the first one begins with.
   static func site(
     _ count: Int, schema: String = clinic, tables: [String] = ["patient", "lab"],
-    beginning: String = ""
+    beginning: String = "", pace: Pace = Pace()
   ) throws -> [TestReplica] {
     let replicas = try (1...count).map {
-      try TestReplica(UInt64($0), schema: schema, tracking: $0 == 1 ? tables : [])
+      try TestReplica(UInt64($0), schema: schema, tracking: $0 == 1 ? tables : [], pace: pace)
     }
     if !beginning.isEmpty { try replicas[0].write(beginning) }
     try replicas[0].foldAll()

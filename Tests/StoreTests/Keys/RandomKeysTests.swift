@@ -16,6 +16,16 @@ import Testing
     /// The labels of rows that were deleted.
     var deleted: Set<String> = []
     var all: Set<String> = []
+    /// Which table is made anew, and what changes in it.
+    var migrations: [(place: Int, change: (String, String))] = []
+    private var levels: [Origin: Int] = [:]
+
+    init(
+      tables: [KeySchema.Table], replicas: [TestReplica],
+      migrations: [(place: Int, change: (String, String))] = []
+    ) {
+      (self.tables, self.replicas, self.migrations) = (tables, replicas, migrations)
+    }
 
     mutating func write(_ replica: TestReplica, _ random: inout Seeded) throws {
       let table = random.pick(tables)
@@ -92,6 +102,34 @@ import Testing
         """)
     }
 
+    /// The next of the migrations that make a table anew, on one machine; programs go on at once.
+    mutating func migrate(_ replica: TestReplica, _ random: inout Seeded) throws {
+      let level = levels[replica.origin] ?? 0
+      guard level < migrations.count else { return }
+      levels[replica.origin] = level + 1
+      let (place, (old, new)) = migrations[level]
+      let (name, connection) = (tables[place].name, replica.application)
+      let sql = try replica.value("SELECT sql FROM sqlite_schema WHERE name = '\(name)'").string
+      let columns = try replica.prepareRows("SELECT name FROM pragma_table_info('\(name)')")
+        .joined(separator: ", ")
+      let fresh = (sql ?? "").replacing(/^CREATE TABLE [^(]*/, with: "CREATE TABLE new__\(name)")
+        .replacing(old, with: new)
+      try connection.execute(
+        """
+        PRAGMA foreign_keys = OFF; BEGIN; \(fresh);
+        INSERT INTO new__\(name)(\(columns)) SELECT \(columns) FROM \(name);
+        DROP TABLE \(name); ALTER TABLE new__\(name) RENAME TO \(name); COMMIT;
+        PRAGMA foreign_keys = ON
+        """)
+    }
+
+    /// A transaction of some statements.
+    mutating func transact(_ replica: TestReplica, _ random: inout Seeded) throws {
+      try replica.write("BEGIN IMMEDIATE")
+      for _ in 0..<(1 + random.below(5)) { try write(replica, &random) }
+      try replica.write("COMMIT")
+    }
+
     /// Rows that refer to another one than their authors meant.
     func misplaced(_ replica: TestReplica) throws -> [String] {
       var faults: [String] = []
@@ -154,6 +192,53 @@ import Testing
 
   @Test(arguments: Seeded.seeds(24))
   func `beside an anchor, too`(seed: UInt64) throws { try play(seed, hasAnchor: true) }
+
+  @Test(arguments: Seeded.seeds(24))
+  func `where tables are made anew meanwhile, too`(seed: UInt64) throws {
+    var random = Seeded(seed)
+    let schema = KeySchema(&random).declared()
+    var pace = Pace()
+    (pace.journalEntries, pace.comparedRows) = (random.pick([3, 1_000]), random.pick([2, 500]))
+    (pace.batchRows, pace.mergedRows) = (random.pick([1, 4, 500]), random.pick([3, 500]))
+    let replicas = try KeysTests.site(
+      2 + random.below(2), schema: schema.sql, tables: schema.tables.map(\.name), pace: pace)
+    for replica in replicas { try replica.foldAll() }
+    let changes = [
+      ("label TEXT", "label TEXT UNIQUE"), ("v INTEGER", "v TEXT"), ("", ""),
+    ]
+    var play = Play(
+      tables: schema.tables, replicas: replicas,
+      migrations: (0..<random.below(4)).map { _ in
+        let column = ("v INTEGER", "x\(random.below(1_000_000_000)) TEXT DEFAULT 'x', v INTEGER")
+        return (random.below(schema.tables.count), random.pick(changes + [column]))
+      })
+    for _ in 0..<(20 + random.below(60)) {
+      let (replica, other) = (random.pick(replicas), random.pick(replicas))
+      switch random.below(20) {
+      case 0...9: try play.transact(replica, &random)
+      case 10...12: try replica.foldAll()
+      case 13...14: try play.migrate(replica, &random)
+      case 15: try replica.reopen()
+      case 16 where other !== replica:
+        let (covers, batches) = try other.export(above: replica.store.position.frontier)
+        let part = Array(batches.prefix(random.below(batches.count + 1)))
+        try replica.mergeSlice(part, covers: covers, from: other)
+      default: if other !== replica { try replica.pull(from: other) }
+      }
+    }
+    for replica in replicas {
+      for _ in play.migrations {
+        try play.migrate(replica, &random)
+        try play.transact(replica, &random)
+      }
+      try replica.foldAll()
+    }
+    try KeysTests.settle(replicas)
+    let faults = try play.faults()
+    #expect(
+      faults == [],
+      "\(schema.sql)\nrepeat with: FLOTILLA_SEED=\(seed) … --filter RandomKeysTests")
+  }
 
   private func play(_ seed: UInt64, hasAnchor: Bool) throws {
     var random = Seeded(seed)
