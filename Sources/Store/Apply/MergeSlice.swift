@@ -1,8 +1,8 @@
 import Replication
 import SQLite
 
-/// The rows of one commit of a merge. The settings are one, and so is the rest of a small exchange;
-/// what has gathered of a long one is cut into several, in the order of tables and keys.
+/// The rows of one commit of a merge. The settings are one, and so is the rest of a small exchange.
+/// What has gathered of a long one is cut into several, in the order of tables and keys.
 ///
 /// 300,000 rows that were edited in any order come in that order. A commit of 500 of them would
 /// change a thousand pages; sorted among 30,000, they are neighbours.

@@ -16,17 +16,23 @@ extension Store {
       }
       try RowsView.remove(of: last, on: connection)
       try renames.name(table.id, name, first: table.name)
-      if !isOwn, try !isConsented(name, to: table) {
+      if isOwn {
+        try tell(name, of: table)
+      } else if try !isConsented(name, to: table) {
         try tables.choices.set(.asked, for: table.name)
-      }
-      let isLater = !isSameName(name, table.name)
-      if isOwn, isLater, let settings = tables.table(Renames.settings), mayWrite(settings) {
-        _ = try renames.publish(
-          name, first: table.name, of: TableNames.owner, number: settings.id)
       }
       hasChanged = true
     }
     if hasChanged { try tables.reload() }
+  }
+
+  /// Tells the site under which later name this file has a table.
+  private func tell(_ name: String, of table: ReplicaTable) throws(SQLiteError) {
+    guard !isSameName(name, table.name), let settings = tables.table(Renames.settings),
+      mayWrite(settings)
+    else { return }
+    _ = try tables.renames.publish(
+      name, first: table.name, of: TableNames.owner, number: settings.id)
   }
 
   /// What a table that is here under none of its names, and without its triggers, is called by now.
@@ -120,11 +126,7 @@ extension Store {
       try self.tables.choices.remove(table.name)
       try self.tables.choices.remove(name)
       try self.tables.renames.name(table.id, name, first: table.name)
-      let settings = try self.settings(Renames.settings)
-      if self.mayWrite(settings), !isSameName(name, table.name) {
-        _ = try self.tables.renames.publish(
-          name, first: table.name, of: TableNames.owner, number: settings.id)
-      }
+      try self.tell(name, of: table)
       try self.renewSchema()
       guard now.site != nil else { return }
       try self.foldRest(&edits, at: now)
