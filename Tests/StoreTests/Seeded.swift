@@ -16,12 +16,13 @@ struct Seeded: RandomNumberGenerator {
   mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
   mutating func pick<Element>(_ items: [Element]) -> Element { items[below(items.count)] }
 
-  /// The seeds of a suite: `FLOTILLA_SEED=n` repeats one, `FLOTILLA_SEEDS=n` runs that many.
-  static func seeds(_ usual: UInt64) -> [UInt64] {
+  /// The seeds of a suite, and those that failed once: `FLOTILLA_SEED=n` repeats one,
+  /// `FLOTILLA_SEEDS=n` runs that many.
+  static func seeds(_ usual: UInt64, keeping kept: [UInt64] = []) -> [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["FLOTILLA_SEED"].flatMap(UInt64.init) { return [seed] }
     let first = environment["FLOTILLA_FIRST_SEED"].flatMap(UInt64.init) ?? 1
     let count = environment["FLOTILLA_SEEDS"].flatMap(UInt64.init) ?? usual
-    return Array(first..<first + count)
+    return Array(first..<first + count) + kept
   }
 }

@@ -105,7 +105,8 @@ extension Rekeying {
         content.values[place].value = value
       }
       let row = Row(
-        table: table, key: next, version: standing, before: content, entry: content, next: next)
+        table: table, key: next, version: standing, edit: item.version, before: item.entry,
+        entry: content, next: next)
       try make(row, &edits, &application)
     }
     try store.conflicts.noteRekeyed(item.version.first, next: next, rows: 0)

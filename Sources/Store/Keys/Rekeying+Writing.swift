@@ -57,7 +57,7 @@ extension Rekeying {
       entry.values.first { statements.column(named: $0.name, at: nil) == column }?.value
     }
     var note = try store.keyNote(
-      row.table, row.next, over: row.version,
+      row.table, row.next, over: row.source,
       isKept: { value($0, row.entry) == value($0, row.before) }
     ) { value($0, row.entry) }
     try renewNames(&note, row, statements)
@@ -86,7 +86,7 @@ extension Rekeying {
   ) throws {
     for link in parentage.links(of: row.table.id) {
       guard let index = note.parents?.firstIndex(where: { $0.link == link.id }),
-        let named = note.parents?[index], row.version.numbering.parents.contains(named),
+        let named = note.parents?[index], row.source.numbering.parents.contains(named),
         let before = link.number(in: row.before, statements),
         before != link.number(in: row.entry, statements),
         let key = store.tables.byID[link.parent]?.key([before])

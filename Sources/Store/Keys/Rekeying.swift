@@ -19,6 +19,8 @@ struct Rekeying {
     var table: ReplicaTable
     var key: Key
     var version: Version
+    /// The edit that is written into it, if it is another one.
+    var edit: Version?
     /// As it was, and as it becomes.
     let before: Shelf.Entry
     var entry: Shelf.Entry
@@ -30,6 +32,9 @@ struct Rekeying {
     var isFree = false
     var next: Key
     var roots: Set<Int> = []
+
+    /// Whose references it has.
+    var source: Version { edit ?? version }
   }
 
   struct Name: Hashable {
