@@ -37,6 +37,8 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 102695, found: "of two renames at once nobody said which is which"),
     KeptSchema(seed: 501034, found: "a value stood that was there for want of one of another name"),
     KeptSchema(seed: 129869, found: "SQLite took one column for another one"),
+    KeptSchema(seed: 704714, found: "a row was missing from indexes before its transaction ended"),
+    KeptSchema(seed: 1_000_233, found: "a NULL was passed on where no machine shows it any more"),
     KeptSchema(
       seed: 900007, found: "rows came for a table before what it held was looked at",
       renamesTables: true),

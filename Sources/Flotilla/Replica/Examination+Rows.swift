@@ -118,6 +118,10 @@ extension Examination {
           "\(what) have values that columns here do not show as they are: \(names)",
           "They are kept, passed on as they are, and shown once the columns are as on the other "
             + "machines: flotilla schema \(shellWord(path)) --compare NODE")
+      case .defaultForNull:
+        add(
+          "columns", .ok,
+          "\(what) show a default where NULL came: \(names) take none; nothing to do")
       case .letGo:
         add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")
       }

@@ -129,7 +129,8 @@ enum Schema {
         let fate =
           switch kept.fate {
           case "dropped": "dropped"
-          case "shown-otherwise": "of another type, or takes no NULL"
+          case "shown-otherwise": "of another type"
+          case "default-for-null": "a default for NULL"
           default: "missing"
           }
         table.rows.append([

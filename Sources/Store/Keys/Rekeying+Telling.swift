@@ -73,10 +73,12 @@ extension Rekeying {
   }
 
   /// Whether a row may yet have to follow one to which it refers, and which somebody else has to
-  /// make again; or the anchor has not taken it where it was, and its key is free.
+  /// make again; or the anchor has not taken it where it was, and its key is free, or will be.
   private func isAwaited(_ item: MovingRows.Item) throws -> Bool {
-    let standing = try store.versions.version(table: item.table, key: item.key)
-    if standing?.isDeleted ?? true { return true }
+    guard let table = store.tables.byID[item.table],
+      let standing = try store.versions.version(table: item.table, key: item.key),
+      try !standing.isDeleted && isInPlace(standing, table, under: item.key)
+    else { return true }
     for parent in item.version.numbering.parents {
       let known = try store.kinship.former.entries(of: parent.row)
       if known.contains(where: { $0.next == nil }) { return true }

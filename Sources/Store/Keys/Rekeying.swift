@@ -109,9 +109,8 @@ struct Rekeying {
   /// One that has moved as often as it can tell goes to the conflict log instead, so that no chain
   /// of moves goes on for ever.
   private mutating func start(_ item: MovingRows.Item) throws {
-    guard parentage.numbered.contains(item.table), let table = store.tables.byID[item.table],
-      store.mayWrite(table)
-    else { return }
+    guard let table = store.tables.byID[item.table], store.mayWrite(table) else { return }
+    guard parentage.numbered.contains(item.table) else { return try startAgain(item, table) }
     let from = FormerKeys.Place(
       table: item.table, key: item.key, created: item.version.created)
     if case .moved(let place) = try store.whereabouts(from) {
@@ -137,6 +136,34 @@ struct Rekeying {
     let waits = standing.isDeleted && store.office.isHeld
     if waits, !item.version.numbering.parents.isEmpty { return }
     try renumber(item, table, root: roots.count)
+  }
+
+  /// A row whose key holds the number of another one has it again once that is free: what was under
+  /// it has gone with a row that had the same number.
+  private mutating func startAgain(_ item: MovingRows.Item, _ table: ReplicaTable) throws {
+    guard let standing = try store.versions.version(table: table.id, key: item.key),
+      standing.isDeleted, !standing.hasSeen(item.version.created),
+      isForMe(item.version, under: standing), try isInPlace(item.version, table, under: item.key)
+    else { return }
+    put(
+      Row(
+        table: table, key: item.key, version: item.version, before: item.entry,
+        entry: item.entry, item: item, isFree: true, next: item.key),
+      Name(table: item.table, key: item.key, origin: item.version.dot.origin))
+  }
+
+  /// Whether the rows whose numbers a key holds are those that a version means.
+  func isInPlace(_ version: Version, _ table: ReplicaTable, under key: Key) throws -> Bool {
+    for link in parentage.links(of: table.id) where link.isOfKey {
+      guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
+        let parent = store.tables.byID[link.parent], let values = key.values,
+        link.column < values.count, let number = parent.key([values[link.column]])
+      else { continue }
+      guard let standing = try store.versions.version(table: parent.id, key: number),
+        !standing.isDeleted, meant.isMet(by: standing, under: number)
+      else { return false }
+    }
+    return true
   }
 
   /// The anchor has certified a row under a key that it had left: it goes back, with what was

@@ -8,8 +8,10 @@ package struct KeptColumns: Sendable, Equatable {
     case notHereYet
     /// It had them: they were dropped or renamed here.
     case dropped
-    /// The columns are here. They are of another type, or take no NULL.
+    /// The columns are here. They are of another type.
     case shownOtherwise
+    /// The columns are here, and take no NULL, which came: they show a default.
+    case defaultForNull
     /// The values are not known here, or were let go: only their share of the hash is kept.
     case letGo
   }
@@ -30,22 +32,27 @@ extension Store {
       guard let statements = table.statements else { continue }
       let dropped = try reporting { () throws(SQLiteError) in try tables.dropped(table.name) }
       var found: [(fate: KeptColumns.Fate, columns: Set<String>, rows: Int)] = [
-        (.notHereYet, [], 0), (.dropped, [], 0), (.shownOtherwise, [], 0), (.letGo, [], 0),
+        (.notHereYet, [], 0), (.dropped, [], 0), (.shownOtherwise, [], 0),
+        (.defaultForNull, [], 0), (.letGo, [], 0),
       ]
       try reporting { () throws(SQLiteError) in
         try eachKept(table) { (_, entry) throws(SQLiteError) in
           let names = statements.unknown(in: entry).map(\.name)
           let isDropped = { dropped.contains(ContentHash.column($0)) }
+          let columns = { (standIns: [StandIn]) in
+            statements.columns(for: standIns.map(\.name))
+              .compactMap { $0.map { statements.names[$0] } }
+          }
           let parts = [
             names.filter { !isDropped($0) }, names.filter(isDropped),
-            statements.columns(for: entry.standIns.map(\.name))
-              .compactMap { $0.map { statements.names[$0] } },
+            columns(entry.standIns.filter { $0.value != .null }),
+            columns(entry.standIns.filter { $0.value == .null }),
           ]
           for (index, part) in parts.enumerated() where !part.isEmpty {
             found[index].columns.formUnion(part)
             found[index].rows += 1
           }
-          if names.isEmpty, entry.rest != 0 { found[3].rows += 1 }
+          if names.isEmpty, entry.rest != 0 { found[4].rows += 1 }
         }
       }
       for (fate, columns, rows) in found where rows > 0 {

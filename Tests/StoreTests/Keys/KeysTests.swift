@@ -204,12 +204,14 @@ import Testing
   }
 
   /// Ann has number 2 on the first machine and, later, Bob on the second; the third knows Bob.
-  private static func annAndBob() throws -> [TestReplica] {
-    let replicas = try site(3)
-    try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
+  private static func annAndBob(
+    schema: String = clinic, tables: [String] = ["patient", "lab"], beginning: String = ""
+  ) throws -> [TestReplica] {
+    let replicas = try site(3, schema: schema, tables: tables, beginning: beginning)
+    try replicas[0].write("INSERT INTO patient(id, name) VALUES (2, 'Ann')")
     try replicas[0].foldAll()
     later(replicas[1], than: replicas)
-    try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob')")
+    try replicas[1].write("INSERT INTO patient(id, name) VALUES (2, 'Bob')")
     try replicas[1].foldAll()
     try replicas[2].pull(from: replicas[1])
     return replicas
@@ -256,6 +258,29 @@ import Testing
       #expect(
         try replica.application.prepareRows("SELECT name FROM patient ORDER BY id") == [
           "Ann", "Bobby",
+        ])
+    }
+  }
+
+  @Test func `what somebody else wrote in the row that moves refers to what that one meant`() throws {
+    let replicas = try Self.annAndBob(
+      schema: """
+        CREATE TABLE ward(id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT, ward INTEGER REFERENCES ward)
+        """,
+      tables: ["ward", "patient"], beginning: "INSERT INTO ward VALUES (1, 'east'), (2, 'west')")
+    try replicas[1].write("UPDATE patient SET ward = 1 WHERE name = 'Bob'")
+    try replicas[1].foldAll()
+    try replicas[2].pull(from: replicas[1])
+    try replicas[2].write("UPDATE patient SET ward = 2 WHERE name = 'Bob'")
+    try replicas[2].foldAll()
+    try replicas[1].pull(from: replicas[0])
+    try replicas[2].pull(from: replicas[1])
+    try Self.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try replica.application.prepareRows("SELECT name || ' ' || ward FROM patient WHERE id > 2") == [
+          "Bob 2"
         ])
     }
   }

@@ -193,7 +193,7 @@ import Testing
   @Test(arguments: Seeded.seeds(24))
   func `beside an anchor, too`(seed: UInt64) throws { try play(seed, hasAnchor: true) }
 
-  @Test(arguments: Seeded.seeds(24, keeping: [101]))
+  @Test(arguments: Seeded.seeds(24, keeping: [101, 210, 326, 344]))
   func `where tables are made anew meanwhile, too`(seed: UInt64) throws {
     var random = Seeded(seed)
     let schema = KeySchema(&random).declared()
