@@ -32,7 +32,7 @@ extension Node {
         Dictionary(
           found.filter { $0.kind == .new }.map { ($0.name, $0.definition) },
           uniquingKeysWith: { $1 }), at: Uptime.now)
-      // Rows that speak against it may go without a change of the schema.
+      // What speaks against it may go without a change of the schema.
       if found.contains(where: \.isRefused) { seen = nil }
       guard !names.isEmpty else { return }
       try await store.patiently { (store) throws(StoreError) in
@@ -70,6 +70,10 @@ extension Node {
     case .scratch(let original):
       return "the table \(name) is new and not replicated, for its name says that it is a copy of "
         + "\(quoted(original)); if it is not: \(track)"
+    case .similar(let missing):
+      return "the table \(name) is new, and may be \(quoted(missing)) of the site, which is not "
+        + "here: flotilla schema \(shellWord(path)) --map \(shellWord(missing))="
+        + "\(shellWord(table.name)); if it is another one: \(track)"
     case .refused(let reason, let remedy):
       return "the table \(name) is new and not replicated: \(reason)"
         + (remedy.map { " (\($0))" } ?? "")
@@ -91,8 +95,12 @@ extension Node {
 }
 
 extension UntrackedTable {
+  /// Whether it is new, and something speaks against it that may change.
   fileprivate var isRefused: Bool {
-    if case .refused = kind { true } else { false }
+    switch kind {
+    case .refused, .similar: true
+    case .new, .scratch, .book, .old: false
+    }
   }
 }
 

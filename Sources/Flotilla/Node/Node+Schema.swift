@@ -57,7 +57,8 @@ private struct SchemaWork {
         done.append(
           rows == 0
             ? "nothing is kept here for \(column) of \(table)"
-            : "let go of \(column) in \(rows == 1 ? "1 row" : "\(rows) rows") of \(table)")
+            : "let go of \(column) in \(rows == 1 ? "1 row" : "\(rows) rows") of "
+              + store.nameHere(store.siteName(table)))
       }
       return done.joined(separator: "\n")
     }

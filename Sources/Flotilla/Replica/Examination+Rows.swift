@@ -3,7 +3,8 @@ import Store
 
 /// Rows that are kept, but do not stand in their table.
 extension Examination {
-  mutating func judgeRows(in database: String) throws(StoreError) {
+  /// `asked`: tables of which this file has its own; their rows are another finding.
+  mutating func judgeRows(in database: String, asked: [String]) throws(StoreError) {
     let (shelved, replaced) = try reporting { () throws(SQLiteError) in
       let connection = try Connection(path: database)
       connection.setBusyTimeout(milliseconds: 5_000)
@@ -22,7 +23,8 @@ extension Examination {
           """)
       )
     }
-    for group in shelved {
+    for group in shelved where group[1].string != "table" || !asked.contains(group[0].string ?? "")
+    {
       judgeShelved(
         table: group[0].string ?? "?", why: group[1].string ?? "", count: group[2].integer ?? 0)
     }

@@ -7,7 +7,7 @@ extension Replica {
   /// Conflicts, the latest first, and parked rows; `all` shows settled ones, too.
   public func conflicts(all: Bool = false) async throws(FlotillaError) -> ConflictReport {
     var report = try await withFile { store throws(StoreError) in
-      let names = try AuthorNames(store)
+      let (names, asked) = (try AuthorNames(store), try store.askedTables())
       return ConflictReport(
         conflicts: try store.conflictList(all: all).map { conflict throws(StoreError) in
           try names.report(conflict, store)
@@ -18,6 +18,9 @@ extension Replica {
             why: row.why, row: Self.row(row.values))
           parked.because = row.stray.map {
             "\($0.column): the row of \($0.parent) that is meant gets another number"
+          }
+          if row.why == "table", asked.contains(row.table) {
+            parked.because = "this file has its own of that name, about which status asks"
           }
           return parked
         }, now: Node.text(try NodeClock(store, .here).now.moment),

@@ -126,7 +126,8 @@ struct Examination {
         health = try store.health()
       }
       judge(health)
-      try judgeRows(in: sidecar.database)
+      try judgeRows(
+        in: sidecar.database, asked: try store.askedTables().map(store.siteName))
       judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())
       judgeKeys(try store.waitingKeys(), try AuthorNames(store))

@@ -119,8 +119,11 @@ struct TableChoice {
         return TablesReport.Entry(table: table.name, state: "declined")
       }
       guard let wait = waiting.first(where: { $0.name == table.name }) else {
+        let handling = chosen[table.name]
         return TablesReport.Entry(
-          table: table.name, state: "replicated", note: chosen[table.name]?.choice)
+          table: table.name, first: table.first == table.name ? nil : table.first,
+          state: "replicated", note: handling?.choice,
+          next: handling?.next.map { Int($0) })
       }
       guard let question = wait.question else {
         return TablesReport.Entry(table: table.name, state: "missing", note: wait.reason)
@@ -238,6 +241,7 @@ extension UntrackedTable {
     case .new, .old: nil
     case .book: "the book of a migration tool"
     case .scratch(let original): "by its name a copy of \(original)"
+    case .similar(let missing): "it may be \(missing) of the site, which is not here"
     case .refused(let reason, _): reason
     }
   }

@@ -36,9 +36,13 @@ public struct TablesReport: Codable, Sendable, Equatable {
   /// `replicated`, `missing`, `asked`, `declined`, `new` or `not-replicated`.
   public struct Entry: Codable, Sendable, Equatable {
     public var table: String
+    /// The name under which the site first knew it, where that is another one.
+    public var first: String?
     public var state: String
     /// Why that is so, or what to do about it.
     public var note: String?
+    /// The number that AUTOINCREMENT gives next on this node, once the site has several.
+    public var next: Int?
   }
   public var takes_new_tables: Bool
   public var tables: [Entry]

@@ -1,13 +1,15 @@
 import Flotilla
 
 /// What was done about several conflicts and parked rows. JSON: `{conflicts:[{id, state, …}],
-/// parked:[{id, state, row}], kept:[{table, why, rows}]}`.
+/// parked:[{id, state, row}], kept:[{table, why, because, rows}]}`.
 struct ConflictChanges: Encodable {
   /// Parked rows that `all` does not mean: nothing that is here keeps them out of their table.
   struct Kept: Encodable, Equatable {
     var table: String
     /// `table` or `too-large`.
     var why: String
+    /// Of rows whose table is not here: why it is not, if it is known.
+    var because: String?
     var rows: Int
   }
 
@@ -49,7 +51,9 @@ extension Conflicts {
       if let index {
         changes.kept[index].rows += 1
       } else {
-        changes.kept.append(ConflictChanges.Kept(table: row.table, why: row.why, rows: 1))
+        changes.kept.append(
+          ConflictChanges.Kept(
+            table: row.table, why: row.why, because: row.because, rows: 1))
       }
     }
     return report.parked.filter(isMeant).map(\.id)
@@ -60,14 +64,17 @@ extension Conflicts {
     _ report: ConflictReport, _ call: Call
   ) async throws(FlotillaError) -> ConflictReport {
     guard let name = call.arguments.text("--table") else { return report }
-    let isMeant = { (table: String) in table.lowercased() == name.lowercased() }
+    let tables = try await call.replica.tables().tables
+    let here = tables.first { ($0.first ?? $0.table).lowercased() == name.lowercased() }?.table
+    let isMeant = { (table: String) in
+      table.lowercased() == name.lowercased() || table == here
+    }
     var found = report
     found.conflicts = report.conflicts.filter { isMeant($0.table) }
     found.parked = report.parked.filter { isMeant($0.table) }
     if found.conflicts.isEmpty, found.parked.isEmpty {
       // Of a table that is gone there may be some; of one that never was the name is mistyped.
-      let tables = try await call.replica.tables().tables.map(\.table)
-      guard tables.contains(where: isMeant) else {
+      guard tables.map(\.table).contains(where: isMeant) else {
         throw FlotillaError(
           .usage, "there is no table \(printable(name)), and no conflict of one of that name",
           remedy: "The tables: flotilla track \(call.shellPath)")
@@ -82,6 +89,9 @@ extension Conflicts {
     let rows = counted(kept.rows, "row") + " of \(table)" + (kept.rows == 1 ? " stays" : " stay")
     guard kept.why == "table" else {
       return "\(rows): the content is too large to travel, and stands where it was written"
+    }
+    if let because = kept.because {
+      return "\(rows): \(because)\n  see: flotilla status \(path)"
     }
     return "\(rows): the table is not here, and other machines have them in theirs\n"
       + "  create it here, or end that it is replicated: flotilla untrack \(path) "

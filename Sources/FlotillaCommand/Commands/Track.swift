@@ -80,10 +80,11 @@ enum Track {
         case "missing", "asked": .yellow
         default: nil
         }
+      let notes = [entry.note, entry.next.map { "this node gives numbers from \($0) on" }]
       return [
         Table.Cell(entry.table),
         Table.Cell(entry.state.replacingOccurrences(of: "-", with: " "), colour),
-        Table.Cell(entry.note ?? ""),
+        Table.Cell(notes.compactMap(\.self).joined(separator: "; ")),
       ]
     }
     return table.text(colour: colour) + "\n" + last

@@ -279,7 +279,7 @@ extension SchemaRun {
   private mutating func nameColumns() throws -> Bool {
     var hasNamed = false
     for node in nodes {
-      for kept in try node.store.keptColumns() 
+      for kept in try node.store.keptColumns()
       where kept.fate != .shownOtherwise && kept.fate != .defaultForNull {
         let own = node.schema.tables.first { $0.name == kept.table }?.number
         let stages = ([first] + migrations.map(\.schema)).map { schema in

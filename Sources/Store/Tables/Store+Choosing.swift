@@ -5,7 +5,8 @@ extension Store {
   package func trackability(
     of name: String, onCollision choice: KeyHandling.Kind? = nil
   ) throws(StoreError) -> Trackability {
-    if let other = tables.table(name), other.isTracked, !isSameName(other.nameHere, name),
+    let known = try TableSchema.read(name, on: connection) == nil ? nameHere(siteName(name)) : name
+    if let other = tables.table(known), other.isTracked, !isSameName(other.nameHere, known),
       tables.names.isPresent(other.id, other.name)
     {
       return .refused(
@@ -13,7 +14,7 @@ extension Store {
           + "renamed",
         remedy: "Give this one another name: ALTER TABLE \(quoted(name)) RENAME TO …")
     }
-    return try Trackability.check(table: name, choice: choice, on: connection)
+    return try Trackability.check(table: known, choice: choice, on: connection)
   }
 
   /// All tables that could be tracked; what is left out is told in `skipped`.
@@ -30,8 +31,8 @@ extension Store {
     return names.filter { name in !tracked.contains { isSameName($0, name) } }
   }
 
-  /// The name as the schema has it.
+  /// The name as the schema has it, of a table that may be meant by the site's name.
   package func declaredName(_ name: String) throws(StoreError) -> String {
-    try TableSchema.read(name, on: connection)?.name ?? name
+    try TableSchema.read(name, on: connection)?.name ?? nameHere(siteName(name))
   }
 }

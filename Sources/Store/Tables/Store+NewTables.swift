@@ -8,6 +8,9 @@ package struct UntrackedTable: Sendable, Equatable {
     case new
     /// The same, but by its name a migration makes it for a moment, in the place of another one.
     case scratch(of: String)
+    /// The same, but it may be a table of the site that is gone from this file: most of the columns
+    /// of that are in it.
+    case similar(to: String)
     /// The same, but it cannot be replicated.
     case refused(reason: String, remedy: String?)
     /// The book of a migration tool.
@@ -96,6 +99,11 @@ extension Store {
     }
     if case .refused(let reason, let remedy) = try trackability(of: name) {
       return .refused(reason: reason, remedy: remedy)
+    }
+    for table in tables.tracked where table.schema == nil {
+      if !tables.names.isPresent(table.id, table.name), try resembles(table, name) {
+        return .similar(to: table.name)
+      }
     }
     return .new
   }

@@ -108,12 +108,19 @@ extension Store {
     let choice = try tables.choices[name]
     if try choice == .ended || meta.text(.joining) != nil { return true }
     guard choice == nil else { return false }
-    // This file had the table, and most of its columns are in this one.
-    let columns = try tables.renames.read(table.name)
-    let other = try tables.strangers(for: table).first { isSameName($0.nameHere, name) }?.schema
-    let found = other.map { $0.known(columns.names(of: $0)) } ?? []
-    if columns.known.count(where: found.contains) * 2 > columns.known.count { return true }
-    return try meta.integer(.takesNewTables) != nil || !hasRows(name)
+    return try resembles(table, name) || meta.integer(.takesNewTables) != nil || !hasRows(name)
+  }
+
+  /// Whether this file had a table that is gone, and most of its columns are in another one, with a
+  /// key of as many columns.
+  func resembles(_ table: ReplicaTable, _ name: String) throws(StoreError) -> Bool {
+    let columns = try reporting { () throws(SQLiteError) in try tables.renames.read(table.name) }
+    guard !columns.known.isEmpty,
+      let other = try tables.strangers(for: table).first(where: { isSameName($0.nameHere, name) }),
+      let schema = other.schema, other.keyShape?.count == table.keyShape?.count
+    else { return false }
+    let found = schema.known(columns.names(of: schema))
+    return columns.known.count(where: found.contains) * 2 > columns.known.count
   }
 
   /// Says for the whole site that its table `old` is the one that is called `new` in this file, as

@@ -160,9 +160,11 @@ final class Tables {
     idByName[folded(name)].flatMap { byID[$0] }
   }
 
-  /// The table that people mean by a name: the one that has it in this file, else the site's.
+  /// The table that people mean by a name: the one that has it in this file, else the site's, else
+  /// the one that another machine calls so.
   func table(called name: String) -> ReplicaTable? {
     tracked.first { isSameName($0.nameHere, name) } ?? table(name)
+      ?? names.first(of: name).flatMap { table($0) }
   }
 
   /// The table of this file that is the same as the one which another machine calls so, by whatever

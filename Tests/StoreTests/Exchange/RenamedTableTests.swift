@@ -253,6 +253,8 @@ import Testing
     try settle(r)
     #expect(try r[0].store.waitingTables().map(\.name) == ["person"])
     #expect(try visits(r[0]) == ["Ann 31.0 first", "Bob 41.0 second"])
+    // It is not taken in as a new table meanwhile.
+    #expect(try r[0].store.untrackedTables().map(\.kind) == [.similar(to: "person")])
     #expect(throws: StoreError.self) {
       try r[0].store.nameTable("nobody", "patient", at: r[0].now)
     }
@@ -296,6 +298,28 @@ import Testing
   private func ages(logged replica: TestReplica) throws -> [Replication.Value] {
     try replica.store.conflictList(all: true).compactMap { conflict in
       conflict.loser?.values.first { $0.name == "age" }?.value
+    }
+  }
+
+  @Test func `a table can be called by each of its names`() throws {
+    let r = try replicas()
+    try r[0].write(Self.rename)
+    try settle(r)
+    for (replica, name) in zip(r, ["patient", "person"]) {
+      for called in ["person", "Patient"] {
+        #expect(replica.store.siteName(called) == "person")
+        #expect(try replica.store.declaredName(called) == name)
+        #expect(try replica.store.keyHandling(of: [called]).map(\.table) == [name])
+        guard case .accepted = try replica.store.trackability(of: called) else {
+          Issue.record("\(called) cannot be tracked at \(replica.store.nodeName)")
+          continue
+        }
+      }
+    }
+    try r[0].write("CREATE TABLE person(id INTEGER PRIMARY KEY, x)")
+    guard case .refused = try r[0].store.trackability(of: "person") else {
+      Issue.record("another table of the name is taken for it")
+      return
     }
   }
 

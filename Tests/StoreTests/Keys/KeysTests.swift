@@ -262,7 +262,7 @@ import Testing
     }
   }
 
-  @Test func `what somebody else wrote in the row that moves refers to what that one meant`() throws {
+  @Test func `what somebody else wrote in the row that moves means what it meant`() throws {
     let replicas = try Self.annAndBob(
       schema: """
         CREATE TABLE ward(id INTEGER PRIMARY KEY, name TEXT);
@@ -279,9 +279,10 @@ import Testing
     try Self.settle(replicas)
     for replica in replicas {
       #expect(
-        try replica.application.prepareRows("SELECT name || ' ' || ward FROM patient WHERE id > 2") == [
-          "Bob 2"
-        ])
+        try replica.application.prepareRows("SELECT name || ' ' || ward FROM patient WHERE id > 2")
+          == [
+            "Bob 2"
+          ])
     }
   }
 
