@@ -65,6 +65,9 @@ extension BadInputTests {
           try await desk.succeed("conflicts", "b.db", "show", all[0], "--sql").contains(statement))
         let refused = try await desk.flotilla("conflicts", "b.db", "restore", all[0])
         #expect(refused.status == 1 && refused.error.contains("--set COLUMN=VALUE"), "\(refused)")
+        // Of several each is tried.
+        let both = try await desk.flotilla("conflicts", "b.db", "restore", "all", "--parked")
+        #expect(both.status == 1 && all.allSatisfy(both.error.contains), "\(both)")
         try await desk.succeed("conflicts", "b.db", "restore", all[0], "--set", "customer=d")
         let other = try await desk.flotilla(
           "conflicts", "b.db", "restore", all[1], "--set", "nothing=d")

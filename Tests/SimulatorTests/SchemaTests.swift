@@ -39,6 +39,7 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(seed: 129869, found: "SQLite took one column for another one"),
     KeptSchema(seed: 704714, found: "a row was missing from indexes before its transaction ended"),
     KeptSchema(seed: 1_000_233, found: "a NULL was passed on where no machine shows it any more"),
+    KeptSchema(seed: 1_007_842, found: "a number was kept where all machines show it as text"),
     KeptSchema(
       seed: 900007, found: "rows came for a table before what it held was looked at",
       renamesTables: true),

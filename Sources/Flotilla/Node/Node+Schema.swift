@@ -77,7 +77,7 @@ extension SchemaReport {
             case .notHereYet: "not-here-yet"
             case .dropped: "dropped"
             case .shownOtherwise: "shown-otherwise"
-            case .defaultForNull: "default-for-null"
+            case .inItsForm: "in-its-form"
             case .letGo: "let-go"
             }
           return Kept(columns: kept.columns, fate: fate, rows: kept.rows)

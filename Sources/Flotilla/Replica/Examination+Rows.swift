@@ -120,10 +120,11 @@ extension Examination {
           "\(what) have values that columns here do not show as they are: \(names)",
           "They are kept, passed on as they are, and shown once the columns are as on the other "
             + "machines: flotilla schema \(shellWord(path)) --compare NODE")
-      case .defaultForNull:
+      case .inItsForm:
         add(
           "columns", .ok,
-          "\(what) show a default where NULL came: \(names) take none; nothing to do")
+          "\(what) show a default for NULL, or a number in the form of its column: \(names); "
+            + "nothing to do")
       case .letGo:
         add("columns", .ok, "\(what) count columns that other nodes have; nothing to do")
       }

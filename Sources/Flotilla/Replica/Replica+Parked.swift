@@ -83,7 +83,7 @@ extension Replica {
       } catch {
         throw FlotillaError(
           .sql, "\(found.id) cannot be put into \(found.table): \(error.message)",
-          remedy: "Nothing was changed. Give it other values: flotilla conflicts "
+          remedy: "It stays as it was. Give it other values: flotilla conflicts "
             + "\(shellWord(path)) restore \(found.id) --set COLUMN=VALUE")
       }
     }

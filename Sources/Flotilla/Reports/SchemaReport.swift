@@ -14,7 +14,8 @@ public struct SchemaReport: Codable, Sendable, Equatable {
     /// Empty if only their share of the content hash is known.
     public var columns: [String]
     /// `not-here-yet`, `dropped` (the table had them here), `shown-otherwise` (they are here, of
-    /// another type), `default-for-null` (they are here, and take no NULL) or `let-go`.
+    /// another type), `in-its-form` (they show a default for NULL, or a number in the form of their
+    /// type) or `let-go`.
     public var fate: String
     public var rows: Int
   }

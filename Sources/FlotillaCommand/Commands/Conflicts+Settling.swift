@@ -1,7 +1,7 @@
 import Flotilla
 
 /// What was done about several conflicts and parked rows. JSON: `{conflicts:[{id, state, …}],
-/// parked:[{id, state, row}], kept:[{table, why, because, rows}]}`.
+/// parked:[{id, state, row}], kept:[{table, why, because, rows}], failed:[{id, error}]}`.
 struct ConflictChanges: Encodable {
   /// Parked rows that `all` does not mean: nothing that is here keeps them out of their table.
   struct Kept: Encodable, Equatable {
@@ -13,12 +13,19 @@ struct ConflictChanges: Encodable {
     var rows: Int
   }
 
+  /// One of several that stays as it was.
+  struct Failed: Encodable, Equatable {
+    var id: String
+    var error: String
+  }
+
   var conflicts: [ConflictChange] = []
   var parked: [ParkedChange] = []
   var kept: [Kept] = []
+  var failed: [Failed] = []
   var lines: [String] = []
 
-  private enum CodingKeys: CodingKey { case conflicts, parked, kept }
+  private enum CodingKeys: CodingKey { case conflicts, parked, kept, failed }
 }
 
 /// One conflict or parked row after the other.

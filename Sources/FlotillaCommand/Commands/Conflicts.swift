@@ -72,8 +72,18 @@ enum Conflicts {
     var changes = ConflictChanges()
     let ids = try await ids(action, call, &changes)
     if action == "show" { return try await show(ids, call) }
-    for id in ids { try await settle(id, action, call, &changes) }
-    let isOne = call.arguments.texts("ID") != ["all"] && ids.count == 1
+    let isAll = call.arguments.texts("ID") == ["all"]
+    for id in ids {
+      do {
+        try await settle(id, action, call, &changes)
+      } catch {
+        // Of several the others go on.
+        guard ids.count > 1, isAll || error.code != .usage else { throw error }
+        changes.failed.append(ConflictChanges.Failed(id: id, error: error.message))
+        if !call.json { call.output.failure(error.message, remedy: error.remedy) }
+      }
+    }
+    let isOne = !isAll && ids.count == 1
     switch (isOne ? changes.conflicts.first : nil, isOne ? changes.parked.first : nil) {
     case (let change?, _): call.print(change, as: changes.lines.joined(separator: "\n"))
     case (_, let change?): call.print(change, as: changes.lines.joined(separator: "\n"))
@@ -82,7 +92,7 @@ enum Conflicts {
       call.print(changes, as: text.joined(separator: "\n"))
     }
     for kept in changes.kept where !call.json { call.output.remark(staying(kept, call)) }
-    return .done
+    return changes.failed.isEmpty ? .done : .failed
   }
 
   /// What can be done about a conflict.

@@ -130,7 +130,7 @@ enum Schema {
           switch kept.fate {
           case "dropped": "dropped"
           case "shown-otherwise": "of another type"
-          case "default-for-null": "a default for NULL"
+          case "in-its-form": "a default for NULL, or a number in its form"
           default: "missing"
           }
         table.rows.append([

@@ -280,7 +280,7 @@ extension SchemaRun {
     var hasNamed = false
     for node in nodes {
       for kept in try node.store.keptColumns()
-      where kept.fate != .shownOtherwise && kept.fate != .defaultForNull {
+      where kept.fate != .shownOtherwise && kept.fate != .inItsForm {
         let own = node.schema.tables.first { $0.name == kept.table }?.number
         let stages = ([first] + migrations.map(\.schema)).map { schema in
           schema.tables.first { $0.number == own }
@@ -360,9 +360,9 @@ extension SchemaRun {
         let found = audit.findings.map { "\($0.table) \($0.kind)" }
         faults.append("\(node.name): verify finds \(found) and \(audit.wrongSums) wrong sums")
       }
-      // Who showed the default first may have edited the row, and passed the NULL on.
+      // Who migrated first may have edited the row, and passed on what it held before.
       let kept = try node.store.keptColumns()
-        .filter { !$0.columns.isEmpty && $0.fate != .defaultForNull }
+        .filter { !$0.columns.isEmpty && $0.fate != .inItsForm }
       if !kept.isEmpty, !dropsColumns { faults.append("\(node.name): values wait: \(kept)") }
       faults += try node.parkedForNothing().map { "\(node.name): \($0)" }
     }

@@ -17,6 +17,16 @@ struct StandIn: Equatable {
   /// Whether the value adds to the content hash: the default of its author does not.
   var isCounted: Bool
 
+  /// Whether what the table shows says all that came: a number for its text, a text for its number,
+  /// a default for NULL.
+  var saysAll: Bool {
+    switch (value, shown) {
+    case (.null, _): true
+    case (.text(let text), .real(let real)): text == Array("\(real)".utf8)
+    default: shown.isSameNumber(as: value)
+    }
+  }
+
   /// Whether the column shows the same still, maybe in the form that another type of it has for
   /// that: a migration has copied it then.
   func stands(as now: Replication.Value) -> Bool {

@@ -10,8 +10,9 @@ package struct KeptColumns: Sendable, Equatable {
     case dropped
     /// The columns are here. They are of another type.
     case shownOtherwise
-    /// The columns are here, and take no NULL, which came: they show a default.
-    case defaultForNull
+    /// The columns are here. They show a default for NULL, which they do not take, or a number in
+    /// the form of their type.
+    case inItsForm
     /// The values are not known here, or were let go: only their share of the hash is kept.
     case letGo
   }
@@ -33,7 +34,7 @@ extension Store {
       let dropped = try reporting { () throws(SQLiteError) in try tables.dropped(table.name) }
       var found: [(fate: KeptColumns.Fate, columns: Set<String>, rows: Int)] = [
         (.notHereYet, [], 0), (.dropped, [], 0), (.shownOtherwise, [], 0),
-        (.defaultForNull, [], 0), (.letGo, [], 0),
+        (.inItsForm, [], 0), (.letGo, [], 0),
       ]
       try reporting { () throws(SQLiteError) in
         try eachKept(table) { (_, entry) throws(SQLiteError) in
@@ -45,8 +46,8 @@ extension Store {
           }
           let parts = [
             names.filter { !isDropped($0) }, names.filter(isDropped),
-            columns(entry.standIns.filter { $0.value != .null }),
-            columns(entry.standIns.filter { $0.value == .null }),
+            columns(entry.standIns.filter { !$0.saysAll }),
+            columns(entry.standIns.filter(\.saysAll)),
           ]
           for (index, part) in parts.enumerated() where !part.isEmpty {
             found[index].columns.formUnion(part)

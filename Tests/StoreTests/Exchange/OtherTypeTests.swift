@@ -87,6 +87,26 @@ import Testing
     }
   }
 
+  /// What a person has to know of: a number whose text is shown, and a NULL for which a default
+  /// is, say all that came.
+  @Test(arguments: [
+    (Change("INTEGER", "TEXT", new: "'00123'"), KeptColumns.Fate.shownOtherwise),
+    (Change("REAL", "TEXT", new: "'2.50'"), .shownOtherwise),
+    (Change("TEXT", "INTEGER", old: "'x'", new: "7"), .inItsForm),
+    (Change("TEXT", "REAL", old: "'x'", new: "2.5"), .inItsForm),
+    (Change("TEXT NOT NULL DEFAULT ''", "TEXT", old: "'x'", new: "NULL"), .inItsForm),
+  ])
+  func `what is kept is told by whether the column says it`(
+    change: Change, fate: KeptColumns.Fate
+  ) throws {
+    let r = try replicas(change, 2)
+    try migrate(r[0], change)
+    try write(r[0], "UPDATE item SET code = \(change.new) WHERE id = 'a'")
+    try r[1].pull(from: r[0])
+    let wanted = KeptColumns(table: "item", fate: fate, columns: ["code"], rows: 1)
+    #expect(try r[1].store.keptColumns().contains(wanted))
+  }
+
   @Test(arguments: changes)
   func `a value of a new type outlives edits and migrations of others`(change: Change) throws {
     let r = try replicas(change)
