@@ -104,6 +104,15 @@ import Testing
     ("CREATE TABLE t(a INTEGER PRIMARY KEY)", ["--on-collision rekey"]),
     ("CREATE TABLE t(a INTEGER PRIMARY KEY AUTOINCREMENT)", ["integer key", "AUTOINCREMENT"]),
     ("CREATE TABLE t(a TEXT PRIMARY KEY, b)", []),
+    ("CREATE TABLE t(a INTEGER, b INTEGER, PRIMARY KEY(a, b))", []),
+    (
+      "CREATE TABLE t(a INTEGER, b INTEGER, PRIMARY KEY(a, b)); "
+        + "CREATE TABLE u(a, b, FOREIGN KEY(a, b) REFERENCES t)", ["key of several columns"]
+    ),
+    (
+      "CREATE TABLE t(a TEXT, b TEXT, PRIMARY KEY(a, b)); "
+        + "CREATE TABLE u(a, b, FOREIGN KEY(a, b) REFERENCES t)", []
+    ),
   ]
 
   @Test(arguments: accepted)

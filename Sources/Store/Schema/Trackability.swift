@@ -27,15 +27,16 @@ package enum Trackability: Sendable, Equatable {
         reason: "the key of \(quoted(schema.name)) is not one whole number",
         remedy: "Only such a key can be exchanged for a fresh one: leave --on-collision out.")
     }
-    let isRelated = try reporting { () throws(SQLiteError) in
-      try Self.isRelated(schema, connection)
+    let (isRelated, isReferred) = try reporting { () throws(SQLiteError) in
+      (try Self.isRelated(schema, connection), try Self.isReferred(schema, connection))
     }
     let chosen = try reporting { () throws(SQLiteError) in
       try CollisionChoices(connection: connection).read(schema.name)
     }
     return .accepted(
       warnings: warnings(
-        schema, isRelated: isRelated, isChosen: choice != nil || chosen != nil))
+        schema, isRelated: isRelated, isReferred: isReferred,
+        isChosen: choice != nil || chosen != nil))
   }
 
   /// The table's schema if it can hold rows of the site, whatever rows are in it now.
@@ -187,9 +188,20 @@ package enum Trackability: Sendable, Equatable {
       """, [.string(schema.name)]) != nil
   }
 
+  /// Whether a table refers to it by a foreign key.
+  private static func isReferred(
+    _ schema: TableSchema, _ connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
+      WHERE s.type = 'table' AND s.rootpage > 0 AND f."table" = ?1 COLLATE NOCASE LIMIT 1
+      """, [.string(schema.name)]) != nil
+  }
+
   /// What will happen, and what to do if that is not wanted.
   private static func warnings(
-    _ schema: TableSchema, isRelated: Bool, isChosen: Bool
+    _ schema: TableSchema, isRelated: Bool, isReferred: Bool, isChosen: Bool
   ) -> [String] {
     var warnings: [String] = []
     let name = quoted(schema.name)
@@ -203,6 +215,15 @@ package enum Trackability: Sendable, Equatable {
           : "\(name) has an integer key and no foreign key: where two nodes give one number to two "
             + "rows, one of them goes to the conflict log; flotilla track DB TABLE --on-collision "
             + "rekey gives the later one a fresh number instead")
+    }
+    // Numbers that are counted up, as the lines of an order are.
+    if schema.key.count > 1, isReferred,
+      schema.key.contains(where: { schema.columns[$0].affinity == .integer })
+    {
+      warnings.append(
+        "\(name) has a key of several columns, and rows that refer to it: where two nodes make one "
+          + "key, as line 1 of an order, that is one row written twice; one of the two goes to the "
+          + "conflict log, and what refers to it refers to the other; with UUIDs as keys both stay")
     }
     if schema.isAutoincrement {
       warnings.append(
