@@ -37,10 +37,6 @@ extension Version {
     return old == nil ? version.raised(above: floor) : version
   }
 
-  /// A row that was here when the site stopped tracking its table, and is as it was then when
-  /// others track it again: nothing of it is news.
-  package var isUnaltered: Bool { stamp == Stamp.zero.successor && created != edit }
-
   /// Whether an edit over what stands makes another row under the key.
   package static func isNew(over old: Version?, isSeen: Bool = true) -> Bool {
     old.map {

@@ -219,7 +219,7 @@ extension Store {
     _ edits: inout Edits, _ application: inout Application, at now: Instant
   ) throws {
     let (table, standing, rule) = (opinion.table, opinion.standing, opinion.rule)
-    if let standing, !standing.isDeleted, !standing.isUnaltered,
+    if let standing, !standing.isDeleted,
       viewpoint.isLost(standing, to: item.version)
     {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
@@ -259,7 +259,7 @@ extension Store {
     let isWrittenAgain =
       reason == .keyCollision && standing.isDeleted
       && !kinship.gone.contains(item.version.edit.origin)
-    if standing.hash != item.version.hash, !item.version.isUnaltered, !isWrittenAgain, let entry {
+    if standing.hash != item.version.hash, !isWrittenAgain, let entry {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: ConflictSide(item.version, entry),

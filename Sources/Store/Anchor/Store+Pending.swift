@@ -106,7 +106,7 @@ extension Store {
     try rejectUnjudged(
       version.edit, table, key, reason, rule: ruling?.ruling.rule ?? NewestWins.name, at: now)
     // What is here by name alone nobody could show.
-    guard isTold, entry != nil || version.isDeleted, !version.isUnaltered else { return }
+    guard isTold, entry != nil || version.isDeleted else { return }
     try conflicts.put(
       table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)

@@ -175,12 +175,12 @@ extension Store {
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
     // It is here again as it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
+    let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     let isFirst = old == nil && table.isBaseline && edits.isComparing
     var keys = try keyNote(table, key, over: old, isFirst: isFirst) {
       try row.value(of: $0, statements, key, on: connection)
     }
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
-    let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     var version = try make(
       over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,
       isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
@@ -206,21 +206,26 @@ extension Store {
     keys: KeyNote = .none, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
-    // A row that was here before its table became the site's ranks below all that the site has.
-    let isBaseline = former == nil && table.isBaseline && edits.isComparing
+    // A row that is as it was when tracking ended is an image of that: who has not heard of the end
+    // has its version still. Another one that was here before its table became the site's ranks
+    // below all that the site has.
+    let unaltered = former == nil ? ended.flatMap { $0.hash == hash ? $0 : nil } : nil
+    let isBaseline =
+      former == nil && unaltered == nil && table.isBaseline && edits.isComparing
     let old = isBaseline ? former : former ?? ended
     let stamp =
-      isBaseline ? Stamp.zero.successor : Stamp.placing(madeAt.at, over: old?.stamp)
+      isBaseline
+      ? Stamp.zero.successor
+      : unaltered?.stamp.successor ?? Stamp.placing(madeAt.at, over: old?.stamp)
     let waiting = try pending.all(table: table.id, key: key)
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
       dot, over: old, isSeen: isSeen, pending: besides ?? repeating ?? earlier, again: repeating,
       above: isBaseline ? nil : stability.floors[table: table.seed, key: key],
-      keys: isBaseline ? .none : keys, stamp: stamp, hash: hash, isDeleted: isDeleted)
-    if isBaseline, let ended, ended.hash == hash {
-      (version.created, version.createdAt) = (ended.created, ended.createdAt)
-    }
-    version.isUndated = !isBaseline && !madeAt.isCertain
+      keys: isBaseline || unaltered != nil ? .none : keys, stamp: stamp, hash: hash,
+      isDeleted: isDeleted)
+    if let unaltered { version.image = unaltered.image ?? unaltered.first }
+    version.isUndated = unaltered?.isUndated ?? (!isBaseline && !madeAt.isCertain)
     version.isDangling = isDangling
     if office.certifies {
       let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)

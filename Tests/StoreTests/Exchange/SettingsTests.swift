@@ -101,6 +101,34 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  /// Nobody else has got what was written before the end came.
+  @Test(arguments: [true, false], [true, false])
+  func `what was written out of touch stands though tracking ended meanwhile`(
+    hasHeard: Bool, comparesFirst: Bool
+  ) throws {
+    let r = try (1...2).map {
+      try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["word"] : [])
+    }
+    try r[0].write(Self.rows + "INSERT INTO word VALUES ('gamma', 3)")
+    try r[1].pull(from: r[0])
+    r[1].clock += 60_000
+    try r[1].write("UPDATE word SET meaning = 'mine' WHERE w = 'alpha'")
+    try r[1].write("DELETE FROM word WHERE w = 'beta'; INSERT INTO word VALUES ('delta', 4)")
+    try r[1].foldAll()
+    r[0].clock += 120_000
+    try r[0].store.untrack(["word"], at: r[0].now)
+    if hasHeard { try r[1].pull(from: r[0]) }
+    try trackAgain(r, comparesFirst: comparesFirst)
+    for replica in r {
+      #expect(
+        try replica.prepareRows("SELECT lower(w) || meaning FROM word ORDER BY 1")
+          == (hasHeard
+            ? ["alphamine", "beta2", "delta4", "gamma3"] : ["alphamine", "delta4", "gamma3"]))
+      #expect(try replica.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
+    }
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
   /// Whether or not a node has heard that the table was not tracked for a while.
   @Test(arguments: [1, 500])
   func `what changes between two trackings is equal after the second`(slice: Int) throws {
