@@ -46,9 +46,9 @@ package struct ParentRow: Sendable, Hashable {
   /// made again, or the number was given anew by somebody who knew that it was gone. Who wrote over
   /// a parked row has a turn as well, and knew nothing of others under the number.
   package func isMet(by standing: Version, under key: Key) -> Bool {
-    guard let turn = standing.turn else { return true }
-    let followed = turn >= made.at && (made.at == .zero || standing.hasSeen(row))
-    return standing.created == row || followed
+    // Versions of before name no time, and may mean any row.
+    guard standing.turn != nil, made.at != .zero else { return true }
+    return standing.created == row
       || standing.numbering.former.contains { $0.key == key && $0.created == row }
   }
 }
