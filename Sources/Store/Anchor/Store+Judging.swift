@@ -131,10 +131,13 @@ extension Store {
     }
     // Another row stands where the one was that it means; its author hangs it under that again.
     // Or the row itself has another key already.
-    if judgement == .accepted,
-      try hasReturned(item.version, table) || isMisplaced(item.version, entry, table) == true
-    {
-      judgement = .rejected(.keyCollision)
+    if judgement == .accepted {
+      let meaning = try meaning(of: item.version, entry, table)
+      if try meaning == .elsewhere || hasReturned(item.version, table) {
+        judgement = .rejected(.keyCollision)
+      } else if meaning == .gone {
+        judgement = .rejected(.parked)
+      }
     }
     let isByName = judgement == .accepted && !isHere && standing?.edit != item.version.edit
     // What was made over it was rejected: nobody could show what it says.
@@ -174,7 +177,7 @@ extension Store {
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
-      case .tried where try isMisplaced(item.version, entry, table) == nil:
+      case .tried where try meaning(of: item.version, entry, table) == .mayCome:
         return deferral.putOff(item.version.dot)
       case .tried:
         let candidate = try candidate(item, entry, table, standing, at: now)

@@ -190,13 +190,22 @@ extension Store {
     if try !isFixed(place) { try kinship.former.note(place) }
   }
 
-  /// Whether an edit refers to a row that has lost its number to another one; nil if that row may
-  /// yet come to stand.
-  func isMisplaced(
-    _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable
-  ) throws -> Bool? {
+  /// Where the rows are that an edit refers to by their numbers.
+  enum Meaning {
+    case here
+    /// One may yet come to stand.
+    case mayCome
+    /// One has another number, or is to get one: the author hangs the edit under it again.
+    case elsewhere
+    /// One is deleted, and another row has its number.
+    case gone
+  }
+
+  func meaning(
+    of version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable
+  ) throws -> Meaning {
     guard let entry, let statements = table.statements, !version.numbering.parents.isEmpty
-    else { return false }
+    else { return .here }
     var mayCome = false
     for link in try kinship.parentage(tables).links(of: table.id) {
       guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
@@ -204,7 +213,8 @@ extension Store {
         let key = link.number(in: entry, statements).flatMap({ parent.key([$0]) })
       else { continue }
       let standing = try versions.version(table: parent.id, key: key)
-      if let standing, !standing.isDeleted, meant.isMet(by: standing, under: key) { continue }
+      let isTaken = standing.map { !$0.isDeleted } ?? false
+      if let standing, isTaken, meant.isMet(by: standing, under: key) { continue }
       let waits = try pending.all(table: parent.id, key: key)
       if !origins.frontier.covers(meant.row)
         || waits.contains(where: { $0.version.created == meant.row })
@@ -212,14 +222,14 @@ extension Store {
         mayCome = true
         continue
       }
-      if let standing, !standing.isDeleted { return true }
       let before = FormerKeys.Place(table: parent.id, key: key, created: meant.row)
-      switch try whereabouts(before) {
-      case .here: break
-      case .moving, .moved: return true
+      if case .here = try whereabouts(before) {
+        if isTaken { return .gone }
+      } else {
+        return .elsewhere
       }
     }
-    return mayCome ? nil : false
+    return mayCome ? .mayCome : .here
   }
 
   /// Another row stands under a key than before: what refers to it may mean the one that did.
