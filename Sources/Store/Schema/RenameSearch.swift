@@ -59,6 +59,11 @@ struct RenameSearch {
         found.append(pair)
       }
     }
+    for pair in Self.pairsOfHeirs(columns.known, present, without: found) {
+      if case .proven = try evidence(for: [pair], beside: found, table, schema, columns) {
+        found.append(pair)
+      }
+    }
     var renamed: [String: String] = [:]
     for pair in found {
       let name = present[pair.new].name
@@ -185,6 +190,23 @@ struct RenameSearch {
       guard old.count == 1, new.count == 1, !known[old[0]].isOfKey, !present[new[0]].isOfKey
       else { return nil }
       return Pair(new: new[0], old: old[0])
+    }
+  }
+
+  /// Pairs of a new column in the place of one whose name another column has now: `name` became
+  /// `full_name`, and a new `name` came.
+  private static func pairsOfHeirs(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
+  ) -> [Pair] {
+    let (before, now) = (
+      Set(known.map { folded($0.name) }), Set(present.map { folded($0.name) })
+    )
+    return zip(known, present).enumerated().compactMap { place, columns in
+      let (old, new) = columns
+      guard !before.contains(folded(new.name)), now.contains(folded(old.name)), !old.isOfKey,
+        old.declaration == new.declaration, !found.contains(where: { $0.new == place })
+      else { return nil }
+      return Pair(new: place, old: place)
     }
   }
 

@@ -324,6 +324,34 @@ import Testing
     #expect(try r[0].content("person") == r[1].content("person"))
   }
 
+  @Test(arguments: ["TEXT", "TEXT DEFAULT ''"])
+  func `a new column under the name that another one had is a new one`(type: String) throws {
+    let r = try replicas("CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name \(type), age)")
+    let migration = """
+      BEGIN; ALTER TABLE person RENAME COLUMN name TO full_name;
+      ALTER TABLE person ADD COLUMN name \(type); COMMIT
+      """
+    try r[0].write(migration)
+    try r[0].foldAll()
+    try r[0].write("UPDATE person SET age = 9 WHERE id = 'a'")
+    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
+    for _ in 1...2 { try settle(r) }
+    #expect(try names(r[0], "full_name") == ["aAnn9", "bRob2"])
+    #expect(try names(r[1], "name") == ["aAnn9", "bRob2"])
+    try r[0].write("UPDATE person SET name = 'nick' WHERE id = 'b'")
+    try settle(r)
+    try r[1].write(migration)
+    for _ in 1...2 { try settle(r) }
+    for replica in r {
+      #expect(try names(replica, "full_name") == ["aAnn9", "bRob2"])
+      #expect(try replica.value("SELECT name FROM person WHERE id = 'b'") == .string("nick"))
+      #expect(try replica.content("person") == r[0].content("person"))
+      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.keptColumns() == [])
+    }
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
   @Test func `where two columns may be meant, a new one is neither until the site says`() throws {
     let schema = "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT)"
     let steps = [
