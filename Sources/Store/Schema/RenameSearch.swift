@@ -33,8 +33,8 @@ struct RenameSearch {
   ///
   /// `hadFirst` tells whether a column of that first name was here once and is gone.
   func renames(
-    in table: ReplicaTable, _ columns: Renames.Columns, hadFirst: (String) throws -> Bool
-  ) throws -> [String: String] {
+    in table: ReplicaTable, _ columns: Renames.Columns, hadFirst: (String) -> Bool
+  ) throws(SQLiteError) -> [String: String] {
     guard let schema = table.schema, !columns.known.isEmpty else { return [:] }
     let present = schema.known(columns.names(of: schema))
     if let swapped = Self.pairsOfSwap(columns.known, present) {
@@ -68,7 +68,7 @@ struct RenameSearch {
     for pair in found {
       let name = present[pair.new].name
       // `name` was copied to `tmp`, dropped, and `tmp` renamed to `name`: it is itself again.
-      renamed[folded(name)] = try hadFirst(name) ? name : columns.known[pair.old].first
+      renamed[folded(name)] = hadFirst(name) ? name : columns.known[pair.old].first
     }
     return renamed
   }
@@ -92,7 +92,7 @@ struct RenameSearch {
   private func inPlace(
     _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns,
     _ present: [ColumnNames.Known]
-  ) throws -> [Pair] {
+  ) throws(SQLiteError) -> [Pair] {
     let (near, choices) = Self.pairsInPlace(columns.known, present)
     let all = near + Self.inOrder(choices)
     if all.count > near.count, case .proven = try evidence(for: all, table, schema, columns) {

@@ -72,13 +72,21 @@ extension Store {
     }
     // What was never here cannot have got another name.
     guard !columns.known.isEmpty, !rows.isEmpty else { return nil }
+    let search = RenameSearch(connection: connection, versions: versions, shelf: shelf)
     for other in try tables.strangers(for: table) {
-      guard let schema = other.schema, let statements = other.statements,
-        other.keyShape?.count == table.keyShape?.count
+      guard let schema = other.schema, other.keyShape?.count == table.keyShape?.count
       else { continue }
       let found = try reporting { () throws(SQLiteError) in
-        try rows.map { row throws(SQLiteError) in
-          try find(Key(bytes: row[0].blob ?? []), row[1], table, statements)
+        // The same migration may have renamed columns, or added some.
+        let gone = try tables.dropped(table.name)
+        let renamed = try search.renames(in: other, columns) {
+          gone.contains(ContentHash.column($0))
+        }
+        let names = columns.names(of: schema, renamed: renamed)
+        let remake = Remake(from: columns.known, to: schema.known(names))
+        let statements = RowStatements(schema, names)
+        return try rows.map { row throws(SQLiteError) in
+          try find(Key(bytes: row[0].blob ?? []), row[1], table, statements, remake)
         }
       }
       let isDeclaredAlike = schema.known(columns.names(of: schema)) == columns.known
@@ -92,14 +100,17 @@ extension Store {
 
   /// What has become of a row in a table that may be its own. A row of defaults alone says nothing.
   private func find(
-    _ key: Key, _ hash: SQLite.Value, _ table: ReplicaTable, _ statements: RowStatements
+    _ key: Key, _ hash: SQLite.Value, _ table: ReplicaTable, _ statements: RowStatements,
+    _ remake: Remake
   ) throws(SQLiteError) -> Finding {
     let values = (key.values ?? []).map(\.sqlite)
     guard let standing = try StandingRow.read(values, statements, on: connection)
     else { return .missing }
     let shelved = try shelf.entry(table: table.id, key: key)
-    let content = try standing.hash(beside(standing, shelved, statements, key))
-    return content != 0 && hash == .integer(Int64(bitPattern: content)) ? .same : .changed
+    guard let hash = hash.integer.map(UInt64.init(bitPattern:)), hash != 0 else { return .changed }
+    let beside = try beside(standing, shelved, statements, key)
+    return try remake.match(hash, standing, statements, beside, on: connection) == nil
+      ? .changed : .same
   }
 
   /// Whether a table of this file may be taken for one that the site has under another name, as it

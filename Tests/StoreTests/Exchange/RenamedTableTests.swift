@@ -277,6 +277,31 @@ import Testing
     }
   }
 
+  /// What the copy changes beside the name: a column is added without a default, or renamed.
+  @Test(arguments: [
+    ("name TEXT UNIQUE, age INTEGER, mail TEXT NOT NULL", "id, name, age, id || '@site'"),
+    ("full_name TEXT UNIQUE, age INTEGER", "id, name, age"),
+    ("full_name TEXT UNIQUE, age INTEGER, mail TEXT NOT NULL", "id, name, age, ''"),
+  ])
+  func `a table whose columns change in the same go is known again by its rows`(
+    columns: String, selected: String
+  ) throws {
+    let r = try replicas()
+    try r[0].write(
+      Self.copied.replacing("name TEXT UNIQUE, age INTEGER", with: columns)
+        .replacing("SELECT id, name, age FROM", with: "SELECT \(selected) FROM"))
+    try r[1].write("UPDATE person SET age = 44 WHERE id = 2")
+    try r[1].write("INSERT INTO visit VALUES (3, 2, 'third')")
+    try settle(r)
+    #expect(r[0].store.siteName("patient") == "person")
+    #expect(try r[0].store.waitingTables().isEmpty)
+    #expect(try r[0].value("SELECT age FROM patient WHERE id = 2") == .integer(44))
+    #expect(
+      try r[0].prepareRows("SELECT p.age FROM visit v JOIN patient p ON p.id = v.person").count == 3
+    )
+    #expect(try r[1].store.conflictList(all: true).isEmpty)
+  }
+
   /// A program's edit of a row that others have deleted and made again meanwhile.
   @Test func `what a table holds is looked at before rows come with its new name`() throws {
     let r = try replicas(3)
