@@ -41,10 +41,7 @@ extension Store {
         try !isMet(before, by: standing, of: parent, under: parentKey)
       {
         parents.append(before)
-      } else if standing.numbering.turn != nil,
-        standing.isTentative || parent.schema?.isAutoincrement != true
-      {
-        // One that an anchor has certified keeps its number, and AUTOINCREMENT gives none again.
+      } else if standing.numbering.turn != nil {
         parents.append(
           ParentRow(
             link: link.id, made: Creation(at: standing.createdAt, dot: standing.created)))
