@@ -56,4 +56,18 @@ import Testing
         definition, "(1, 'a')", key: ["id": .integer(2)],
         row: ["id": .integer(2), "v": .text(value)]) == nil)
   }
+
+  /// A column that the author of the row does not have is named as well.
+  @Test(arguments: [
+    ("(id INTEGER PRIMARY KEY, v TEXT, c TEXT NOT NULL)", "NOT NULL c"),
+    ("(id INTEGER PRIMARY KEY, v TEXT CHECK (v <> 'b'))", "CHECK v <> 'b'"),
+    ("(id INTEGER PRIMARY KEY, v TEXT, c TEXT NOT NULL DEFAULT '')", nil),
+  ])
+  func `a constraint of the table alone is named`(definition: String, expected: String?) throws {
+    let row = definition.contains(" c TEXT") ? "(1, 'a', 'c')" : "(1, 'a')"
+    #expect(
+      try words(
+        definition, row, key: ["id": .integer(2)],
+        row: ["id": .integer(2), "v": .text("b")]) == expected)
+  }
 }

@@ -30,13 +30,18 @@ final class Hindrance {
     return words?.replacing("CHECK constraint failed: ", with: "CHECK ")
   }
 
+  /// A column that takes no NULL: the row has one there, or says nothing of it.
   private func missing(
     _ table: String, _ row: [String: SQLValue]
   ) throws(SQLiteError) -> String? {
     let columns = try connection.rows(
-      "SELECT name FROM pragma_table_info(?) WHERE \"notnull\"", [.string(table)])
-    let name = columns.compactMap { $0[0].string }.first { row[$0] == .null }
-    return name.map { "NOT NULL \($0)" }
+      "SELECT name, dflt_value FROM pragma_table_info(?) WHERE \"notnull\"", [.string(table)])
+    for column in columns {
+      guard let name = column[0].string else { continue }
+      let value = row.first { isSameName($0.key, name) }?.value
+      if value == .null || value == nil && column[1] == .null { return "NOT NULL \(name)" }
+    }
+    return nil
   }
 
   /// The key of a row of which a condition holds and that is not the one with this key.
