@@ -78,6 +78,10 @@ extension BadInputTests {
         let doctor = try await desk.succeed("doctor", "a.db")
         #expect(doctor.contains("the table visit is new, and is not replicated yet"), "\(doctor)")
         #expect(doctor.contains("not replicated: nokey (flotilla track"))
+        // It says what to do instead of a command that is refused.
+        #expect(doctor.contains("new__t is new, and is not replicated: its name says"), "\(doctor)")
+        #expect(doctor.contains(#"k is new, and is not replicated: table "k" has no PRIMARY KEY"#))
+        #expect(!doctor.contains("flotilla track a.db k"), "\(doctor)")
         // What is there when a node starts has come to stay.
         let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
         let isTaken = try await eventually(within: .seconds(60)) {
@@ -97,6 +101,24 @@ extension BadInputTests {
           #expect(try await desk.run(["flotilla", "track", "a.db"] + words).status == 2)
         }
         #expect(try await desk.flotilla("untrack", "a.db", "--here").status == 2)
+      }
+    }
+
+    /// What was renamed is the site's table still.
+    @Test func `a new table under the name of an archived one is told how to get in`() async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        try await desk.sql(
+          "a.db",
+          "BEGIN; ALTER TABLE t RENAME TO t2025; CREATE TABLE t(id TEXT PRIMARY KEY, v); COMMIT")
+        _ = try await desk.flotilla("status", "a.db")
+        let refused = try await desk.flotilla("track", "a.db", "t")
+        #expect(refused.error.contains("Give this one another name"), "\(refused)")
+        let doctor = try await desk.succeed("doctor", "a.db")
+        #expect(doctor.contains("Give this one another name: ALTER TABLE"), "\(doctor)")
+        #expect(!doctor.contains("flotilla track a.db t"), "\(doctor)")
       }
     }
 

@@ -125,6 +125,41 @@ extension BadInputTests {
       }
     }
 
+    /// The machine that wrote it does not have that column yet.
+    @Test func `for a column that was added here get a value for it`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk)
+        try await desk.succeed("conflicts", "b.db", "dismiss", "all", "--parked")
+        try await desk.sql(
+          "a.db",
+          """
+          BEGIN; CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL, name TEXT, channel TEXT NOT NULL);
+          INSERT INTO c SELECT id, name, '' FROM customer; DROP TABLE customer;
+          ALTER TABLE c RENAME TO customer; COMMIT
+          """)
+        try await desk.succeed(
+          "sql", "b.db", "INSERT INTO customer VALUES ('e', 'Eve')")
+        try await desk.succeed("sql", "b.db", "INSERT INTO orders VALUES ('r', 'e', 5)")
+        try await desk.succeed("sync", "b.db", address)
+        let list = try await desk.succeed("conflicts", "a.db", "--parked")
+        #expect(list.contains("a constraint keeps it out (NOT NULL channel)"), "\(list)")
+        let doctor = try await desk.flotilla("doctor", "a.db").output
+        #expect(doctor.contains("a column that takes no NULL, a CHECK"), "\(doctor)")
+        let row = try #require(list.firstMatch(of: /(p[0-9a-f]{6}) +customer/)).1
+        let restore = ["flotilla", "conflicts", "a.db", "restore", String(row), "--set"]
+        let wrong = try await desk.run(restore + ["chanel=phone"])
+        #expect(wrong.error.contains("It has: id, name, channel"), "\(wrong)")
+        #expect(try await desk.run(restore + ["channel=phone"]).status == 0)
+        try await desk.succeed("sync", "b.db", address)
+        let channel = "SELECT channel FROM customer WHERE id = 'e'"
+        #expect(try await desk.sql("a.db", channel) == "phone")
+        for database in ["a.db", "b.db"] {
+          #expect(try await desk.sql(database, "SELECT amount FROM orders") == "5")
+          #expect(try await ids(desk, database).isEmpty)
+        }
+      }
+    }
+
     @Test func `of one table alone are listed and given up`() async throws {
       try await Desk.with { desk in
         _ = try await pair(desk)

@@ -7,14 +7,15 @@ import Testing
 /// What is told about a row that does not fit into its table.
 @Suite struct HindranceTests {
   private func words(
-    _ definition: String, _ rows: String, key: [String: SQLValue], row: [String: SQLValue]?
+    _ definition: String, _ rows: String, key: [String: SQLValue], row: [String: SQLValue]?,
+    isWaiting: Bool = false
   ) throws -> String? {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "hindrance-\(UUID().uuidString).db").path
     defer { try? FileManager.default.removeItem(atPath: path) }
     let connection = try Connection(path: path, mode: .create)
     try connection.execute("CREATE TABLE t\(definition); INSERT INTO t VALUES \(rows)")
-    return try Hindrance(path: path).words("t", key: key, row: row)
+    return try Hindrance(path: path).words("t", key: key, row: row, isWaiting: isWaiting)
   }
 
   @Test(arguments: [
@@ -55,5 +56,34 @@ import Testing
       try words(
         definition, "(1, 'a')", key: ["id": .integer(2)],
         row: ["id": .integer(2), "v": .text(value)]) == nil)
+  }
+
+  /// A column that the author of the row does not have is named as well.
+  @Test(arguments: [
+    ("(id INTEGER PRIMARY KEY, v TEXT, c TEXT NOT NULL)", "NOT NULL c"),
+    ("(id INTEGER PRIMARY KEY, v TEXT CHECK (v <> 'b'))", "CHECK v <> 'b'"),
+    ("(id INTEGER PRIMARY KEY, v TEXT, c TEXT NOT NULL DEFAULT '')", nil),
+  ])
+  func `a constraint of the table alone is named`(definition: String, expected: String?) throws {
+    let row = definition.contains(" c TEXT") ? "(1, 'a', 'c')" : "(1, 'a')"
+    #expect(
+      try words(
+        definition, row, key: ["id": .integer(2)],
+        row: ["id": .integer(2), "v": .text("b")]) == expected)
+  }
+
+  @Test func `what a row waits for is told first, and what else it meets`() throws {
+    let definition = "(id INTEGER PRIMARY KEY, v TEXT UNIQUE, t INTEGER REFERENCES t)"
+    let text = { (v: String, t: Int64, isWaiting: Bool) in
+      try self.words(
+        definition, "(1, 'a', NULL)", key: ["id": .integer(2)],
+        row: ["id": .integer(2), "v": .text(v), "t": .integer(t)], isWaiting: isWaiting)
+    }
+    let (unique, reference) = ("UNIQUE v: taken by row 1", "FOREIGN KEY t: t has no row 9")
+    #expect(try text("a", 9, true) == "\(reference); also \(unique)")
+    #expect(try text("b", 9, true) == reference)
+    #expect(try text("a", 1, true) == "also \(unique)")
+    #expect(try text("a", 9, false) == unique)
+    #expect(try text("b", 1, true) == nil)
   }
 }

@@ -76,8 +76,11 @@ extension Examination {
       add(
         "parked", .warning,
         "\(rows(count)) of \(table) parked: not allowed by a constraint beside what stands here",
-        "Look for values that must be unique and occur at two nodes, and change one of them; "
-          + "parked rows are tried again by themselves.")
+        "Which constraint that is says flotilla conflicts \(shellWord(path)) --parked: a value that "
+          + "must be unique and another row has, a column that takes no NULL, a CHECK. Change what "
+          + "is in the way, and parked rows enter by themselves; or give them other values, also for "
+          + "a column that others do not have: flotilla conflicts \(shellWord(path)) restore ID --set "
+          + "COLUMN=VALUE")
     }
   }
 

@@ -9,12 +9,7 @@ extension Examination {
     let isNew = { (table: UntrackedTable) in
       takesNew && table.kind != .book && table.kind != .old
     }
-    for table in tables where isNew(table) {
-      add(
-        "tables", .warning, "the table \(table.name) is new, and is not replicated yet",
-        "flotilla status \(shellWord(path)) says what it waits for; to replicate it now: flotilla "
-          + "track \(shellWord(path)) \(shellWord(table.name))")
-    }
+    for table in tables where isNew(table) { judge(new: table) }
     let others = tables.filter { !isNew($0) }.map(\.name)
     guard !others.isEmpty else { return }
     let more = others.count > Self.named ? " and \(others.count - Self.named) more" : ""
@@ -22,6 +17,30 @@ extension Examination {
       "tables", .ok,
       "not replicated: \(others.prefix(Self.named).joined(separator: ", "))\(more) (flotilla track "
         + "\(shellWord(path)) TABLE replicates one, or says why it cannot)")
+  }
+
+  /// Why a new table is not replicated, and what makes it so: as `status` says, and `track`.
+  private mutating func judge(new table: UntrackedTable) {
+    let (file, name) = (shellWord(path), shellWord(table.name))
+    let (text, track) = (
+      "the table \(table.name) is new, and is not replicated", "flotilla track \(file) \(name)"
+    )
+    switch table.kind {
+    case .scratch(let original):
+      add(
+        "tables", .warning, text + ": its name says that it is a copy of \(original)",
+        "If it is not: \(track)")
+    case .similar(let missing):
+      add(
+        "tables", .warning, text + ": it may be \(missing) of the site, which is not here",
+        "If it is: flotilla schema \(file) --map \(shellWord(missing))=\(name). If not: \(track)")
+    case .refused(let reason, let remedy):
+      add("tables", .warning, "\(text): \(reason)", remedy)
+    case .new, .book, .old:
+      add(
+        "tables", .warning, text + " yet",
+        "flotilla status \(file) says what it waits for; to replicate it now: \(track)")
+    }
   }
 
   mutating func judge(_ tables: [WaitingTable]) {

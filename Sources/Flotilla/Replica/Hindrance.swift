@@ -12,15 +12,19 @@ final class Hindrance {
     connection.setBusyTimeout(milliseconds: 1_000)
   }
 
-  /// Nil if nothing is found, for instance because the place is free by now.
+  /// Nil if nothing is found, for instance because the place is free by now. A row that `isWaiting`
+  /// for what it refers to may meet something else as well.
   func words(
-    _ table: String, key: [String: SQLValue], row: [String: SQLValue]?
+    _ table: String, key: [String: SQLValue], row: [String: SQLValue]?, isWaiting: Bool = false
   ) throws(SQLiteError) -> String? {
     guard let row else { return try referring(to: table, key) }
-    if let words = try missing(table, row) { return words }
-    if let words = try taken(table, key, row) { return words }
-    if let words = try dangling(table, row) { return words }
-    return refusal(table, row)
+    let reference = try dangling(table, row)
+    var other = try missing(table, row)
+    if other == nil { other = try taken(table, key, row) }
+    if other == nil, isWaiting || reference == nil { other = refusal(table, row) }
+    guard isWaiting else { return other ?? reference }
+    let all = [reference, other.map { "also \($0)" }].compactMap(\.self)
+    return all.isEmpty ? nil : all.joined(separator: "; ")
   }
 
   /// A CHECK, or a type that a STRICT table does not take.
@@ -30,13 +34,18 @@ final class Hindrance {
     return words?.replacing("CHECK constraint failed: ", with: "CHECK ")
   }
 
+  /// A column that takes no NULL: the row has one there, or says nothing of it.
   private func missing(
     _ table: String, _ row: [String: SQLValue]
   ) throws(SQLiteError) -> String? {
     let columns = try connection.rows(
-      "SELECT name FROM pragma_table_info(?) WHERE \"notnull\"", [.string(table)])
-    let name = columns.compactMap { $0[0].string }.first { row[$0] == .null }
-    return name.map { "NOT NULL \($0)" }
+      "SELECT name, dflt_value FROM pragma_table_info(?) WHERE \"notnull\"", [.string(table)])
+    for column in columns {
+      guard let name = column[0].string else { continue }
+      let value = row.first { isSameName($0.key, name) }?.value
+      if value == .null || value == nil && column[1] == .null { return "NOT NULL \(name)" }
+    }
+    return nil
   }
 
   /// The key of a row of which a condition holds and that is not the one with this key.

@@ -28,7 +28,9 @@ extension Replica {
     }
     let reasons = await hindrances(
       report.conflicts.map(\.parkedRow)
-        + report.parked.map { Self.isKeptOut($0.why) ? ($0.table, $0.key, $0.row) : nil })
+        + report.parked.map { row in
+          Self.isKeptOut(row.why) ? (row.table, row.key, row.row, row.why != "constraint") : nil
+        })
     for (index, reason) in reasons.enumerated() {
       let parked = index - report.conflicts.count
       if parked < 0 {
@@ -53,7 +55,8 @@ extension Replica {
       return rows.map { row in
         guard let row, asked < Self.mostAsked else { return nil }
         asked += 1
-        return try? hindrance?.words(row.table, key: row.key, row: row.row)
+        return try? hindrance?.words(
+          row.table, key: row.key, row: row.row, isWaiting: row.isWaiting)
       }
     }
   }
@@ -161,14 +164,15 @@ extension Replica {
   }
 }
 
-/// A row that may not fit into its table; without values if what did not fit was a delete.
+/// A row that may not fit into its table; without values if what did not fit was a delete. One that
+/// `isWaiting` lacks what it refers to.
 private typealias ParkedRow = (
-  table: String, key: [String: SQLValue], row: [String: SQLValue]?
+  table: String, key: [String: SQLValue], row: [String: SQLValue]?, isWaiting: Bool
 )
 
 extension ConflictReport.Conflict {
   /// What did not fit; nil if it lost for another reason.
   fileprivate var parkedRow: ParkedRow? {
-    reason == Reason.parked.name ? (table, key, loser?.row) : nil
+    reason == Reason.parked.name ? (table, key, loser?.row, false) : nil
   }
 }

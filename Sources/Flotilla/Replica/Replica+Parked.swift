@@ -18,11 +18,14 @@ extension Replica {
   ) async throws(FlotillaError) -> ParkedChange {
     let found = try await parkedRow(id)
     var row = found.row
+    // Its author may not have every column that the table has here.
+    let columns = try await withFile { store throws(StoreError) in store.columns(of: found.table) }
+    let known = columns + row.keys.filter { !columns.contains($0) }.sorted()
     for (name, value) in values {
-      guard let column = row.keys.first(where: { isSameName($0, name) }) else {
+      guard let column = known.first(where: { isSameName($0, name) }) else {
         throw FlotillaError(
           .usage, "\(found.table) has no column \(name)",
-          remedy: "It has: \(row.keys.sorted().joined(separator: ", "))")
+          remedy: "It has: \(known.joined(separator: ", "))")
       }
       row[column] = value
     }

@@ -30,10 +30,14 @@ struct ConflictLog {
   let connection: Connection
 
   /// Notes a conflict; one that is known by its losing edit is not noted again.
+  ///
+  /// Nor is one about the names of tables and columns: machines write those down themselves, and
+  /// what loses is no name any more. People could neither judge it nor bring it back.
   func put(
     _ table: String, _ key: Key, at moment: Int64, _ reason: Reason, rule: String = "",
     loser: ConflictSide?, winner: ConflictSide?
   ) throws(SQLiteError) {
+    guard !isSameName(table, Renames.settings) else { return }
     try connection.run(
       """
       INSERT OR IGNORE INTO _flotilla_conflict(

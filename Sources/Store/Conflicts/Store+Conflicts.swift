@@ -204,6 +204,11 @@ extension Store {
     return conflict
   }
 
+  /// The names of the columns of a table that travel, those of the key first, as far as it is here.
+  package func columns(of table: String) -> [String] {
+    tables.table(called: table)?.statements?.names ?? []
+  }
+
   /// The names of the key columns of a table, as far as the table is here.
   package func keyColumns(of table: String) -> [String] {
     tables.table(called: table)?.statements?.keyNames ?? []

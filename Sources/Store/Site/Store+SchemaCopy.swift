@@ -7,7 +7,8 @@ extension Store {
   /// migrations have made it; without what no peer would take.
   package func schemaObjects() throws(StoreError) -> [SchemaObject] {
     var bytes = 0
-    let objects = try (definedObjects() + bookEntries() + headNumbers()).filter { object in
+    let all = try definedObjects() + tableNames() + bookEntries() + headNumbers()
+    let objects = all.filter { object in
       guard object.name.utf8.count <= Limits.name, object.sql.utf8.count <= Limits.schemaText
       else { return false }
       bytes += object.size
@@ -41,6 +42,31 @@ extension Store {
         }
       return kind.map { SchemaObject(kind: $0, name: name, sql: sql) }
     }
+  }
+
+  /// The further names of the site's tables: a file that joins may have one under another of them.
+  private func tableNames() throws(StoreError) -> [SchemaObject] {
+    try reporting { () throws(SQLiteError) in
+      try connection.rows(
+        "SELECT name, first FROM \(Renames.settings) WHERE tbl = ?", [.string(TableNames.owner)]
+      ).map { row in
+        SchemaObject(
+          .entry, of: Renames.settings,
+          zip(["name", "first"], row).map { .init(column: $0, value: Replication.Value($1)) })
+      }
+    }
+  }
+
+  /// What the names of a table are, by each of them, all in small letters, as an inviter tells.
+  private static func namesakes(_ objects: [SchemaObject]) -> [String: [String]] {
+    var names: [String: [String]] = [:]
+    for object in objects where object.kind == .entry && object.name == Renames.settings {
+      let values = object.fields.compactMap { $0.value.sqlite.string.map(folded) }
+      guard values.count == 2 else { continue }
+      names[values[1], default: [values[1]]].append(values[0])
+    }
+    for all in names.values { for name in all { names[name] = all } }
+    return names
   }
 
   /// A book of more rows than that is none that a tool has written.
@@ -126,17 +152,23 @@ extension Store {
   ) throws(SQLiteError) -> [String] {
     var remarks: [String] = []
     var made: Set<String> = []
-    let isFresh =
-      try connection.row(
-        """
-        SELECT 1 FROM main.sqlite_schema
-        WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_flotilla\\_%' ESCAPE '\\'
-        """) == nil
+    let present = try connection.rows(
+      """
+      SELECT name, type FROM main.sqlite_schema
+      WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_flotilla\\_%' ESCAPE '\\'
+      """)
+    let tables = present.filter { $0[1].string == "table" }.compactMap { $0[0].string }
+    let namesakes = namesakes(objects)
     for object in objects where object.kind != .entry && object.kind != .number {
       let exists = try connection.row(
         "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE",
         [.string(object.name)])
       guard exists == nil, !TableSchema.isReserved(object.name) else { continue }
+      let others = object.kind == .table ? namesakes[folded(object.name)] ?? [] : []
+      if let own = tables.first(where: { others.contains(folded($0)) }) {
+        remarks.append("\(object.name) was left out: this file has it as \(own)")
+        continue
+      }
       guard SQLText(object.sql).isStoredObject else {
         remarks.append("\(object.name) was left out: it is no CREATE statement as stored")
         continue
@@ -150,7 +182,7 @@ extension Store {
         remarks.append("\(object.name) was left out: \(error.message)")
       }
     }
-    if isFresh { try takeOver(objects, made: made, on: connection) }
+    if present.isEmpty { try takeOver(objects, made: made, on: connection) }
     return remarks
   }
 }

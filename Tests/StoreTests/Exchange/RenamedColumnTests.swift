@@ -115,6 +115,21 @@ import Testing
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
 
+  /// Nobody could judge which of two first names a name stands for.
+  @Test func `two columns that two machines give one name are in no conflict log`() throws {
+    let r = try replicas(
+      "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age INTEGER, nick TEXT)")
+    try r[0].write("ALTER TABLE person RENAME COLUMN name TO x")
+    try r[0].foldAll()
+    try r[1].write("UPDATE person SET nick = id; ALTER TABLE person RENAME COLUMN nick TO x")
+    try r[1].foldAll()
+    try settle(r)
+    for replica in r {
+      #expect(try replica.value("SELECT count(*) FROM _flotilla_column") == .integer(1))
+      #expect(try replica.store.conflictList(all: true).map(\.table) == [])
+    }
+  }
+
   @Test func `a rename makes no new versions, and the site is told of it once`() throws {
     let r = try replicas(Self.schemas[0], 3)
     let frontier = r[0].store.position.frontier
