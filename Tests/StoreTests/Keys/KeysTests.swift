@@ -286,8 +286,8 @@ import Testing
     }
   }
 
-  /// With foreign keys off, which is how SQLite begins. An anchor that hears of the delete alone does
-  /// not take it.
+  /// With foreign keys off, which is how SQLite begins. An anchor that hears of the delete alone
+  /// does not take it.
   @Test(arguments: [(false, false), (true, false), (false, true)])
   func `a table that a program empties and fills again keeps its children`(
     isLookedAt: Bool, hasAnchor: Bool
