@@ -220,11 +220,8 @@ extension Store {
         continue
       }
       let before = FormerKeys.Place(table: parent.id, key: key, created: meant.row)
-      if case .here = try whereabouts(before) {
-        if isTaken { return .gone }
-      } else {
-        return .elsewhere
-      }
+      guard case .here = try whereabouts(before) else { return .elsewhere }
+      if isTaken { return .gone }
     }
     return mayCome ? .mayCome : .here
   }

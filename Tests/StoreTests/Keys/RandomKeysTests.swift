@@ -191,8 +191,11 @@ import Testing
         }
         if Set(found).count < found.count { faults.append("\(who): a row is there twice") }
         // Whose parent is deleted waits.
-        let waiting = try deleted.isEmpty ? [] : replica.store.parkedRows().flatMap(\.values)
-          .filter { $0.name == "label" }.map { "\($0.value)" }
+        let waiting =
+          try deleted.isEmpty
+          ? []
+          : replica.store.parkedRows().flatMap(\.values)
+            .filter { $0.name == "label" }.map { "\($0.value)" }
         for label in all.subtracting(found).subtracting(deleted)
         where !(logged + waiting).contains("\(Replication.Value.text(Array(label.utf8)))") {
           faults.append("\(who): \(label) is lost")
