@@ -68,11 +68,20 @@ struct Renames {
     for row in try connection.rows(
       "SELECT tbl, name, first FROM \(Self.settings) \(condition)", wanted)
     {
-      guard let table = row[0].string, let name = row[1].string, let first = row[2].string
+      guard let table = row[0].string, let name = row[1].string, let first = row[2].string,
+        Self.mayRename(table, name, first)
       else { continue }
       columns[folded(table), default: Columns()].settings[name] = first
     }
     return columns
+  }
+
+  /// Whether the site may say so: settings come from peers. Flotilla's own tables and their columns
+  /// are called the same everywhere.
+  private static func mayRename(_ table: String, _ name: String, _ first: String) -> Bool {
+    if TableSchema.isReserved(table) { return false }
+    return table != TableNames.owner
+      || !TableSchema.isReserved(name) && !TableSchema.isReserved(first)
   }
 
   func read(_ table: String) throws(SQLiteError) -> Columns {

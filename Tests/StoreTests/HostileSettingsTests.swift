@@ -1,0 +1,59 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Settings of the site with which a member would stop the others, or learn what is not its own.
+@Suite struct HostileSettingsTests {
+  static let schema = "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT)"
+  static let names = TableShape(
+    name: Renames.settings, keyCount: 2, columns: ["tbl", "name", "first"],
+    affinities: [.text, .text])
+
+  /// Tells a replica that the site knows a name of a table under another one.
+  static func tell(
+    _ table: String, _ name: String, _ first: String, to replica: TestReplica, seq: UInt64 = 1
+  ) throws {
+    let values = [table, name, first].map(HostileKeysTests.text)
+    let row = HostileKeysTests.row(replica, names, seq, values, stamp: 1_900_000_000_000)
+    try HostileKeysTests.send([row], to: replica)
+    try replica.foldAll()
+  }
+
+  /// Writes at each of them, and expects all of them to show that; one that joins as well.
+  private func expectExchange(_ replicas: [TestReplica]) throws {
+    for (number, replica) in replicas.enumerated() {
+      KeysTests.later(replica, than: replicas)
+      try replica.write("INSERT INTO patient VALUES (\(number + 1), 'x')")
+      try replica.foldAll()
+    }
+    try KeysTests.settle(replicas)
+    let joiner = try TestReplica(9, schema: Self.schema)
+    try joiner.pull(from: replicas[0])
+    for replica in replicas + [joiner] {
+      #expect(try replica.value("SELECT count(*) FROM patient") == .integer(2))
+    }
+  }
+
+  @Test(arguments: [
+    ("_flotilla_column", "name"), ("_flotilla_column", "first"), ("_flotilla_table", "name"),
+    ("_flotilla_TABLE", "rule"), ("_flotilla_number", "tbl"),
+  ])
+  func `no setting renames a column of the settings`(table: String, column: String) throws {
+    let replicas = try KeysTests.site(2, schema: Self.schema, tables: ["patient"])
+    try Self.tell(table, column, "zz", to: replicas[0])
+    try replicas[0].write("CREATE TABLE visit(id INTEGER PRIMARY KEY)")
+    try replicas[0].store.track(["visit"], rule: nil, at: replicas[0].now)
+    try expectExchange(replicas)
+    #expect(try replicas[1].store.trackedTables().map(\.name).sorted() == ["patient", "visit"])
+  }
+
+  @Test(arguments: [("_flotilla_version", "patient"), ("patient", "_flotilla_version")])
+  func `no setting renames a table of Flotilla`(name: String, first: String) throws {
+    let replicas = try KeysTests.site(2, schema: Self.schema, tables: ["patient"])
+    try Self.tell(TableNames.owner, name, first, to: replicas[0])
+    #expect(replicas[0].store.tables.names.first(of: name) == nil)
+    try expectExchange(replicas)
+  }
+}
