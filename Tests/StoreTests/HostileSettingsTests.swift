@@ -56,4 +56,25 @@ import Testing
     #expect(replicas[0].store.tables.names.first(of: name) == nil)
     try expectExchange(replicas)
   }
+
+  // MARK: Names that do not travel
+
+  static let unsendable = [String(repeating: "z", count: 513), "a\u{0}b", ""]
+
+  @Test(arguments: ["name", "id"], unsendable)
+  func `a first name that does not travel is not taken`(column: String, first: String) throws {
+    let replicas = try KeysTests.site(2, schema: Self.schema, tables: ["patient"])
+    try Self.tell("patient", column, first, to: replicas[0])
+    try expectExchange(replicas)
+    let columns = try #require(replicas[0].store.tableColumns().first).columns
+    #expect(columns.map(\.first) == ["id", "name"])
+  }
+
+  @Test func `a longest name that another column has taken travels with a number`() {
+    let long = String(repeating: "é", count: Limits.name / 2)
+    let names = ColumnNames(of: [long, "x"], known: [], settings: [("x", long)])
+    #expect(names.firsts[1] == long)
+    #expect(names.firsts[0].hasSuffix("é~2"))
+    #expect(names.firsts[0].utf8.count == Limits.name)
+  }
 }

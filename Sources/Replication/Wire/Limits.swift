@@ -55,4 +55,9 @@ package enum Limits {
   package static let schemaBytes = 64 << 20
   /// Longest SQL text of one schema object.
   package static let schemaText = 512 << 10
+
+  /// Whether a table or a column of that name can be told to others.
+  package static func carries(_ name: String) -> Bool {
+    name.utf8.count <= Self.name && !name.utf8.contains(0)
+  }
 }

@@ -1,3 +1,5 @@
+import Replication
+
 /// Under which name the site knows each column of one table.
 ///
 /// A column keeps its *first name*: after `RENAME COLUMN name TO full_name` its values still
@@ -64,7 +66,7 @@ struct ColumnNames: Equatable {
     for (index, column) in columns.enumerated() {
       var count = 2
       while firsts[index] == nil {
-        take("\(column)~\(count)", index)
+        take(Self.numbered(column, count), index)
         count += 1
       }
     }
@@ -74,6 +76,14 @@ struct ColumnNames: Equatable {
       aliases[name] = self.firsts.firstIndex { isSameName($0, first) }
     }
     self.aliases = aliases
+  }
+
+  /// A name that is taken, with a number, and so much of it as can travel beside that.
+  private static func numbered(_ name: String, _ count: Int) -> String {
+    let ending = "~\(count)"
+    var start = name
+    while start.utf8.count + ending.utf8.count > Limits.name { start.unicodeScalars.removeLast() }
+    return start + ending
   }
 }
 

@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// What this file keeps of the columns of its tables, to know a renamed column again.
@@ -46,7 +47,7 @@ struct Renames {
     // A file of an older version, opened to look at it.
     guard try Layout.hasTable("_flotilla_named", on: connection) else { return columns }
     let (wanted, condition) = (
-      table.map { [Value.string($0)] } ?? [],
+      table.map { [SQLite.Value.string($0)] } ?? [],
       table == nil ? "" : "WHERE tbl = ? COLLATE NOCASE"
     )
     for row in try connection.rows(
@@ -77,9 +78,9 @@ struct Renames {
   }
 
   /// Whether the site may say so: settings come from peers. Flotilla's own tables and their columns
-  /// are called the same everywhere.
+  /// are called the same everywhere, and a first name has to travel.
   private static func mayRename(_ table: String, _ name: String, _ first: String) -> Bool {
-    if TableSchema.isReserved(table) { return false }
+    if TableSchema.isReserved(table) || first.isEmpty || !Limits.carries(first) { return false }
     return table != TableNames.owner
       || !TableSchema.isReserved(name) && !TableSchema.isReserved(first)
   }
@@ -111,7 +112,7 @@ struct Renames {
   func publish(
     _ name: String, first: String, of table: String, number: Int64
   ) throws(SQLiteError) -> Bool {
-    let key: [Value] = [.string(table), .string(name)]
+    let key: [SQLite.Value] = [.string(table), .string(name)]
     let standing = try connection.scalar(
       "SELECT first FROM \(Self.settings) WHERE tbl = ? AND name = ?", key)
     guard standing != .string(first) else { return false }
