@@ -220,6 +220,16 @@ struct RowStatements {
       .map { all[$0.index] }
   }
 
+  /// Of values whose columns do not exist here, those that can travel beside the columns that do.
+  func sendable(
+    _ extras: [(name: String, value: Replication.Value)]
+  ) -> [(name: String, value: Replication.Value)] {
+    if extras.isEmpty { return extras }
+    if ShapeNames.hasRoom(for: extras.lazy.map(\.name), beside: shape.columns) { return extras }
+    var names = ShapeNames(shape.columns)
+    return extras.filter { names.take($0.name) == nil }
+  }
+
   /// How a row travels with values whose columns do not exist here.
   func shape(with extras: [(name: String, value: Replication.Value)]) -> TableShape {
     var wider = shape
