@@ -72,4 +72,79 @@ import Testing
     try expectEqual(replicas, 1, of: "t")
     for replica in replicas { #expect(try replica.value("SELECT id FROM t") == .string("k")) }
   }
+
+  // MARK: Too long
+
+  static let refused: [(String, String, String)] = [
+    ("CREATE TABLE \(long)(id INTEGER PRIMARY KEY)", long, "has 513 bytes"),
+    ("CREATE TABLE t(id INTEGER PRIMARY KEY, \(long))", "t", "has 513 bytes"),
+    (
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, "
+        + (0..<140).map { "\(long.prefix(500))\($0)" }.joined(separator: ", ") + ")", "t",
+      "longer than 65536 bytes"
+    ),
+    (
+      "CREATE TABLE \(composed)(id INTEGER PRIMARY KEY); "
+        + "CREATE TABLE \(apart)(id INTEGER PRIMARY KEY)", composed, "names of the tables"
+    ),
+    (
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, \(composed), \(apart))", "t", "names of the columns"
+    ),
+    // The sign of a unit that is a letter as well.
+    ("CREATE TABLE t(id INTEGER PRIMARY KEY, K, \u{212A})", "t", "names of the columns"),
+  ]
+
+  @Test(arguments: refused)
+  func `names that do not travel are refused with a reason`(
+    schema: String, table: String, reason: String
+  ) throws {
+    let replica = try TestReplica(1, schema: schema)
+    guard case .refused(let text, let remedy) = try replica.store.trackability(of: table) else {
+      Issue.record("it is accepted")
+      return
+    }
+    #expect(text.contains(reason), "\(text)")
+    #expect(remedy?.isEmpty == false)
+    // A member that has no such table tracks it for the site.
+    let other = try TestReplica(2, schema: "CREATE TABLE other(id INTEGER PRIMARY KEY)")
+    try other.store.track(["other"], rule: nil, at: other.now)
+    let tracked = TableShape(
+      name: Tables.settings, keyCount: 1, columns: ["name", "rule"], affinities: [.text])
+    let setting = HostileKeysTests.row(
+      replica, tracked, 1, [HostileKeysTests.text(table), HostileKeysTests.text("")])
+    try HostileKeysTests.send([setting], to: replica)
+    try replica.write("INSERT INTO \(table)(id) VALUES (1)")
+    try replica.foldAll()
+    try other.pull(from: replica)
+  }
+
+  // MARK: Alike
+
+  @Test func `columns that read the same are malformed`() throws {
+    let replica = try KeysTests.site(1, schema: Self.schema, tables: ["patient"])[0]
+    for others in [[Self.composed, Self.apart], ["K", "\u{212A}"], ["E\u{301}", Self.composed]] {
+      let known = (["id"] + others).map { ($0, Replication.Value.integer(1)) }
+      #expect(throws: StoreError.self) {
+        try HostileKeysTests.send([row(replica, "patient", known, of: 3)], to: replica)
+      }
+    }
+  }
+
+  /// Two machines have spelled the name of one column in two ways.
+  @Test func `a column that is spelled in another way elsewhere is that column`() throws {
+    let one = "CREATE TABLE t(id INTEGER PRIMARY KEY, \(Self.composed) TEXT, v TEXT)"
+    let other = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, \(Self.apart) TEXT)"
+    let first = try TestReplica(1, schema: one, tracking: ["t"])
+    let second = try TestReplica(2, schema: other)
+    try first.write("INSERT INTO t VALUES (1, 'a', 'b')")
+    try first.foldAll()
+    try second.pull(from: first)
+    #expect(try second.value("SELECT \(Self.apart) FROM t") == .string("a"))
+    KeysTests.later(second, than: [first])
+    try second.write("UPDATE t SET \(Self.apart) = 'c'")
+    try second.foldAll()
+    try KeysTests.settle([first, second])
+    #expect(try first.value("SELECT \(Self.composed) FROM t") == .string("c"))
+    #expect(try first.value("SELECT v FROM t") == .string("b"))
+  }
 }

@@ -21,6 +21,10 @@ package enum Trackability: Sendable, Equatable {
       return .refused(reason: error.message, remedy: error.remedy)
     }
     if let refusal = refusalByKey(schema) { return refusal }
+    let alike = try reporting { () throws(SQLiteError) in
+      try Self.alike(schema.name, on: connection)
+    }
+    if let refusal = refusalByNames(schema, alike: alike) { return refusal }
     if let refusal = try refusalByRows(schema, connection) { return refusal }
     guard choice == nil || schema.hasNumber else {
       return .refused(
@@ -53,8 +57,13 @@ package enum Trackability: Sendable, Equatable {
       if !objects.isPlain, try refusalByKind(name, connection) != nil { return nil }
     }
     do {
-      let known = try schemas.read(name, id: id, among: objects, on: connection)
-      return known.flatMap { refusalByKey($0.schema) == nil ? $0 : nil }
+      guard let known = try schemas.read(name, id: id, among: objects, on: connection),
+        refusalByKey(known.schema) == nil
+      else { return nil }
+      let alike = try reporting { () throws(SQLiteError) in
+        objects.isSpelledPlainly ? nil : try Self.alike(known.schema.name, on: connection)
+      }
+      return refusalByNames(known.schema, alike: alike) == nil ? known : nil
     } catch {
       guard error.code == .schema else { throw error }
       return nil

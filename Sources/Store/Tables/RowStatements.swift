@@ -118,7 +118,10 @@ struct RowStatements {
   /// The column of that first name; `index` is where it probably is.
   func column(named name: String, at index: Int?) -> Int? {
     if let index, index < shape.columns.count, shape.columns[index] == name { return index }
-    return shape.columns.firstIndex { isSameName($0, name) }
+    if let column = shape.columns.firstIndex(where: { isSameName($0, name) }) { return column }
+    // A letter with an accent may be spelled in two ways; no table has both.
+    guard name.utf8.contains(where: { $0 >= 0x80 }) else { return nil }
+    return shape.columns.firstIndex { folded($0) == folded(name) }
   }
 
   /// The column that is called so in this file.
