@@ -75,6 +75,35 @@ import Testing
 
   // MARK: Too long
 
+  /// A row that waits is kept with the names of its columns.
+  @Test func `longer names than a peer may have are refused`() throws {
+    let replicas = try KeysTests.site(2, schema: Self.schema, tables: ["patient"])
+    let (size, key) = (Limits.namesBytes / 128, [("id", Replication.Value.integer(1))])
+    try HostileKeysTests.send(
+      [row(replicas[0], "patient", key, of: size, length: 120)], to: replicas[0])
+    // What the table has itself leaves less room.
+    try replicas[0].write(
+      "ALTER TABLE patient ADD COLUMN \(String(repeating: "z", count: 500)) TEXT")
+    try replicas[0].foldAll()
+    try KeysTests.settle(replicas)
+    try expectEqual(replicas, 1, of: "patient")
+    #expect(throws: StoreError.self) {
+      try HostileKeysTests.send(
+        [row(replicas[0], "patient", key, of: size, length: 125, 2)], to: replicas[0])
+    }
+  }
+
+  /// First names are a part of the shape, and settings of the site.
+  @Test func `first names are no longer together than can travel`() {
+    let columns = (0..<200).map { "c\($0)" }
+    let names = ColumnNames(
+      of: columns, known: [],
+      settings: columns.map { ($0, $0 + String(repeating: "x", count: 500)) })
+    #expect(names.firsts.reduce(0) { $0 + $1.utf8.count } <= Limits.namesBytes)
+    #expect(Set(names.firsts).count == columns.count)
+    #expect(names.firsts.last == "c199")
+  }
+
   static let refused: [(String, String, String)] = [
     ("CREATE TABLE \(long)(id INTEGER PRIMARY KEY)", long, "has 513 bytes"),
     ("CREATE TABLE t(id INTEGER PRIMARY KEY, \(long))", "t", "has 513 bytes"),

@@ -45,7 +45,12 @@ extension RowBatch {
         throw WireError(.malformed, "Rows: key")
       }
       var columns: [String] = []
-      for _ in 0..<columnCount { columns.append(try reader.text("Rows: column")) }
+      var bytes = 0
+      for _ in 0..<columnCount {
+        columns.append(try reader.text("Rows: column"))
+        bytes += columns[columns.count - 1].utf8.count
+        guard bytes <= Limits.namesBytes else { throw WireError(.tooLong, "Rows: columns") }
+      }
       guard areDifferent(columns) else {
         throw WireError(.malformed, "Rows: columns")
       }

@@ -46,8 +46,16 @@ struct ColumnNames: Equatable {
       settings.map { (folded($0.name), $0.first) }, uniquingKeysWith: { $1 })
     var firsts: [String?] = columns.map { _ in nil }
     var taken: Set<String> = []
-    func take(_ first: String?, _ index: Int) {
-      guard let first, firsts[index] == nil, taken.insert(folded(first)).inserted else { return }
+    // All names travel together: those of others may be so much longer than the columns' own ones.
+    var room = Limits.namesBytes - columns.reduce(0) { $0 + $1.utf8.count }
+    func take(_ first: String?, _ index: Int, isNumbered: Bool = false) {
+      guard let first, firsts[index] == nil else { return }
+      let (more, spellings) = (
+        first.utf8.count - columns[index].utf8.count, ShapeNames.spellings(of: first)
+      )
+      guard more <= max(0, room) || isNumbered, taken.isDisjoint(with: spellings) else { return }
+      taken.formUnion(spellings)
+      room -= max(0, more)
       firsts[index] = first
     }
     for (index, name) in names.enumerated() { take(renamed[name], index) }
@@ -66,7 +74,7 @@ struct ColumnNames: Equatable {
     for (index, column) in columns.enumerated() {
       var count = 2
       while firsts[index] == nil {
-        take(Self.numbered(column, count), index)
+        take(Self.numbered(column, count), index, isNumbered: true)
         count += 1
       }
     }
