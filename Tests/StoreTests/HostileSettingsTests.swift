@@ -57,6 +57,46 @@ import Testing
     try expectExchange(replicas)
   }
 
+  // MARK: Tables that are not the site's
+
+  /// Two tables are declared alike, and one of them is gone here.
+  @Test func `no setting gives a table away that was never the site's`() throws {
+    let replicas = try KeysTests.site(
+      2, schema: Self.schema, tables: ["patient"],
+      beginning: "INSERT INTO patient VALUES (1, 'Ann'), (2, 'Bob')")
+    for replica in replicas {
+      try replica.write("DELETE FROM _flotilla_meta WHERE name = 'joining'")
+      try replica.reopen()
+    }
+    try replicas[0].write(
+      "CREATE TABLE salary(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO salary VALUES (7, 'x')")
+    try replicas[0].foldAll()
+    try replicas[0].write("DROP TABLE patient")
+    try replicas[0].foldAll()
+    try Self.tell(TableNames.owner, "salary", "patient", to: replicas[0])
+    #expect(try replicas[0].store.askedTables() == ["salary"])
+    try replicas[0].exchange(with: replicas[1])
+    for replica in replicas { try replica.foldAll() }
+    #expect(try replicas[0].content("salary").count == 1)
+    #expect(try replicas[1].content("patient").count == 2)
+  }
+
+  @Test func `a table that has the rows of one that is gone is that one`() throws {
+    let replicas = try KeysTests.site(
+      2, schema: Self.schema, tables: ["patient"],
+      beginning: "INSERT INTO patient VALUES (1, 'Ann'), (2, 'Bob')")
+    for replica in replicas {
+      try replica.write("DELETE FROM _flotilla_meta WHERE name = 'joining'")
+      try replica.reopen()
+    }
+    try replicas[1].write("ALTER TABLE patient RENAME TO person")
+    try replicas[1].foldAll()
+    try replicas[0].write("ALTER TABLE patient RENAME TO person")
+    try replicas[0].exchange(with: replicas[1])
+    for replica in replicas { #expect(try replica.store.askedTables().isEmpty) }
+    #expect(try replicas[0].store.tableColumns().map(\.table) == ["person"])
+  }
+
   // MARK: Names that do not travel
 
   static let unsendable = [String(repeating: "z", count: 513), "a\u{0}b", ""]
