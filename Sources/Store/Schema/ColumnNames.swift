@@ -49,7 +49,7 @@ struct ColumnNames: Equatable {
     // All names travel together: those of others may be so much longer than the columns' own ones.
     var room = Limits.namesBytes - columns.reduce(0) { $0 + $1.utf8.count }
     func take(_ first: String?, _ index: Int, isNumbered: Bool = false) {
-      guard let first, firsts[index] == nil else { return }
+      guard let first, firsts[index] == nil, Limits.carries(first) else { return }
       let (more, spellings) = (
         first.utf8.count - columns[index].utf8.count, ShapeNames.spellings(of: first)
       )
