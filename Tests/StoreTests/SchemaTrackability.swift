@@ -8,7 +8,7 @@ import Testing
     ("", "customers", "no table"),
     ("CREATE VIEW v AS SELECT 1 AS a", "V", "view"),
     ("CREATE VIRTUAL TABLE f USING fts5(x)", "f", "virtual"),
-    ("CREATE VIRTUAL TABLE f USING fts5(x)", "f_content", "part of a virtual table"),
+    ("CREATE VIRTUAL TABLE f USING fts5(x)", "f_content", "is a part of the virtual table"),
     ("CREATE TABLE t(a)", "t", "no PRIMARY KEY"),
     ("CREATE TABLE t(a INTEGER PRIMARY KEY AUTOINCREMENT)", "sqlite_sequence", "belongs"),
     ("", "sqlite_schema", "belongs"),

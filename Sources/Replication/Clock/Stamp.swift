@@ -14,6 +14,11 @@ package struct Stamp: Sendable, Hashable, Comparable {
   /// Stamps beyond this are refused, so that adding can never overflow.
   package static let highest = Stamp(rawValue: 1 << 62)
 
+  /// A stamp as a file has it, where anything may have been written.
+  package init(clamping raw: Int64) {
+    self.init(rawValue: min(max(raw, 0), Self.highest.rawValue))
+  }
+
   /// The lowest stamp of a moment, given in ms since 1970; moments before 2020 give zero.
   package init(millisecondsSince1970 milliseconds: Int64) {
     let bounded = max(Self.epochMilliseconds, min(milliseconds, 1 << 45))

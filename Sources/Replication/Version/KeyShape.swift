@@ -101,7 +101,39 @@ package struct KeyShape: Sendable, Hashable {
   }
 }
 
+extension KeyShape {
+  /// Whether key values are as the columns store them; else SQLite finds another row by them than
+  /// the key does.
+  package func holds(_ values: [Value]) -> Bool {
+    zip(columns, values).allSatisfy { $0.affinity.keeps($1) }
+  }
+}
+
 extension KeyAffinity {
+  /// Whether a column stores a value as one that is the same key: '7' becomes 7 in a column of
+  /// whole numbers, and 7 becomes '7' in one of text. 7.0 and 7 are one key.
+  package func keeps(_ value: Value) -> Bool {
+    switch (self, value) {
+    case (.text, .integer), (.text, .real): false
+    case (.real, .integer(let number)): Int64(exactly: Double(number)) == number
+    case (.integer, .text(let text)), (.numeric, .text(let text)), (.real, .text(let text)):
+      !Self.isNumber(text)
+    default: true
+    }
+  }
+
+  /// Whether SQLite takes a text for a number (sqlite.org/datatype3.html, section 3): spaces around
+  /// it are overlooked, and neither hexadecimal digits nor words are among what it reads.
+  private static func isNumber(_ text: [UInt8]) -> Bool {
+    let isSpace: (UInt8) -> Bool = { $0 == 0x20 || 0x09...0x0D ~= $0 }
+    guard let first = text.firstIndex(where: { !isSpace($0) }),
+      let last = text.lastIndex(where: { !isSpace($0) })
+    else { return false }
+    let inner = text[first...last]
+    guard inner.allSatisfy({ 0x30...0x39 ~= $0 || "+-.eE".utf8.contains($0) }) else { return false }
+    return Double(String(decoding: inner, as: UTF8.self)) != nil
+  }
+
   /// A key value as a column of this affinity holds it, as far as whole numbers and their texts go:
   /// 5 and '5' are told apart by nothing else. Nil where that is not known.
   package func holding(_ value: Value) -> Value? {

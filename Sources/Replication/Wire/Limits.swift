@@ -11,6 +11,8 @@ package enum Limits {
   /// Longest name of a node, a site, a table or a column.
   package static let name = 512
   package static let columns = 2_000
+  /// The names of all columns of a table together: a row that waits is kept with them.
+  package static let namesBytes = 64 << 10
   /// How often the key of a table can change its shape; far more than anybody lives to see.
   package static let generations: UInt64 = 1 << 20
   /// In so many shapes of its key rows of one table are kept at a time.
@@ -55,4 +57,9 @@ package enum Limits {
   package static let schemaBytes = 64 << 20
   /// Longest SQL text of one schema object.
   package static let schemaText = 512 << 10
+
+  /// Whether a table or a column of that name can be told to others.
+  package static func carries(_ name: String) -> Bool {
+    name.utf8.count <= Self.name && !name.utf8.contains(0)
+  }
 }

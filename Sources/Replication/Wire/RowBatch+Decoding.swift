@@ -45,7 +45,12 @@ extension RowBatch {
         throw WireError(.malformed, "Rows: key")
       }
       var columns: [String] = []
-      for _ in 0..<columnCount { columns.append(try reader.text("Rows: column")) }
+      var bytes = 0
+      for _ in 0..<columnCount {
+        columns.append(try reader.text("Rows: column"))
+        bytes += columns[columns.count - 1].utf8.count
+        guard bytes <= Limits.namesBytes else { throw WireError(.tooLong, "Rows: columns") }
+      }
       guard areDifferent(columns) else {
         throw WireError(.malformed, "Rows: columns")
       }
@@ -68,8 +73,12 @@ extension RowBatch {
     return tables
   }
 
-  /// As SQLite compares names; Swift would hold two spellings of one letter for equal.
+  /// As SQLite compares names, and as Swift does, which holds two spellings of one letter for equal.
   private static func areDifferent(_ names: [String]) -> Bool {
+    guard names.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x80 } }) else {
+      var others = ShapeNames()
+      return names.allSatisfy { others.take($0) == nil }
+    }
     func isSame(_ left: UInt8, _ right: UInt8) -> Bool {
       left == right || left ^ right == 0x20 && 0x61...0x7A ~= left | 0x20
     }

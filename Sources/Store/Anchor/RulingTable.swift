@@ -145,7 +145,7 @@ struct RulingTable {
     else { return nil }
     let dot = Dot(origin, UInt64(clamping: statement.integer(first + 3)))
     var version = Version(
-      dot: dot, created: dot, stamp: Stamp(rawValue: statement.integer(first + 4)), hash: 0,
+      dot: dot, created: dot, stamp: Stamp(clamping: statement.integer(first + 4)), hash: 0,
       isDeleted: false)
     if !statement.isNull(first + 5) {
       VersionExtra(origins: versions.origins, terms: versions.terms)

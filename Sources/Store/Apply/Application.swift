@@ -201,7 +201,7 @@ extension Store {
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
-    if !incoming.numbering.isEmpty { try noteFormer(of: incoming, table, key) }
+    if !incoming.numbering.isEmpty { try noteFormer(of: row, table, key) }
     let isWaiting = try forgetPutBack(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {

@@ -84,12 +84,20 @@ struct Beside {
 }
 
 extension RowStatements {
-  /// What an entry of the shelf says of a row, of which `shown` gives the columns.
+  /// What an entry of the shelf says of a row, of which `shown` gives the columns. What is more than
+  /// can travel is counted, and not told: no peer would read such a row, nor the shelf.
   func beside(
     _ entry: Shelf.Entry?, _ shown: (Int) throws(SQLiteError) -> Replication.Value?
   ) throws(SQLiteError) -> Beside {
     guard let entry, entry.why == .columns else { return Beside() }
-    var beside = Beside(extras: unknown(in: entry), rest: entry.rest)
+    let kept = unknown(in: entry)
+    var beside = Beside(extras: sendable(kept), rest: entry.rest)
+    if beside.extras.count < kept.count {
+      var (sent, all) = (ContentHash(), ContentHash())
+      for (name, value) in beside.extras { sent.add(column: ContentHash.column(name), value) }
+      for (name, value) in kept { all.add(column: ContentHash.column(name), value) }
+      beside.rest &+= sent.rest(to: all.value)
+    }
     for (standIn, column) in zip(entry.standIns, columns(for: entry.standIns.map(\.name))) {
       guard let column, let now = try shown(column), standIn.stands(as: now) else { continue }
       beside.standIns.append(standIn)

@@ -38,8 +38,8 @@ extension Store {
     var entering = Entering(values: shown, entry: entry)
     // Nobody has written the row since: what stands in the column is what the row has shown so far.
     var before = beside
-    before.extras += entry.values.filter { kept in !beside.extras.contains { $0.name == kept.name }
-    }
+    let unknown = Set(statements.unknown(in: entry).map(\.name))
+    before.extras += entry.values.filter { !unknown.contains($0.name) }
     let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
     entering.counted = statements.countedNames(
       version.hash, shown, before, kept: Set(columns.compactMap(\.column)))

@@ -237,6 +237,10 @@ extension Store {
       case .deleted(let key), .withheld(let key), .ruling(_, let key): key
       }
     guard let key = table.key(values) else { throw StoreError(.wire, "a key holds NULL") }
+    guard table.keyShape?.holds(values) ?? true else {
+      throw StoreError(
+        .wire, "a key of \(quoted(table.name)) holds a value that its column would not store")
+    }
     return key
   }
 

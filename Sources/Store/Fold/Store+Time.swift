@@ -145,7 +145,7 @@ struct JournalDates {
 
   /// Entries from `id` on are folded; later ones may get their numbers.
   mutating func cut(from id: Int64) {
-    through = min(through, id - 1)
+    through = min(through, max(id, .min + 1) - 1)
     while let last = runs.last, last.first >= id { runs.removeLast() }
   }
 }

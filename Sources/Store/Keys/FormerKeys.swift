@@ -96,9 +96,9 @@ final class FormerKeys {
     var found: [Place] = []
     var next = place
     while found.count < Self.longest,
-      let entry = try entries(
-        "tbl = ? AND next = ? AND norigin = ? AND nseq = ?", try arguments(next)
-      ).first
+      // The table is the least that tells them apart: SQLite is not to begin with it.
+      let entry = try entry(
+        "+tbl = ? AND next = ? AND norigin = ? AND nseq = ?", try arguments(next))
     {
       next = entry.place
       found.append(next)
@@ -117,24 +117,21 @@ final class FormerKeys {
 
   func entry(_ place: Place) throws(SQLiteError) -> Entry? {
     guard count > 0, origins.knownNumber(of: place.created.origin) != nil else { return nil }
-    return try entries(
-      "tbl = ? AND key = ? AND origin = ? AND seq = ?", try arguments(place)
-    ).first
+    return try entry("tbl = ? AND key = ? AND origin = ? AND seq = ?", try arguments(place))
   }
 
-  /// What is known of the row that an edit made: mostly nothing.
-  func entries(of created: Dot) throws(SQLiteError) -> [Entry] {
-    guard count > 0, let number = origins.knownNumber(of: created.origin) else { return [] }
-    return try entries(
-      "origin = ? AND seq = ?", [.integer(number), .integer(Int64(created.seq))])
+  /// Whether a row has left this place, or has come there from another one.
+  func knows(_ place: Place) throws(SQLiteError) -> Bool {
+    if try entry(place)?.next != nil { return true }
+    return try !before(place).isEmpty
   }
 
-  /// Where the row was or is that an edit made, if it had a former key or has another one now.
-  func places(of created: Dot) throws(SQLiteError) -> [Place] {
-    guard count > 0, let number = origins.knownNumber(of: created.origin) else { return [] }
-    let arguments: [SQLite.Value] = [.integer(number), .integer(Int64(created.seq))]
-    return try entries("origin = ? AND seq = ? AND next IS NOT NULL", arguments).map(\.place)
-      + entries("norigin = ? AND nseq = ?", arguments).compactMap(\.next)
+  /// Whether somebody is yet to make the row again that an edit made.
+  func isAwaited(_ created: Dot) throws(SQLiteError) -> Bool {
+    guard count > 0, let number = origins.knownNumber(of: created.origin) else { return false }
+    return try connection.row(
+      "SELECT 1 FROM _flotilla_former WHERE origin = ? AND seq = ? AND next IS NULL LIMIT 1",
+      [.integer(number), .integer(Int64(clamping: created.seq))]) != nil
   }
 
   func forget(table: Int64) throws(SQLiteError) {
@@ -151,26 +148,25 @@ final class FormerKeys {
     ]
   }
 
-  private func entries(
+  /// The first one in order: members may claim any number of places for one row.
+  private func entry(
     _ condition: String, _ arguments: [SQLite.Value]
-  ) throws(SQLiteError) -> [Entry] {
-    try connection.rows(
+  ) throws(SQLiteError) -> Entry? {
+    let row = try connection.row(
       """
       SELECT tbl, key, origin, seq, next, norigin, nseq, eorigin, eseq
-      FROM _flotilla_former WHERE \(condition)
-      """, arguments
-    ).compactMap { row in
-      guard let table = row[0].integer, let key = row[1].blob,
-        let created = dot(row[2], row[3])
-      else { return nil }
-      var next: Place?
-      if let key = row[4].blob, let made = dot(row[5], row[6]) {
-        next = Place(table: table, key: Key(bytes: key), created: made)
-      }
-      return Entry(
-        place: Place(table: table, key: Key(bytes: key), created: created),
-        next: next, edit: dot(row[7], row[8]))
+      FROM _flotilla_former WHERE \(condition) LIMIT 1
+      """, arguments)
+    guard let row, let table = row[0].integer, let key = row[1].blob,
+      let created = dot(row[2], row[3])
+    else { return nil }
+    var next: Place?
+    if let key = row[4].blob, let made = dot(row[5], row[6]) {
+      next = Place(table: table, key: Key(bytes: key), created: made)
     }
+    return Entry(
+      place: Place(table: table, key: Key(bytes: key), created: created),
+      next: next, edit: dot(row[7], row[8]))
   }
 
   private func dot(_ origin: SQLite.Value, _ seq: SQLite.Value) -> Dot? {

@@ -11,11 +11,13 @@ final class Kinship {
   var gone: Set<Origin> = []
   /// Rows that go on under another key, and of which that was heard, or a child came, since rows
   /// were made again last.
-  var news: [FormerKeys.Place] = []
+  private(set) var news: [FormerKeys.Place] = []
   /// Rows that have their former key again after all: the anchor has given it to them.
   var returns: [(from: FormerKeys.Place, to: FormerKeys.Place)] = []
   /// Whether all that belongs together is here: an exchange has ended in the open transaction.
   var isComplete = false
+  /// What is among the news: many rows may tell of one place.
+  private var heard: Set<FormerKeys.Place> = []
   private let connection: Connection
   private var known: Parentage?
   private var knownVersion = -1
@@ -40,8 +42,13 @@ final class Kinship {
 
   /// What was due is done.
   func end() {
-    (news, returns) = ([], [])
+    (news, heard, returns) = ([], [], [])
     moving.hasNew = false
+  }
+
+  /// There is news of a row that was at this place.
+  func hear(of place: FormerKeys.Place) {
+    if heard.insert(place).inserted { news.append(place) }
   }
 
   /// Whether there is anything to make again now.

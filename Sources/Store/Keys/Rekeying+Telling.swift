@@ -80,8 +80,7 @@ extension Rekeying {
       try !standing.isDeleted && isInPlace(standing, table, under: item.key)
     else { return true }
     for parent in item.version.numbering.parents {
-      let known = try store.kinship.former.entries(of: parent.row)
-      if known.contains(where: { $0.next == nil }) { return true }
+      if try store.kinship.former.isAwaited(parent.row) { return true }
     }
     return false
   }

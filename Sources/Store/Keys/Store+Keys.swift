@@ -70,7 +70,7 @@ extension Store {
     let place = FormerKeys.Place(table: table.id, key: key, created: meant.row)
     guard case .moved(let next) = try whereabouts(place) else { return false }
     if next.key == key, next.created == standing.created { return true }
-    kinship.news.append(place)
+    kinship.hear(of: place)
     return false
   }
 
@@ -241,19 +241,20 @@ extension Store {
   func noteTwin(_ twin: Version, of standing: Version, _ table: ReplicaTable, _ key: Key) throws {
     let place = FormerKeys.Place(table: table.id, key: key, created: twin.created)
     let next = FormerKeys.Place(table: table.id, key: key, created: standing.created)
-    if try kinship.former.note(place, next: next, edit: twin.edit) { kinship.news.append(place) }
+    if try kinship.former.note(place, next: next, edit: twin.edit) { kinship.hear(of: place) }
   }
 
   /// A row has come that had other keys before: what refers to it there follows. Or one that refers
   /// to such a row.
-  func noteFormer(of version: Version, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+  func noteFormer(of row: ShapedRow, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    let version = row.row.version
     let place = FormerKeys.Place(table: table.id, key: key, created: version.created)
     var next = place
     for former in version.numbering.former.reversed() {
       let before = FormerKeys.Place(table: table.id, key: former.key, created: former.created)
       if try kinship.former.note(before, next: next, edit: former.edit) {
         try conflicts.noteRekeyed(former.edit, next: key, rows: 0)
-        kinship.news.append(before)
+        kinship.hear(of: before)
       }
       next = before
     }
@@ -262,11 +263,27 @@ extension Store {
       let left = try kinship.former.after(place)
       try kinship.former.turnBack(to: place)
       guard let last = left.last else { continue }
-      kinship.news += left
+      left.forEach(kinship.hear)
       kinship.returns.append((last, place))
     }
-    for parent in version.numbering.parents {
-      kinship.news += try kinship.former.places(of: parent.row)
+    for place in try meant(by: row, table) where try kinship.former.knows(place) {
+      kinship.hear(of: place)
+    }
+  }
+
+  /// The places of the rows that a row means, as it says: under the numbers that are in it.
+  private func meant(
+    by row: ShapedRow, _ table: ReplicaTable
+  ) throws(SQLiteError) -> [FormerKeys.Place] {
+    let parents = row.row.version.numbering.parents
+    guard !parents.isEmpty, let statements = table.statements, let entry = entry(row)
+    else { return [] }
+    return try kinship.parentage(tables).links(of: table.id).compactMap { link in
+      guard let meant = parents.first(where: { $0.link == link.id }),
+        let parent = tables.byID[link.parent],
+        let key = link.number(in: entry, statements).flatMap({ parent.key([$0]) })
+      else { return nil }
+      return FormerKeys.Place(table: parent.id, key: key, created: meant.row)
     }
   }
 

@@ -173,9 +173,10 @@ enum Layout {
       next BLOB, norigin INTEGER, nseq INTEGER, eorigin INTEGER, eseq INTEGER,
       PRIMARY KEY(tbl, key, origin, seq)
     ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS _flotilla_former_next ON _flotilla_former(norigin, nseq)
-      WHERE norigin IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS _flotilla_former_dot ON _flotilla_former(origin, seq);
+    CREATE INDEX IF NOT EXISTS _flotilla_former_place
+      ON _flotilla_former(norigin, nseq, next) WHERE norigin IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS _flotilla_former_awaited ON _flotilla_former(origin, seq)
+      WHERE next IS NULL;
     CREATE TABLE IF NOT EXISTS _flotilla_moving(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
@@ -210,6 +211,10 @@ enum Layout {
       try connection.execute("ALTER TABLE _flotilla_shelf ADD COLUMN watch INTEGER")
     }
     try connection.execute(additions)
+    // Indexes that others have taken the place of.
+    for index in ["_flotilla_former_next", "_flotilla_former_dot"] {
+      try connection.execute("DROP INDEX IF EXISTS main.\(index)")
+    }
     try nameSettings(on: connection)
   }
 

@@ -1,3 +1,5 @@
+import Replication
+
 /// Under which name the site knows each column of one table.
 ///
 /// A column keeps its *first name*: after `RENAME COLUMN name TO full_name` its values still
@@ -44,8 +46,16 @@ struct ColumnNames: Equatable {
       settings.map { (folded($0.name), $0.first) }, uniquingKeysWith: { $1 })
     var firsts: [String?] = columns.map { _ in nil }
     var taken: Set<String> = []
-    func take(_ first: String?, _ index: Int) {
-      guard let first, firsts[index] == nil, taken.insert(folded(first)).inserted else { return }
+    // All names travel together: those of others may be so much longer than the columns' own ones.
+    var room = Limits.namesBytes - columns.reduce(0) { $0 + $1.utf8.count }
+    func take(_ first: String?, _ index: Int, isNumbered: Bool = false) {
+      guard let first, firsts[index] == nil, Limits.carries(first) else { return }
+      let (more, spellings) = (
+        first.utf8.count - columns[index].utf8.count, ShapeNames.spellings(of: first)
+      )
+      guard more <= max(0, room) || isNumbered, taken.isDisjoint(with: spellings) else { return }
+      taken.formUnion(spellings)
+      room -= max(0, more)
       firsts[index] = first
     }
     for (index, name) in names.enumerated() { take(renamed[name], index) }
@@ -64,7 +74,7 @@ struct ColumnNames: Equatable {
     for (index, column) in columns.enumerated() {
       var count = 2
       while firsts[index] == nil {
-        take("\(column)~\(count)", index)
+        take(Self.numbered(column, count), index, isNumbered: true)
         count += 1
       }
     }
@@ -74,6 +84,14 @@ struct ColumnNames: Equatable {
       aliases[name] = self.firsts.firstIndex { isSameName($0, first) }
     }
     self.aliases = aliases
+  }
+
+  /// A name that is taken, with a number, and so much of it as can travel beside that.
+  private static func numbered(_ name: String, _ count: Int) -> String {
+    let ending = "~\(count)"
+    var start = name
+    while start.utf8.count + ending.utf8.count > Limits.name { start.unicodeScalars.removeLast() }
+    return start + ending
   }
 }
 

@@ -31,6 +31,8 @@ struct StoredObjects {
   private let encoding: String
   /// Whether there are no virtual tables, and nothing hides a table of the file. Most are so.
   let isPlain: Bool
+  /// Whether the names of all tables are of ASCII letters, which can be spelled in one way alone.
+  let isSpelledPlainly: Bool
 
   init(_ connection: Connection) throws(SQLiteError) {
     let rows = try connection.rows(
@@ -49,6 +51,9 @@ struct StoredObjects {
     let isVirtual = { (row: [Value]) in row[4] == .string("table") && row[5] == .integer(0) }
     let isHidden = try connection.row(hiding) != nil
     isPlain = !isHidden && !rows.contains(where: isVirtual)
+    isSpelledPlainly = objects.allSatisfy { object in
+      object.kind != "table" || object.name.utf8.allSatisfy { $0 < 0x80 }
+    }
   }
 
   /// The names of the tables, by the same in small letters.

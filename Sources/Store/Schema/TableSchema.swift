@@ -40,40 +40,9 @@ package struct TableSchema: Sendable, Equatable {
       try connection.rows(
         "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name")
     }
-    let parts = try reporting { () throws(SQLiteError) in try shadows(on: connection) }
-    let foreign = try unknownVirtualTables(on: connection)
+    let virtual = try reporting { () throws(SQLiteError) in try VirtualTable.all(on: connection) }
     return rows.compactMap { $0[0].string }.filter { name in
-      !isReserved(name) && !parts.contains(name) && !foreign.contains { isShadow(name, of: $0) }
-    }
-  }
-
-  /// The tables of which SQLite knows that a virtual one keeps its rows there.
-  ///
-  /// `table_list`, which tells them, compiles every view of the file: views that each name the one
-  /// before twice take it for ever. So it is asked only where there are virtual tables.
-  static func shadows(on connection: Connection) throws(SQLiteError) -> Set<String> {
-    let virtual = try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0 LIMIT 1")
-    guard virtual != nil else { return [] }
-    let rows = try connection.rows(
-      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")
-    return Set(rows.compactMap { $0[0].string })
-  }
-
-  /// The virtual tables whose module is not loaded here, so that SQLite does not know which tables
-  /// are their shadows.
-  static func unknownVirtualTables(on connection: Connection) throws(StoreError) -> [String] {
-    try reporting { () throws(SQLiteError) in
-      let tables = try connection.rows(
-        "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0")
-      guard !tables.isEmpty else { return [] }
-      let modules = try connection.rows("SELECT name FROM pragma_module_list")
-      return tables.compactMap { table in
-        let tokens = SQLText(table[1].string ?? "").tokens
-        let module = tokens.drop { !$0.isWord("USING") }.dropFirst().first?.name ?? ""
-        let isKnown = modules.contains { isSameName($0[0].string ?? "", module) }
-        return isKnown ? nil : table[0].string
-      }
+      !isReserved(name) && !virtual.contains { $0.keeps(name) }
     }
   }
 

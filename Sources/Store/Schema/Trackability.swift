@@ -21,6 +21,10 @@ package enum Trackability: Sendable, Equatable {
       return .refused(reason: error.message, remedy: error.remedy)
     }
     if let refusal = refusalByKey(schema) { return refusal }
+    let alike = try reporting { () throws(SQLiteError) in
+      try Self.alike(schema.name, on: connection)
+    }
+    if let refusal = refusalByNames(schema, alike: alike) { return refusal }
     if let refusal = try refusalByRows(schema, connection) { return refusal }
     guard choice == nil || schema.hasNumber else {
       return .refused(
@@ -53,8 +57,13 @@ package enum Trackability: Sendable, Equatable {
       if !objects.isPlain, try refusalByKind(name, connection) != nil { return nil }
     }
     do {
-      let known = try schemas.read(name, id: id, among: objects, on: connection)
-      return known.flatMap { refusalByKey($0.schema) == nil ? $0 : nil }
+      guard let known = try schemas.read(name, id: id, among: objects, on: connection),
+        refusalByKey(known.schema) == nil
+      else { return nil }
+      let alike = try reporting { () throws(SQLiteError) in
+        objects.isSpelledPlainly ? nil : try Self.alike(known.schema.name, on: connection)
+      }
+      return refusalByNames(known.schema, alike: alike) == nil ? known : nil
     } catch {
       guard error.code == .schema else { throw error }
       return nil
@@ -62,20 +71,6 @@ package enum Trackability: Sendable, Equatable {
   }
 
   /// Refuses what is no table of the application's own.
-  /// Whether it is a table of this file that nothing hides and no virtual table keeps. Most are so,
-  /// and `table_list`, which tells the others apart, compiles every view of the file.
-  private static func isOrdinary(
-    _ name: String, _ connection: Connection
-  ) throws(SQLiteError) -> Bool {
-    try connection.row(
-      """
-      SELECT 1 FROM main.sqlite_schema AS t
-      WHERE t.type = 'table' AND t.name = ?1 COLLATE NOCASE AND t.rootpage > 0
-        AND NOT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = ?1 COLLATE NOCASE)
-        AND NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0)
-      """, [.string(name)]) != nil
-  }
-
   private static func refusalByKind(
     _ name: String, _ connection: Connection
   ) throws(StoreError) -> Trackability? {
@@ -83,44 +78,41 @@ package enum Trackability: Sendable, Equatable {
       return .refused(
         reason: "\(quoted(name)) belongs to SQLite or to Flotilla", remedy: nil)
     }
-    if try reporting({ () throws(SQLiteError) in try isOrdinary(name, connection) }) { return nil }
-    let found = try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        """
-        SELECT schema, type, name FROM pragma_table_list(?)
-        ORDER BY schema = 'main' DESC, schema = 'temp' DESC
-        """, [.string(name)])
+    let (found, virtual) = try reporting { () throws(SQLiteError) in
+      (
+        try connection.rows(
+          """
+          SELECT 'main', type, name, rootpage FROM main.sqlite_schema
+          WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE
+          UNION ALL SELECT 'temp', type, name, rootpage FROM temp.sqlite_schema
+          WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE
+          """, [.string(name)]), try VirtualTable.all(on: connection)
+      )
     }
-    guard let first = found.first, let kind = first[1].string else {
+    guard let first = found.first(where: { $0[0] == .string("main") }) ?? found.first else {
       return try .refused(
         reason: "there is no table \(quoted(name))", remedy: remedy(missing: name, connection))
     }
     let name = first[2].string ?? name
-    guard first[0].string == "main" else {
+    guard first[0] == .string("main") else {
       return .refused(
-        reason: "\(quoted(name)) is not in this file but in \(first[0].string ?? "another")",
+        reason: "\(quoted(name)) is not in this file but in temp",
         remedy: "Create it in the main schema.")
     }
-    switch kind {
-    case "view":
+    if first[1] == .string("view") {
       return .refused(
         reason: "\(quoted(name)) is a view", remedy: "Track the tables that it reads.")
-    case "virtual":
+    }
+    if first[3] == .integer(0) {
       return .refused(
         reason: "\(quoted(name)) is a virtual table: its rows are kept by an extension",
         remedy: "Track the table that it is made from; triggers fill it at every node.")
-    case "shadow":
-      return .refused(
-        reason: "\(quoted(name)) is a part of a virtual table",
-        remedy: "Track the table that the virtual table is made from.")
-    default:
-      let foreign = try TableSchema.unknownVirtualTables(on: connection)
-      guard let virtual = foreign.first(where: { TableSchema.isShadow(name, of: $0) })
-      else { return nil }
-      return .refused(
-        reason: "\(quoted(name)) seems to be a part of the virtual table \(quoted(virtual))",
-        remedy: "Track the table that the virtual table is made from.")
     }
+    guard let keeper = virtual.first(where: { $0.keeps(name) }) else { return nil }
+    return .refused(
+      reason: "\(quoted(name)) \(keeper.isKnown ? "is" : "seems to be") a part of the virtual "
+        + "table \(quoted(keeper.name))",
+      remedy: "Track the table that the virtual table is made from.")
   }
 
   private static func remedy(

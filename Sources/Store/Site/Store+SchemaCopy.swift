@@ -25,12 +25,12 @@ extension Store {
         ORDER BY type = 'trigger', type = 'view', type = 'index', rowid
         """)
     }
-    let shadows = try reporting { () throws(SQLiteError) in
-      try TableSchema.shadows(on: connection)
+    let virtual = try reporting { () throws(SQLiteError) in
+      try VirtualTable.all(on: connection).filter(\.isKnown)
     }
     return rows.compactMap { row in
       guard let name = row[1].string, !TableSchema.isReserved(name), let sql = row[2].string,
-        !shadows.contains(name)
+        row[0].string != "table" || !virtual.contains(where: { $0.keeps(name) })
       else { return nil }
       let kind: SchemaObject.Kind? =
         switch row[0].string {

@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// What this file keeps of the columns of its tables, to know a renamed column again.
@@ -46,7 +47,7 @@ struct Renames {
     // A file of an older version, opened to look at it.
     guard try Layout.hasTable("_flotilla_named", on: connection) else { return columns }
     let (wanted, condition) = (
-      table.map { [Value.string($0)] } ?? [],
+      table.map { [SQLite.Value.string($0)] } ?? [],
       table == nil ? "" : "WHERE tbl = ? COLLATE NOCASE"
     )
     for row in try connection.rows(
@@ -68,11 +69,20 @@ struct Renames {
     for row in try connection.rows(
       "SELECT tbl, name, first FROM \(Self.settings) \(condition)", wanted)
     {
-      guard let table = row[0].string, let name = row[1].string, let first = row[2].string
+      guard let table = row[0].string, let name = row[1].string, let first = row[2].string,
+        Self.mayRename(table, name, first)
       else { continue }
       columns[folded(table), default: Columns()].settings[name] = first
     }
     return columns
+  }
+
+  /// Whether the site may say so: settings come from peers. Flotilla's own tables and their columns
+  /// are called the same everywhere, and a first name has to travel.
+  private static func mayRename(_ table: String, _ name: String, _ first: String) -> Bool {
+    if TableSchema.isReserved(table) || first.isEmpty || !Limits.carries(first) { return false }
+    return table != TableNames.owner
+      || !TableSchema.isReserved(name) && !TableSchema.isReserved(first)
   }
 
   func read(_ table: String) throws(SQLiteError) -> Columns {
@@ -102,7 +112,7 @@ struct Renames {
   func publish(
     _ name: String, first: String, of table: String, number: Int64
   ) throws(SQLiteError) -> Bool {
-    let key: [Value] = [.string(table), .string(name)]
+    let key: [SQLite.Value] = [.string(table), .string(name)]
     let standing = try connection.scalar(
       "SELECT first FROM \(Self.settings) WHERE tbl = ? AND name = ?", key)
     guard standing != .string(first) else { return false }

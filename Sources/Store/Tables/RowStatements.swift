@@ -118,7 +118,10 @@ struct RowStatements {
   /// The column of that first name; `index` is where it probably is.
   func column(named name: String, at index: Int?) -> Int? {
     if let index, index < shape.columns.count, shape.columns[index] == name { return index }
-    return shape.columns.firstIndex { isSameName($0, name) }
+    if let column = shape.columns.firstIndex(where: { isSameName($0, name) }) { return column }
+    // A letter with an accent may be spelled in two ways; no table has both.
+    guard name.utf8.contains(where: { $0 >= 0x80 }) else { return nil }
+    return shape.columns.firstIndex { folded($0) == folded(name) }
   }
 
   /// The column that is called so in this file.
@@ -223,6 +226,16 @@ struct RowStatements {
     let all = entry.values + entry.standIns.filter(\.isCounted).map { ($0.name, $0.value) }
     return columns(for: all.map(\.name), all.map(\.value)).filter { $0.column == nil }
       .map { all[$0.index] }
+  }
+
+  /// Of values whose columns do not exist here, those that can travel beside the columns that do.
+  func sendable(
+    _ extras: [(name: String, value: Replication.Value)]
+  ) -> [(name: String, value: Replication.Value)] {
+    if extras.isEmpty { return extras }
+    if ShapeNames.hasRoom(for: extras.lazy.map(\.name), beside: shape.columns) { return extras }
+    var names = ShapeNames(shape.columns)
+    return extras.filter { names.take($0.name) == nil }
   }
 
   /// How a row travels with values whose columns do not exist here.

@@ -52,7 +52,7 @@ extension Store {
   }
 
   /// Rows that are looked at to know a table again.
-  private static let sample = 200
+  private static let mostRows = 200
 
   /// The table that holds most of what this file had in one that is gone.
   ///
@@ -60,35 +60,14 @@ extension Store {
   /// as they were; or their keys are there, and the columns are declared as they were.
   private func remade(_ table: ReplicaTable) throws(StoreError) -> String? {
     let (columns, rows) = try reporting { () throws(SQLiteError) in
-      (
-        try tables.renames.read(table.name),
-        try connection.rows(
-          """
-          SELECT key, hash FROM _flotilla_version WHERE tbl = ?1 AND hash IS NOT NULL
-          UNION ALL SELECT key, hash FROM _flotilla_lost
-          WHERE name = ?2 AND why = 0 AND hash IS NOT NULL LIMIT \(Self.sample)
-          """, [.integer(table.id), .string(table.name)])
-      )
+      (try tables.renames.read(table.name), try sample(of: table))
     }
     // What was never here cannot have got another name.
     guard !columns.known.isEmpty, !rows.isEmpty else { return nil }
-    let search = RenameSearch(connection: connection, versions: versions, shelf: shelf)
     for other in try tables.strangers(for: table) {
       guard let schema = other.schema, other.keyShape?.count == table.keyShape?.count
       else { continue }
-      let found = try reporting { () throws(SQLiteError) in
-        // The same migration may have renamed columns, or added some.
-        let gone = try tables.dropped(table.name)
-        let renamed = try search.renames(in: other, columns) {
-          gone.contains(ContentHash.column($0))
-        }
-        let names = columns.names(of: schema, renamed: renamed)
-        let remake = Remake(from: columns.known, to: schema.known(names))
-        let statements = RowStatements(schema, names)
-        return try rows.map { row throws(SQLiteError) in
-          try find(Key(bytes: row[0].blob ?? []), row[1], table, statements, remake)
-        }
-      }
+      let found = try self.found(rows, of: table, in: other, schema, columns)
       let isDeclaredAlike = schema.known(columns.names(of: schema)) == columns.known
       let count = found.count { $0 == .same || isDeclaredAlike && $0 == .changed }
       if count * 2 > rows.count { return other.nameHere }
@@ -96,7 +75,38 @@ extension Store {
     return nil
   }
 
+  /// Rows that this file had in a table that is gone: their keys and hashes.
+  private func sample(of table: ReplicaTable) throws(SQLiteError) -> [[SQLite.Value]] {
+    try connection.rows(
+      """
+      SELECT key, hash FROM _flotilla_version WHERE tbl = ?1 AND hash IS NOT NULL
+      UNION ALL SELECT key, hash FROM _flotilla_lost
+      WHERE name = ?2 AND why = 0 AND hash IS NOT NULL LIMIT \(Self.mostRows)
+      """, [.integer(table.id), .string(table.name)])
+  }
+
   private enum Finding { case missing, changed, same }
+
+  /// What has become of these rows in a table that may be their own: the migration may have renamed
+  /// columns, too, or added some.
+  private func found(
+    _ rows: [[SQLite.Value]], of table: ReplicaTable, in other: ReplicaTable,
+    _ schema: TableSchema, _ columns: Renames.Columns
+  ) throws(StoreError) -> [Finding] {
+    let search = RenameSearch(connection: connection, versions: versions, shelf: shelf)
+    return try reporting { () throws(SQLiteError) in
+      let gone = try tables.dropped(table.name)
+      let renamed = try search.renames(in: other, columns) {
+        gone.contains(ContentHash.column($0))
+      }
+      let names = columns.names(of: schema, renamed: renamed)
+      let remake = Remake(from: columns.known, to: schema.known(names))
+      let statements = RowStatements(schema, names)
+      return try rows.map { row throws(SQLiteError) in
+        try find(Key(bytes: row[0].blob ?? []), row[1], table, statements, remake)
+      }
+    }
+  }
 
   /// What has become of a row in a table that may be its own. A row of defaults alone says nothing.
   private func find(
@@ -119,7 +129,22 @@ extension Store {
     let choice = try tables.choices[name]
     if try choice == .ended || meta.text(.joining) != nil { return true }
     guard choice == nil else { return false }
-    return try resembles(table, name) || meta.integer(.takesNewTables) != nil || !hasRows(name)
+    if try meta.integer(.takesNewTables) != nil || !hasRows(name) { return true }
+    return try resembles(table, name) && holds(table, under: name)
+  }
+
+  /// Whether another table has most of the rows that this file had in one that is gone. How it is
+  /// declared is no proof: many tables are `(id, name)`.
+  private func holds(_ table: ReplicaTable, under name: String) throws(StoreError) -> Bool {
+    let (columns, rows) = try reporting { () throws(SQLiteError) in
+      (try tables.renames.read(table.name), try sample(of: table))
+    }
+    guard
+      let other = try tables.strangers(for: table).first(where: { isSameName($0.nameHere, name) }),
+      let schema = other.schema
+    else { return false }
+    let found = try self.found(rows, of: table, in: other, schema, columns)
+    return found.count { $0 == .same } * 2 > rows.count
   }
 
   /// Whether this file had a table that is gone, and most of its columns are in another one, with a

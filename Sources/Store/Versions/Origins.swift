@@ -18,13 +18,13 @@ final class Origins {
     var entries: [Origin: UInt64] = [:]
     var (numbers, origins): ([Origin: Int64], [Int64: Origin]) = ([:], [:])
     for row in try connection.rows("SELECT id, origin, seq FROM _flotilla_origin") {
-      guard let id = row[0].integer, let raw = row[1].integer, let seq = row[2].integer else {
-        continue
-      }
+      guard let id = row[0].integer, id > 0, let raw = row[1].integer, let seq = row[2].integer
+      else { continue }
       let origin = Origin(rawValue: UInt64(bitPattern: raw))
       numbers[origin] = id
       origins[id] = origin
-      entries[origin] = UInt64(clamping: seq)
+      // No peer reads a greater one, and it has to be possible to count on.
+      entries[origin] = min(UInt64(clamping: seq), 1 << 62)
     }
     (self.numbers, self.origins) = (numbers, origins)
     frontier = Frontier(entries)

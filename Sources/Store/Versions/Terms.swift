@@ -17,9 +17,9 @@ final class Terms {
     terms = [:]
     guard try Layout.hasTable("_flotilla_term", on: connection) else { return }
     for row in try connection.rows("SELECT id, number, incarnation FROM _flotilla_term") {
-      guard let id = row[0].integer, let number = row[1].integer, let raw = row[2].integer else {
-        continue
-      }
+      guard let id = row[0].integer, id > 0, let number = row[1].integer,
+        let raw = row[2].integer
+      else { continue }
       note(
         Term(number: UInt64(bitPattern: number), incarnation: UInt64(bitPattern: raw)), as: id)
     }

@@ -73,7 +73,7 @@ struct VersionTable {
       let seq = UInt64(exactly: statement.integer(first + 1)), seq > 0
     else { return nil }
     let dot = Dot(origin, seq)
-    let stamp = Stamp(rawValue: statement.integer(first + 2))
+    let stamp = Stamp(clamping: statement.integer(first + 2))
     let created =
       statement.isNull(first + 4)
       ? dot
@@ -82,10 +82,10 @@ struct VersionTable {
     var version = Version(
       dot: dot, created: created,
       createdAt: statement.isNull(first + 6)
-        ? stamp : Stamp(rawValue: statement.integer(first + 6)),
+        ? stamp : Stamp(clamping: statement.integer(first + 6)),
       stamp: stamp, hash: UInt64(bitPattern: statement.integer(first + 3)),
       isDeleted: statement.isNull(first + 3))
-    let at = statement.isNull(first + 7) ? nil : Stamp(rawValue: statement.integer(first + 7))
+    let at = statement.isNull(first + 7) ? nil : Stamp(clamping: statement.integer(first + 7))
     if !statement.isNull(first + 8) {
       VersionExtra(origins: origins, terms: terms)
         .decode(statement.bytes(first + 8), at: at, into: &version)

@@ -1,0 +1,86 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What a member says of the places of rows, so much of it that a node would not end with it.
+@Suite struct HostilePlacesTests {
+  static let meant = Dot(HostileKeysTests.liar, 1 << 40)
+
+  /// Rows each of which was under 16 other keys before, as one row that was made once.
+  private func claim(_ count: Int, of created: Dot, to replica: TestReplica) throws {
+    let rows = (1...count).map { number in
+      HostileKeysTests.row(
+        replica, HostileKeysTests.patient, UInt64(number),
+        [.integer(Int64(500_000 + number)), HostileKeysTests.text("x")]
+      ) {
+        $0.numbering.turn = .zero
+        $0.numbering.former = (0..<16).map { place in
+          let key = Key([.integer(Int64(number * 16 + place + 10_000))], collations: [])!
+          return FormerKey(key: key, created: created, edit: created)
+        }
+      }
+    }
+    try HostileKeysTests.send(rows, to: replica)
+  }
+
+  /// The work is as much as there are rows, not as rows times places.
+  @Test(.timeLimit(.minutes(1))) func `many rows mean one that was in many places`() throws {
+    let (replica, count) = (try KeysTests.site(1)[0], 60)
+    try claim(count, of: Self.meant, to: replica)
+    #expect(
+      try replica.value("SELECT count(*) FROM _flotilla_former") == .integer(Int64(count * 16)))
+    let parentage = try replica.store.kinship.parentage(replica.store.tables)
+    let lab = try #require(replica.store.tables.table("lab"))
+    let link = try #require(parentage.links(of: lab.id).first)
+    let shape = TableShape(
+      name: "lab", keyCount: 1, columns: ["id", "patient", "value"], affinities: [.integer])
+    let rows = (1...400).map { number in
+      HostileKeysTests.row(
+        replica, shape, UInt64(count + number),
+        [.integer(Int64(number)), .integer(10_016), HostileKeysTests.text("x")]
+      ) {
+        $0.numbering.turn = .zero
+        $0.numbering.parents = (0..<16).map {
+          ParentRow(
+            link: link.id &+ UInt32($0), made: Creation(at: .zero, dot: Self.meant))
+        }
+      }
+    }
+    try HostileKeysTests.send(rows, to: replica)
+    try replica.foldAll()
+    // There is no such patient: they wait.
+    #expect(try replica.value("SELECT count(*) FROM _flotilla_shelf") == .integer(400))
+  }
+
+  /// All rows are said to be made by one edit, so that each of them was where any of them was.
+  @Test(.timeLimit(.minutes(1))) func `many rows say that they are one`() throws {
+    let replica = try KeysTests.site(1)[0]
+    let rows = (1...200).map { number in
+      HostileKeysTests.row(
+        replica, HostileKeysTests.patient, UInt64(number),
+        [.integer(Int64(500_000 + number)), HostileKeysTests.text("x")]
+      ) {
+        $0.created = Self.meant
+        $0.numbering.turn = .zero
+        $0.numbering.former = (0..<16).map { place in
+          let key = Key([.integer(Int64(number * 16 + place))], collations: [])!
+          return FormerKey(key: key, created: Self.meant, edit: Self.meant)
+        }
+      }
+    }
+    try HostileKeysTests.send(rows, to: replica)
+    #expect(try replica.value("SELECT count(*) FROM _flotilla_former") == .integer(3_200))
+  }
+
+  @Test func `one place is news once`() throws {
+    let kinship = try KeysTests.site(1)[0].store.kinship
+    let place = FormerKeys.Place(table: 1, key: Key(bytes: [1]), created: Self.meant)
+    for _ in 0..<3 { kinship.hear(of: place) }
+    #expect(kinship.news == [place])
+    kinship.end()
+    kinship.hear(of: place)
+    #expect(kinship.news == [place])
+  }
+}
