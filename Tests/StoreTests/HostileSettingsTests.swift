@@ -113,8 +113,8 @@ import Testing
   /// A file may have taken one in before it was known that it does not travel.
   @Test func `a first name that was taken in before, and does not travel, is given up`() {
     let known = ColumnNames.Known(name: "name", declaration: "TEXT", first: Self.unsendable[0])
-    #expect(
-      ColumnNames(of: ["id", "name"], known: [known], settings: []).firsts == ["id", "name"])
+    let names = ColumnNames(of: ["id", "name"], known: [known], settings: [])
+    #expect(names.firsts == ["id", "name"])
   }
 
   @Test func `a longest name that another column has taken travels with a number`() {

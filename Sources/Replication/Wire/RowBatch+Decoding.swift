@@ -73,7 +73,7 @@ extension RowBatch {
     return tables
   }
 
-  /// As SQLite compares names, and as Swift does, which holds two spellings of one letter for equal.
+  /// As SQLite compares names, and as Swift does: it holds two spellings of a letter for equal.
   private static func areDifferent(_ names: [String]) -> Bool {
     guard names.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x80 } }) else {
       var others = ShapeNames()

@@ -84,8 +84,10 @@ struct Beside {
 }
 
 extension RowStatements {
-  /// What an entry of the shelf says of a row, of which `shown` gives the columns. What is more than
-  /// can travel is counted, and not told: no peer would read such a row, nor the shelf.
+  /// What an entry of the shelf says of a row, of which `shown` gives the columns.
+  ///
+  /// What is more than can travel is counted, and not told: no peer would read such a row, nor
+  /// could it be read from the shelf.
   func beside(
     _ entry: Shelf.Entry?, _ shown: (Int) throws(SQLiteError) -> Replication.Value?
   ) throws(SQLiteError) -> Beside {

@@ -135,14 +135,18 @@ import Testing
     #expect(throws: WireError.self) { try RowBatch(bytes: writer.bytes) }
   }
 
-  @Test func `names that only Swift holds for equal stay apart`() throws {
+  @Test func `tables that only Swift holds for equal stay apart, columns are refused`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     var writer = RowBatchWriter()
     let (_, version, _) = Samples.rows[0]
     for name in [composed, decomposed] {
-      let shape = TableShape(name: name, keyCount: 1, columns: [composed, decomposed])
-      writer.add(shape, version, .values([.integer(1), .null]))
+      let shape = TableShape(name: name, keyCount: 1, columns: [name])
+      writer.add(shape, version, .values([.integer(1)]))
     }
+    var other = RowBatchWriter()
+    let both = TableShape(name: "t", keyCount: 1, columns: [composed, decomposed])
+    other.add(both, version, .values([.integer(1), .null]))
+    #expect(throws: WireError.self) { try RowBatch(bytes: other.bytes) }
     let batch = try RowBatch(bytes: writer.bytes)
     #expect(batch.tables.map { Array($0.name.utf8) } == [[0xC3, 0xA9], [0x65, 0xCC, 0x81]])
     #expect(batch.rows.map(\.table) == [0, 1])
