@@ -73,6 +73,25 @@ import Testing
     }
   }
 
+  /// Its versions say nothing of the column, and no new ones are made: an edit of the row tells.
+  @Test func `a row waits for a required column until one who has a default edits it`() throws {
+    let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, n)"
+    let r = try (1...2).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["note"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[0].write("DROP TABLE note; CREATE TABLE note(id TEXT PRIMARY KEY, n, tag TEXT NOT NULL)")
+    try r[1].write("INSERT INTO note VALUES ('a', 1)")
+    try r[0].pull(from: r[1])
+    try r[1].write("ALTER TABLE note ADD COLUMN tag TEXT NOT NULL DEFAULT 'none'")
+    try r[1].foldAll()
+    try r[0].pull(from: r[1])
+    #expect(try r[0].store.figures().parked == 1)
+    try r[1].write("UPDATE note SET n = 2")
+    try r[0].pull(from: r[1])
+    #expect(try tags(r[0]) == ["none"] && r[0].store.figures().parked == 0)
+  }
+
   @Test(arguments: changes)
   func `a NULL that came too early is shown once the column takes it`(change: Change) throws {
     let r = try replicas(change)
