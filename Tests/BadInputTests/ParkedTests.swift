@@ -160,6 +160,27 @@ extension BadInputTests {
       }
     }
 
+    @Test func `are named by their keys, in the order of the columns`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk)
+        for database in ["a.db", "b.db"] {
+          try await desk.sql(
+            database,
+            "CREATE TABLE line(ord TEXT REFERENCES customer, n INTEGER, PRIMARY KEY (ord, n))")
+        }
+        try await desk.succeed("track", "a.db", "line")
+        try await desk.succeed("sync", "b.db", address)
+        try await desk.succeed("sql", "a.db", "DELETE FROM customer")
+        try await desk.succeed("sql", "b.db", "INSERT INTO line VALUES ('d', 2)")
+        try await desk.succeed("sync", "b.db", address)
+        let list = try await desk.succeed("conflicts", "b.db", "--parked", "--table", "line")
+        #expect(list.contains("line   d, 2"), "\(list)")
+        let json = try await desk.succeed(
+          "conflicts", "b.db", "--parked", "--table", "line", "--json")
+        #expect(json.contains(#""key":{"n":2,"ord":"d"},"key_columns":["ord","n"]"#), "\(json)")
+      }
+    }
+
     @Test func `of one table alone are listed and given up`() async throws {
       try await Desk.with { desk in
         _ = try await pair(desk)

@@ -133,6 +133,23 @@ import Testing
     #expect(Conflicts.parked([row], colour: false).contains("p3fa29c"))
   }
 
+  @Test func `has the columns of its key in their order`() throws {
+    let key = #""key":{"n":2,"ord_id":1},"key_columns":["ord_id","n"]"#
+    let row: ConflictReport.Parked = try report(
+      #"{"id":"p3fa29c","table":"line",\#(key),"why":"table","row":{"n":2,"ord_id":1}}"#)
+    let parked = Conflicts.parked([row], colour: false)
+    #expect(parked.contains("line   1, 2"), "\(parked)")
+    var conflict = try conflict(
+      table: "line", key: #"{"n":2,"ord_id":1}"#, lost: "null", columns: [])
+    // A node of before does not say it.
+    #expect(Conflicts.sides(conflict, colour: false).hasPrefix("line 2, 1: older"))
+    conflict.key_columns = ["ord_id", "n"]
+    #expect(Conflicts.sides(conflict, colour: false).hasPrefix("line 1, 2: older"))
+    #expect(Conflicts.text([conflict], at: .current, colour: false).contains("line   1, 2"))
+    conflict.became = try report(#"{"key":{"n":2,"ord_id":9},"rows":0}"#)
+    #expect(Conflicts.why(conflict).hasSuffix("it goes on as 9, 2"))
+  }
+
   @Test func `that is restored tells what was written over`() throws {
     var change: ConflictChange = try report(
       #"{"id":3,"state":"restored","was_gone":false,"awaits_verdict":false}"#)

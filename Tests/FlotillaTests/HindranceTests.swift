@@ -58,6 +58,15 @@ import Testing
         row: ["id": .integer(2), "v": .text(value)]) == nil)
   }
 
+  @Test func `the row that has a value is named by its key, in the order of its columns`() throws {
+    #expect(
+      try words(
+        "(n INTEGER, a INTEGER, v TEXT UNIQUE, PRIMARY KEY (n, a))", "(1, 7, 'a')",
+        key: ["n": .integer(2), "a": .integer(8)],
+        row: ["n": .integer(2), "a": .integer(8), "v": .text("a")])
+        == "UNIQUE v: taken by row 1, 7")
+  }
+
   /// A column that the author of the row does not have is named as well.
   @Test(arguments: [
     ("(id INTEGER PRIMARY KEY, v TEXT, c TEXT NOT NULL)", "NOT NULL c"),

@@ -8,7 +8,8 @@ extension Node {
   ) async -> VerifyReport {
     let names = await named(audit.findings.map { RowName(table: $0.table, key: $0.key.bytes) })
     var findings = zip(audit.findings, names).map {
-      VerifyReport.Finding(table: $0.table, key: $1, finding: $0.kind.rawValue)
+      VerifyReport.Finding(
+        table: $0.table, key: $1.key, key_columns: $1.columns, finding: $0.kind.rawValue)
     }
     if audit.wrongSums > 0 {
       findings.append(VerifyReport.Finding(table: nil, key: nil, finding: "sums"))
@@ -76,7 +77,7 @@ extension Node {
       peer.differing = zip(zip(names, rows), keys).map { named, key in
         let (name, row) = named
         return VerifyReport.Difference(
-          table: name, key: key, why: row.why.rawValue,
+          table: name, key: key.key, key_columns: key.columns, why: row.why.rawValue,
           here: row.here.map { side($0, authors) }, there: row.there.map { side($0, authors) })
       }
       return peer
@@ -110,12 +111,15 @@ extension Node {
     return names ?? tables
   }
 
-  /// Keys by the names of their columns.
-  private func named(_ rows: [RowName]) async -> [[String: SQLValue]] {
+  /// Keys by the names of their columns, and these in their order.
+  private func named(_ rows: [RowName]) async -> [(key: [String: SQLValue], columns: [String]?)] {
     let names = try? await store.run { (store) throws(StoreError) in
-      rows.map { store.named(Key(bytes: $0.key), of: $0.table) }
+      rows.map { row in
+        let key = Key(bytes: row.key)
+        return (store.named(key, of: row.table), store.keyNames(of: key, of: row.table))
+      }
     }
-    return names?.map { $0.mapValues { SQLValue($0) } } ?? rows.map { _ in [:] }
+    return names?.map { ($0.mapValues { SQLValue($0) }, $1) } ?? rows.map { _ in ([:], nil) }
   }
 
   /// Who writes under the origins of these rows, as far as it is known.

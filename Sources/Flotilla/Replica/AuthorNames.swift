@@ -25,7 +25,8 @@ struct AuthorNames {
   ) throws(StoreError) -> ConflictReport.Conflict {
     var report = ConflictReport.Conflict(
       id: Int(conflict.id), table: conflict.table,
-      key: Replica.key(conflict.key, of: conflict.table, in: store), rule: conflict.rule,
+      key: Replica.key(conflict.key, of: conflict.table, in: store),
+      key_columns: store.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))

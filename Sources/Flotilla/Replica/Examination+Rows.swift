@@ -76,10 +76,11 @@ extension Examination {
       add(
         "parked", .warning,
         "\(rows(count)) of \(table) parked: not allowed by a constraint beside what stands here",
-        "flotilla conflicts \(shellWord(path)) --parked says which: a value that another "
-          + "row has, a column that takes no NULL, a CHECK. Change what is in the way, and "
-          + "they enter by themselves. Or give them other values, also for a column that others do "
-          + "not have: flotilla conflicts \(shellWord(path)) restore ID --set COLUMN=VALUE")
+        "Which one that is says flotilla conflicts \(shellWord(path)) --parked: a value that must "
+          + "be unique and another row has, a column that takes no NULL, a CHECK. Change what "
+          + "is in the way, and parked rows enter by themselves; or give them other values, also "
+          + "for a column that others do not have: flotilla conflicts \(shellWord(path)) restore "
+          + "ID --set COLUMN=VALUE")
     }
   }
 

@@ -52,8 +52,10 @@ final class Hindrance {
   func other(
     _ table: String, _ key: [String: SQLValue], _ condition: String, _ values: [SQLite.Value]
   ) throws(SQLiteError) -> String? {
-    let names = key.keys.sorted()
-    guard !names.isEmpty else { return nil }
+    let columns = try connection.rows(
+      "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.string(table)])
+    let names = columns.compactMap { $0[0].string }
+    guard !names.isEmpty, names.allSatisfy({ key[$0] != nil }) else { return nil }
     let own = names.map { "\(quoted($0)) IS ?" }.joined(separator: " AND ")
     return try connection.row(
       """

@@ -15,7 +15,8 @@ extension Replica {
         parked: try store.parkedRows().map { row in
           var parked = ConflictReport.Parked(
             id: row.id, table: row.table, key: Self.key(row.key, of: row.table, in: store),
-            why: row.why, row: Self.row(row.values))
+            key_columns: store.keyNames(of: row.key, of: row.table), why: row.why,
+            row: Self.row(row.values))
           parked.because = row.stray.map {
             "\($0.column): the row of \($0.parent) that is meant gets another number"
           }

@@ -1,8 +1,8 @@
 import Store
 
-/// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key, rule,
-/// reason, at, state, winner, loser, because, became:{key, rows}}],
-/// parked:[{id, table, key, why, row, because}],
+/// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key,
+/// key_columns, rule, reason, at, state, winner, loser, because, became:{key, rows}}],
+/// parked:[{id, table, key, key_columns, why, row, because}],
 /// now, keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
@@ -10,6 +10,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var id: Int
     public var table: String
     public var key: [String: SQLValue]
+    /// The columns of `key` in the order of the table's key.
+    public var key_columns: [String]?
     /// The rule by which it lost; empty if no rule was asked.
     public var rule: String
     /// `older`, `offline`, `unseen`, `already-deleted`, `key-collision`, `not-allowed` or
@@ -75,6 +77,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var id: String
     public var table: String
     public var key: [String: SQLValue]
+    /// The columns of `key` in the order of the table's key.
+    public var key_columns: [String]?
     /// `constraint`: it breaks one; `reference`: a row to which it refers is not there; `parent`:
     /// such a row is parked itself; `table`: its table is not here; `too-large`: to travel.
     public var why: String

@@ -1,13 +1,15 @@
 /// Whether the rows here are those of the other nodes. JSON: `{identical, node, rows, digest,
-/// parked, local:[{table,key,finding}], local_findings, repaired, peers:[{node, state, identical,
-/// rows, digest, differing:[{table,key,why,here,there}], differing_rows, on_the_way, forgotten,
-/// uncaptured, repaired, error}], waiting:[…]}`.
+/// parked, local:[{table,key,key_columns,finding}], local_findings, repaired, peers:[{node, state,
+/// identical, rows, digest, differing:[{table,key,key_columns,why,here,there}], differing_rows,
+/// on_the_way, forgotten, uncaptured, repaired, error}], waiting:[…]}`.
 public struct VerifyReport: Codable, Sendable, Equatable {
   /// A row that is not as this node has noted it. `finding` is `changed`, `added`, `removed`,
   /// `waiting`, or `sums` for the sums of all rows, without table and key.
   public struct Finding: Codable, Sendable, Equatable {
     public var table: String?
     public var key: [String: SQLValue]?
+    /// The columns of `key` in the order of the table's key; null from a node that does not say it.
+    public var key_columns: [String]?
     public var finding: String
   }
 
@@ -28,6 +30,8 @@ public struct VerifyReport: Codable, Sendable, Equatable {
   public struct Difference: Codable, Sendable, Equatable {
     public var table: String
     public var key: [String: SQLValue]
+    /// The columns of `key` in the order of the table's key; null from a node that does not say it.
+    public var key_columns: [String]?
     public var why: String
     public var here: Side?
     public var there: Side?

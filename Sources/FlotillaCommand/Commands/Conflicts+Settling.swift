@@ -172,7 +172,9 @@ extension Conflicts {
     let command = "flotilla conflicts \(call.shellPath)"
     guard let number = try number(id, "show", call) else {
       let row = try await call.replica.parkedRow(id)
-      let text = "\(printable(row.table)) \(words(row.key)): \(why(row))\n\(assignments(row.row))"
+      let text =
+        "\(printable(row.table)) \(words(row.key, in: row.key_columns)): \(why(row))\n"
+        + assignments(row.row)
       call.print(row, as: call.arguments.has("--sql") ? statement(row.table, row.row) : text)
       if !call.json, !call.arguments.has("--sql") {
         call.output.remark(

@@ -34,7 +34,8 @@ extension Conflicts {
       default: conflict.reason
       }
     if let became = conflict.became {
-      return "another row had the key already, so it goes on as \(words(became.key))"
+      let key = words(became.key, in: conflict.key_columns)
+      return "another row had the key already, so it goes on as \(key)"
         + (became.rows == 0 ? "" : ", and with it \(counted(became.rows, "row")) that refer to it")
     }
     return "it lost because " + clause + (conflict.because.map { " (\(printable($0)))" } ?? "")
@@ -53,18 +54,21 @@ extension Conflicts {
     table.rows = conflicts.map { conflict in
       [
         Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
-        Table.Cell(conflict.isOfSettings ? "" : words(conflict.key)),
+        Table.Cell(conflict.isOfSettings ? "" : key(conflict)),
         Table.Cell(lost(conflict)),
         Table.Cell(standing(conflict)), Table.Cell(reason(conflict)),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
-        Table.Cell(conflict.became.map(became) ?? conflict.state),
+        Table.Cell(became(conflict) ?? conflict.state),
       ]
     }
     return table.text(colour: colour)
   }
 
-  private static func became(_ became: ConflictReport.Became) -> String {
-    "now \(words(became.key))" + (became.rows == 0 ? "" : ", with \(counted(became.rows, "row"))")
+  private static func became(_ conflict: ConflictReport.Conflict) -> String? {
+    conflict.became.map { became in
+      "now \(words(became.key, in: conflict.key_columns))"
+        + (became.rows == 0 ? "" : ", with \(counted(became.rows, "row"))")
+    }
   }
 
   private static func reason(_ conflict: ConflictReport.Conflict) -> String {
@@ -74,7 +78,7 @@ extension Conflicts {
 
   /// The table, or of which table the rule is meant.
   private static func subject(_ conflict: ConflictReport.Conflict) -> String {
-    conflict.isOfSettings ? "rule of \(words(conflict.key))" : printable(conflict.table)
+    conflict.isOfSettings ? "rule of \(key(conflict))" : printable(conflict.table)
   }
 
   /// By the time of the site, as the log is.
@@ -105,8 +109,15 @@ extension Conflicts {
     return (winner.node.map(printable) ?? "nobody known") + " (no row)"
   }
 
-  static func words(_ key: [String: SQLValue]) -> String {
-    key.sorted { $0.key < $1.key }.map { printable($0.value.words) }.joined(separator: ", ")
+  private static func key(_ conflict: ConflictReport.Conflict) -> String {
+    words(conflict.key, in: conflict.key_columns)
+  }
+
+  /// The values of a key in the order of its columns, as far as that is told; else of their names.
+  static func words(_ key: [String: SQLValue], in columns: [String]?) -> String {
+    let told = (columns ?? []).filter { key[$0] != nil }
+    let names = told + key.keys.filter { !told.contains($0) }.sorted()
+    return names.compactMap { key[$0].map { printable($0.words) } }.joined(separator: ", ")
   }
 
   static func parked(_ rows: [ConflictReport.Parked], colour: Bool) -> String {
@@ -117,7 +128,8 @@ extension Conflicts {
     ])
     table.rows = rows.map { row in
       [
-        Table.Cell(row.id), Table.Cell(printable(row.table)), Table.Cell(words(row.key)),
+        Table.Cell(row.id), Table.Cell(printable(row.table)),
+        Table.Cell(words(row.key, in: row.key_columns)),
         Table.Cell(why(row)), Table.Cell(assignments(row.row)),
       ]
     }
@@ -156,7 +168,7 @@ extension Conflicts {
     }
     let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
     var lines = [
-      "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + words(conflict.key)): "
+      "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + key(conflict)): "
         + "\(reason(conflict))\(rule), \(conflict.state)",
       "lost: \(origin(conflict.loser, lost(conflict)))",
       "won:  \(origin(conflict.winner, standing(conflict)))",

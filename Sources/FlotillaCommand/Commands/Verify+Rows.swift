@@ -10,7 +10,8 @@ extension Verify {
     ])
     table.rows = report.local.prefix(shown).map { finding in
       [
-        Table.Cell("  " + (finding.table ?? "")), Table.Cell(words(finding.key ?? [:])),
+        Table.Cell("  " + (finding.table ?? "")),
+        Table.Cell(Conflicts.words(finding.key ?? [:], in: finding.key_columns)),
         Table.Cell(meaning(of: finding.finding), finding.finding == "waiting" ? .yellow : .red),
       ]
     }
@@ -36,7 +37,7 @@ extension Verify {
     ])
     table.rows = peer.differing.prefix(shown).map { row in
       [
-        Table.Cell("  " + row.table), Table.Cell(words(row.key)),
+        Table.Cell("  " + row.table), Table.Cell(Conflicts.words(row.key, in: row.key_columns)),
         Table.Cell(reason(row, peer.node), .red), Table.Cell(side(row.here)),
         Table.Cell(side(row.there)),
       ]
@@ -77,10 +78,6 @@ extension Verify {
   private static func more(_ all: Int, _ shown: Int) -> String {
     guard all > shown else { return "" }
     return "\n  and \(counted(all - shown, "more row")); --json has the first 1,000"
-  }
-
-  private static func words(_ key: [String: SQLValue]) -> String {
-    key.sorted { $0.key < $1.key }.map { printable($0.value.words) }.joined(separator: ", ")
   }
 
   /// What to do about what was found.

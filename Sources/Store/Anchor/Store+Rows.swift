@@ -26,13 +26,20 @@ extension Store {
     named(key, of: tables.table(called: table))
   }
 
+  /// These names in the order of the key.
+  package func keyNames(of key: Key, of table: String) -> [String] {
+    keyNames(key.values?.count ?? 0, of: tables.table(called: table))
+  }
+
   private func named(_ key: Key, of table: ReplicaTable?) -> [String: Replication.Value] {
     let values = key.values ?? []
+    return Dictionary(zip(keyNames(values.count, of: table), values)) { first, _ in first }
+  }
+
+  private func keyNames(_ count: Int, of table: ReplicaTable?) -> [String] {
     let shapes = table.map { [$0] + tables.held(of: $0.name) } ?? []
-    let names =
-      shapes.first { $0.keyShape?.count == values.count }?.keyNames(values.count)
-      ?? RowStatements.placeholders(values.count)
-    return Dictionary(zip(names, values)) { first, _ in first }
+    return shapes.first { $0.keyShape?.count == count }?.keyNames(count)
+      ?? RowStatements.placeholders(count)
   }
 
   /// A row that has changed.
