@@ -216,7 +216,7 @@ extension SchemaRun {
     try settle(&random)
     if try nameTables() { try settle(&random) }
     if try nameColumns() { try settle(&random) }
-    if try plan.renamesTables && repair() { try settle(&random) }
+    if try repair() { try settle(&random) }
     guard faults.isEmpty, nodes.allSatisfy({ $0.faults.isEmpty }) else { return }
     try compare()
   }
@@ -243,6 +243,12 @@ extension SchemaRun {
   private mutating func nameTables() throws -> Bool {
     var hasNamed = false
     for node in nodes {
+      // Where another machine says so, and the rows do not, `status` asks.
+      for name in try node.store.askedTables() {
+        tale.tell("\(node.name) says that its \(name) is the site's")
+        try node.store.admit([name], at: node.now)
+        hasNamed = true
+      }
       for table in node.schema.tables where table.first != table.name {
         let name = node.store.siteName(table.name)
         guard name != table.first, isRemade(table.number) else { continue }
@@ -263,7 +269,8 @@ extension SchemaRun {
   }
 
   /// Two whose digests differ at one frontier send each other all that they hold, as sessions do;
-  /// gives whether any do. Rows that went with a table come again so.
+  /// gives whether any do. Rows that went with a table come again so, and those that were
+  /// deleted between a migration and the next look, if no row of the table was left.
   private func repair() throws -> Bool {
     let digests = nodes.map(\.store.position.digest)
     guard digests.contains(where: { $0 != digests[0] }) else { return false }
