@@ -18,7 +18,7 @@ extension Replica {
             key_columns: store.keyNames(of: row.key, of: row.table), why: row.why,
             row: Self.row(row.values))
           parked.because = row.stray.map {
-            "\($0.column): the row of \($0.parent) that is meant gets another number"
+            "\($0.column): another row of \($0.parent) has the number of the one that is meant"
           }
           if row.why == "table", asked.contains(row.table) {
             parked.because = "this file has its own of that name, about which status asks"

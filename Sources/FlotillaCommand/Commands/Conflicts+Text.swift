@@ -36,7 +36,10 @@ extension Conflicts {
     if let became = conflict.became {
       let key = words(became.key, in: conflict.key_columns)
       return "another row had the key already, so it goes on as \(key)"
-        + (became.rows == 0 ? "" : ", and with it \(counted(became.rows, "row")) that refer to it")
+        + (became.rows == 0
+          ? ""
+          : ", and with it \(counted(became.rows, "row")) that "
+            + (became.rows == 1 ? "refers to it" : "refer to it"))
     }
     return "it lost because " + clause + (conflict.because.map { " (\(printable($0)))" } ?? "")
   }
