@@ -3,8 +3,11 @@ import Store
 
 /// Rows that are kept, but do not stand in their table.
 extension Examination {
-  /// `asked`: tables of which this file has its own; their rows are another finding.
-  mutating func judgeRows(in database: String, asked: [String]) throws(StoreError) {
+  /// `asked`: tables of which this file has its own; their rows are another finding. `named` gives
+  /// the name in this file of a table of the site.
+  mutating func judgeRows(
+    in database: String, asked: [String], named: (String) -> String
+  ) throws(StoreError) {
     let (shelved, replaced) = try reporting { () throws(SQLiteError) in
       let connection = try Connection(path: database)
       connection.setBusyTimeout(milliseconds: 5_000)
@@ -26,10 +29,11 @@ extension Examination {
     for group in shelved where group[1].string != "table" || !asked.contains(group[0].string ?? "")
     {
       judgeShelved(
-        table: group[0].string ?? "?", why: group[1].string ?? "", count: group[2].integer ?? 0)
+        table: named(group[0].string ?? "?"), why: group[1].string ?? "",
+        count: group[2].integer ?? 0)
     }
     for group in replaced {
-      let what = "\(rows(group[1].integer ?? 0)) of \(group[0].string ?? "?")"
+      let what = "\(rows(group[1].integer ?? 0)) of \(named(group[0].string ?? "?"))"
       let isRefused = group[2].string == "not-allowed"
       add(
         "conflicts", .warning,

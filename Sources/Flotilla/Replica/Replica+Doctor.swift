@@ -127,7 +127,8 @@ struct Examination {
       }
       judge(health)
       try judgeRows(
-        in: sidecar.database, asked: try store.askedTables().map(store.siteName))
+        in: sidecar.database, asked: try store.askedTables().map(store.siteName),
+        named: store.nameHere)
       judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())
       judgeKeys(try store.waitingKeys(), try AuthorNames(store))
