@@ -61,7 +61,7 @@ extension BadInputTests {
         try await desk.succeed("init", "x.db")
         for (words, why) in [
           (["track", "nokey"], "has no PRIMARY KEY"), (["track", "vv"], "is a view"),
-          (["track", "ft"], "is a virtual table"), (["track", "ft_data"], "part of a virtual"),
+          (["track", "ft"], "is a virtual table"), (["track", "ft_data"], "part of the virtual"),
           (["track", "tt"], "Did you mean \"t\"?"), (["track", "t", "nokey"], "no PRIMARY KEY"),
           (["track", "_flotilla_meta"], "belongs to SQLite or to Flotilla"),
           (["untrack", "zz"], "zz is not tracked"), (["rule", "zz"], "zz is not tracked"),
