@@ -268,6 +268,26 @@ import Testing
     #expect(try losers(r).contains("b Rob"))
   }
 
+  /// In the machine that hands on both, a column had another name than its first one by then.
+  @Test(arguments: [("age", "years", "full_name"), ("full_name", "label", "label")])
+  func `so it is beside an earlier rename`(old: String, new: String, column: String) throws {
+    let r = try withTwoNames()
+    try r[0].write("ALTER TABLE person RENAME COLUMN \(old) TO \(new)")
+    try settle(r)
+    try r[1].write("UPDATE person SET name = 'Rob'")
+    try settle(r)
+    try r[0].write("UPDATE person SET \(column) = 'Robert'")
+    try settle(r)
+    try r[0].store.map("person", "name", to: column, at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, [column, "name", "name"]) {
+      let shown = try replica.application.prepareRows("SELECT \(column) FROM person")
+      #expect(shown == ["Robert", "Robert"])
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+    #expect(try losers(r).contains("b Rob"))
+  }
+
   @Test func `what stood for want of a value under a new name gives way to the kept one`() throws {
     let r = try withTwoNames("NOT NULL")
     r[1].clock += 60_000
