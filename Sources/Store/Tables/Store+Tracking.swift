@@ -101,19 +101,20 @@ extension Store {
       let columns = kept[folded(table.name)] ?? Renames.Columns()
       guard schema.known(columns.names(of: schema)) != columns.known else { continue }
       let gone = try tables.dropped(table.name)
-      let renamed = try search.renames(in: table, columns) { name in
+      let found = try search.renames(in: table, columns) { name in
         gone.contains(ContentHash.column(name))
       }
+      let renamed = found.mapValues(\.first)
       let now = schema.known(columns.names(of: schema, renamed: renamed))
       try renames.save(now, of: table.name)
       hasChanged = true
       let remake = columns.known.isEmpty ? nil : Remake(from: columns.known, to: now)
       var former: [String: String] = [:]
-      for column in now where renamed[folded(column.name)] == nil {
-        guard let old = columns.known.first(where: { isSameName($0.name, column.name) }),
-          !isSameName(old.first, column.first)
-        else { continue }
-        former[folded(column.first)] = old.first
+      for column in now {
+        let old =
+          found[folded(column.name)]?.former
+          ?? columns.known.first { isSameName($0.name, column.name) }?.first
+        if let old, !isSameName(old, column.first) { former[folded(column.first)] = old }
       }
       changes[table.id] = ColumnChange(remake: remake, former: former)
       if let settings = tables.table(Renames.settings), mayWrite(settings) {
