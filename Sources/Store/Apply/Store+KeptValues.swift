@@ -25,7 +25,7 @@ extension Store {
   /// seen the kept value goes to the log with that.
   func unpackColumns(
     _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
-    _ statements: RowStatements, _ presets: Presets
+    _ statements: RowStatements, _ presets: Presets, _ former: [String: String]
   ) throws -> Bool {
     let keyValues = (key.values ?? []).map(\.sqlite)
     guard let standing = try connection.row(statements.selectByKey, keyValues) else {
@@ -42,7 +42,7 @@ extension Store {
     before.extras += entry.values.filter { !unknown.contains($0.name) }
     let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
     entering.counted = statements.countedNames(
-      version.hash, shown, before, kept: Set(columns.compactMap(\.column)))
+      version.hash, shown, before, kept: Set(columns.compactMap(\.column)), former: former)
     try choose(&entering, columns, statements) { try presets.holds(standing[$0], $0, of: key) }
     for (column, standIn) in zip(beside.places, beside.standIns)
     where statements.takes(standIn.value, in: column) {

@@ -58,8 +58,11 @@ extension Store {
   }
 
   /// Tries rows of the shelf again. Gives those that values of their own keep out of their table.
+  /// `former` are the first names that columns had, by those that the site has just told.
   @discardableResult
-  func unpack(_ table: ReplicaTable, why reasons: [Shelf.Why]) throws -> [Export.RowID] {
+  func unpack(
+    _ table: ReplicaTable, why reasons: [Shelf.Why], former: [String: String] = [:]
+  ) throws -> [Export.RowID] {
     guard let statements = table.statements else { return [] }
     var parked: [Export.RowID] = []
     parking.freed.insert(table.id)
@@ -72,7 +75,7 @@ extension Store {
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { return }
       if entry.why == .columns {
-        if try unpackColumns(entry, version, table, key, statements, presets) {
+        if try unpackColumns(entry, version, table, key, statements, presets, former) {
           parked.append(Export.RowID(table: table.id, key: key))
         }
         return

@@ -29,18 +29,27 @@ struct RenameSearch {
   /// Rows that are looked at, at most.
   private static let rows = 2_000
 
-  /// The renamed columns: new name, in small letters → first name.
+  /// A column that has another name: its first one, and the one that it was counted by.
+  struct Found {
+    var first: String
+    var former: String
+  }
+
+  /// The renamed columns, by their new names in small letters.
   ///
   /// `hadFirst` tells whether a column of that first name was here once and is gone.
   func renames(
     in table: ReplicaTable, _ columns: Renames.Columns, hadFirst: (String) -> Bool
-  ) throws(SQLiteError) -> [String: String] {
+  ) throws(SQLiteError) -> [String: Found] {
     guard let schema = table.schema, !columns.known.isEmpty else { return [:] }
     let present = schema.known(columns.names(of: schema))
     if let swapped = Self.pairsOfSwap(columns.known, present) {
       guard case .proven = try evidence(for: swapped, table, schema, columns) else { return [:] }
       return Dictionary(
-        swapped.map { (folded(present[$0.new].name), columns.known[$0.old].first) },
+        swapped.map { pair in
+          let first = columns.known[pair.old].first
+          return (folded(present[pair.new].name), Found(first: first, former: first))
+        },
         uniquingKeysWith: { $1 })
     }
     var found = try inPlace(table, schema, columns, present)
@@ -64,11 +73,11 @@ struct RenameSearch {
         found.append(pair)
       }
     }
-    var renamed: [String: String] = [:]
+    var renamed: [String: Found] = [:]
     for pair in found {
-      let name = present[pair.new].name
+      let (name, former) = (present[pair.new].name, columns.known[pair.old].first)
       // `name` was copied to `tmp`, dropped, and `tmp` renamed to `name`: it is itself again.
-      renamed[folded(name)] = hadFirst(name) ? name : columns.known[pair.old].first
+      renamed[folded(name)] = Found(first: hadFirst(name) ? name : former, former: former)
     }
     return renamed
   }

@@ -345,19 +345,17 @@ struct RowStatements {
   /// Under which name each column is counted in a version of that hash, nil for one that is not;
   /// nil if the row does not show what it says.
   ///
-  /// A column may have been counted by the name that it has here until the site told its first
-  /// one. Those of which values are `kept` beside the row may show what stayed from before.
+  /// Until the site told another first name of a column it was counted by the `former` one. Those
+  /// of which values are `kept` beside the row may show what stayed from before.
   func countedNames(
-    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, kept: Set<Int>
+    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, kept: Set<Int>,
+    former: [String: String]
   ) -> [String?]? {
     let firsts: [String?] = shape.columns
-    var own = firsts
-    for column in names.indices where aliases[folded(names[column])] == column {
-      own[column] = names[column]
-    }
+    let before: [String?] = shape.columns.map { former[folded($0)] ?? $0 }
     var bare = beside
     bare.rest = 0
-    for counted in own == firsts ? [firsts] : [firsts, own] {
+    for counted in before == firsts ? [firsts] : [firsts, before] {
       guard sum(values, beside, counted).value == hash else { continue }
       var without = counted
       for column in kept { without[column] = nil }

@@ -99,7 +99,7 @@ extension Store {
       let renamed = try search.renames(in: other, columns) {
         gone.contains(ContentHash.column($0))
       }
-      let names = columns.names(of: schema, renamed: renamed)
+      let names = columns.names(of: schema, renamed: renamed.mapValues(\.first))
       let remake = Remake(from: columns.known, to: schema.known(names))
       let statements = RowStatements(schema, names)
       return try rows.map { row throws(SQLiteError) in

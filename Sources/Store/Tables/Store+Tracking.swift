@@ -34,7 +34,7 @@ extension Store {
   /// is compared with its versions.
   func ensureCapture() throws {
     try recogniseTables()
-    let remakes = try recogniseColumns()
+    let changes = try recogniseColumns()
     // Rows are written next, and those of a table that was renamed name it as it was.
     try renewDerived()
     var gone: [Export.RowID] = []
@@ -64,13 +64,14 @@ extension Store {
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
-        try compare(table.id, remake: remakes[table.id])
+        try compare(table.id, remake: changes[table.id]?.remake)
       }
     }
     // What came before its table was tracked, or before its columns were there, fits by now, and
     // what broke a constraint of the old schema perhaps as well.
     for table in tables.tracked where !tables.rekeying.contains(table.id) {
-      gone += try unpack(table, why: [.table, .columns, .constraint])
+      gone += try unpack(
+        table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
     }
     try parkChildren(of: gone)
     // Or before this version of Flotilla knew that they are settings.
@@ -79,27 +80,43 @@ extension Store {
     schemaVersion = try connection.schemaVersion()
   }
 
+  /// What became of the columns of a table since its schema was looked at last.
+  private struct ColumnChange {
+    var remake: Remake?
+    /// Of columns that the site calls otherwise from now on the first names that they had here, by
+    /// those that they have now, in small letters: rows are counted under them.
+    var former: [String: String] = [:]
+  }
+
   /// Finds out which columns were renamed since the schema was looked at last, and tells the site.
-  /// Gives what else became of columns, by table.
-  private func recogniseColumns() throws -> [Int64: Remake] {
+  /// Gives what became of columns, by table.
+  private func recogniseColumns() throws -> [Int64: ColumnChange] {
     let renames = tables.renames
     let kept = try renames.read()
     let search = RenameSearch(connection: connection, versions: versions, shelf: shelf)
     var hasChanged = false
-    var remakes: [Int64: Remake] = [:]
+    var changes: [Int64: ColumnChange] = [:]
     for table in tables.tracked {
       guard let schema = table.schema else { continue }
       let columns = kept[folded(table.name)] ?? Renames.Columns()
       guard schema.known(columns.names(of: schema)) != columns.known else { continue }
       let gone = try tables.dropped(table.name)
-      let renamed = try search.renames(in: table, columns) { name in
+      let found = try search.renames(in: table, columns) { name in
         gone.contains(ContentHash.column(name))
       }
+      let renamed = found.mapValues(\.first)
       let now = schema.known(columns.names(of: schema, renamed: renamed))
       try renames.save(now, of: table.name)
       hasChanged = true
       let remake = columns.known.isEmpty ? nil : Remake(from: columns.known, to: now)
-      remakes[table.id] = remake
+      var former: [String: String] = [:]
+      for column in now {
+        let old =
+          found[folded(column.name)]?.former
+          ?? columns.known.first { isSameName($0.name, column.name) }?.first
+        if let old, !isSameName(old, column.first) { former[folded(column.first)] = old }
+      }
+      changes[table.id] = ColumnChange(remake: remake, former: former)
       if let settings = tables.table(Renames.settings), mayWrite(settings) {
         for column in now {
           guard let first = renamed[folded(column.name)], !isSameName(first, column.name) else {
@@ -114,14 +131,11 @@ extension Store {
         }
       }
       // Its values were counted under another name: the rows' versions stay what they are.
-      let isCountedAnew = columns.known.contains { old in
-        now.contains { isSameName($0.name, old.name) && !isSameName($0.first, old.first) }
-      }
-      if isCountedAnew { try compareColumns(table.id) }
+      if !former.isEmpty { try compareColumns(table.id) }
       if let remake, !remake.renewed.isEmpty { try compare(table.id, remake: remake) }
     }
     if hasChanged { try tables.reload() }
-    return remakes
+    return changes
   }
 
   /// First names that columns had here, and those that the site has given them instead.

@@ -268,6 +268,26 @@ import Testing
     #expect(try losers(r).contains("b Rob"))
   }
 
+  /// In the machine that hands on both, a column had another name than its first one by then.
+  @Test(arguments: [("age", "years", "full_name"), ("full_name", "label", "label")])
+  func `so it is beside an earlier rename`(old: String, new: String, column: String) throws {
+    let r = try withTwoNames()
+    try r[0].write("ALTER TABLE person RENAME COLUMN \(old) TO \(new)")
+    try settle(r)
+    try r[1].write("UPDATE person SET name = 'Rob'")
+    try settle(r)
+    try r[0].write("UPDATE person SET \(column) = 'Robert'")
+    try settle(r)
+    try r[0].store.map("person", "name", to: column, at: r[0].now)
+    for _ in 1...2 { try settle(r) }
+    for (replica, column) in zip(r, [column, "name", "name"]) {
+      let shown = try replica.application.prepareRows("SELECT \(column) FROM person")
+      #expect(shown == ["Robert", "Robert"])
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+    #expect(try losers(r).contains("b Rob"))
+  }
+
   @Test func `what stood for want of a value under a new name gives way to the kept one`() throws {
     let r = try withTwoNames("NOT NULL")
     r[1].clock += 60_000
@@ -421,6 +441,33 @@ import Testing
       for other in r { #expect(try names(other, "name") == names(replica, "name")) }
     }
     #expect(try names(r[0], "name") == ["aAnn121", "bBob122"])
+  }
+
+  /// It was counted by another name until then.
+  @Test func `a column that is itself again keeps its value beside one that waited`() throws {
+    let r = try replicas(Self.schemas[0])
+    try r[0].write("DELETE FROM person WHERE id = 'a'; ALTER TABLE person ADD COLUMN t TEXT")
+    try r[0].foldAll()
+    try r[0].write("UPDATE person SET t = upper(name)")
+    try r[0].foldAll()
+    try r[0].write("ALTER TABLE person DROP COLUMN name")
+    try settle(r)
+    try r[1].write("UPDATE person SET name = 'Rob'")
+    try settle(r)
+    try r[0].write("ALTER TABLE person RENAME COLUMN t TO name")
+    try settle(r)
+    #expect(try names(r[0], "name") == ["bBOB2"])
+    #expect(try names(r[1], "name") == ["bRob2"])
+    try r[1].write("ALTER TABLE person ADD COLUMN t TEXT")
+    try r[1].foldAll()
+    try r[1].write("ALTER TABLE person DROP COLUMN name")
+    try r[1].foldAll()
+    try r[1].write("ALTER TABLE person RENAME COLUMN t TO name")
+    try settle(r)
+    for replica in r {
+      #expect(try names(replica, "name") == ["bBOB2"])
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
   }
 }
 
