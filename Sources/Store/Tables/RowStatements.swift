@@ -209,11 +209,6 @@ struct RowStatements {
     return "SELECT \(names) FROM \(table) WHERE \(start) \(present) ORDER BY \(key) LIMIT ?"
   }
 
-  /// The keys of all rows, in any order.
-  var selectKeys: String {
-    "SELECT \(keyNames.map(quoted).joined(separator: ", ")) FROM \(table)"
-  }
-
   /// What a node calls the key columns of a table that it does not have: 0, 1, …
   static func placeholders(_ count: Int) -> [String] { (0..<count).map { "\($0)" } }
 

@@ -59,51 +59,6 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
-  /// Nobody saw it missing; what a program has written since is an edit as any other.
-  @Test(arguments: ["", "INSERT INTO word VALUES ('new', 4)"])
-  func `a table that is dropped and created in one go has deleted nothing`(
-    after: String
-  ) throws {
-    let r = try line()
-    let before = r[1].store.position.frontier
-    try r[1].write("BEGIN; DROP TABLE word; \(Self.schema); COMMIT; \(after)")
-    try r[1].foldAll()
-    let made: UInt64 = after.isEmpty ? 0 : 1
-    #expect(r[1].store.position.frontier.distance(above: before) == made)
-    #expect(r[1].store.position.lost == 3)
-    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
-    try r[2].pull(from: r[0])
-    #expect(try r[0].content("word").count == 3 + Int(made))
-    try r[1].repair(from: r[0])
-    #expect(r[1].store.position.lost == 0)
-    #expect(try r[1].content("word").count == 3 + Int(made))
-    #expect(try Verdict(r, Self.words).faults == [])
-  }
-
-  @Test func `of a table that is made anew with some of its rows the others were deleted`() throws {
-    let r = try line()
-    try r[1].write(
-      "BEGIN; CREATE TABLE keep AS SELECT * FROM word WHERE w = 'Alpha'; DROP TABLE word;"
-        + "\(Self.schema); INSERT INTO word SELECT * FROM keep; DROP TABLE keep; COMMIT")
-    try r[1].foldAll()
-    #expect(r[1].store.position.lost == 0)
-    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
-    #expect(try r[0].content("word").count == 1)
-    #expect(try Verdict(r, Self.words).faults == [])
-  }
-
-  @Test func `rows that a program deletes before a migration copies none are deleted`() throws {
-    let r = try line()
-    try r[1].write("DELETE FROM word")
-    try r[1].write(
-      "BEGIN; CREATE TABLE keep AS SELECT * FROM word; DROP TABLE word;"
-        + "\(Self.schema); INSERT INTO word SELECT * FROM keep; DROP TABLE keep; COMMIT")
-    try r[1].foldAll()
-    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
-    #expect(try r[0].content("word").isEmpty)
-    #expect(try Verdict(r, Self.words).faults == [])
-  }
-
   @Test func `other rows pass through, and only what is lost stays behind`() throws {
     let r = try line()
     for replica in r { try replica.write("CREATE TABLE note(id TEXT PRIMARY KEY, n INTEGER)") }
