@@ -110,8 +110,8 @@ extension KeyShape {
 }
 
 extension KeyAffinity {
-  /// Whether a column stores a value as one that is the same key: '7' becomes 7 in a column of
-  /// whole numbers, and 7 becomes '7' in one of text. 7.0 and 7 are one key.
+  /// Whether a column stores a value as one that is the same key. A column of whole numbers stores
+  /// '7' as 7, one of text 7 as '7': these are others. 7.0 and 7 are one key.
   package func keeps(_ value: Value) -> Bool {
     switch (self, value) {
     case (.text, .integer), (.text, .real): false

@@ -42,9 +42,8 @@ package struct ParentRow: Sendable, Hashable {
 
   package var row: Dot { made.dot }
 
-  /// Whether it is that row which stands under a key now, or one that followed it there: it was
-  /// made again, or the number was given anew by somebody who knew that it was gone. Who wrote over
-  /// a parked row has a turn as well, and knew nothing of others under the number.
+  /// Whether it is that row which stands under a key now, or the same made again under it. One
+  /// that got the number later is another row.
   package func isMet(by standing: Version, under key: Key) -> Bool {
     // Versions of before name no time, and may mean any row.
     guard standing.turn != nil, made.at != .zero else { return true }

@@ -1,7 +1,7 @@
 /// The names of the columns of one table, as far as they can travel together.
 ///
-/// They are gathered one by one, wherever it has to be known: of a table that is to be tracked, of
-/// a batch that came, of values that are kept for columns which are not here.
+/// They are gathered one by one: of a table that is to be tracked, of a batch that came, of values
+/// that are kept for columns which are not here.
 package struct ShapeNames {
   /// Why a column cannot travel beside those before it.
   package enum Flaw: Equatable {

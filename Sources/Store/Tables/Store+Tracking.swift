@@ -81,8 +81,8 @@ extension Store {
   /// What became of the columns of a table since its schema was looked at last.
   private struct ColumnChange {
     var remake: Remake?
-    /// Of columns that the site calls otherwise from now on the first names that they had here, by
-    /// those that they have now, in small letters: rows are counted under them.
+    /// First names that columns had here until now, under which rows are counted, by those that the
+    /// site calls them from now on, in small letters.
     var former: [String: String] = [:]
   }
 
