@@ -106,6 +106,8 @@ extension Store {
     var judgement: Judgement
     /// Whether it would be accepted, and what it says is not here.
     var isByName = false
+    /// Whether a row to which it refers may yet come to stand.
+    var awaitsParent = false
 
     func hasSeenStanding(_ edit: Version) -> Bool {
       held.map { edit.hasSeen($0) } ?? true
@@ -131,8 +133,10 @@ extension Store {
     }
     // Another row stands where the one was that it means; its author hangs it under that again.
     // Or the row itself has another key already.
+    var awaitsParent = false
     if judgement == .accepted {
       let meaning = try meaning(of: item.version, entry, table)
+      awaitsParent = meaning == .mayCome
       if try meaning == .elsewhere || hasReturned(item.version, table) {
         judgement = .rejected(.keyCollision)
       } else if meaning == .gone {
@@ -146,7 +150,7 @@ extension Store {
     }
     return Opinion(
       table: table, rule: rule, held: held, standing: standing, entry: entry,
-      judgement: judgement, isByName: isByName)
+      judgement: judgement, isByName: isByName, awaitsParent: awaitsParent)
   }
 
   /// Whether an edit that something else stands against has its verdict of this term.
@@ -177,7 +181,7 @@ extension Store {
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
-      case .tried where try meaning(of: item.version, entry, table) == .mayCome:
+      case .tried where opinion.awaitsParent:
         return deferral.putOff(item.version.dot)
       case .tried:
         let candidate = try candidate(item, entry, table, standing, at: now)

@@ -32,7 +32,7 @@ package enum Trackability: Sendable, Equatable {
         remedy: "Only such a key can be exchanged for a fresh one: leave --on-collision out.")
     }
     let (isRelated, isReferred) = try reporting { () throws(SQLiteError) in
-      (try Self.isRelated(schema, connection), try Self.isReferred(schema, connection))
+      try Self.relations(of: schema, connection)
     }
     let chosen = try reporting { () throws(SQLiteError) in
       try CollisionChoices(connection: connection).read(schema.name)
@@ -168,27 +168,18 @@ package enum Trackability: Sendable, Equatable {
     return nil
   }
 
-  /// Whether it refers to a table by a foreign key, or a table to it.
-  private static func isRelated(
-    _ schema: TableSchema, _ connection: Connection
-  ) throws(SQLiteError) -> Bool {
-    try connection.row(
+  /// Whether it refers to a table by a foreign key, or a table to it; and whether a table does.
+  private static func relations(
+    of schema: TableSchema, _ connection: Connection
+  ) throws(SQLiteError) -> (isRelated: Bool, isReferred: Bool) {
+    let isReferred = try connection.rows(
       """
-      SELECT 1 FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
+      SELECT DISTINCT f."table" = ?1 COLLATE NOCASE
+      FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
       WHERE s.type = 'table' AND s.rootpage > 0
-        AND (s.name = ?1 COLLATE NOCASE OR f."table" = ?1 COLLATE NOCASE) LIMIT 1
-      """, [.string(schema.name)]) != nil
-  }
-
-  /// Whether a table refers to it by a foreign key.
-  private static func isReferred(
-    _ schema: TableSchema, _ connection: Connection
-  ) throws(SQLiteError) -> Bool {
-    try connection.row(
-      """
-      SELECT 1 FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
-      WHERE s.type = 'table' AND s.rootpage > 0 AND f."table" = ?1 COLLATE NOCASE LIMIT 1
-      """, [.string(schema.name)]) != nil
+        AND (s.name = ?1 COLLATE NOCASE OR f."table" = ?1 COLLATE NOCASE)
+      """, [.string(schema.name)])
+    return (!isReferred.isEmpty, isReferred.contains([.integer(1)]))
   }
 
   /// What will happen, and what to do if that is not wanted.
