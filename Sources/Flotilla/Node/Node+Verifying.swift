@@ -130,6 +130,7 @@ extension Node {
     var (differed, least, futile) = (0, Int.max, 0)
     var pause = Self.pause
     var last: VerifyReport.Peer?
+    var asked: (count: Int, last: RowName?) = (0, nil)
     while true {
       let start = Uptime.now
       let found = await inspect(node, audit, deadline: deadline)
@@ -138,6 +139,7 @@ extension Node {
       var report = await report(found, name: name)
       differed = max(differed, report.differing_rows)
       report.repaired = repairs ? differed - min(differed, report.differing_rows) : 0
+      if case .equal = found { report.repaired += asked.count }
       last = report
       let next = Uptime.now + pause + (Uptime.now - start)
       let canWait = next < deadline && peers[node]?.session != nil && !isStopping
@@ -145,7 +147,13 @@ extension Node {
       least = min(least, report.differing_rows)
       guard canWait else { return report }
       switch found {
-      case .equal, .shownOtherwise, .stopped: return report
+      case .equal, .stopped: return report
+      case .shownOtherwise:
+        // Values of a column that was dropped here and is here again may be there.
+        let rows = repairs ? await incompleteRows(after: asked.last) : []
+        guard !rows.isEmpty else { return report }
+        asked = (asked.count + rows.count, rows.last)
+        await peers[node]?.session?.feed(.want(rows))
       case .unexplained(_, let isMoving):
         guard isMoving || futile < Self.attempts else { return report }
       case .compared(_, let comparison, let buckets):
@@ -157,6 +165,17 @@ extension Node {
       pause = min(2 * pause, 5_000)
       guard !Task.isCancelled, let next = try? await look() else { return report }
       audit = next
+    }
+  }
+
+  private func incompleteRows(after last: RowName?) async -> [RowName] {
+    do {
+      return try await store.run { (store) throws(StoreError) in
+        try store.incompleteRows(after: last)
+      }
+    } catch {
+      log("could not look for rows whose values are elsewhere: \(error.message)")
+      return []
     }
   }
 }

@@ -11,8 +11,9 @@ extension Application {
     case 3: try copy(table, where: "true", &story)
     case 4:
       let column = table.key[0]
-      try copy(table, where: "\(column.column) <> \(random.pick(column.values))", &story)
-    default: try copy(table, where: random.chance(200) ? "false" : "true", &story)
+      let sign = random.chance(200) ? "=" : "<>"
+      try copy(table, where: "\(column.column) \(sign) \(random.pick(column.values))", &story)
+    default: try copy(table, where: "true", &story)
     }
   }
 
@@ -25,10 +26,15 @@ extension Application {
     extra[table.name, default: []].append(addition)
   }
 
-  /// Copies the rows into a new table that takes the name of the old one.
+  /// Copies rows into a new table that takes the name of the old one, if there are any: a table
+  /// without a row of those before counts as one that was dropped.
   private func copy(
     _ table: ApplicationTable, where condition: String, _ story: inout Story
   ) throws {
+    let rows = "SELECT 1 FROM \(table.name)"
+    let isMeant = try connection.scalar(
+      "SELECT EXISTS (\(rows) WHERE \(condition)) OR NOT EXISTS (\(rows))")
+    guard isMeant.integer == 1 else { return }
     let sql = "SELECT sql FROM sqlite_schema WHERE name = '\(table.name)'"
     let definition = (try connection.scalar(sql).string ?? "").drop { $0 != "(" }
     let columns = (table.key.map(\.column) + table.columns + added(to: table))

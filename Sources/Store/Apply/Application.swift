@@ -245,16 +245,21 @@ extension Store {
     }
   }
 
-  /// The same version again, this time with the content that was withheld.
+  /// The same version again, this time with content that was withheld, or with values of a column
+  /// that was dropped here and is here again.
   private func complete(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
   ) throws {
     guard case .values(let values) = row.row.content, let statements = table.statements,
-      try shelf.entry(table: table.id, key: key)?.why == .tooLarge
+      let entry = try shelf.entry(table: table.id, key: key)
     else { return }
-    try shelf.remove(table: table.id, key: key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
+    guard
+      entry.why == .tooLarge
+        || entry.why == .columns && entry.rest != 0 && placement.isCounted(by: statements)
+    else { return }
+    try shelf.remove(table: table.id, key: key)
     changed(table, key)
     if try !place(placement, statements, table, key) {
       try postpone(placement, statements, table, key, &application)

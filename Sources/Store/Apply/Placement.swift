@@ -78,7 +78,10 @@ extension Store {
     let shape = placement.shape
     let known = placement.known(in: statements)
     let nulls = placement.nulls(in: statements)
-    let stood = try standing(placement, without: known.map(\.column) + nulls, statements)
+    var stood: RowStatements.Unsaid?
+    if known.count + nulls.count < statements.shape.columns.count {
+      stood = try unsaid(placement, known, nulls, statements)
+    }
     // What its column does not show as it came is counted as if it had none here.
     func read(
       without others: [(column: Int, value: Replication.Value)], defaults: [Int] = []
@@ -92,9 +95,13 @@ extension Store {
     }
     var others = nulls.map { (column: $0, value: Replication.Value.null) }
     var reading = read(without: others)
+    if reading.rest != 0, stood == nil, placement.exists {
+      stood = try unsaid(placement, known, nulls, statements)
+      reading = read(without: others)
+    }
     var replaced: [SQLite.Value]?
     let broken = try writing { () throws(SQLiteError) in
-      replaced = try write(placement, known, statements, keepsMissing: reading.keepsMissing)
+      replaced = try write(placement, known, statements, keeping: reading.kept)
     }
     guard broken == nil else { return false }
     if let replaced, let moment = placement.unseenAt {
@@ -106,7 +113,9 @@ extension Store {
       }
     }
     // Its author may have a column of another type.
-    let mayDiffer = known.filter { statements.mayConvert($0.value, in: $0.column) }
+    let mayDiffer = known.filter {
+      !reading.kept.contains($0.column) && statements.mayConvert($0.value, in: $0.column)
+    }
     var beside = Beside(extras: reading.extras, rest: reading.rest)
     if !others.isEmpty || !mayDiffer.isEmpty,
       let shown = try connection.row(statements.selectByKey, placement.keyValues)?
@@ -134,15 +143,22 @@ extension Store {
     return true
   }
 
-  /// What stands in the columns that a version does not carry, if there are any.
-  private func standing(
-    _ placement: Placement, without columns: [Int], _ statements: RowStatements
-  ) throws(SQLiteError) -> [(column: Int, value: Replication.Value)]? {
-    let missing = statements.shape.columns.indices.filter { !columns.contains($0) }
-    guard !missing.isEmpty,
-      let row = try connection.row(statements.selectByKey, placement.keyValues)
-    else { return nil }
-    return missing.map { ($0, Replication.Value(row[$0])) }
+  /// What stands in columns of which a version may say nothing, if the row is here.
+  private func unsaid(
+    _ placement: Placement, _ known: [(column: Int, value: Replication.Value)], _ nulls: [Int],
+    _ statements: RowStatements
+  ) throws(SQLiteError) -> RowStatements.Unsaid? {
+    guard let row = try connection.row(statements.selectByKey, placement.keyValues) else {
+      return nil
+    }
+    let shown = row.map(Replication.Value.init)
+    let carried = Set(known.map(\.column) + nulls)
+    return RowStatements.Unsaid(
+      missing: statements.shape.columns.indices.filter { !carried.contains($0) }
+        .map { ($0, shown[$0]) },
+      others: known.lazy.filter { $0.column >= placement.shape.keyCount }
+        .filter { ![$0.value, statements.defaults[$0.column]].contains(shown[$0.column]) }
+        .map { ($0.column, shown[$0.column]) })
   }
 
   /// INSERT or UPDATE, never REPLACE: it would remove other rows and leave FTS5 indexes malformed.
@@ -150,10 +166,10 @@ extension Store {
   /// Gives the row that stood there though it was not expected.
   private func write(
     _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
-    _ statements: RowStatements, keepsMissing: Bool
+    _ statements: RowStatements, keeping kept: Set<Int>
   ) throws(SQLiteError) -> [SQLite.Value]? {
     if placement.exists,
-      try update(placement, known, statements, keepsMissing: keepsMissing)
+      try update(placement, known, statements, keeping: kept)
     {
       return nil
     }
@@ -164,7 +180,7 @@ extension Store {
       guard error.isConstraint, !placement.exists else { throw error }
       let standing = try connection.row(statements.selectByKey, placement.keyValues)
       guard standing != nil,
-        try update(placement, known, statements, keepsMissing: keepsMissing)
+        try update(placement, known, statements, keeping: kept)
       else { throw error }
       return standing
     }
@@ -176,12 +192,13 @@ extension Store {
   /// its replica may have an older schema, and may not have seen what stands here.
   private func update(
     _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
-    _ statements: RowStatements, keepsMissing: Bool
+    _ statements: RowStatements, keeping kept: Set<Int>
   ) throws(SQLiteError) -> Bool {
-    let wanted = Set(statements.updated(of: known.map(\.column)))
+    let carried = known.map(\.column)
+    let wanted = Set(statements.updated(of: carried)).subtracting(kept)
     let updated =
       known.filter { wanted.contains($0.column) }
-      + (keepsMissing ? [] : statements.defaulted(without: known.map(\.column)))
+      + statements.defaulted(without: carried + kept)
     guard !updated.isEmpty else {
       return try connection.row(statements.existsByKey, placement.keyValues) != nil
     }

@@ -64,6 +64,31 @@ extension Store {
     return kept
   }
 
+  /// Rows of which not all values are known here, as a column was dropped: so many after one of
+  /// them. Where the column is here again, others may have them.
+  package func incompleteRows(
+    after last: RowName?, limit: Int = 16 * Limits.wantedRows
+  ) throws(StoreError) -> [RowName] {
+    try reporting { () throws(SQLiteError) in
+      let place = last.flatMap { name in tables.table(name.table).map { ($0.id, name.key) } }
+      return try connection.with(
+        """
+        SELECT tbl, key, row FROM _flotilla_shelf
+        WHERE why = 'columns' AND (tbl, key) > (?, ?) ORDER BY tbl, key
+        """, [.integer(place?.0 ?? -1), .blob(place?.1 ?? [])]
+      ) { (statement) throws(SQLiteError) in
+        var rows: [RowName] = []
+        while rows.count < limit, try statement.step() {
+          guard let table = tables.byID[statement.integer(0)], table.isTracked,
+            let entry = Shelf.decode(statement.bytes(2), .columns), entry.rest != 0
+          else { continue }
+          rows.append(RowName(table: table.name, key: statement.bytes(1)))
+        }
+        return rows
+      }
+    }
+  }
+
   func eachKept(
     _ table: ReplicaTable, _ body: (Key, Shelf.Entry) throws(SQLiteError) -> Void
   ) throws(SQLiteError) {

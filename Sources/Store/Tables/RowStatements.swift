@@ -209,6 +209,9 @@ struct RowStatements {
     return "SELECT \(names) FROM \(table) WHERE \(start) \(present) ORDER BY \(key) LIMIT ?"
   }
 
+  /// Some row, if there is one.
+  var selectAny: String { "SELECT 1 FROM \(table) LIMIT 1" }
+
   /// What a node calls the key columns of a table that it does not have: 0, 1, …
   static func placeholders(_ count: Int) -> [String] { (0..<count).map { "\($0)" } }
 
@@ -267,27 +270,44 @@ struct RowStatements {
   struct Reading {
     /// Values without a column here that count.
     var extras: [(name: String, value: Replication.Value)]
-    /// True if the columns that the version does not carry stay as they stand: its author has
-    /// dropped them and counts what they held.
-    var keepsMissing = false
+    /// The columns that stay as they stand: the version says nothing of them, and its author counts
+    /// what they held before it dropped them.
+    var kept: Set<Int> = []
     /// What is counted and known neither from the version nor here.
     var rest: UInt64 = 0
   }
 
-  /// Finds out what the author has counted: the columns that the version does not carry are at
+  /// What stands in columns of which a version may say nothing.
+  struct Unsaid {
+    /// It does not carry them.
+    var missing: [(column: Int, value: Replication.Value)]
+    /// It has something else for them. Who has dropped a column and added it again counts what he
+    /// had there, and shows its default.
+    var others: [(column: Int, value: Replication.Value)]
+
+    /// What may stay, the likeliest first: nothing, all that the version does not carry, or some.
+    var choices: [[(column: Int, value: Replication.Value)]] {
+      let all = missing + others
+      // More than a few columns at once are not worth the search.
+      let masks = others.isEmpty || all.count > 8 ? 0 : 1 << all.count
+      return [[], missing]
+        + (0..<masks).map { mask in all.indices.filter { mask >> $0 & 1 == 1 }.map { all[$0] } }
+    }
+  }
+
+  /// Finds out what the author has counted: the columns of which the version says nothing are at
   /// their defaults, or as they stand here; or else what they hold is not known.
   func read(
     _ known: [(column: Int, value: Replication.Value)],
-    _ extras: [(name: String, value: Replication.Value)], hash: UInt64,
-    standing: [(column: Int, value: Replication.Value)]?
+    _ extras: [(name: String, value: Replication.Value)], hash: UInt64, standing: Unsaid?
   ) -> Reading {
-    for kept in [[], standing ?? []] {
-      let all = known + kept
+    for kept in standing?.choices ?? [[]] {
+      let all = kept.isEmpty ? known : known.filter { !kept.map(\.column).contains($0.column) } + kept
       let chosen = extras.isEmpty ? [] : counting(extras, beside: all, hash: hash)
       if sum(all, chosen).value == hash {
         let staying = kept.isEmpty ? self.staying(of: standing) : []
         return Reading(
-          extras: chosen, keepsMissing: !kept.isEmpty,
+          extras: chosen, kept: Set(kept.map(\.column)),
           rest: sum(all + staying, chosen).rest(to: hash))
       }
     }
@@ -298,10 +318,8 @@ struct RowStatements {
 
   /// Of what stands in columns that a version does not carry, what goes on to stand: those columns
   /// take no NULL and have no other default.
-  private func staying(
-    of standing: [(column: Int, value: Replication.Value)]?
-  ) -> [(column: Int, value: Replication.Value)] {
-    (standing ?? []).filter { isRequired[$0.column] && defaults[$0.column] == .null }
+  private func staying(of standing: Unsaid?) -> [(column: Int, value: Replication.Value)] {
+    (standing?.missing ?? []).filter { isRequired[$0.column] && defaults[$0.column] == .null }
   }
 
   private func sum(

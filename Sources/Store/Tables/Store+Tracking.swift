@@ -37,6 +37,7 @@ extension Store {
     let changes = try recogniseColumns()
     // Rows are written next, and those of a table that was renamed name it as it was.
     try renewDerived()
+    var gone: [Export.RowID] = []
     for known in tables.tracked {
       guard let schema = known.schema else {
         try miss(known)
@@ -53,11 +54,13 @@ extension Store {
       }
       let isNarrower = try tables.rememberColumns(table)
       // Our triggers were there all the time: rows differ by the columns that are gone alone.
-      let isAltered = try isNarrower && Capture.isPresent(id: table.id, on: connection)
+      let wasThere = try Capture.isPresent(id: table.id, on: connection)
+      let isAltered = isNarrower && wasThere
       let isIntact = try Capture.isIntact(schema, id: table.id, on: connection)
       if !isIntact { try Capture.install(schema, id: table.id, on: connection) }
       try RowsView.renew(schema, id: table.id, on: connection)
       if tables.rekeying.contains(table.id) { continue }
+      if !wasThere, try isCreatedAnew(table) { gone += try loseRows(of: table) }
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
@@ -66,12 +69,11 @@ extension Store {
     }
     // What came before its table was tracked, or before its columns were there, fits by now, and
     // what broke a constraint of the old schema perhaps as well.
-    var parked: [Export.RowID] = []
     for table in tables.tracked where !tables.rekeying.contains(table.id) {
-      parked += try unpack(
+      gone += try unpack(
         table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
     }
-    try parkChildren(of: parked)
+    try parkChildren(of: gone)
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try settleNumbers(in: tables.tracked)
@@ -173,6 +175,38 @@ extension Store {
     try shelf.awaitTable(table.id)
     guard !isRenamed else { return }
     try lost.drop(table)
+    try giveUpUnsent(table)
+  }
+
+  /// Whether a table was dropped and created before anybody looked: it had rows, and is empty.
+  ///
+  /// One that has rows was made anew by a migration: what is missing was deleted. So it was, perhaps,
+  /// where a program had touched all rows just before.
+  private func isCreatedAnew(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    guard let statements = table.statements,
+      try connection.row(statements.selectAny) == nil, try lost.isLosing(table)
+    else { return false }
+    let count = statements.shape.keyCount
+    let touched = try Journal.readNewest(of: table.id, limit: .max, on: connection)
+      .compactMap { table.key($0.key.prefix(count).map(Replication.Value.init)) }
+    return try lost.isLosing(table, but: Set(touched))
+  }
+
+  /// A table is here, and its rows have gone with one of its name: as if it had been seen missing.
+  /// Gives them.
+  private func loseRows(of table: ReplicaTable) throws -> [Export.RowID] {
+    var gone: [Export.RowID] = []
+    try lost.take(table, .dropped) { key, version in
+      count(table, key, old: version, new: nil)
+      changed(table, key, isGone: true)
+      gone.append(Export.RowID(table: table.id, key: key))
+    }
+    try giveUpUnsent(table)
+    return gone
+  }
+
+  /// What was written here and sent to nobody has gone with its table.
+  private func giveUpUnsent(_ table: ReplicaTable) throws {
     let unsent = try lost.giveUpUnsent(table, of: own, above: delivered())
     // An anchor will never see them.
     for edit in unsent {

@@ -59,6 +59,18 @@ final class LostVersions {
       != nil
   }
 
+  /// The same of rows other than these.
+  func isLosing(_ table: ReplicaTable, but keys: Set<Key>) throws(SQLiteError) -> Bool {
+    try connection.with(
+      "SELECT v.key FROM _flotilla_version AS v WHERE \(Self.homeless)", [.integer(table.id)]
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        if !keys.contains(Key(bytes: statement.bytes(0))) { return true }
+      }
+      return false
+    }
+  }
+
   /// Moves versions here: those that are live and not whole on the shelf. Gives them one by one.
   func take(
     _ table: ReplicaTable, _ why: Why, _ moved: (Key, Version) -> Void

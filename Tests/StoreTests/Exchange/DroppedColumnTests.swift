@@ -169,4 +169,62 @@ import Testing
     #expect(r[0].store.position.digest == r[1].store.position.digest)
     #expect(try r[0].content("note") == r[2].content("note"))
   }
+  /// The values that one machine dropped with its column, and another never got, come by name.
+  @Test(arguments: [1, 2]) func `values of a column that is here again come from others`(
+    limit: Int
+  ) throws {
+    let r = try replicas()
+    try r[1].write("ALTER TABLE note DROP COLUMN c")
+    try r[1].foldAll()
+    try r[3].pull(from: r[1])
+    try r[1].write("ALTER TABLE note ADD COLUMN c TEXT")
+    try r[1].foldAll()
+    for replica in [r[1], r[3]] {
+      let before = replica.store.position
+      #expect(try replica.value("SELECT c FROM note WHERE id = 'a'") == .null)
+      var count = 0
+      // What another one lacks as well does not help.
+      for sender in [r[3], r[0]] {
+        var last: Replication.RowName?
+        while true {
+          let rows = try replica.store.incompleteRows(after: last, limit: limit)
+          guard let end = rows.last else { break }
+          (last, count) = (end, count + rows.count)
+          let (_, batches) = try sender.export(.rows(rows))
+          try replica.merge(batches, .repair, from: sender)
+        }
+      }
+      #expect(count > 1)
+      #expect(try replica.store.incompleteRows(after: nil).isEmpty)
+      #expect(try replica.value("SELECT c FROM note WHERE id = 'a'") == .string("x"))
+      #expect(replica.store.position.frontier == before.frontier)
+      #expect(replica.store.position.digest == before.digest)
+    }
+    for replica in r { #expect(try replica.content("note") == r[0].content("note")) }
+  }
+
+  @Test(arguments: ["TEXT", "TEXT DEFAULT '-'"])
+  func `an edit by who has added a column again keeps what others have in it`(
+    column: String
+  ) throws {
+    let r = try replicas()
+    try r[1].write("ALTER TABLE note DROP COLUMN c; ALTER TABLE note ADD COLUMN d INTEGER")
+    try r[1].foldAll()
+    for replica in [r[0], r[2]] { try replica.write("ALTER TABLE note ADD COLUMN d INTEGER") }
+    try r[1].write("ALTER TABLE note ADD COLUMN c \(column)")
+    try r[1].foldAll()
+    try r[1].write("UPDATE note SET n = n + 10, d = 1 WHERE id = 'a'")
+    try r[1].write("UPDATE note SET c = 'mine' WHERE id = 'b'")
+    for _ in 0..<2 {
+      for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+      #expect(
+        try r[0].prepareRows("SELECT id || n || c || ifnull(d, '') FROM note WHERE id < 'c'")
+          == ["a11x1", "b2mine"])
+      #expect(try r[0].content("note") == r[2].content("note"))
+    }
+    // And from there it comes back.
+    try r[0].write("UPDATE note SET n = 12 WHERE id = 'a'")
+    try r[1].pull(from: r[0])
+    #expect(try r[1].value("SELECT n || c FROM note WHERE id = 'a'") == .string("12x"))
+  }
 }

@@ -59,6 +59,61 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  /// Nobody saw it missing.
+  @Test func `a table that is dropped and created in one go has deleted nothing`() throws {
+    let r = try line()
+    let before = r[1].store.position.frontier
+    try r[1].write("BEGIN; DROP TABLE word; \(Self.schema); COMMIT")
+    try r[1].foldAll()
+    #expect(r[1].store.position.frontier == before)
+    #expect(r[1].store.position.lost == 3)
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    try r[2].pull(from: r[0])
+    #expect(try r[0].content("word").count == 3)
+    try r[1].repair(from: r[0])
+    #expect(r[1].store.position.lost == 0)
+    #expect(try r[1].content("word").count == 3)
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  /// As a migration that computes new keys does: the old rows must not stand beside the new ones.
+  @Test func `a table that is made anew with other keys has deleted the old rows`() throws {
+    let r = try line()
+    try r[1].write(
+      "BEGIN; CREATE TABLE keep AS SELECT * FROM word; DROP TABLE word; \(Self.schema);"
+        + "INSERT INTO word SELECT 'K' || w, meaning FROM keep; DROP TABLE keep; COMMIT")
+    try r[1].foldAll()
+    #expect(r[1].store.position.lost == 0)
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    #expect(try r[0].content("word").count == 3)
+    #expect(try r[0].content("word") == r[1].content("word"))
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `of a table that is made anew with some of its rows the others were deleted`() throws {
+    let r = try line()
+    try r[1].write(
+      "BEGIN; CREATE TABLE keep AS SELECT * FROM word WHERE w = 'Alpha'; DROP TABLE word;"
+        + "\(Self.schema); INSERT INTO word SELECT * FROM keep; DROP TABLE keep; COMMIT")
+    try r[1].foldAll()
+    #expect(r[1].store.position.lost == 0)
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    #expect(try r[0].content("word").count == 1)
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
+  @Test func `rows that a program deletes before a migration copies none are deleted`() throws {
+    let r = try line()
+    try r[1].write("DELETE FROM word")
+    try r[1].write(
+      "BEGIN; CREATE TABLE keep AS SELECT * FROM word; DROP TABLE word;"
+        + "\(Self.schema); INSERT INTO word SELECT * FROM keep; DROP TABLE keep; COMMIT")
+    try r[1].foldAll()
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    #expect(try r[0].content("word").isEmpty)
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
   @Test func `other rows pass through, and only what is lost stays behind`() throws {
     let r = try line()
     for replica in r { try replica.write("CREATE TABLE note(id TEXT PRIMARY KEY, n INTEGER)") }

@@ -45,6 +45,21 @@ import Testing
     return [broken, try replica.store.figures().parked]
   }
 
+  @Test func `wait while the rows of a table that was created anew are not here again`() throws {
+    let replicas = try shop()
+    try replicas[1].write(
+      "PRAGMA foreign_keys = OFF; BEGIN; DROP TABLE customer;"
+        + "CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); COMMIT")
+    try replicas[1].foldAll()
+    #expect(try state(replicas[1]) == [0, 1])
+    try replicas[0].pull(from: replicas[1])
+    #expect(try state(replicas[0]) == [0, 0])
+    try replicas[1].repair(from: replicas[0])
+    #expect(try state(replicas[1]) == [0, 0])
+    #expect(try replicas[1].content("customer") == replicas[0].content("customer"))
+    #expect(try replicas[1].content("invoice").count == 1)
+  }
+
   @Test func `hold when values enter a column by which rows refer to others`() throws {
     let replicas = try shop()
     try replicas[1].write("INSERT INTO line VALUES ('l', 'i')")
