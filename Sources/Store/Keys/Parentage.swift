@@ -204,6 +204,45 @@ extension Parentage.Link {
   }
 }
 
+extension Parentage {
+  /// A row that a version means, under the number that is in one of its columns.
+  struct Meant {
+    let link: Link
+    let parent: ReplicaTable
+    let key: Key
+    let row: ParentRow
+
+    var place: FormerKeys.Place {
+      FormerKeys.Place(table: parent.id, key: key, created: row.row)
+    }
+  }
+
+  /// The rows that a version of a table means. `number` gives what is in the column of a link, which
+  /// is the one at that index of the table's links.
+  func meant(
+    by version: Version, of table: Int64, among tables: Tables,
+    number: (_ index: Int, Link) -> Replication.Value?
+  ) -> [Meant] {
+    let parents = version.numbering.parents
+    guard !parents.isEmpty else { return [] }
+    return links(of: table).enumerated().compactMap { index, link in
+      guard let row = parents.first(where: { $0.link == link.id }),
+        let parent = tables.byID[link.parent],
+        let key = number(index, link).flatMap({ parent.key([$0]) })
+      else { return nil }
+      return Meant(link: link, parent: parent, key: key, row: row)
+    }
+  }
+
+  /// The same of a row that is kept apart from its table.
+  func meant(
+    by version: Version, _ entry: Shelf.Entry, _ table: ReplicaTable, among tables: Tables
+  ) -> [Meant] {
+    guard let statements = table.statements else { return [] }
+    return meant(by: version, of: table.id, among: tables) { $1.number(in: entry, statements) }
+  }
+}
+
 extension ReplicaTable {
   var hasNumber: Bool { schema?.hasNumber ?? false }
 }

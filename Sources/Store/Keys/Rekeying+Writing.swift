@@ -126,15 +126,10 @@ extension Rekeying {
     _ entry: inout Shelf.Entry, _ version: Version, _ table: ReplicaTable
   ) throws {
     guard let statements = table.statements else { return }
-    for link in parentage.links(of: table.id) where !link.isOfKey {
-      guard let row = version.numbering.parents.first(where: { $0.link == link.id })?.row,
-        let parent = store.tables.byID[link.parent],
-        let column = link.place(in: entry, statements),
-        let key = parent.key([entry.values[column].value])
-      else { continue }
-      let place = FormerKeys.Place(table: parent.id, key: key, created: row)
-      guard case .moved(let next) = try store.whereabouts(place),
-        let number = next.key.values?.first
+    for meant in parentage.meant(by: version, entry, table, among: store.tables)
+    where !meant.link.isOfKey {
+      guard case .moved(let next) = try store.whereabouts(meant.place),
+        let number = next.key.values?.first, let column = meant.link.place(in: entry, statements)
       else { continue }
       entry.values[column].value = number
     }

@@ -132,9 +132,15 @@ struct Rekeying {
       // The row stands, and what waits is an edit of it that the anchor has not taken.
       standing.isDeleted || standing.created != item.version.created
     else { return }
-    // The anchor has not taken it for the sake of what it refers to: it waits for that.
-    let waits = standing.isDeleted && store.office.isHeld
-    if waits, !item.version.numbering.parents.isEmpty { return }
+    // The anchor has not taken it for the sake of what it refers to: it follows that.
+    if standing.isDeleted, store.office.isHeld {
+      let meant = parentage.meant(
+        by: item.version, item.entry, table, among: store.tables)
+      guard try meant.allSatisfy(isInPlace) else {
+        for row in meant { try heard(row.place) }
+        return
+      }
+    }
     try renumber(item, table, root: roots.count)
   }
 
@@ -152,18 +158,19 @@ struct Rekeying {
       Name(table: item.table, key: item.key, origin: item.version.dot.origin))
   }
 
+  private func isInPlace(_ meant: Parentage.Meant) throws -> Bool {
+    let standing = try store.versions.version(table: meant.parent.id, key: meant.key)
+    guard let standing, !standing.isDeleted else { return false }
+    return meant.row.isMet(by: standing, under: meant.key)
+  }
+
   /// Whether the rows whose numbers a key holds are those that a version means.
   func isInPlace(_ version: Version, _ table: ReplicaTable, under key: Key) throws -> Bool {
-    for link in parentage.links(of: table.id) where link.isOfKey {
-      guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
-        let parent = store.tables.byID[link.parent], let values = key.values,
-        link.column < values.count, let number = parent.key([values[link.column]])
-      else { continue }
-      guard let standing = try store.versions.version(table: parent.id, key: number),
-        !standing.isDeleted, meant.isMet(by: standing, under: number)
-      else { return false }
+    let values = key.values ?? []
+    let all = parentage.meant(by: version, of: table.id, among: store.tables) { _, link in
+      link.isOfKey && link.column < values.count ? values[link.column] : nil
     }
-    return true
+    return try all.allSatisfy(isInPlace)
   }
 
   /// The anchor has certified a row under a key that it had left: it goes back, with what was

@@ -201,26 +201,21 @@ extension Store {
   func meaning(
     of version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable
   ) throws -> Meaning {
-    guard let entry, let statements = table.statements, !version.numbering.parents.isEmpty
-    else { return .here }
+    guard let entry else { return .here }
     var mayCome = false
-    for link in try kinship.parentage(tables).links(of: table.id) {
-      guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
-        let parent = tables.byID[link.parent],
-        let key = link.number(in: entry, statements).flatMap({ parent.key([$0]) })
-      else { continue }
+    for meant in try kinship.parentage(tables).meant(by: version, entry, table, among: tables) {
+      let (parent, key) = (meant.parent, meant.key)
       let standing = try versions.version(table: parent.id, key: key)
       let isTaken = standing.map { !$0.isDeleted } ?? false
-      if let standing, isTaken, meant.isMet(by: standing, under: key) { continue }
+      if let standing, isTaken, meant.row.isMet(by: standing, under: key) { continue }
       let waits = try pending.all(table: parent.id, key: key)
-      if !origins.frontier.covers(meant.row)
-        || waits.contains(where: { $0.version.created == meant.row })
+      if !origins.frontier.covers(meant.row.row)
+        || waits.contains(where: { $0.version.created == meant.row.row })
       {
         mayCome = true
         continue
       }
-      let before = FormerKeys.Place(table: parent.id, key: key, created: meant.row)
-      guard case .here = try whereabouts(before) else { return .elsewhere }
+      guard case .here = try whereabouts(meant.place) else { return .elsewhere }
       if isTaken { return .gone }
     }
     return mayCome ? .mayCome : .here
@@ -266,25 +261,10 @@ extension Store {
       left.forEach(kinship.hear)
       kinship.returns.append((last, place))
     }
-    for place in try meant(by: row, table) where try kinship.former.knows(place) {
-      kinship.hear(of: place)
-    }
-  }
-
-  /// The places of the rows that a row means, as it says: under the numbers that are in it.
-  private func meant(
-    by row: ShapedRow, _ table: ReplicaTable
-  ) throws(SQLiteError) -> [FormerKeys.Place] {
-    let parents = row.row.version.numbering.parents
-    guard !parents.isEmpty, let statements = table.statements, let entry = entry(row)
-    else { return [] }
-    return try kinship.parentage(tables).links(of: table.id).compactMap { link in
-      guard let meant = parents.first(where: { $0.link == link.id }),
-        let parent = tables.byID[link.parent],
-        let key = link.number(in: entry, statements).flatMap({ parent.key([$0]) })
-      else { return nil }
-      return FormerKeys.Place(table: parent.id, key: key, created: meant.row)
-    }
+    guard let entry = entry(row) else { return }
+    let parentage = try kinship.parentage(tables)
+    for meant in parentage.meant(by: version, entry, table, among: tables)
+    where try kinship.former.knows(meant.place) { kinship.hear(of: meant.place) }
   }
 
   /// Makes rows that lost their key again, and lets those follow that refer to them.

@@ -72,16 +72,13 @@ struct StrayRows {
     let row =
       try kept == nil
       ? connection.row(lookup.select(links, statements), (key.values ?? []).map(\.sqlite)) : nil
-    for (place, link) in links.enumerated() {
-      guard let meant = version.numbering.parents.first(where: { $0.link == link.id }),
-        let parent = tables.byID[link.parent],
-        let value = row.map({ Replication.Value($0[place]) })
-          ?? kept.flatMap({ link.number(in: $0, statements) }),
-        let number = parent.key([value]),
-        let standing = try lookup.version(of: Export.RowID(table: parent.id, key: number)),
-        !standing.isDeleted
-      else { continue }
-      if !meant.isMet(by: standing, under: number) { return link }
+    let all = parentage.meant(by: version, of: table.id, among: tables) { place, link in
+      row.map { Replication.Value($0[place]) } ?? kept.flatMap { link.number(in: $0, statements) }
+    }
+    for meant in all {
+      let parent = Export.RowID(table: meant.parent.id, key: meant.key)
+      guard let standing = try lookup.version(of: parent), !standing.isDeleted else { continue }
+      if !meant.row.isMet(by: standing, under: meant.key) { return meant.link }
     }
     return nil
   }
