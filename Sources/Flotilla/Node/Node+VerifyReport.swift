@@ -39,7 +39,7 @@ extension Node {
     let counts = [(here, "here"), (there, "there")].filter { $0.0 > 0 }
     guard !counts.isEmpty else { return "" }
     let places = counts.map { ($0.0 == 1 ? "1 row " : "\($0.0) rows ") + $0.1 }
-    return "; values that a column cannot show are kept in \(places.joined(separator: " and in "))"
+    return "; values that a column does not show count in \(places.joined(separator: " and in "))"
   }
 
   func report(_ found: Verification, name: String) async -> VerifyReport.Peer {
@@ -53,7 +53,8 @@ extension Node {
         "the same edits, but the tables show them differently: a table, a column or a default "
         + "is another one there"
         + keptApart(here: apart, there: Int(clamping: sums.apart))
-        + "; see: flotilla schema \(shellWord(path))"
+        + "; see: flotilla schema \(shellWord(path)); values of a column that was dropped and added "
+        + "again come with: flotilla verify \(shellWord(path)) --repair"
       return report(sums, VerifyReport.Peer(node: name, state: .differing, error: reason))
     case .unexplained(let sums, isMoving: true):
       return report(sums, VerifyReport.Peer(node: name, state: .moving))

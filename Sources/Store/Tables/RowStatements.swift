@@ -302,7 +302,8 @@ struct RowStatements {
     _ extras: [(name: String, value: Replication.Value)], hash: UInt64, standing: Unsaid?
   ) -> Reading {
     for kept in standing?.choices ?? [[]] {
-      let all = kept.isEmpty ? known : known.filter { !kept.map(\.column).contains($0.column) } + kept
+      let columns = Set(kept.map(\.column))
+      let all = kept.isEmpty ? known : known.filter { !columns.contains($0.column) } + kept
       let chosen = extras.isEmpty ? [] : counting(extras, beside: all, hash: hash)
       if sum(all, chosen).value == hash {
         let staying = kept.isEmpty ? self.staying(of: standing) : []
