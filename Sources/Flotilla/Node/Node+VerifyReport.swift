@@ -53,8 +53,8 @@ extension Node {
         "the same edits, but the tables show them differently: a table, a column or a default "
         + "is another one there"
         + keptApart(here: apart, there: Int(clamping: sums.apart))
-        + "; see: flotilla schema \(shellWord(path)); values of a column that was dropped and added "
-        + "again come with: flotilla verify \(shellWord(path)) --repair"
+        + "; see: flotilla schema \(shellWord(path)); values of a column that was dropped and "
+        + "added again come with: flotilla verify \(shellWord(path)) --repair"
       return report(sums, VerifyReport.Peer(node: name, state: .differing, error: reason))
     case .unexplained(let sums, isMoving: true):
       return report(sums, VerifyReport.Peer(node: name, state: .moving))

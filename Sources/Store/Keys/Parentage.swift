@@ -217,8 +217,8 @@ extension Parentage {
     }
   }
 
-  /// The rows that a version of a table means. `number` gives what is in the column of a link, which
-  /// is the one at that index of the table's links.
+  /// The rows that a version of a table means. `number` gives what is in the column of a link: the
+  /// one at that index of the table's links.
   func meant(
     by version: Version, of table: Int64, among tables: Tables,
     number: (_ index: Int, Link) -> Replication.Value?

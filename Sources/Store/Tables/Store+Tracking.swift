@@ -180,7 +180,7 @@ extension Store {
 
   /// Whether a table was dropped and created before anybody looked: it had rows, and is empty.
   ///
-  /// One that has rows was made anew by a migration: what is missing was deleted. So it was, perhaps,
+  /// One that has rows was made anew by a migration: what is missing was deleted. So it was, maybe,
   /// where a program had touched all rows just before.
   private func isCreatedAnew(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
     guard let statements = table.statements,
