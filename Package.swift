@@ -9,6 +9,10 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// Tests need no optimiser of their own: what they test has been through it.
+let tests: [SwiftSetting] =
+  strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 /// The readers that fuzzing feeds: tests as a rule, a program of libFuzzer's for `make fuzz`.
 ///
 /// The program of the wire alone is faster: libFuzzer looks at all code after each input.
@@ -17,7 +21,7 @@ let fuzzed: [Target.Dependency] = [
 ]
 let fuzzing: Target =
   switch Context.environment["FLOTILLA_FUZZ"] {
-  case nil: .testTarget(name: "FuzzTests", dependencies: fuzzed, swiftSettings: strict)
+  case nil: .testTarget(name: "FuzzTests", dependencies: fuzzed, swiftSettings: tests)
   case "wire":
     .executableTarget(
       name: "FlotillaFuzz", dependencies: ["Replication"], path: "Tests/FuzzTests",
@@ -68,29 +72,29 @@ let package = Package(
       name: "FlotillaSimulator", dependencies: ["Simulator"], swiftSettings: strict,
       // A fifth more schedules a second: SQLite asks for memory all the time.
       linkerSettings: [.linkedLibrary("jemalloc")]),
-    .testTarget(name: "ReplicationTests", dependencies: ["Replication"], swiftSettings: strict),
-    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
+    .testTarget(name: "ReplicationTests", dependencies: ["Replication"], swiftSettings: tests),
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: tests),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "SQLite", "Replication"], swiftSettings: strict),
+      name: "StoreTests", dependencies: ["Store", "SQLite", "Replication"], swiftSettings: tests),
     .target(name: "PrivateBus", path: "Tests/PrivateBus"),
     .testTarget(
-      name: "NetworkTests", dependencies: ["Network", "PrivateBus"], swiftSettings: strict),
+      name: "NetworkTests", dependencies: ["Network", "PrivateBus"], swiftSettings: tests),
     .testTarget(
       name: "FlotillaTests",
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "SimulatorTests", dependencies: ["Simulator", "SQLite", "Replication"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "CommandTests", dependencies: ["FlotillaCommand", "FlotillaBench", "SQLite"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
-      name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: strict),
+      name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: tests),
     .target(name: "ClockShim", path: "Tests/ClockShim"),
     .testTarget(
       name: "BadInputTests", dependencies: ["FlotillaCommand", "ClockShim"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .target(name: "CrashShim", path: "Tests/CrashShim"),
     .executableTarget(
       name: "CrashRunner", dependencies: ["CrashShim", "Store", "SQLite", "Replication"],
@@ -99,7 +103,7 @@ let package = Package(
       name: "CrashProgram", dependencies: ["Flotilla"], path: "Tests/CrashProgram",
       swiftSettings: strict),
     .testTarget(
-      name: "CrashTests", dependencies: ["CrashRunner", "CrashProgram"], swiftSettings: strict),
+      name: "CrashTests", dependencies: ["CrashRunner", "CrashProgram"], swiftSettings: tests),
     .testTarget(name: "TidyTests", swiftSettings: strict),
     fuzzing,
   ]

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Counts the results in an event stream of Swift Testing.
+"""Counts the results in event streams of Swift Testing.
 
-usage: count-tests.py EVENTS STATUS
+usage: count-tests.py STATUS PARTS
 
-EVENTS is what `swift test --event-stream-output-path` wrote: one JSON object per line, written as
-things happen, so it also tells which tests were running when the process died. STATUS is the exit
-status of the run. Prints the failed tests, each with the first lines of what it said, and one
+STATUS is the exit status of the build. PARTS is a folder with one folder per process of tests. Its
+`events` is what `--event-stream-output-path` wrote: one JSON object per line, written as things
+happen, so it also tells which tests were running when the process died. Its `status` is the exit
+status of the process. Prints the failed tests, each with the first lines of what it said, and one
 closing line; exits 0 only if nothing failed.
 """
 import json
+import pathlib
 import sys
 
 
@@ -30,8 +32,9 @@ def said(payload):
 
 
 def count(path):
+    """The titles of the tests of a stream, and the names of those that did one thing or another."""
     tests, started, ended, skipped, failed, elsewhere = {}, set(), set(), set(), {}, 0
-    for kind, payload in read(path):
+    for kind, payload in read(path) if path.exists() else []:
         name = payload.get("testID")
         if kind == "test":
             if payload.get("kind") == "function":
@@ -56,9 +59,17 @@ def count(path):
     return tests, passed, failed, died, skipped & names, elsewhere
 
 
-def main():
-    tests, passed, failed, died, skipped, elsewhere = count(sys.argv[1])
-    status = int(sys.argv[2])
+def status(part):
+    """How a process of tests ended; one that left no word did not end well."""
+    try:
+        return int((part / "status").read_text())
+    except (OSError, ValueError):
+        return -1
+
+
+def report(part):
+    """Prints what went wrong in a process; gives how many passed, failed and were skipped."""
+    tests, passed, failed, died, skipped, elsewhere = count(part / "events")
     bad = (set(failed) & set(tests)) | died
     for name in sorted(bad):
         note = " (did not end)" if name in died else ""
@@ -69,11 +80,23 @@ def main():
     if silent:
         print(f"not run: {silent}")
     failures = len(bad) + elsewhere
-    if failures == 0 and (status != 0 or not passed or silent):
+    if failures == 0 and (status(part) != 0 or not passed | skipped or silent):
         failures = 1
-        print(f"the run itself failed (status {status})")
-    tail = f", {len(skipped)} skipped" if skipped else ""
-    print(f"{len(passed)} passed, {failures} failed{tail}")
+        print(f"a run itself failed (status {status(part)})")
+    return len(passed), failures, len(skipped)
+
+
+def main():
+    if int(sys.argv[1]) != 0:
+        print("the build failed")
+        print("0 passed, 1 failed")
+        sys.exit(1)
+    parts = sorted(pathlib.Path(sys.argv[2]).iterdir())
+    counts = [report(part) for part in parts] + [(0, 0, 0)]
+    passed, failures, skipped = (sum(column) for column in zip(*counts))
+    failures = failures or int(passed == 0)
+    tail = f", {skipped} skipped" if skipped else ""
+    print(f"{passed} passed, {failures} failed{tail}")
     sys.exit(1 if failures else 0)
 
 

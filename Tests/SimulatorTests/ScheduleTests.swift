@@ -1,8 +1,7 @@
 import Simulator
 import Testing
 
-/// Schedules in the debug build: few, but with every check of the compiler; a failure names the
-/// command that repeats it.
+/// Schedules within the tests: few, and the kept seeds. A failure names what repeats it.
 @Suite(.timeLimit(.minutes(10))) struct `Schedules` {
   @Test(arguments: KeptSeed.all)
   func `that once found a fault find none`(kept: KeptSeed) {
