@@ -13,7 +13,9 @@ struct `Fuzzing` {
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.currentDirectoryURL = URL(fileURLWithPath: #filePath)
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    process.arguments = ["scripts/fuzz.sh", "--seconds", fuzzSeconds ?? "1"]
+    process.arguments = [
+      "nice", "-n", "5", "scripts/fuzz.sh", "--quick", "--seconds", fuzzSeconds ?? "1",
+    ]
     let output = Pipe()
     process.standardOutput = output
     process.standardError = output
