@@ -64,6 +64,7 @@ extension Node {
     _ link: TLSChannel, _ id: Mesh.ConnectionID, _ dialled: String?
   ) async {
     await save(roster.takeUnsaved())
+    if link.purpose == .copying { return await serveCopy(link, id) }
     let hello = await hello()
     // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
     guard !isStopping else {

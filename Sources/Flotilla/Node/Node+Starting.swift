@@ -13,7 +13,11 @@ extension Node {
     if mode == .lasting { try await startControl() }
     startAccepting()
     if mode == .lasting { startWatching() } else { startPulling() }
-    if mode == .lasting { startTakingIn() }
+    if mode == .lasting {
+      startTakingIn()
+      // Takes away what a killed process has left of a copy.
+      _ = pages
+    }
     startDiscovery()
     await advertise()
     loops.append(Task { await self.notice(.patrol) })

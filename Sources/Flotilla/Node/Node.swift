@@ -23,6 +23,8 @@ actor Node {
   var keys: NodeKeys
   let roster: Roster
   let door: Door
+  /// Gives joiners their first copies as pages.
+  private(set) lazy var pages = makePageServer()
   var invitations = InvitationBook()
   /// From which the origin follows, as others can check.
   var life: UInt64
@@ -253,6 +255,7 @@ actor Node {
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
     for (id, channel) in strangers where sessions[id] == nil { channel.close() }
+    if mode == .lasting { await pages.stop() }
     for task in Array(handshakes.values) { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.

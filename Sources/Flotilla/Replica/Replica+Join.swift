@@ -34,7 +34,7 @@ extension Replica {
           words: paired.words))
       copy = FirstCopy(
         inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
-        rows: paired.offer.rows)
+        rows: paired.offer.rows, mayBePages: isNew)
       warnings = try create(
         Store.Identities(
           site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,
@@ -46,16 +46,18 @@ extension Replica {
       if isNew { removeEmpty() }
       throw error
     }
+    guard let lock = try sidecar.lock() else { throw sidecar.occupied(path) }
+    let bytes = try await fetchPages(copy, from: paired.address, progress: progress)
     var options = RunOptions()
     options.peers = [paired.address]
     options.discovery = false
-    let copied = try await withNode(mode: .brief, options: options) {
+    let copied = try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
       try await node.finish(copy, progress: progress)
     }
     return JoinReport(
       site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,
-      address: paired.address, words: paired.words, rows: copied.rows, bytes: copied.bytes,
+      address: paired.address, words: paired.words, rows: copied.rows, bytes: bytes + copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced, warnings: warnings)
   }
 

@@ -37,15 +37,26 @@ extension Replica {
     var options = RunOptions()
     options.peers = [address ?? copy.address]
     options.discovery = address == nil
+    let source = options.peers[0]
+    if copy.mayBePages { progress(.resuming(site: try siteName(), node: copy.name, address: source)) }
+    let bytes = try await fetchPages(copy, from: source, progress: progress)
     return try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
-      let (who, source) = (node.identity, options.peers[0])
-      progress(.resuming(site: who.siteName, node: copy.name, address: source))
+      let who = node.identity
+      if !copy.mayBePages {
+        progress(.resuming(site: who.siteName, node: copy.name, address: source))
+      }
       let copied = try await node.finish(copy, progress: progress)
       return JoinReport(
         site: who.siteName, node: who.name, from: copy.name, address: source, rows: copied.rows,
-        bytes: copied.bytes, seconds: Double(Uptime.now - start) / 1_000,
+        bytes: bytes + copied.bytes, seconds: Double(Uptime.now - start) / 1_000,
         replaced: copied.replaced, warnings: [])
+    }
+  }
+
+  private func siteName() throws(FlotillaError) -> String {
+    try reporting(path) { () throws(StoreError) in
+      try Store(path: sidecar.database, inspects: false).siteName
     }
   }
 }

@@ -76,6 +76,9 @@ extension Replica {
     case .answer: lock = try await freedLock()
     case .lock(let free): lock = free
     }
+    if let copy = try unfinishedCopy() {
+      _ = try await fetchPages(copy, from: copy.address, persists: false, log: log)
+    }
     let node = try await Node(
       path: path, mode: .lasting, options: options, lock: lock, log: log)
     do {

@@ -12,13 +12,18 @@ package final class TLSChannel: ByteChannel {
   }
 
   package let peer: TLSEngine.Peer
+  package let purpose: TLSContext.Purpose
   private let inner: any ByteChannel
   private let state: Locked<State>
 
   package var remote: Endpoint { inner.remote }
 
-  private init(_ engine: consuming TLSEngine, _ peer: TLSEngine.Peer, over inner: any ByteChannel) {
+  private init(
+    _ engine: consuming TLSEngine, _ peer: TLSEngine.Peer, for purpose: TLSContext.Purpose,
+    over inner: any ByteChannel
+  ) {
     self.peer = peer
+    self.purpose = purpose
     self.inner = inner
     state = Locked(State(engine: engine))
   }
@@ -55,8 +60,8 @@ package final class TLSChannel: ByteChannel {
         let output = engine.takeOutput()
         if !output.isEmpty { try await inner.write(output) }
         if let failure = engine.failure { throw failure }
-        if let peer = engine.peer {
-          let channel = TLSChannel(engine, peer, over: inner)
+        if let peer = engine.peer, let purpose = engine.purpose {
+          let channel = TLSChannel(engine, peer, for: purpose, over: inner)
           channel.state.withLock { $0.plain = plain }
           return channel
         }

@@ -10,6 +10,7 @@ package final class TLSContext: @unchecked Sendable {
   package enum Purpose: String, Sendable, CaseIterable {
     case member = "flotilla/1"
     case joining = "flotilla-join/1"
+    case copying = "flotilla-copy/1"
   }
 
   /// What a look at the certificate of a peer has told.

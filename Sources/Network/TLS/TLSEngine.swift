@@ -25,6 +25,8 @@ package struct TLSEngine: ~Copyable {
 
   package private(set) var state = State.handshaking
   package private(set) var peer: Peer?
+  /// What the connection is for; nil until the peer is known.
+  package private(set) var purpose: TLSContext.Purpose?
   /// Why the machine has failed.
   package private(set) var failure: NetworkError?
   private let context: TLSContext
@@ -124,22 +126,27 @@ package struct TLSEngine: ~Copyable {
       if SSL_get_error(connection, result) == SSL_ERROR_WANT_READ { return }
       throw fail(TLSFailure.reason(side: context.side))
     }
-    guard let peer = seenPeer() else {
+    guard let purpose = seenPurpose(), let peer = seenPeer(for: purpose) else {
       throw fail(NetworkError(.untrusted, "the peer does not say what it came for"))
     }
-    self.peer = peer
+    (self.peer, self.purpose) = (peer, purpose)
     state = .open
   }
 
-  /// Who the peer has proved to be; nil if that does not fit what it came for.
-  private func seenPeer() -> Peer? {
+  /// What the two have agreed on.
+  private func seenPurpose() -> TLSContext.Purpose? {
     var name: UnsafePointer<UInt8>?
     var length: UInt32 = 0
     SSL_get0_alpn_selected(connection, &name, &length)
     let text = String(
       decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
-    switch TLSContext.Purpose(rawValue: text) {
-    case .member:
+    return TLSContext.Purpose(rawValue: text)
+  }
+
+  /// Who the peer has proved to be; nil if that does not fit what it came for.
+  private func seenPeer(for purpose: TLSContext.Purpose) -> Peer? {
+    switch purpose {
+    case .member, .copying:
       guard let certificate = SSL_get0_peer_certificate(connection),
         let (key, _) = Certificate.content(of: certificate)
       else { return nil }
@@ -150,7 +157,6 @@ package struct TLSEngine: ~Copyable {
         return nil
       }
       return .pairing(identity: identity)
-    case nil: return nil
     }
   }
 

@@ -9,20 +9,33 @@ package struct ContentHash: Sendable {
 
   /// Adds one column; `column` is the hash of its name.
   package mutating func add(column: UInt64, _ value: Value) {
-    let content: UInt64 =
-      switch value {
-      case .null: 1
-      case .integer(let integer): mix(UInt64(bitPattern: integer) ^ 0x11)
-      case .real(let real): mix(real.bitPattern ^ 0x2222)
-      case .text(let bytes): hash64(bytes, seed: 3)
-      case .blob(let bytes): hash64(bytes, seed: 4)
-      }
-    sum &+= mix(column ^ mix(content))
+    add(column: column, content: Self.content(value))
   }
 
   /// Adds a column that holds these bytes as a text or a blob.
   package mutating func add(column: UInt64, _ bytes: UnsafeRawBufferPointer, isText: Bool) {
-    sum &+= mix(column ^ mix(hash64(bytes, seed: isText ? 3 : 4)))
+    add(column: column, content: Self.content(bytes, isText: isText))
+  }
+
+  /// Adds a column whose value has this hash.
+  package mutating func add(column: UInt64, content: UInt64) {
+    sum &+= mix(column ^ mix(content))
+  }
+
+  /// The hash of a value by itself.
+  package static func content(_ value: Value) -> UInt64 {
+    switch value {
+    case .null: 1
+    case .integer(let integer): mix(UInt64(bitPattern: integer) ^ 0x11)
+    case .real(let real): mix(real.bitPattern ^ 0x2222)
+    case .text(let bytes): hash64(bytes, seed: 3)
+    case .blob(let bytes): hash64(bytes, seed: 4)
+    }
+  }
+
+  /// The same of the bytes of a text or a blob.
+  package static func content(_ bytes: UnsafeRawBufferPointer, isText: Bool) -> UInt64 {
+    hash64(bytes, seed: isText ? 3 : 4)
   }
 
   /// The hash; never 0, which stands for a deleted row.

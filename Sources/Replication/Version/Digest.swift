@@ -25,8 +25,13 @@ package struct Digest: Sendable, Equatable {
   package mutating func replace(table: UInt64, key: Key, old: Version?, new: Version?) {
     let rowHash = hash64(key.bytes, seed: table)
     let bucket = Int(rowHash & 0xFF)
-    if let old, !old.isDeleted { buckets[bucket] &-= Self.share(rowHash, old) }
-    if let new, !new.isDeleted { buckets[bucket] &+= Self.share(rowHash, new) }
+    if let old, !old.isDeleted { buckets[bucket] &-= Self.share(rowHash, old.dot, old.hash) }
+    if let new, !new.isDeleted { buckets[bucket] &+= Self.share(rowHash, new.dot, new.hash) }
+  }
+
+  /// Adds the share of a version that is not deleted; `place` is the hash of its row's key.
+  package mutating func add(place: UInt64, _ dot: Dot, hash: UInt64) {
+    buckets[Int(place & 0xFF)] &+= Self.share(place, dot, hash)
   }
 
   /// The sum of all buckets.
@@ -36,10 +41,9 @@ package struct Digest: Sendable, Equatable {
     (0..<Self.bucketCount).filter { buckets[$0] != other.buckets[$0] }
   }
 
-  private static func share(_ rowHash: UInt64, _ version: Version) -> UInt64 {
-    var hash = mix(rowHash ^ version.dot.origin.rawValue)
-    hash = mix(hash ^ version.dot.seq)
-    return mix(hash ^ version.hash)
+  private static func share(_ rowHash: UInt64, _ dot: Dot, _ content: UInt64) -> UInt64 {
+    let hash = mix(rowHash ^ dot.origin.rawValue)
+    return mix(mix(hash ^ dot.seq) ^ content)
   }
 }
 

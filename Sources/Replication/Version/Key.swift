@@ -55,7 +55,8 @@ package struct Key: Sendable, Hashable, Comparable {
     static let blob: UInt8 = 0x40
   }
 
-  private static func append(_ integer: Int64, to bytes: inout [UInt8]) {
+  /// Appends an integer, as `init` encodes it.
+  package static func append(_ integer: Int64, to bytes: inout [UInt8]) {
     let magnitude = integer.magnitude
     let count = (64 - magnitude.leadingZeroBitCount + 7) / 8
     bytes.append(integer < 0 ? Tag.zero - UInt8(count) : Tag.zero + UInt8(count))
@@ -65,6 +66,7 @@ package struct Key: Sendable, Hashable, Comparable {
     }
   }
 
+  /// Appends a real that has the value of no integer.
   private static func append(_ real: Double, to bytes: inout [UInt8]) {
     bytes.append(Tag.real)
     let bits = real.bitPattern
@@ -72,6 +74,18 @@ package struct Key: Sendable, Hashable, Comparable {
     for shift in stride(from: 56, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: ordered >> UInt64(shift)))
     }
+  }
+
+  /// Appends a text that compares by its bytes, or a blob, from where it lies.
+  package static func append(
+    _ content: UnsafeRawBufferPointer, isText: Bool, to bytes: inout [UInt8]
+  ) {
+    bytes.append(isText ? Tag.text : Tag.blob)
+    for byte in content {
+      bytes.append(byte)
+      if byte == 0 { bytes.append(0xFF) }
+    }
+    bytes.append(0)
   }
 
   /// Zero bytes inside are followed by 0xFF, a lone zero ends the value.

@@ -71,7 +71,11 @@ extension Store {
   /// The connection of an export that has ended, or a new one, which first reads the whole schema.
   private func openReader() throws(StoreError) -> Connection {
     if let reader = spareReader.take() { return reader }
-    return try reporting { () throws(SQLiteError) in
+    return try makeReader()
+  }
+
+  func makeReader() throws(StoreError) -> Connection {
+    try reporting { () throws(SQLiteError) in
       let reader = try Connection(path: path, mode: .readWrite, vfs: vfs)
       reader.setBusyTimeout(milliseconds: Self.busyTimeout)
       try reader.execute("PRAGMA temp_store = FILE")

@@ -57,6 +57,8 @@ struct Meta {
     case references
     /// Set while the first copy is not complete: where it comes from (`FirstCopy`).
     case joining
+    /// Set while that may come as pages: the file held nothing before.
+    case joiningByPages
     /// Set once this replica has heard that the site takes in new tables by itself.
     case takesNewTables
   }

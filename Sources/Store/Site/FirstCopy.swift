@@ -8,12 +8,17 @@ package struct FirstCopy: Sendable, Equatable {
   package var address: String
   /// About how many rows it has, settings included.
   package var rows: UInt64
+  /// Whether it may come as pages: this file brings nothing of its own.
+  package var mayBePages = false
 
-  package init(inviter: Identity, name: String, address: String, rows: UInt64) {
+  package init(
+    inviter: Identity, name: String, address: String, rows: UInt64, mayBePages: Bool = false
+  ) {
     self.inviter = inviter
     self.name = name
     self.address = address
     self.rows = rows
+    self.mayBePages = mayBePages
   }
 
   /// As it is kept: four words, the last of which may have spaces.
@@ -29,6 +34,7 @@ package struct FirstCopy: Sendable, Equatable {
   /// Notes in the open transaction that the copy begins, and where its inviter is.
   func begin(on connection: Connection) throws(SQLiteError) {
     try Meta(connection: connection).set(.joining, .string(text))
+    if mayBePages { try Meta(connection: connection).set(.joiningByPages, .integer(1)) }
     try connection.run(
       "INSERT INTO _flotilla_peer(node, name, address) VALUES (?, ?, ?)",
       [.string(inviter.description), .string(name), .string(address)])
@@ -36,7 +42,13 @@ package struct FirstCopy: Sendable, Equatable {
 
   /// The one that a file waits for; nil if it is whole. The file must be a replica.
   package static func read(_ connection: Connection) throws(SQLiteError) -> FirstCopy? {
-    try Meta(connection: connection).text(.joining).flatMap(FirstCopy.init)
+    let meta = Meta(connection: connection)
+    guard var copy = try meta.text(.joining).flatMap(FirstCopy.init) else { return nil }
+    // Once a node has begun with rows, others may know of this file.
+    let begun = try connection.row(
+      "SELECT 1 FROM _flotilla_run UNION ALL SELECT 1 FROM _flotilla_version LIMIT 1")
+    copy.mayBePages = try meta.integer(.joiningByPages) != nil && begun == nil
+    return copy
   }
 }
 
@@ -50,7 +62,8 @@ extension Store {
   package func endFirstCopy() throws(StoreError) {
     _ = try reporting { () throws(SQLiteError) in
       try connection.run(
-        "DELETE FROM _flotilla_meta WHERE name = ?", [.string(Meta.Name.joining.rawValue)])
+        "DELETE FROM _flotilla_meta WHERE name IN (?, ?)",
+        [Meta.Name.joining, .joiningByPages].map { .string($0.rawValue) })
     }
   }
 }

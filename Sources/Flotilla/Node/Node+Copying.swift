@@ -1,0 +1,26 @@
+import Network
+import Replication
+
+/// First copies by pages, for joiners.
+extension Node {
+  /// Serves a member that has come for pages. It holds its place among those who have dialled, so
+  /// that a node which stops closes it.
+  func serveCopy(_ link: TLSChannel, _ id: Mesh.ConnectionID) async {
+    vestibule.leave(id)
+    defer {
+      link.close()
+      strangers[id] = nil
+    }
+    guard case .member(let key) = link.peer, mode == .lasting, !isStopping else { return }
+    let (node, roster) = (Notary.openSSL.digest(key), roster)
+    await pages.serve(CopyLink(link, limit: Limits.greetingFrame)) {
+      roster.roll.member(node)?.rights.readsAll ?? false
+    }
+  }
+
+  func makePageServer() -> PageServer {
+    PageServer(store, sidecar, log: log) { [weak self] fold, position in
+      await self?.folded(fold, position)
+    }
+  }
+}

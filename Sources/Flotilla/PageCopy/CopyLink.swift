@@ -1,0 +1,59 @@
+import Network
+import Replication
+
+/// Frames of a copy by pages, one after another over a stream.
+actor CopyLink {
+  private let channel: any ByteChannel
+  private var frames: FrameBuffer
+  /// When something has come last, by uptime.
+  private(set) var lastHeard = Uptime.now
+
+  /// `limit`: how long the frames of the other side may be.
+  init(_ channel: any ByteChannel, limit: Int) {
+    self.channel = channel
+    frames = FrameBuffer(limit: limit)
+  }
+
+  func send(_ message: CopyMessage) async throws(FlotillaError) {
+    do {
+      try await channel.write(message.frame)
+    } catch {
+      throw FlotillaError(.peer, "the connection broke: \(error)")
+    }
+  }
+
+  /// The next message; wrong ones are told apart from a stream that has ended.
+  func receive() async throws(FlotillaError) -> CopyMessage {
+    while true {
+      do throws(WireError) {
+        if let frame = try frames.next() { return try CopyMessage(frame: frame) }
+      } catch {
+        throw FlotillaError(.wrongCopy, "\(channel.remote) sends no copy: \(error)")
+      }
+      do throws(NetworkError) {
+        let bytes = try await channel.read(upTo: 1 << 20)
+        guard !bytes.isEmpty else { throw NetworkError(.closed, "the peer closed the connection") }
+        frames.append(bytes)
+        lastHeard = Uptime.now
+      } catch {
+        throw FlotillaError(.peer, "the copy from \(channel.remote) broke off: \(error)")
+      }
+    }
+  }
+
+  nonisolated func close() { channel.close() }
+
+  /// Closes the stream once nothing has come for so long, in ms, until the task is cancelled.
+  func closeWhenSilent(for patience: Int64) async {
+    while true {
+      let rest = lastHeard + patience - Uptime.now
+      guard rest > 0 else { return close() }
+      guard (try? await Task.sleep(for: .milliseconds(rest))) != nil else { return }
+    }
+  }
+}
+
+extension FlotillaError.Code {
+  /// What an inviter sends is no copy that could be taken.
+  static let wrongCopy = FlotillaError.Code("wrong-copy")
+}

@@ -1,0 +1,238 @@
+import Foundation
+import Glibc
+import Network
+import Replication
+import Store
+
+/// The joiner's side of a first copy by pages: fetches the file of its inviter, checks it, and puts
+/// it in the place of the empty replica that pairing has made.
+struct PageFetch: Sendable {
+  enum Outcome: Sendable, Equatable {
+    /// The replica has come; so many bytes were received.
+    case adopted(bytes: Int)
+    /// It comes by rows, for this reason.
+    case rows(String)
+    /// The connection broke; what is here of the file is good for another try.
+    case cut(String)
+  }
+
+  /// Silence for so long is the end of a connection, in ms.
+  static let patience: Int64 = 10_000
+  /// For so long a cut copy is taken up again, from the last bytes that came, in ms.
+  static let persistence: Int64 = 30_000
+  /// What must stay free on the disk.
+  private static let reserve: UInt64 = 64 << 20
+
+  let sidecar: Sidecar
+  let copy: FirstCopy
+  let address: String
+  /// Told of the bytes that are here, and of how many.
+  let progress: @Sendable (Int, Int) -> Void
+
+  /// Fetches until it is here, or there is no use in it. With `persists` a connection that breaks is
+  /// made again.
+  func run(persists: Bool) async throws(FlotillaError) -> Outcome {
+    var (received, last) = (0, Uptime.now)
+    while true {
+      let outcome: Outcome
+      do throws(FlotillaError) {
+        let got = try await fetch()
+        return .adopted(bytes: received + got)
+      } catch {
+        switch error.code {
+        case .peer: outcome = .cut(error.message)
+        default: outcome = .rows(error.message)
+        }
+      }
+      if case .rows = outcome {
+        removeFiles()
+        return outcome
+      }
+      let size = files.reduce(0) { $0 + FileSize.of($1) }
+      if size > received { (received, last) = (size, Uptime.now) }
+      guard persists, Uptime.now - last < Self.persistence,
+        (try? await Task.sleep(for: .milliseconds(500))) != nil
+      else { return outcome }
+    }
+  }
+
+  // MARK: Files
+
+  private static let prefix = "pages-"
+
+  /// What is here of copies, by the copy's name.
+  private var files: [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: sidecar.folder)) ?? []
+    return names.filter { $0.hasPrefix(Self.prefix) }.sorted().map { sidecar.folder + "/" + $0 }
+  }
+
+  private func path(of copy: Identity) -> String {
+    sidecar.folder + "/" + Self.prefix + copy.description
+  }
+
+  private static func copy(at path: String) -> Identity? {
+    path.range(of: prefix, options: .backwards).flatMap { Identity(String(path[$0.upperBound...])) }
+  }
+
+  func removeFiles(but kept: String? = nil) {
+    for file in files where file != kept { unlink(file) }
+  }
+
+  // MARK: Talking
+
+  private func fetch() async throws(FlotillaError) -> Int {
+    let channel = try await connect()
+    let link = CopyLink(channel, limit: Limits.frame)
+    let alarm = Task { await link.closeWhenSilent(for: Self.patience) }
+    defer {
+      alarm.cancel()
+      link.close()
+    }
+    let (path, bytes) = try await receive(link)
+    alarm.cancel()
+    try await adopt(path)
+    try? await link.send(.done)
+    return bytes
+  }
+
+  private func connect() async throws(FlotillaError) -> TLSChannel {
+    let (path, folder) = (sidecar.database, KeyFolder(sidecar))
+    let (rootKey, statements) = try reporting(path) { () throws(StoreError) in
+      let store = try Store(path: path, inspects: false)
+      return (try store.rootKey(), try store.statements())
+    }
+    var membership = Membership(rootKey: rootKey, notary: .openSSL)
+    _ = membership.unite(statements)
+    let door = try Door(try folder.keys(), Roster(membership))
+    let channel: TLSChannel
+    do throws(NetworkError) {
+      let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
+      let socket = try await SocketChannel.connect(to: endpoint, timeout: .seconds(5))
+      channel = try await TLSChannel.dial(
+        over: socket, door.dialling, for: .copying, timeout: Door.dialPatience)
+    } catch {
+      let code: FlotillaError.Code =
+        switch error.code {
+        // Who does not know what this is for refuses the handshake.
+        case .untrusted, .refusedByPeer, .notTLS, .invalidAddress: .wrongCopy
+        default: .peer
+        }
+      throw FlotillaError(code, "no copy from \(address): \(error)")
+    }
+    guard case .member(let key) = channel.peer, Notary.openSSL.digest(key) == copy.inviter else {
+      channel.close()
+      throw FlotillaError(.wrongCopy, "\(address) is not \(copy.name)")
+    }
+    return channel
+  }
+
+  /// Receives the file; gives its path, and how many bytes have come.
+  private func receive(_ link: CopyLink) async throws(FlotillaError) -> (String, Int) {
+    let begun = try await held()
+    let held = FileSize.of(path(of: begun.copy))
+    let room = DiskRoom.free(at: sidecar.ledgerPath) + UInt64(max(0, held))
+    var receiver = PageReceiver(
+      format: UInt64(Store.tableFormat), room: room > Self.reserve ? room - Self.reserve : 0,
+      begun: begun)
+    try await link.send(receiver.ask)
+    var file: PageFile?
+    var (received, writing): (Int, Task<Result<Void, FlotillaError>, Never>?) = (0, nil)
+    while true {
+      let message = try await link.receive()
+      if case .rows(let reason) = message { throw FlotillaError(.wrongCopy, reason) }
+      let step: PageReceiver.Step
+      do throws(WireError) {
+        step = try receiver.receive(message)
+      } catch {
+        _ = await writing?.value
+        throw FlotillaError(.wrongCopy, "\(copy.name) sends no copy: \(error)")
+      }
+      switch step {
+      case .wait: continue
+      case .begin(let copy, let kept):
+        removeFiles(but: path(of: copy))
+        file = try PageFile(path: path(of: copy), copy)
+        try await file?.keep(kept)
+      case .write(let bytes):
+        try await writing?.value.get()
+        received += bytes.count
+        progress(received, Int(clamping: receiver.bytes))
+        writing = Self.append(bytes, to: file)
+      case .whole:
+        try await writing?.value.get()
+        guard let file else { throw FlotillaError(.wrongCopy, "the copy is empty") }
+        return (path(of: file.copy), received)
+      }
+    }
+  }
+
+  /// Writes while the next chunk is on its way.
+  private static func append(
+    _ bytes: [UInt8], to file: PageFile?
+  ) -> Task<Result<Void, FlotillaError>, Never> {
+    Task {
+      do throws(FlotillaError) {
+        return .success(try await file?.append(bytes) ?? ())
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// What an earlier try has left, by its hashes: a power cut may have taken some of it.
+  private func held() async throws(FlotillaError) -> PageReceiver.Begun {
+    guard let path = files.first, let copy = Self.copy(at: path) else { return .init() }
+    let file = try PageFile(path: path, copy)
+    return PageReceiver.Begun(copy: copy, hashes: try await file.hashes())
+  }
+
+  // MARK: Adopting
+
+  /// Checks the file on two threads, and makes the replica of it.
+  private func adopt(_ path: String) async throws(FlotillaError) {
+    let (pages, replica) = (ReceivedPages(path: path), sidecar.database)
+    let holder = GraftHolder()
+    try await holder.run(replica) { (holder) throws(StoreError) in
+      let graft = try PageGraft(pages, into: replica)
+      try graft.takeOver()
+      holder.graft = graft
+    }
+    async let rows = Self.checked(replica) { () throws(StoreError) in try pages.checkRows() }
+    async let versions = Self.checked(replica) { () throws(StoreError) in
+      try pages.checkPages()
+      return try pages.checkVersions()
+    }
+    let (shown, known) = (try await rows.get(), try await versions.get())
+    try await holder.run(replica) { (holder) throws(StoreError) in
+      try pages.compare(shown, known)
+      try holder.graft?.finish(known)
+      holder.graft = nil
+    }
+  }
+
+  private static func checked<Sums: Sendable>(
+    _ path: String, _ check: @escaping @Sendable () throws(StoreError) -> Sums
+  ) async -> Result<Sums, FlotillaError> {
+    await offPool {
+      do throws(StoreError) {
+        return .success(try check())
+      } catch {
+        return .failure(FlotillaError(error, path: path))
+      }
+    }
+  }
+}
+
+/// Holds the lock on the empty replica, on a queue of its own.
+private actor GraftHolder {
+  private let executor = QueueExecutor("flotilla.graft")
+  var graft: PageGraft?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func run(
+    _ path: String, _ body: @Sendable (isolated GraftHolder) throws(StoreError) -> Void
+  ) throws(FlotillaError) {
+    try reporting(path) { () throws(StoreError) in try body(self) }
+  }
+}

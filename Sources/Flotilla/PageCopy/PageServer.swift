@@ -1,0 +1,250 @@
+import Foundation
+import Glibc
+import Network
+import Replication
+import Store
+
+/// The inviter's side of first copies by pages: makes one file at a time, and sends it to whoever
+/// may read everything (docs/decisions/0048).
+///
+/// The file has no name once it is made, so a process that is killed leaves none behind.
+actor PageServer {
+  /// For how long a snapshot is held, in ms, and by how much the write-ahead log may grow meanwhile.
+  static let holdLimit: Int64 = 30_000
+  static let logLimit = 64 << 20
+  /// For how long a file is kept for a joiner that was cut off, and for how long it is given to
+  /// others, in ms: they get what is newer by rows.
+  static let keepLimit: Int64 = 300_000
+  static let shareLimit: Int64 = 60_000
+  /// So many are served at a time.
+  private static let mostJoiners = 4
+  /// What must stay free beside the file.
+  private static let reserve: UInt64 = 64 << 20
+
+  private struct Kept {
+    var file: PageFile
+    var madeAt: Int64
+    var users = 0
+  }
+
+  private let store: StoreActor
+  private let database: String
+  private let path: String
+  private let folded: @Sendable (FoldResult, Position) async -> Void
+  private let log: @Sendable (String) -> Void
+  private var kept: Kept?
+  private var making: Task<Result<PageFile, FlotillaError>, Never>?
+  private var source: PageSource?
+  private var isStopping = false
+  private var joiners = 0
+  private var ending: Task<Void, Never>?
+
+  /// `folded` is told what is folded before a snapshot is opened.
+  init(
+    _ store: StoreActor, _ sidecar: Sidecar, log: @escaping @Sendable (String) -> Void,
+    folded: @escaping @Sendable (FoldResult, Position) async -> Void
+  ) {
+    (self.store, self.folded, self.log) = (store, folded, log)
+    (database, path) = (sidecar.database, sidecar.folder + "/copy.new")
+    // What a process left that was killed while it made one.
+    unlink(path)
+  }
+
+  /// Talks with one joiner until it has its copy or hangs up. `mayRead` is asked before each chunk.
+  func serve(_ link: CopyLink, mayRead: @escaping @Sendable () -> Bool) async {
+    guard joiners < Self.mostJoiners else { return await refuse(link, "others are being served") }
+    joiners += 1
+    defer { joiners -= 1 }
+    let alarm = Task { await link.closeWhenSilent(for: 10_000) }
+    defer { alarm.cancel() }
+    do throws(FlotillaError) {
+      guard case .ask(let ask) = try await link.receive() else { return }
+      alarm.cancel()
+      guard mayRead() else { return await refuse(link, "not every table may be read") }
+      guard ask.format == UInt64(Store.tableFormat) else {
+        return await refuse(link, "the two have different versions of Flotilla")
+      }
+      let file: PageFile
+      do throws(FlotillaError) {
+        file = try await self.file(for: ask, link)
+      } catch {
+        log("a joiner gets its first copy row by row: \(error.message)")
+        return await refuse(link, error.message)
+      }
+      defer { release(file) }
+      try await send(file, ask, link, mayRead)
+    } catch {
+      log("a first copy by pages ended: \(error.message)")
+    }
+  }
+
+  /// Lets go of what is kept.
+  func stop() async {
+    isStopping = true
+    ending?.cancel()
+    source?.interrupt()
+    _ = await making?.value
+    kept = nil
+  }
+
+  private func refuse(_ link: CopyLink, _ reason: String) async {
+    // Who does not hear it goes by rows as well.
+    try? await link.send(.rows(reason: reason))
+  }
+
+  private func send(
+    _ file: PageFile, _ ask: CopyMessage.Ask, _ link: CopyLink, _ mayRead: () -> Bool
+  ) async throws(FlotillaError) {
+    var first = 0
+    let (bytes, count) = (await file.bytes, await file.chunkCount)
+    if ask.copy == file.copy, ask.chunks > 0, ask.chunks <= UInt64(count) {
+      let held = try await file.hashes(upTo: Int(ask.chunks))
+      if held.count == Int(ask.chunks), PageReceiver.check(held) == ask.check { first = held.count }
+    }
+    try await link.send(
+      .head(
+        CopyMessage.Head(
+          copy: file.copy, format: ask.format, pageSize: 4_096, bytes: UInt64(bytes),
+          first: UInt64(first))))
+    var next = Self.chunk(first, of: file)
+    for number in first..<count {
+      let read = await next.value
+      if number + 1 < count { next = Self.chunk(number + 1, of: file) }
+      let chunk = try read.get()
+      guard mayRead() else {
+        link.close()
+        throw FlotillaError(.notAllowed, "the joiner may not read everything any more")
+      }
+      try await link.send(.chunk(number: UInt64(number), hash: chunk.hash, bytes: chunk.bytes))
+    }
+    try await link.send(.end(check: PageReceiver.check(try await file.allHashes())))
+    if case .done = try await link.receive() { kept?.madeAt -= Self.keepLimit }
+  }
+
+  private typealias Chunk = Result<(hash: [UInt8], bytes: [UInt8]), FlotillaError>
+
+  /// Reads a chunk while the one before it is on its way.
+  private static func chunk(_ number: Int, of file: PageFile) -> Task<Chunk, Never> {
+    Task {
+      do throws(FlotillaError) {
+        return .success(try await file.chunk(number))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// The file that a joiner gets: the one that it has begun to fetch, one that was made a moment
+  /// ago, or a new one.
+  private func file(
+    for ask: CopyMessage.Ask, _ link: CopyLink
+  ) async throws(FlotillaError) -> PageFile {
+    if let kept {
+      let isFresh = Uptime.now - kept.madeAt < Self.shareLimit
+      if kept.file.copy == ask.copy || isFresh || kept.users > 0 {
+        self.kept?.users += 1
+        return kept.file
+      }
+    }
+    let task = making ?? Task { await self.make() }
+    making = task
+    let news = Task {
+      while (try? await Task.sleep(for: .seconds(1))) != nil {
+        try? await link.send(.making(bytes: 0))
+      }
+    }
+    let result = await task.value
+    news.cancel()
+    await news.value
+    making = nil
+    let file = try result.get()
+    if kept?.file.copy != file.copy { kept = Kept(file: file, madeAt: Uptime.now) }
+    kept?.users += 1
+    return file
+  }
+
+  private func release(_ file: PageFile) {
+    guard kept?.file.copy == file.copy else { return }
+    kept?.users -= 1
+    ending?.cancel()
+    ending = Task {
+      while let kept, kept.users == 0 {
+        let rest = kept.madeAt + Self.keepLimit - Uptime.now
+        guard rest > 0 else { return self.kept = nil }
+        guard (try? await Task.sleep(for: .milliseconds(rest))) != nil else { return }
+      }
+    }
+  }
+
+  private func make() async -> Result<PageFile, FlotillaError> {
+    do throws(FlotillaError) {
+      return .success(try await makeFile())
+    } catch {
+      unlink(path)
+      return .failure(error)
+    }
+  }
+
+  private func makeFile() async throws(FlotillaError) -> PageFile {
+    unlink(path)
+    let (path, clock) = (path, store.clock)
+    try requireRoom()
+    let source = try await reporting(path) { () async throws(StoreError) in
+      while let (fold, position) = try await store.foldBacklog() { await folded(fold, position) }
+      await store.makeRoom()
+      let (source, position) = try await store.patiently { (store) throws(StoreError) in
+        (try store.openPages(to: path, at: clock.now), store.position)
+      }
+      await folded(source.fold, position)
+      return source
+    }
+    guard !isStopping else { throw FlotillaError(.node, "the node stops") }
+    self.source = source
+    defer { self.source = nil }
+    let watch = Task { [database] in
+      await Self.interrupt(source, whenHeldTooLong: database)
+    }
+    let result: Result<PageSource.Made, FlotillaError> = await offPool {
+      do throws(StoreError) {
+        return .success(try source.make())
+      } catch {
+        return .failure(FlotillaError(error, path: path))
+      }
+    }
+    watch.cancel()
+    await watch.value
+    let made = try result.get()
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FlotillaError.file("cannot open \(path)") }
+    unlink(path)
+    let copy = Identity(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
+    return PageFile(owning: descriptor, copy, bytes: made.bytes)
+  }
+
+  /// The log is kept as long as the snapshot is, and grows with what programs write.
+  private static func interrupt(_ source: PageSource, whenHeldTooLong database: String) async {
+    let (start, length) = (Uptime.now, FileSize.of(database + "-wal"))
+    while (try? await Task.sleep(for: .milliseconds(50))) != nil {
+      let growth = FileSize.of(database + "-wal") - length
+      if Uptime.now - start > holdLimit || growth > logLimit { source.interrupt() }
+    }
+  }
+
+  private func requireRoom() throws(FlotillaError) {
+    let size = UInt64(max(0, FileSize.of(database) + FileSize.of(database + "-wal")))
+    guard DiskRoom.free(at: path) >= size + Self.reserve else {
+      throw FlotillaError(.diskFull, "there is no room for a copy of \(size) bytes beside the file")
+    }
+  }
+}
+
+/// How much room there is on a disk.
+enum DiskRoom {
+  /// Bytes that this user may still write in the folder of a file; 0 if nobody can say.
+  static func free(at path: String) -> UInt64 {
+    var status = statvfs()
+    guard statvfs(Sidecar.folder(of: path), &status) == 0 else { return 0 }
+    return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+      .partialValue
+  }
+}

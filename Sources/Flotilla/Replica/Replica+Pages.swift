@@ -1,0 +1,39 @@
+import Store
+
+/// A first copy as pages, before a node begins with the rest.
+extension Replica {
+  /// Fetches the pages, if the copy may come so; gives how many bytes came. What does not come so
+  /// comes by rows. The caller holds the lock of the database.
+  ///
+  /// With `persists` a copy that was cut off is an error, and goes on with the next command.
+  func fetchPages(
+    _ copy: FirstCopy, from address: String, persists: Bool = true,
+    log: @escaping @Sendable (String) -> Void = { _ in },
+    progress: @escaping @Sendable (JoinProgress) -> Void = { _ in }
+  ) async throws(FlotillaError) -> Int {
+    guard copy.mayBePages else { return 0 }
+    let rows = copy.rows
+    let fetch = PageFetch(sidecar: sidecar, copy: copy, address: address) { received, of in
+      let share = Double(received) / Double(max(1, of))
+      progress(
+        .copying(
+          rows: Int(Double(rows) * min(1, share)), of: Int(clamping: rows), bytes: received))
+    }
+    switch try await fetch.run(persists: persists) {
+    case .adopted(let bytes): return bytes
+    case .rows(let reason):
+      log("the first copy comes row by row: \(reason)")
+      return 0
+    case .cut(let reason):
+      log("the first copy was cut off: \(reason)")
+      guard persists else {
+        // A node must not wait for its inviter alone.
+        fetch.removeFiles()
+        return 0
+      }
+      throw FlotillaError(
+        .peer, "the first copy from \(copy.name) stopped: \(reason)",
+        remedy: "This node is a member now and \(Node.continuation(path))")
+    }
+  }
+}

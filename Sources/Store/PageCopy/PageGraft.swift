@@ -1,0 +1,205 @@
+import Glibc
+import Replication
+import SQLite
+
+/// Makes a replica of a file that came as pages, and puts it in the place of an empty one.
+///
+/// The empty replica says who this node is, and has the schema; it stays locked meanwhile. A
+/// program that opens it must not write into a file that is about to go: so nobody else may have it
+/// open, and whoever comes while it goes finds no database under its handle and opens it again.
+package final class PageGraft {
+  private let replica: Connection
+  private let path: String
+  private let pages: ReceivedPages
+
+  /// Takes the lock; throws `.rowsOnly` if another program uses the file.
+  package init(_ pages: ReceivedPages, into replica: String) throws(StoreError) {
+    (self.pages, path) = (pages, replica)
+    self.replica = try orRows { () throws(SQLiteError) in
+      let connection = try Connection(path: replica)
+      try connection.set(.triggers, to: false)
+      try connection.set(.foreignKeys, to: false)
+      try connection.set(.trustedSchema, to: false)
+      // "Fails while another program has the file open": that is what is asked here.
+      let mode = try connection.scalar("PRAGMA main.journal_mode = DELETE").string
+      guard mode == "delete" else { throw .rows("another program has \(replica) open") }
+      try connection.execute("PRAGMA main.locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
+      return connection
+    }
+  }
+
+  /// Takes over what is not the site's: who this node is, the tables of the application that are
+  /// not replicated, views and triggers.
+  package func takeOver() throws(StoreError) {
+    try orRows { () throws(SQLiteError) in
+      try replica.run("ATTACH ? AS copy", [.string(pages.path)])
+      try replica.execute(
+        """
+        PRAGMA copy.journal_mode = OFF; PRAGMA copy.synchronous = OFF;
+        PRAGMA copy.cell_size_check = ON; PRAGMA copy.cache_size = -2048
+        """)
+      let objects = try CopiedTables.objects(of: "main", on: replica)
+      let came = try CopiedTables.objects(of: "copy", on: replica)
+      try requireSameSchema(objects, came)
+      try replica.transaction { () throws(SQLiteError) in
+        let values = try takeValues()
+        for object in objects where !came.contains(object) || object.name == "_flotilla_meta" {
+          try copy(object)
+        }
+        for (name, value) in values {
+          try replica.run(
+            "INSERT OR REPLACE INTO copy._flotilla_meta(name, value) VALUES (?, ?)", [name, value])
+        }
+        try takeOrigin()
+        try replica.run(
+          "DELETE FROM copy._flotilla_meta WHERE name = ?",
+          [.string(Meta.Name.joiningByPages.rawValue)])
+      }
+      try replica.execute("DETACH copy")
+    }
+  }
+
+  /// Throws unless what came is just what was announced: the site's tables with their indexes, as
+  /// they are here, and empty here.
+  private func requireSameSchema(
+    _ own: [CopiedTables.Object], _ came: [CopiedTables.Object]
+  ) throws(SQLiteError) {
+    guard try replica.scalar("PRAGMA copy.page_size").integer == Int64(PageSource.pageSize),
+      try replica.scalar("PRAGMA copy.auto_vacuum").integer == 0
+    else { throw .rows("its pages are of another kind") }
+    guard Set(came).count == came.count, Set(came).isSubset(of: own) else {
+      throw .rows("its schema is another one than that of the site when this node joined")
+    }
+    let tables = Set(came.filter(\.isTable).map(\.name))
+    let wanted = try replica.rows("SELECT name FROM copy._flotilla_table").compactMap {
+      $0[0].string
+    }.filter { $0 != Tables.takesNew }
+    let names = try replica.rows(
+      "SELECT first, name FROM copy._flotilla_column WHERE tbl = ?", [.string(TableNames.owner)])
+    for name in wanted {
+      let others = names.filter { isSameName($0[0].string ?? "", name) }.compactMap { $0[1].string }
+      guard tables.contains(where: { table in
+        ([name] + others).contains { isSameName($0, table) }
+      }) else { throw .rows("\(name) is not in the copy") }
+    }
+    for object in own where tables.contains(object.table) && !came.contains(object) {
+      guard ["trigger", "view"].contains(object.type) else {
+        throw .rows("\(object.name) is not in the copy")
+      }
+    }
+    for table in tables where !CopiedTables.shared.contains(table) && table != "_flotilla_meta" {
+      guard !TableSchema.isReserved(table) else { throw .rows("\(table) does not belong there") }
+      guard try replica.row("SELECT 1 FROM main.\(quoted(table)) LIMIT 1") == nil else {
+        throw .rows("\(table) has rows here")
+      }
+    }
+    guard Set(CopiedTables.shared).isSubset(of: tables) else { throw .rows("tables are missing") }
+    try PageSource.requireNothingDerived(own, tracked: Array(tables))
+  }
+
+  /// The single values that go along; the table of them is emptied, for its others are own ones.
+  private func takeValues() throws(SQLiteError) -> [(SQLite.Value, SQLite.Value)] {
+    var values: [(SQLite.Value, SQLite.Value)] = []
+    for name in CopiedTables.sharedValues {
+      let row = try replica.row(
+        "SELECT name, value FROM copy._flotilla_meta WHERE name = ?", [.string(name.rawValue)])
+      if let row { values.append((row[0], row[1])) }
+    }
+    try replica.execute("DELETE FROM copy._flotilla_meta")
+    return values
+  }
+
+  private func copy(_ object: CopiedTables.Object) throws(SQLiteError) {
+    let name = quoted(object.name)
+    let exists = try replica.row(
+      "SELECT 1 FROM copy.sqlite_schema WHERE name = ? COLLATE NOCASE", [.string(object.name)])
+    if exists == nil {
+      guard let sql = object.statement(in: "copy") else {
+        throw .rows("\(object.name) is defined in a way that is not known")
+      }
+      try replica.execute(sql)
+    }
+    guard object.isTable, try replica.row("SELECT 1 FROM main.\(name) LIMIT 1") != nil else {
+      return
+    }
+    try replica.execute("INSERT INTO copy.\(name) SELECT * FROM main.\(name)")
+  }
+
+  /// This node writes under its own origin, which nobody can have written under yet.
+  private func takeOrigin() throws(SQLiteError) {
+    let meta = "(SELECT value FROM main._flotilla_meta WHERE name = 'origin')"
+    try replica.execute(
+      """
+      INSERT INTO copy._flotilla_origin(origin, seq)
+      SELECT origin, seq FROM main._flotilla_origin WHERE id = \(meta)
+      """)
+    try replica.run(
+      "UPDATE copy._flotilla_meta SET value = ? WHERE name = 'origin'",
+      [.integer(replica.lastInsertRowID)])
+  }
+
+  /// Gives the checked file its sums, triggers and views, and puts it in place.
+  package func finish(_ versions: ReceivedPages.Versions) throws(StoreError) {
+    let connection = try orRows { () throws(SQLiteError) in
+      let connection = try pages.open()
+      try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+      return connection
+    }
+    let tables = try Tables(connection, SchemaCache())
+    let names = try TableSchema.all(on: connection)
+    try orRows { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        let digests = try DigestTable(connection)
+        try digests.correct(by: versions.digest.buckets)
+        try digests.save()
+        for table in tables.tracked {
+          guard let schema = table.schema else { throw .rows("\(table.name) is not in the copy") }
+          try Capture.install(schema, id: table.id, on: connection)
+          try RowsView.renew(schema, id: table.id, on: connection)
+        }
+        guard try Meta(connection: connection).integer(.takesNewTables) != nil else { return }
+        let tracked = Set(tables.tracked.map { folded($0.nameHere) })
+        for name in names where !tracked.contains(folded(name)) {
+          try tables.choices.set(.apart, for: name)
+        }
+      }
+      connection.clearStatements()
+      try Store.switchToWAL(connection)
+    }
+    try replace()
+  }
+
+  /// Puts the new file in the place of the empty one: complete and on disk, or not at all.
+  private func replace() throws(StoreError) {
+    var status = stat()
+    let old = Glibc.open(path, O_RDWR | O_CLOEXEC)
+    guard old >= 0, fstat(old, &status) == 0 else { throw Self.failure("open", path) }
+    let new = Glibc.open(pages.path, O_RDWR | O_CLOEXEC)
+    guard new >= 0 else { throw Self.failure("open", pages.path) }
+    defer { close(new) }
+    _ = fchown(new, status.st_uid, status.st_gid)
+    guard fchmod(new, status.st_mode & 0o777) == 0, fsync(new) == 0 else {
+      throw Self.failure("write", pages.path)
+    }
+    guard rename(pages.path, path) == 0 else { throw Self.failure("replace", path) }
+    // Whoever has come to the old file waits for its lock, and must not go on in it. Its locks go
+    // with the first of its descriptors that is closed: so this comes before.
+    let notice = Array("Another file has taken the place of this one; open it again.\n".utf8)
+    let poison = notice + [UInt8](repeating: 0x20, count: 100 - notice.count)
+    _ = pwrite(old, poison, poison.count, 0)
+    close(old)
+    try Self.syncFolder(of: path)
+  }
+
+  private static func syncFolder(of path: String) throws(StoreError) {
+    let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
+    let descriptor = Glibc.open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("open", folder) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("write", folder) }
+  }
+
+  private static func failure(_ what: String, _ path: String) -> StoreError {
+    StoreError(.rowsOnly, "cannot \(what) \(path): \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,185 @@
+import Replication
+import SQLite
+
+/// A file that came as pages, and the checks without which it is not believed.
+///
+/// Each check opens a connection of its own, so that two can run at a time. Nothing here runs SQL of
+/// the file: what its schema says was compared, to the letter, with what this machine has made.
+package struct ReceivedPages: Sendable {
+  /// What the versions in the file say, table by table.
+  package struct Versions: Sendable {
+    /// Over (key, content hash) of those that are not deleted, by the number of their table.
+    var content: [Int64: UInt64] = [:]
+    package var digest = Digest()
+  }
+
+  package let path: String
+
+  package init(path: String) { self.path = path }
+
+  /// Opens the file as one that somebody else has written.
+  func open(_ mode: Connection.Mode = .readWrite) throws(SQLiteError) -> Connection {
+    let connection = try Connection(path: path, mode: mode)
+    try connection.set(.triggers, to: false)
+    try connection.set(.foreignKeys, to: false)
+    try connection.set(.defensive, to: true)
+    try connection.set(.trustedSchema, to: false)
+    try connection.set(.doubleQuotedStrings, to: false)
+    try connection.execute("PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048")
+    return connection
+  }
+
+  /// Looks through all pages.
+  package func checkPages() throws(StoreError) {
+    try orRows { () throws(SQLiteError) in
+      let connection = try open(.readOnly)
+      let finding = try connection.scalar("PRAGMA quick_check(1)").string
+      guard finding == "ok" else { throw .rows("its pages do not hold: \(finding ?? "")") }
+    }
+  }
+
+  /// Takes the sums over all versions; throws if one is none that anybody can have written.
+  package func checkVersions() throws(StoreError) -> Versions {
+    try orRows { () throws(SQLiteError) in
+      let connection = try open(.readOnly)
+      var names: [Int64: UInt64] = [:]
+      for row in try connection.rows("SELECT id, name FROM _flotilla_local") {
+        if let id = row[0].integer, let name = row[1].string { names[id] = tableSeed(name) }
+      }
+      let origins = try Origins(connection)
+      guard origins.frontier.entries.count < Limits.frontierEntries else {
+        throw .rows("it has too many origins")
+      }
+      var sums = Versions()
+      let statement = try connection.prepare(
+        "SELECT tbl, key, origin, seq, stamp, hash FROM _flotilla_version")
+      var (table, seed, content): (Int64, UInt64, UInt64) = (0, 0, 0)
+      while try statement.step() {
+        let next = statement.integer(0)
+        if next != table {
+          guard let known = names[next] else { throw .rows("it has versions of no table") }
+          sums.content[table, default: 0] &+= content
+          (table, seed, content) = (next, known, 0)
+        }
+        guard let origin = origins.origin(of: statement.integer(2)),
+          1...(1 << 62) ~= statement.integer(3),
+          0...Stamp.highest.rawValue ~= statement.integer(4), statement.isText(1) == false
+        else { throw .rows("a version in it is none") }
+        guard !statement.isNull(5) else {
+          guard Key(bytes: statement.bytes(1)).values != nil else { throw .rows("a key is none") }
+          continue
+        }
+        let hash = UInt64(bitPattern: statement.integer(5))
+        let place = statement.withBytes(1) { hash64($0, seed: seed) }
+        content &+= RowSums.share(place, hash)
+        sums.digest.add(place: place, Dot(origin, UInt64(statement.integer(3))), hash: hash)
+      }
+      sums.content[table, default: 0] &+= content
+      return sums
+    }
+  }
+
+  /// Reads every row of the site's tables.
+  package func checkRows() throws(StoreError) -> Rows {
+    let connection = try orRows { () throws(SQLiteError) in try open(.readOnly) }
+    let tables = try Tables(connection, SchemaCache())
+    var found = Rows()
+    for table in tables.tracked + tables.settings {
+      guard let schema = table.schema, let statements = table.statements else {
+        throw StoreError(.rowsOnly, "\(table.name) is not in the copy")
+      }
+      try orRows { () throws(SQLiteError) in
+        let plan = try RowSums.plan(schema, statements, on: connection)
+        var sums = RowSums(table, statements, plan?.indexes ?? [], rowID: plan?.rowID)
+        try sums.read(connection)
+        found.content[table.id] = sums.content
+        guard let plan else { return found.unplain.append(schema.name) }
+        for (index, sum) in zip(plan.indexes, sums.indexes) {
+          found.indexes.append(Rows.Index(index: index, table: schema.name, sum: sum))
+        }
+      }
+    }
+    return found
+  }
+
+  /// What the rows of the site's tables are.
+  package struct Rows: Sendable {
+    struct Index: Sendable {
+      var index: RowSums.Index
+      var table: String
+      var sum: UInt64
+    }
+
+    /// Over (key, content), by the number of the table.
+    var content: [Int64: UInt64] = [:]
+    var indexes: [Index] = []
+    /// Tables with indexes over expressions, or over a part of their rows.
+    var unplain: [String] = []
+  }
+
+  /// Throws unless rows, versions and indexes say the same.
+  package func compare(_ rows: Rows, _ versions: Versions) throws(StoreError) {
+    let connection = try orRows { () throws(SQLiteError) in try open(.readOnly) }
+    let tables = try Tables(connection, SchemaCache())
+    try orRows { () throws(SQLiteError) in
+      var expected = versions.content
+      try takeOffShelf(&expected, tables, connection)
+      for table in tables.byID.values.map(\.id) + expected.keys
+      where rows.content[table, default: 0] != expected[table, default: 0] {
+        throw .rows("rows of table \(table) are not as their versions say")
+      }
+      for index in rows.indexes
+      where try RowSums.sum(of: index.index, in: index.table, on: connection) != index.sum {
+        throw .rows("the index \(index.index.name) does not hold what it should")
+      }
+      for table in rows.unplain {
+        let finding = try connection.scalar("PRAGMA integrity_check(\(quoted(table)))").string
+        guard finding == "ok" else { throw .rows("\(table) does not hold: \(finding ?? "")") }
+      }
+    }
+  }
+
+  /// What waits beside its table is not in it, and what is kept beside a row counts with it.
+  private func takeOffShelf(
+    _ expected: inout [Int64: UInt64], _ tables: Tables, _ connection: Connection
+  ) throws(SQLiteError) {
+    let versions = VersionTable(
+      connection: connection, origins: try Origins(connection), terms: try Terms(connection))
+    let shelf = Shelf(connection: connection)
+    var last: VersionTable.Place?
+    while case let places = try shelf.slice(after: last, limit: 1_000), !places.isEmpty {
+      for (id, key) in places {
+        guard let table = tables.byID[id], let statements = table.statements,
+          let entry = try shelf.entry(table: id, key: key)
+        else { throw .rows("what it keeps beside rows cannot be read") }
+        guard let version = try versions.version(table: id, key: key), !version.isDeleted else {
+          continue
+        }
+        let place = hash64(key.bytes, seed: table.seed)
+        expected[id, default: 0] &-= RowSums.share(place, version.hash)
+        if entry.why.isWhole { continue }
+        guard
+          let row = try StandingRow.read(
+            (key.values ?? []).map(\.sqlite), statements, on: connection),
+          row.hash(try row.beside(entry, statements, key, on: connection)) == version.hash
+        else { throw .rows("a row of \(table.name) is not as its version says") }
+        expected[id, default: 0] &+= RowSums.share(place, row.content.value)
+      }
+      last = places.last
+    }
+  }
+}
+
+extension StoreError.Code {
+  /// A copy by pages is not possible; by rows it is.
+  package static let rowsOnly = StoreError.Code("rows-only")
+}
+
+/// Runs `body` and reports whatever it throws as a reason to go by rows.
+func orRows<Result>(_ body: () throws(SQLiteError) -> Result) throws(StoreError) -> Result {
+  do {
+    return try body()
+  } catch {
+    throw StoreError(.rowsOnly, error.message, cause: error)
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// First copies by pages: what travels, and what comes of it.
+@Suite struct PageCopyTests {
+  @Test func `every table of Flotilla is the site's or a file's own`() throws {
+    let scratch = try Connection(path: ":memory:", mode: .create)
+    try scratch.execute(Layout.statements)
+    try scratch.execute(Layout.additions)
+    try Journal.create(on: scratch)
+    let tables = try scratch.prepareRows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    let named = CopiedTables.shared + CopiedTables.own
+    #expect(named.sorted() == tables.sorted())
+    #expect(Set(named).count == named.count)
+    #expect(Set(CopiedTables.unfinished).isSubset(of: CopiedTables.own))
+  }
+
+  @Test func `a copy holds the same rows and versions, and a life of its own`() throws {
+    let site = try PageCopySite()
+    try site.fill()
+    let b = try site.copied()
+    let a = site.a.store
+    #expect(b.position.digest == a.position.digest)
+    #expect(b.position.frontier == a.position.frontier)
+    #expect(b.own != a.own && b.position.frontier[b.own] == 0)
+    #expect(b.nodeName == "b")
+    #expect(try b.firstCopy()?.inviter == a.node)
+    for table in PageCopySite.tracked {
+      let content = try site.a.content(table)
+      #expect(content.count > 0)
+      let columns = try site.rows("SELECT name FROM pragma_table_info('\(table)') ORDER BY name")
+      let terms = columns.map { "typeof(\($0)) || quote(\($0))" }.joined(separator: " || '|' || ")
+      #expect(try site.rows("SELECT \(terms) FROM \(table) ORDER BY 1") == content)
+    }
+    #expect(try site.rows("SELECT count(*) FROM secret") == ["0"])
+    #expect(try site.rows("PRAGMA integrity_check") == ["ok"])
+    #expect(try site.rows("SELECT count(*) FROM _flotilla_local WHERE comparing IS NOT NULL")
+      == ["0"])
+    #expect(try site.rows("SELECT * FROM sqlite_sequence WHERE name = 'seen'") == [])
+    #expect(try site.rows("PRAGMA journal_mode") == ["wal"])
+    let schema = "SELECT type || name || sql FROM sqlite_schema WHERE sql NOT NULL ORDER BY 1"
+    #expect(try site.rows(schema) == site.a.application.prepareRows(schema))
+  }
+
+  @Test func `edits flow both ways after it`() throws {
+    let site = try PageCopySite()
+    try site.fill()
+    let b = try site.copied()
+    let program = try Connection(path: site.joiner)
+    try program.execute(
+      "UPDATE item SET note = 'from b' WHERE qty = 3; DELETE FROM tag; INSERT INTO seen(at) VALUES(9)")
+    try site.a.write("UPDATE item SET note = 'from a' WHERE qty = 4")
+    try site.a.foldAll()
+    while try b.fold(at: site.a.now).hasMore {}
+    try exchange(site.a.store, b, at: site.a.now)
+    try exchange(b, site.a.store, at: site.a.now)
+    #expect(b.position.digest == site.a.store.position.digest)
+    for sql in [
+      "SELECT note, count(*) FROM item WHERE note GLOB 'from*' GROUP BY 1",
+      "SELECT quote(id) || note FROM item ORDER BY 1", "SELECT count(*) FROM tag",
+      "SELECT count(*) FROM seen",
+    ] {
+      #expect(try site.rows(sql) == site.a.application.prepareRows(sql), "\(sql)")
+    }
+    #expect(try site.rows("SELECT count(*) FROM _flotilla_conflict") == ["0"])
+  }
+
+  @Test func `nothing of the inviter alone is in the pages`() throws {
+    let site = try PageCopySite()
+    try site.fill()
+    try site.a.write(
+      """
+      INSERT INTO item(id, note) VALUES(x'01', 'GONE-FOR-GOOD'); DELETE FROM item WHERE id = x'01';
+      INSERT INTO _flotilla_conflict(name, key, at, reason, loser)
+        VALUES('item', x'00', 1, 'older', 'LOSER-OF-A-CONFLICT');
+      INSERT INTO _flotilla_peer(node, name, address) VALUES('n', 'PEER-NAME', 'PEER-ADDRESS');
+      INSERT INTO _flotilla_meta VALUES('clock', 'CLOCK-OF-A');
+      INSERT INTO _flotilla_choice VALUES('secret', 'CHOICE');
+      INSERT INTO _flotilla_author VALUES(77, 'AUTHOR-NODE', 'AUTHOR-NAME', 1);
+      INSERT INTO _flotilla_statement(bytes) VALUES('STATEMENT');
+      INSERT INTO _flotilla_verdict(seq, name, key) VALUES(1, 'VERDICT-OF', x'00');
+      CREATE TABLE _flotilla_forgotten(x); INSERT INTO _flotilla_forgotten VALUES('FORGOTTEN');
+      """)
+    try site.a.foldAll()
+    try site.make()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: site.pages))
+    for word in [
+      "SESAME", "GONE-FOR-GOOD", "LOSER-OF", "PEER-NAME", "PEER-ADDRESS", "CLOCK-OF-A", "CHOICE",
+      "AUTHOR-NODE", "AUTHOR-NAME", "STATEMENT", "VERDICT-OF", "FORGOTTEN",
+    ] {
+      #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word)")
+    }
+    #expect(bytes.range(of: Data("Item 1".utf8)) != nil)
+    let copy = try Connection(path: site.pages)
+    #expect(try copy.prepareRows("PRAGMA freelist_count") == ["0"])
+    let tables = try copy.prepareRows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    #expect(
+      Set(tables)
+        == Set(
+          CopiedTables.shared + PageCopySite.tracked + ["_flotilla_meta", "sqlite_sequence"]))
+    #expect(
+      Set(try copy.prepareRows("SELECT name FROM _flotilla_meta"))
+        .isSubset(of: CopiedTables.sharedValues.map(\.rawValue)))
+  }
+
+  private func exchange(_ from: Store, _ to: Store, at now: Instant) throws {
+    let opened = try from.openExport(.above(to.position.frontier), at: now)
+    var batches: [ExportBatch] = []
+    while case .batch(let batch) = try from.readExport(opened.id, at: now) { batches.append(batch) }
+    try from.closeExport(opened.id)
+    _ = try to.merge(
+      Merge(
+        sender: from.node, kind: .full(covers: opened.covers), batches: batches.map(\.bytes),
+        rowsBefore: 0, checkBefore: 0, end: End(batches), movesFrontier: true), at: now)
+  }
+}
