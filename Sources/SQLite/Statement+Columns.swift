@@ -51,6 +51,33 @@ extension Statement {
     return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
   }
 
+  /// The value of a column where SQLite holds it.
+  package enum Content {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(UnsafeRawBufferPointer)
+    case blob(UnsafeRawBufferPointer)
+  }
+
+  /// Lends the value of a column: good until the next step. SQLite is asked once, and by a way that
+  /// takes no lock, for the connection has one user.
+  package func content(_ index: Int) -> Content {
+    guard let value = sqlite3_column_value(handle, Int32(index)) else { return .null }
+    let kind = sqlite3_value_type(value)
+    switch kind {
+    case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+    case SQLITE_TEXT, SQLITE_BLOB:
+      // The pointer first, then the length (sqlite.org/c3ref/value_blob.html).
+      let start = sqlite3_value_blob(value)
+      let count = start == nil ? 0 : Int(sqlite3_value_bytes(value))
+      let bytes = UnsafeRawBufferPointer(start: start, count: count)
+      return kind == SQLITE_TEXT ? .text(bytes) : .blob(bytes)
+    default: return .null
+    }
+  }
+
   /// The value of a column in its own storage class.
   package func value(_ index: Int) -> Value {
     let i = Int32(index)

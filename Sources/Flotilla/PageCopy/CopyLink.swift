@@ -31,7 +31,7 @@ actor CopyLink {
         throw FlotillaError(.wrongCopy, "\(channel.remote) sends no copy: \(error)")
       }
       do throws(NetworkError) {
-        let bytes = try await channel.read(upTo: 1 << 20)
+        let bytes = try await channel.read(upTo: CopyMessage.chunkBytes)
         guard !bytes.isEmpty else { throw NetworkError(.closed, "the peer closed the connection") }
         frames.append(bytes)
         lastHeard = Uptime.now

@@ -137,8 +137,10 @@ struct PageFetch: Sendable {
     try await link.send(receiver.ask)
     var file: PageFile?
     var (received, writing): (Int, Task<Result<Void, FlotillaError>, Never>?) = (0, nil)
+    var next = Self.message(link)
     while true {
-      let message = try await link.receive()
+      let message = try await next.value.get()
+      if case .end = message {} else { next = Self.message(link) }
       if case .rows(let reason) = message { throw FlotillaError(.wrongCopy, reason) }
       let step: PageReceiver.Step
       do throws(WireError) {
@@ -166,6 +168,19 @@ struct PageFetch: Sendable {
     }
   }
 
+  /// Reads the next message while the one before it is looked at.
+  private static func message(
+    _ link: CopyLink
+  ) -> Task<Result<CopyMessage, FlotillaError>, Never> {
+    Task {
+      do throws(FlotillaError) {
+        return .success(try await link.receive())
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
   /// Writes while the next chunk is on its way.
   private static func append(
     _ bytes: [UInt8], to file: PageFile?
@@ -188,7 +203,7 @@ struct PageFetch: Sendable {
 
   // MARK: Adopting
 
-  /// Checks the file on two threads, and makes the replica of it.
+  /// Checks the file, on threads of their own, and makes the replica of it.
   private func adopt(_ path: String) async throws(FlotillaError) {
     let (pages, replica) = (ReceivedPages(path: path), sidecar.database)
     let holder = GraftHolder()
@@ -199,12 +214,16 @@ struct PageFetch: Sendable {
     }
     async let rows = Self.checked(replica) { () throws(StoreError) in try pages.checkRows() }
     async let versions = Self.checked(replica) { () throws(StoreError) in
+      try pages.checkVersions()
+    }
+    async let indexes = Self.checked(replica) { () throws(StoreError) in
       try pages.checkPages()
-      return try pages.checkVersions()
+      return try pages.checkIndexes()
     }
     let (shown, known) = (try await rows.get(), try await versions.get())
+    let held = try await indexes.get()
     try await holder.run(replica) { (holder) throws(StoreError) in
-      try pages.compare(shown, known)
+      try pages.compare(shown, known, held)
       try holder.graft?.finish(known)
       holder.graft = nil
     }

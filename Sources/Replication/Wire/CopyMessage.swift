@@ -52,7 +52,7 @@ package enum CopyMessage: Sendable, Equatable {
   package static let noCheck = [UInt8](repeating: 0, count: hashBytes)
   package static let hashBytes = 32
   /// Every chunk but the last one has so many bytes; it fits a frame with what goes with it.
-  package static let chunkBytes = 512 << 10
+  package static let chunkBytes = 256 << 10
 }
 
 extension CopyMessage {
@@ -68,13 +68,18 @@ extension CopyMessage {
 
   /// The whole frame: length, type, body.
   package var frame: [UInt8] {
-    var frame = ByteWriter(capacity: 128)
+    var frame = ByteWriter(capacity: size + 128)
     frame.raw([0, 0, 0, 0, 0])
     let kind = write(to: &frame)
     let length = UInt32(frame.bytes.count - 4)
     for index in 0..<4 { frame.set(index, to: UInt8(length >> (24 - 8 * index) & 0xFF)) }
     frame.set(4, to: kind.rawValue)
     return frame.bytes
+  }
+
+  /// How long what it carries is, if that is long.
+  private var size: Int {
+    if case .chunk(_, _, let bytes) = self { bytes.count } else { 0 }
   }
 
   private func write(to body: inout ByteWriter) -> Kind {

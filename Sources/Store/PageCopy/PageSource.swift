@@ -110,9 +110,11 @@ package final class PageSource: @unchecked Sendable {
 
   private func requirePresent() throws(SQLiteError) {
     for table in tables where table.isTracked || table.isHeld {
-      guard !table.isHeld, let schema = table.schema, table.isSettings || table.isIntact else {
+      guard !table.isHeld, let schema = table.schema else {
         throw .rows("\(table.name) is not here as the site has it")
       }
+      let isCaptured = try Capture.isIntact(schema, id: table.id, on: connection)
+      guard table.isSettings || isCaptured else { throw .rows("\(table.name) is not captured") }
       let comparing = try connection.scalar(
         "SELECT comparing FROM main._flotilla_local WHERE id = ?", [.integer(table.id)])
       guard comparing.isNull else { throw .rows("\(table.name) is being looked through") }

@@ -93,32 +93,50 @@ package struct ReceivedPages: Sendable {
         var sums = RowSums(table, statements, plan?.indexes ?? [], rowID: plan?.rowID)
         try sums.read(connection)
         found.content[table.id] = sums.content
-        guard let plan else { return found.unplain.append(schema.name) }
-        for (index, sum) in zip(plan.indexes, sums.indexes) {
-          found.indexes.append(Rows.Index(index: index, table: schema.name, sum: sum))
-        }
+        found.indexes += sums.indexes
       }
     }
     return found
   }
 
+  /// Sums over what the indexes hold, in the order of `Rows.indexes`. Tables with others than plain
+  /// ones SQLite looks through itself.
+  package func checkIndexes() throws(StoreError) -> [UInt64] {
+    let connection = try reporting { () throws(SQLiteError) in try open(.readOnly) }
+    let tables = try Tables(connection, SchemaCache())
+    var sums: [UInt64] = []
+    for table in tables.tracked + tables.settings {
+      guard let schema = table.schema, let statements = table.statements else { continue }
+      try orRows { () throws(SQLiteError) in
+        if let plan = try RowSums.plan(schema, statements, on: connection) {
+          for index in plan.indexes {
+            sums.append(try RowSums.sum(of: index, in: schema.name, on: connection))
+          }
+          return
+        }
+        let name = quoted(schema.name)
+        let finding = try connection.scalar("PRAGMA integrity_check(\(name))").string
+        guard finding == "ok" else { throw .rows("\(schema.name) does not hold") }
+      }
+    }
+    return sums
+  }
+
   /// What the rows of the site's tables are.
   package struct Rows: Sendable {
-    struct Index: Sendable {
-      var index: RowSums.Index
-      var table: String
-      var sum: UInt64
-    }
-
     /// Over (key, content), by the number of the table.
     var content: [Int64: UInt64] = [:]
-    var indexes: [Index] = []
-    /// Tables with indexes over expressions, or over a part of their rows.
-    var unplain: [String] = []
+    /// Over what each index should hold.
+    var indexes: [UInt64] = []
   }
 
   /// Throws unless rows, versions and indexes say the same.
-  package func compare(_ rows: Rows, _ versions: Versions) throws(StoreError) {
+  package func compare(
+    _ rows: Rows, _ versions: Versions, _ indexes: [UInt64]
+  ) throws(StoreError) {
+    guard indexes == rows.indexes else {
+      throw StoreError(.rowsOnly, "an index does not hold what it should")
+    }
     let connection = try orRows { () throws(SQLiteError) in try open(.readOnly) }
     let tables = try Tables(connection, SchemaCache())
     try orRows { () throws(SQLiteError) in
@@ -127,14 +145,6 @@ package struct ReceivedPages: Sendable {
       for table in tables.byID.values.map(\.id) + expected.keys
       where rows.content[table, default: 0] != expected[table, default: 0] {
         throw .rows("rows of table \(table) are not as their versions say")
-      }
-      for index in rows.indexes
-      where try RowSums.sum(of: index.index, in: index.table, on: connection) != index.sum {
-        throw .rows("the index \(index.index.name) does not hold what it should")
-      }
-      for table in rows.unplain {
-        let finding = try connection.scalar("PRAGMA integrity_check(\(quoted(table)))").string
-        guard finding == "ok" else { throw .rows("\(table) does not hold: \(finding ?? "")") }
       }
     }
   }

@@ -28,9 +28,9 @@ struct RowSums {
   private let plan: [Index]
   private let sql: String
   private let count: Int
+  private let keyCount: Int
 
-  /// What a column holds that counts for nothing, by its hash: two values of one hash, one of them
-  /// the default, would both have to be taken for it, as anywhere else.
+  /// What a column holds that counts for nothing; its hash tells quickly that a value is another one.
   private struct Preset {
     var hash: UInt64?
     var value: Replication.Value?
@@ -45,6 +45,7 @@ struct RowSums {
       Preset(hash: value.map(ContentHash.content), value: value)
     }
     indexes = plan.map { _ in 0 }
+    keyCount = statements.shape.keyCount
     count = statements.names.count + (rowID == nil ? 0 : 1)
     let columns = statements.names.map(quoted) + (rowID.map { [$0] } ?? [])
     sql =
@@ -58,10 +59,14 @@ struct RowSums {
     var hashes = [UInt64](repeating: 0, count: count)
     var key: [UInt8] = []
     while try statement.step() {
-      for column in 0..<count { hashes[column] = statement.contentHash(column) }
       key.removeAll(keepingCapacity: true)
-      guard encode(&key, statement) else {
-        throw .rows("a row of \(statements.tableName) has no key")
+      for column in 0..<count {
+        let content = statement.content(column)
+        hashes[column] = content.hash
+        guard column < keyCount else { continue }
+        guard encode(content, column, &key, statement) else {
+          throw .rows("a row of \(statements.tableName) has no key")
+        }
       }
       var sum = ContentHash()
       for column in presets.indices where counts(column, hashes[column], statement) {
@@ -83,7 +88,7 @@ struct RowSums {
         + "INDEXED BY \(quoted(index.name))")
     var sum: UInt64 = 0
     while try statement.step() {
-      sum &+= share(index.columns.indices.lazy.map { statement.contentHash($0) })
+      sum &+= share(index.columns.indices.lazy.map { statement.content($0).hash })
     }
     return sum
   }
@@ -102,34 +107,35 @@ struct RowSums {
     return Replication.Value(statement.value(column)) != presets[column].value
   }
 
-  /// Encodes the key of the row on which the statement stands; false if it has none.
-  private func encode(_ key: inout [UInt8], _ statement: Statement) -> Bool {
-    for column in 0..<statements.shape.keyCount {
-      let collation = column < collations.count ? collations[column] : .binary
-      let isPlain = statement.isText(column) == false || collation == .binary
-      if isPlain, let isText = statement.isText(column) {
-        statement.withBytes(column) { Key.append($0, isText: isText, to: &key) }
-        continue
-      }
+  /// Encodes one column of the key of a row; false if it is NULL.
+  private func encode(
+    _ content: Statement.Content, _ column: Int, _ key: inout [UInt8], _ statement: Statement
+  ) -> Bool {
+    let collation = column < collations.count ? collations[column] : .binary
+    switch content {
+    case .null: return false
+    case .integer(let integer): Key.append(integer, to: &key)
+    case .blob(let bytes): Key.append(bytes, isText: false, to: &key)
+    case .text(let bytes) where collation == .binary: Key.append(bytes, isText: true, to: &key)
+    case .text, .real:
       let value = Replication.Value(statement.value(column))
-      if case .integer(let integer) = value {
-        Key.append(integer, to: &key)
-      } else {
-        guard let part = Key([value], collations: [collation]) else { return false }
-        key += part.bytes
-      }
+      guard let part = Key([value], collations: [collation]) else { return false }
+      key += part.bytes
     }
     return true
   }
 }
 
-extension Statement {
-  /// The hash of one value, whatever its column is called.
-  fileprivate func contentHash(_ column: Int) -> UInt64 {
-    guard let isText = isText(column) else {
-      return ContentHash.content(Replication.Value(value(column)))
+extension Statement.Content {
+  /// The hash of the value by itself.
+  fileprivate var hash: UInt64 {
+    switch self {
+    case .null: ContentHash.content(.null)
+    case .integer(let integer): ContentHash.content(.integer(integer))
+    case .real(let real): ContentHash.content(.real(real))
+    case .text(let bytes): ContentHash.content(bytes, isText: true)
+    case .blob(let bytes): ContentHash.content(bytes, isText: false)
     }
-    return withBytes(column) { ContentHash.content($0, isText: isText) }
   }
 }
 

@@ -75,18 +75,23 @@ extension Store {
 
   /// Live rows of the site's tables, for the progress of a first copy.
   package func liveRowCount() throws(StoreError) -> Int {
-    try reporting { () throws(SQLiteError) in
-      try number("SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL")
-    }
+    try counted("SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL")
   }
 
   /// Live rows without those of Flotilla's own settings.
   package func applicationRowCount() throws(StoreError) -> Int {
     let settings = tables.settings.map { "\($0.id)" }.joined(separator: ", ")
-    return try reporting { () throws(SQLiteError) in
-      try number(
-        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(settings))"
-      )
+    return try counted(
+      "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(settings))")
+  }
+
+  /// Counts on a connection of its own, which keeps few pages: a walk through all of them would
+  /// fill the room for those that are used again and again.
+  private func counted(_ sql: String) throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in
+      let reader = try Connection(path: path, vfs: vfs)
+      reader.setBusyTimeout(milliseconds: Self.busyTimeout)
+      return Int(try reader.prepareScalar(sql))
     }
   }
 

@@ -109,14 +109,16 @@ actor TestSite {
       clock: Uptime.wall, port: 0, schema: 0, statements: await node.roster.hash)
   }
 
-  func channel(to node: Node, as keys: NodeKeys) async throws -> TLSChannel {
+  func channel(
+    to node: Node, as keys: NodeKeys, for purpose: TLSContext.Purpose = .member
+  ) async throws -> TLSChannel {
     let certificate = try Certificate(
       of: keys.node,
       credential: SignedStatement.encode(membership.credential(of: keys.identity)))
     let context = try TLSContext(dialling: keys.node, certificate, judge: { _, _ in .trusted })
     return try await TLSChannel.dial(
       over: try await SocketChannel.connect(to: Endpoint(parsing: node.address)), context,
-      for: .member, timeout: .seconds(5))
+      for: purpose, timeout: .seconds(5))
   }
 
   /// Starts the node of a replica that knows these addresses.

@@ -74,7 +74,7 @@ struct PageCopySite {
     try graft.takeOver()
     try received.checkPages()
     let versions = try received.checkVersions()
-    try received.compare(try received.checkRows(), versions)
+    try received.compare(try received.checkRows(), versions, try received.checkIndexes())
     try graft.finish(versions)
   }
 

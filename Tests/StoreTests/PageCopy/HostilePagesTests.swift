@@ -1,0 +1,222 @@
+import Foundation
+import Glibc
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Pages that are not what they should be, and states that do not go as pages.
+@Suite struct HostilePagesTests {
+  private func expectRows(_ site: PageCopySite, _ what: String) {
+    let error = #expect(throws: StoreError.self, "\(what)") { try site.adopt() }
+    #expect(error?.code == .rowsOnly, "\(what): \(String(describing: error))")
+    // The empty replica is as it was, and rows can come.
+    #expect(throws: Never.self) { try Store(path: site.joiner) }
+    #expect((try? site.rows("SELECT count(*) FROM _flotilla_version")) == ["0"], "\(what)")
+  }
+
+  @Test func `whatever was changed in the copy, it is not believed`() throws {
+    let site = try PageCopySite()
+    try site.fill(60)
+    for change in [
+      "UPDATE item SET note = 'forged' WHERE rowid = 5",
+      "DELETE FROM item WHERE rowid = 5", "INSERT INTO item(id) VALUES(x'77')",
+      "UPDATE item SET id = x'78' WHERE rowid = 7", "DELETE FROM line",
+      "UPDATE _flotilla_version SET hash = hash + 1 WHERE hash NOT NULL",
+      "DELETE FROM _flotilla_version WHERE hash NOT NULL",
+      "UPDATE _flotilla_version SET origin = 99", "UPDATE _flotilla_version SET seq = 0",
+      "UPDATE _flotilla_version SET seq = -1", "UPDATE _flotilla_version SET stamp = -1",
+      "UPDATE _flotilla_version SET tbl = tbl + 100", "UPDATE _flotilla_version SET key = 'text'",
+      "UPDATE _flotilla_version SET key = x'FF' || key WHERE hash IS NULL",
+      "DELETE FROM _flotilla_table", "DELETE FROM _flotilla_local", "DELETE FROM _flotilla_origin",
+      "INSERT INTO _flotilla_table VALUES('absent', 'newest-wins')",
+      "CREATE TABLE more(x)", "CREATE TABLE _flotilla_putback(x)", "DROP TABLE line",
+      "DROP INDEX item_name", "CREATE INDEX more ON item(qty)", "DROP TABLE _flotilla_shelf",
+      "CREATE VIEW v AS SELECT 1", "ALTER TABLE item ADD COLUMN more",
+      "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END",
+      "INSERT INTO _flotilla_shelf VALUES(4, x'00', 'columns', x'00', NULL)",
+      """
+      INSERT INTO _flotilla_shelf SELECT tbl, key, 'columns', x'0000', NULL FROM _flotilla_version
+      WHERE hash NOT NULL LIMIT 1;
+      UPDATE item SET note = 'forged' WHERE rowid = 5
+      """,
+      "INSERT INTO _flotilla_origin(origin, seq) VALUES(\(2 << 60 | 2), 9)",
+      "PRAGMA page_size = 8192; VACUUM", "PRAGMA auto_vacuum = 1; VACUUM",
+    ] {
+      try site.make()
+      try site.join()
+      try Connection(path: site.pages).execute(change)
+      expectRows(site, change)
+    }
+  }
+
+  @Test func `an index that does not fit its table is noticed`() throws {
+    let site = try PageCopySite()
+    try site.fill(60)
+    for index in ["item_name", "sqlite_autoindex_tag_2"] {
+      try site.make()
+      try site.join()
+      let copy = try Connection(path: site.pages)
+      try copy.execute("PRAGMA writable_schema = ON")
+      let others = try copy.prepareRows(
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_item_1'")
+      // One page of another index: it is sound, and holds something else.
+      try copy.execute(
+        "UPDATE sqlite_schema SET rootpage = \(others[0]) WHERE name = '\(index)'")
+      expectRows(site, index)
+    }
+  }
+
+  @Test func `a file with wrong bytes anywhere is refused, or means the same`() throws {
+    let site = try PageCopySite()
+    try site.fill(80)
+    try site.make()
+    let whole = try Data(contentsOf: URL(fileURLWithPath: site.pages))
+    var random = SystemRandomNumberGenerator()
+    var refused = 0
+    for round in 0..<60 {
+      try site.join()
+      var bytes = whole
+      switch round % 4 {
+      case 0: bytes = bytes.prefix(Int.random(in: 0..<bytes.count, using: &random))
+      case 1: bytes.replaceSubrange(0..<100, with: Data(repeating: 7, count: 100))
+      default:
+        for _ in 0..<(round % 4 == 2 ? 1 : 50) {
+          bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255)
+        }
+      }
+      try bytes.write(to: URL(fileURLWithPath: site.pages))
+      do {
+        try site.adopt()
+      } catch {
+        refused += 1
+        continue
+      }
+      // Bytes that no row uses may be wrong.
+      let store = try Store(path: site.joiner)
+      #expect(store.position.digest == site.a.store.position.digest)
+      #expect(try site.rows("PRAGMA integrity_check") == ["ok"])
+    }
+    #expect(refused >= 30)
+  }
+
+  @Test func `what a file has before it makes it rows`() throws {
+    let site = try PageCopySite()
+    try site.fill(30)
+    for (begin, end) in [
+      (
+        "INSERT INTO _flotilla_putback VALUES(4, x'00')", "DELETE FROM _flotilla_putback"
+      ),
+      ("INSERT INTO _flotilla_fresh VALUES(4, x'00', 1, 1)", "DELETE FROM _flotilla_fresh"),
+      ("INSERT INTO _flotilla_unnoted VALUES(4, x'00', 5, x'00')", "DELETE FROM _flotilla_unnoted"),
+      ("INSERT INTO _flotilla_dismissed VALUES(4, x'00')", "DELETE FROM _flotilla_dismissed"),
+      (
+        "INSERT INTO _flotilla_lost(name, key, why, origin, seq, stamp) VALUES('x', x'', 0, 1, 1, 1)",
+        "DELETE FROM _flotilla_lost"
+      ),
+      (
+        "INSERT INTO _flotilla_pending(tbl, key, origin, seq, stamp) VALUES(999, x'00', 1, 1, 1)",
+        "DELETE FROM _flotilla_pending"
+      ),
+      (
+        "INSERT INTO _flotilla_meta VALUES('joining', '\(Identity(high: 1, low: 1)) 1 h:1 n')",
+        "DELETE FROM _flotilla_meta WHERE name = 'joining'"
+      ),
+    ] {
+      try site.a.write(begin)
+      let error = #expect(throws: StoreError.self, "\(begin)") { try site.make() }
+      #expect(error?.code == .rowsOnly, "\(begin)")
+      try site.a.write(end)
+      try site.make()
+    }
+  }
+
+  @Test func `rows without a key, and derived tables, make it rows`() throws {
+    for (schema, write) in [
+      ("CREATE TABLE item(id TEXT PRIMARY KEY, v)", "INSERT INTO item VALUES(NULL, 1)"),
+      (
+        "CREATE TABLE item(id TEXT PRIMARY KEY, v); CREATE VIRTUAL TABLE f USING fts5(v)",
+        "INSERT INTO item VALUES('a', 1)"
+      ),
+      (
+        """
+        CREATE TABLE item(id TEXT PRIMARY KEY, v); CREATE TABLE log(v);
+        CREATE TRIGGER t AFTER INSERT ON item BEGIN INSERT INTO log VALUES(NEW.v); END
+        """, "INSERT INTO item VALUES('a', 1)"
+      ),
+    ] {
+      let site = try PageCopySite(schema: schema, tracking: ["item"])
+      try site.a.write(write)
+      try site.a.foldAll()
+      let error = #expect(throws: StoreError.self) { try site.make() }
+      #expect(error?.code == .rowsOnly, "\(schema)")
+    }
+  }
+
+  @Test func `a migration, or a row that a program wrote, makes it rows`() throws {
+    let site = try PageCopySite()
+    try site.fill(30)
+    try site.join()
+    try site.a.write("ALTER TABLE item ADD COLUMN extra TEXT")
+    try site.make()
+    expectRows(site, "a migration")
+    let other = try PageCopySite()
+    try other.fill(30)
+    try other.make()
+    try other.join()
+    try Connection(path: other.joiner).execute("INSERT INTO item(id) VALUES(x'01')")
+    expectRows(other, "a row")
+    try other.join()
+    let program = try Connection(path: other.joiner)
+    _ = try program.rows("SELECT count(*) FROM item")
+    expectRows(other, "an open file")
+    _ = program
+  }
+
+  @Test func `what a program wrote into a table of its own stays`() throws {
+    let site = try PageCopySite()
+    try site.fill(30)
+    try site.make()
+    try site.join()
+    try Connection(path: site.joiner).execute("INSERT INTO secret VALUES(9, 'of b')")
+    try site.adopt()
+    #expect(try site.rows("SELECT id || word FROM secret") == ["9of b"])
+  }
+
+  @Test func `who held the empty file open finds no database`() throws {
+    let site = try PageCopySite()
+    try site.fill(30)
+    try site.make()
+    try site.join()
+    // Opened and not read: SQLite keeps no lock that could tell.
+    let descriptor = open(site.joiner, O_RDONLY)
+    try site.adopt()
+    var head = [UInt8](repeating: 0, count: 16)
+    #expect(pread(descriptor, &head, 16, 0) == 16)
+    #expect(head != Array("SQLite format 3\0".utf8))
+    close(descriptor)
+  }
+
+  @Test func `what waits beside its table, and what is kept beside a row, comes along`() throws {
+    let schema = "CREATE TABLE item(id TEXT PRIMARY KEY, v UNIQUE, w DEFAULT 0)"
+    let site = try PageCopySite(schema: schema, tracking: ["item"])
+    let c = try TestReplica(
+      3, schema: "CREATE TABLE item(id TEXT PRIMARY KEY, v UNIQUE, w DEFAULT 0, x)",
+      tracking: ["item"])
+    try site.a.write("INSERT INTO item VALUES('a', 1, 1), ('b', 2, 2)")
+    try c.write("INSERT INTO item VALUES('c', 1, 1, 'kept'), ('d', 4, 4, 'kept too')")
+    try site.a.foldAll()
+    try c.foldAll()
+    try site.a.exchange(with: c)
+    #expect(try site.a.application.prepareRows("SELECT count(*) FROM _flotilla_shelf") != ["0"])
+    let b = try site.copied()
+    #expect(b.position.digest == site.a.store.position.digest)
+    let all = "SELECT id || v FROM item ORDER BY 1"
+    #expect(try site.rows(all) == site.a.application.prepareRows(all))
+    // The column comes here as well, and what was kept for it.
+    try Connection(path: site.joiner).execute("ALTER TABLE item ADD COLUMN x")
+    while try b.fold(at: site.a.now).hasMore {}
+    #expect(try site.rows("SELECT x FROM item WHERE id = 'd'") == ["kept too"])
+  }
+}
