@@ -224,7 +224,7 @@ struct PageFetch: Sendable {
     let held = try await indexes.get()
     try await holder.run(replica) { (holder) throws(StoreError) in
       try pages.compare(shown, known, held)
-      try holder.graft?.finish(known)
+      try holder.graft?.finish()
       holder.graft = nil
     }
   }

@@ -10,13 +10,13 @@ package enum CopiedTables {
     "_flotilla_table", "_flotilla_column", "_flotilla_number", "_flotilla_local",
     "_flotilla_origin", "_flotilla_term", "_flotilla_version", "_flotilla_shelf",
     "_flotilla_pending", "_flotilla_ruling", "_flotilla_former", "_flotilla_key",
-    "_flotilla_shape", "_flotilla_dropped", "_flotilla_named",
+    "_flotilla_shape", "_flotilla_dropped", "_flotilla_named", "_flotilla_digest",
   ]
 
   /// What one file knows for itself: what programs have just written, whom it has met, what it was
   /// asked and has decided, the conflicts that it saw.
   package static let own = [
-    "_flotilla_meta", "_flotilla_journal", "_flotilla_digest", "_flotilla_conflict",
+    "_flotilla_meta", "_flotilla_journal", "_flotilla_conflict",
     "_flotilla_author", "_flotilla_choice", "_flotilla_dismissed", "_flotilla_lost",
     "_flotilla_rekeyed", "_flotilla_moving", "_flotilla_unnoted", "_flotilla_run",
     "_flotilla_testimony", "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",

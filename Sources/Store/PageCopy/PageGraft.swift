@@ -78,9 +78,11 @@ package final class PageGraft {
       "SELECT first, name FROM copy._flotilla_column WHERE tbl = ?", [.string(TableNames.owner)])
     for name in wanted {
       let others = names.filter { isSameName($0[0].string ?? "", name) }.compactMap { $0[1].string }
-      guard tables.contains(where: { table in
-        ([name] + others).contains { isSameName($0, table) }
-      }) else { throw .rows("\(name) is not in the copy") }
+      guard
+        tables.contains(where: { table in
+          ([name] + others).contains { isSameName($0, table) }
+        })
+      else { throw .rows("\(name) is not in the copy") }
     }
     for object in own where tables.contains(object.table) && !came.contains(object) {
       guard ["trigger", "view"].contains(object.type) else {
@@ -138,8 +140,8 @@ package final class PageGraft {
       [.integer(replica.lastInsertRowID)])
   }
 
-  /// Gives the checked file its sums, triggers and views, and puts it in place.
-  package func finish(_ versions: ReceivedPages.Versions) throws(StoreError) {
+  /// Gives the checked file its triggers and views, and puts it in place.
+  package func finish() throws(StoreError) {
     let connection = try orRows { () throws(SQLiteError) in
       let connection = try pages.open()
       try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
@@ -149,9 +151,6 @@ package final class PageGraft {
     let names = try TableSchema.all(on: connection)
     try orRows { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
-        let digests = try DigestTable(connection)
-        try digests.correct(by: versions.digest.buckets)
-        try digests.save()
         for table in tables.tracked {
           guard let schema = table.schema else { throw .rows("\(table.name) is not in the copy") }
           try Capture.install(schema, id: table.id, on: connection)

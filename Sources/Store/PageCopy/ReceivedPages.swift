@@ -10,7 +10,7 @@ package struct ReceivedPages: Sendable {
   package struct Versions: Sendable {
     /// Over (key, content hash) of those that are not deleted, by the number of their table.
     var content: [Int64: UInt64] = [:]
-    package var digest = Digest()
+    var digest = Digest()
   }
 
   package let path: String
@@ -75,6 +75,9 @@ package struct ReceivedPages: Sendable {
         sums.digest.add(place: place, Dot(origin, UInt64(statement.integer(3))), hash: hash)
       }
       sums.content[table, default: 0] &+= content
+      guard try DigestTable(connection).digest == sums.digest else {
+        throw .rows("its versions are not those that the inviter counts")
+      }
       return sums
     }
   }

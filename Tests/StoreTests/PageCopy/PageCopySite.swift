@@ -75,7 +75,7 @@ struct PageCopySite {
     try received.checkPages()
     let versions = try received.checkVersions()
     try received.compare(try received.checkRows(), versions, try received.checkIndexes())
-    try graft.finish(versions)
+    try graft.finish()
   }
 
   /// The replica that has come of it.

@@ -38,8 +38,9 @@ import Testing
     }
     #expect(try site.rows("SELECT count(*) FROM secret") == ["0"])
     #expect(try site.rows("PRAGMA integrity_check") == ["ok"])
-    #expect(try site.rows("SELECT count(*) FROM _flotilla_local WHERE comparing IS NOT NULL")
-      == ["0"])
+    #expect(
+      try site.rows("SELECT count(*) FROM _flotilla_local WHERE comparing IS NOT NULL")
+        == ["0"])
     #expect(try site.rows("SELECT * FROM sqlite_sequence WHERE name = 'seen'") == [])
     #expect(try site.rows("PRAGMA journal_mode") == ["wal"])
     let schema = "SELECT type || name || sql FROM sqlite_schema WHERE sql NOT NULL ORDER BY 1"
@@ -52,7 +53,8 @@ import Testing
     let b = try site.copied()
     let program = try Connection(path: site.joiner)
     try program.execute(
-      "UPDATE item SET note = 'from b' WHERE qty = 3; DELETE FROM tag; INSERT INTO seen(at) VALUES(9)")
+      "UPDATE item SET note = 'from b' WHERE qty = 3; DELETE FROM tag; INSERT INTO seen(at) VALUES(9)"
+    )
     try site.a.write("UPDATE item SET note = 'from a' WHERE qty = 4")
     try site.a.foldAll()
     while try b.fold(at: site.a.now).hasMore {}
