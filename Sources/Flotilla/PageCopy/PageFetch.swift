@@ -29,8 +29,8 @@ struct PageFetch: Sendable {
   /// Told of the bytes that are here, and of how many.
   let progress: @Sendable (Int, Int) -> Void
 
-  /// Fetches until it is here, or there is no use in it. With `persists` a connection that breaks is
-  /// made again.
+  /// Fetches until it is here, or there is no use in it. With `persists` a connection that breaks
+  /// is made again.
   func run(persists: Bool) async throws(FlotillaError) -> Outcome {
     var (received, last) = (0, Uptime.now)
     while true {

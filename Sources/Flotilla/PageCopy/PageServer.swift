@@ -9,11 +9,12 @@ import Store
 ///
 /// The file has no name once it is made, so a process that is killed leaves none behind.
 actor PageServer {
-  /// For how long a snapshot is held, in ms, and by how much the write-ahead log may grow meanwhile.
+  /// For how long a snapshot is held, in ms, and by how much the write-ahead log may grow until
+  /// then.
   static let holdLimit: Int64 = 30_000
   static let logLimit = 64 << 20
   /// For how long a file is kept for a joiner that was cut off, and for how long it is given to
-  /// others, in ms: they get what is newer by rows.
+  /// others, in ms: they get what is newer by rows. So no member can have one made all the time.
   static let keepLimit: Int64 = 300_000
   static let shareLimit: Int64 = 60_000
   /// So many are served at a time.
@@ -25,6 +26,10 @@ actor PageServer {
     var file: PageFile
     var madeAt: Int64
     var users = 0
+    /// Whether somebody has all of it; until then its joiner may come again.
+    var isTaken = false
+
+    var end: Int64 { madeAt + (isTaken ? shareLimit : keepLimit) }
   }
 
   private let store: StoreActor
@@ -118,7 +123,8 @@ actor PageServer {
       try await link.send(.chunk(number: UInt64(number), hash: chunk.hash, bytes: chunk.bytes))
     }
     try await link.send(.end(check: PageReceiver.check(try await file.allHashes())))
-    if case .done = try await link.receive() { kept?.madeAt -= Self.keepLimit }
+    guard case .done = try await link.receive() else { return }
+    if kept?.file.copy == file.copy { kept?.isTaken = true }
   }
 
   private typealias Chunk = Result<(hash: [UInt8], bytes: [UInt8]), FlotillaError>
@@ -169,7 +175,7 @@ actor PageServer {
     ending?.cancel()
     ending = Task {
       while let kept, kept.users == 0 {
-        let rest = kept.madeAt + Self.keepLimit - Uptime.now
+        let rest = kept.end - Uptime.now
         guard rest > 0 else { return self.kept = nil }
         guard (try? await Task.sleep(for: .milliseconds(rest))) != nil else { return }
       }

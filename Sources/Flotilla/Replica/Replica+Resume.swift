@@ -38,7 +38,9 @@ extension Replica {
     options.peers = [address ?? copy.address]
     options.discovery = address == nil
     let source = options.peers[0]
-    if copy.mayBePages { progress(.resuming(site: try siteName(), node: copy.name, address: source)) }
+    if copy.mayBePages {
+      progress(.resuming(site: try siteName(), node: copy.name, address: source))
+    }
     let bytes = try await fetchPages(copy, from: source, progress: progress)
     return try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in

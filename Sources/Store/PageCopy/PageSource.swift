@@ -4,10 +4,9 @@ import SQLite
 
 /// A snapshot of a replica from which the file of a copy by pages is made.
 ///
-/// `@unchecked Sendable` is right because whoever makes it hands it over: it is opened where the
-/// replica is worked on, and used by one copy alone from then on. Only `interrupt` is for others,
-/// and may be called at any time (sqlite.org/c3ref/interrupt.html) while the snapshot lives.
-package final class PageSource: @unchecked Sendable {
+/// It is opened where the replica is worked on, and made a file of on another thread: the replica
+/// goes on with its work meanwhile.
+package struct PageSource: Sendable {
   /// What one file of a copy is.
   package struct Made: Sendable, Equatable {
     /// The version of Flotilla's tables in it.
@@ -21,21 +20,23 @@ package final class PageSource: @unchecked Sendable {
 
   /// What was folded before it was opened.
   package let fold: FoldResult
-  private let connection: Connection
+  private let handed: HandedConnection
   private let tables: [ReplicaTable]
   private let isWhole: Bool
 
   init(
     _ connection: Connection, tables: [ReplicaTable], isWhole: Bool, after fold: FoldResult
   ) {
-    self.connection = connection
+    self.handed = HandedConnection(connection)
     self.tables = tables
     self.isWhole = isWhole
     self.fold = fold
   }
 
   /// Ends the work under way with an error; for another thread.
-  package func interrupt() { connection.interrupt() }
+  package func interrupt() { handed.interrupt() }
+
+  private var connection: Connection { handed.connection }
 
   /// Fills the file that is attached; throws `.plainRows` if what is here goes by rows alone.
   package func make() throws(StoreError) -> Made {
@@ -76,9 +77,8 @@ package final class PageSource: @unchecked Sendable {
     let sequence = try connection.row(
       "SELECT 1 FROM \(Self.copy).sqlite_schema WHERE name = 'sqlite_sequence'")
     if sequence != nil { try connection.execute("DELETE FROM \(Self.copy).sqlite_sequence") }
-    try connection.execute(
-      "CREATE TABLE \(Self.copy)._flotilla_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID"
-    )
+    let columns = "name TEXT PRIMARY KEY NOT NULL, value"
+    try connection.execute("CREATE TABLE \(Self.copy)._flotilla_meta(\(columns)) WITHOUT ROWID")
     for name in CopiedTables.sharedValues {
       try connection.run(
         """

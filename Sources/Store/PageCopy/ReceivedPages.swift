@@ -3,8 +3,8 @@ import SQLite
 
 /// A file that came as pages, and the checks without which it is not believed.
 ///
-/// Each check opens a connection of its own, so that two can run at a time. Nothing here runs SQL of
-/// the file: what its schema says was compared, to the letter, with what this machine has made.
+/// Each check opens a connection of its own, so that two can run at a time. Nothing here runs SQL
+/// of the file: what its schema says was compared, to the letter, with what this machine has made.
 package struct ReceivedPages: Sendable {
   /// What the versions in the file say, table by table.
   package struct Versions: Sendable {

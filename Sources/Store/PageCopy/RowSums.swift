@@ -30,7 +30,7 @@ struct RowSums {
   private let count: Int
   private let keyCount: Int
 
-  /// What a column holds that counts for nothing; its hash tells quickly that a value is another one.
+  /// What a column holds that counts for nothing; its hash tells quickly what is another value.
   private struct Preset {
     var hash: UInt64?
     var value: Replication.Value?

@@ -19,7 +19,8 @@ import Testing
 
   @Test(arguments: all) func `is read as it was written`(_ message: CopyMessage) throws {
     let frame = message.frame
-    #expect(frame.prefix(4) == [0, 0, UInt8((frame.count - 4) >> 8), UInt8((frame.count - 4) & 255)])
+    let length = frame.count - 4
+    #expect(frame.prefix(4) == [0, 0, UInt8(length >> 8), UInt8(length & 255)])
     #expect(try CopyMessage(frame: Array(frame.dropFirst(4))) == message)
   }
 

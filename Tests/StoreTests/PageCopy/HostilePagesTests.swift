@@ -27,9 +27,10 @@ import Testing
       "DELETE FROM _flotilla_version WHERE hash NOT NULL",
       "UPDATE _flotilla_version SET origin = 99", "UPDATE _flotilla_version SET seq = 0",
       "UPDATE _flotilla_version SET seq = -1", "UPDATE _flotilla_version SET stamp = -1",
-      "UPDATE _flotilla_version SET tbl = tbl + 100", "UPDATE _flotilla_version SET key = 'text' || hex(key)",
+      "UPDATE _flotilla_version SET tbl = tbl + 100",
+      "UPDATE _flotilla_version SET key = 'text' || hex(key)",
       "UPDATE _flotilla_version SET seq = seq + 1000", "DELETE FROM _flotilla_digest",
-      "UPDATE _flotilla_version SET key = x'FF' || key WHERE hash IS NULL",
+      "UPDATE _flotilla_version SET key = CAST(x'FF' || key AS BLOB)",
       "DELETE FROM _flotilla_table", "DELETE FROM _flotilla_local", "DELETE FROM _flotilla_origin",
       "INSERT INTO _flotilla_table VALUES('absent', 'newest-wins')",
       "CREATE TABLE more(x)", "CREATE TABLE _flotilla_putback(x)", "DROP TABLE line",
@@ -113,7 +114,10 @@ import Testing
       ("INSERT INTO _flotilla_unnoted VALUES(4, x'00', 5, x'00')", "DELETE FROM _flotilla_unnoted"),
       ("INSERT INTO _flotilla_dismissed VALUES(4, x'00')", "DELETE FROM _flotilla_dismissed"),
       (
-        "INSERT INTO _flotilla_lost(name, key, why, origin, seq, stamp) VALUES('x', x'', 0, 1, 1, 1)",
+        """
+        INSERT INTO _flotilla_lost(name, key, why, origin, seq, stamp)
+        VALUES('x', x'', 0, 1, 1, 1)
+        """,
         "DELETE FROM _flotilla_lost"
       ),
       (

@@ -42,8 +42,9 @@ struct PageCopySite {
       INSERT INTO line SELECT id, 1, 'Line' FROM item WHERE qty > 4;
       INSERT INTO tag SELECT 'Tag' || name, qty * 1000 + rowid FROM item WHERE qty = 1;
       INSERT INTO seen(at) SELECT price FROM item LIMIT 20;
-      DELETE FROM item WHERE qty = 2; INSERT INTO secret VALUES(1, 'SESAME');
       """)
+    try a.foldAll()
+    try a.write("DELETE FROM item WHERE qty = 2; INSERT INTO secret VALUES(1, 'SESAME')")
     try a.foldAll()
   }
 

@@ -53,7 +53,10 @@ import Testing
     let b = try site.copied()
     let program = try Connection(path: site.joiner)
     try program.execute(
-      "UPDATE item SET note = 'from b' WHERE qty = 3; DELETE FROM tag; INSERT INTO seen(at) VALUES(9)"
+      """
+      UPDATE item SET note = 'from b' WHERE qty = 3; DELETE FROM tag;
+      INSERT INTO seen(at) VALUES(9)
+      """
     )
     try site.a.write("UPDATE item SET note = 'from a' WHERE qty = 4")
     try site.a.foldAll()
