@@ -39,7 +39,6 @@ actor PageServer {
   private let log: @Sendable (String) -> Void
   private var kept: Kept?
   private var making: Task<Result<PageFile, FlotillaError>, Never>?
-  private var source: PageSource?
   private var isStopping = false
   private var joiners = 0
   private var ending: Task<Void, Never>?
@@ -87,7 +86,6 @@ actor PageServer {
   func stop() async {
     isStopping = true
     ending?.cancel()
-    source?.interrupt()
     _ = await making?.value
     kept = nil
   }
@@ -205,11 +203,7 @@ actor PageServer {
       return source
     }
     guard !isStopping else { throw FlotillaError(.node, "the node stops") }
-    self.source = source
-    defer { self.source = nil }
-    let watch = Task { [database] in
-      await Self.interrupt(source, whenHeldTooLong: database)
-    }
+    let watch = Task { await self.interrupt(source) }
     let result: Result<PageSource.Made, FlotillaError> = await offPool {
       do throws(StoreError) {
         return .success(try source.make())
@@ -227,12 +221,15 @@ actor PageServer {
     return PageFile(owning: descriptor, copy, bytes: made.bytes)
   }
 
-  /// The log is kept as long as the snapshot is, and grows with what programs write.
-  private static func interrupt(_ source: PageSource, whenHeldTooLong database: String) async {
+  /// Ends a copy that is made for too long, or while this node stops. The log is kept as long as
+  /// the snapshot is, and grows with what programs write.
+  private func interrupt(_ source: PageSource) async {
     let (start, length) = (Uptime.now, FileSize.of(database + "-wal"))
     while (try? await Task.sleep(for: .milliseconds(50))) != nil {
       let growth = FileSize.of(database + "-wal") - length
-      if Uptime.now - start > holdLimit || growth > logLimit { source.interrupt() }
+      if isStopping || Uptime.now - start > Self.holdLimit || growth > Self.logLimit {
+        source.interrupt()
+      }
     }
   }
 

@@ -36,7 +36,7 @@ package final class PageGraft {
       try replica.execute(
         """
         PRAGMA copy.journal_mode = OFF; PRAGMA copy.synchronous = OFF;
-        PRAGMA copy.cell_size_check = ON; PRAGMA copy.cache_size = -2048
+        PRAGMA copy.cell_size_check = ON; PRAGMA copy.cache_size = -512
         """)
       let objects = try CopiedTables.objects(of: "main", on: replica)
       let came = try CopiedTables.objects(of: "copy", on: replica)
@@ -176,6 +176,7 @@ package final class PageGraft {
     let new = Glibc.open(pages.path, O_RDWR | O_CLOEXEC)
     guard new >= 0 else { throw Self.failure("open", pages.path) }
     defer { close(new) }
+    // Only root may give a file away; anybody else owns both.
     _ = fchown(new, status.st_uid, status.st_gid)
     guard fchmod(new, status.st_mode & 0o777) == 0, fsync(new) == 0 else {
       throw Self.failure("write", pages.path)
@@ -185,8 +186,9 @@ package final class PageGraft {
     // with the first of its descriptors that is closed: so this comes before.
     let notice = Array("Another file has taken the place of this one; open it again.\n".utf8)
     let poison = notice + [UInt8](repeating: 0x20, count: 100 - notice.count)
-    _ = pwrite(old, poison, poison.count, 0)
+    let isPoisoned = pwrite(old, poison, poison.count, 0) == poison.count
     close(old)
+    guard isPoisoned else { throw Self.failure("close", path) }
     try Self.syncFolder(of: path)
   }
 

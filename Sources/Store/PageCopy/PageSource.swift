@@ -197,12 +197,19 @@ extension Store {
         """
         PRAGMA copy.page_size = \(PageSource.pageSize); PRAGMA copy.auto_vacuum = 0;
         PRAGMA copy.journal_mode = OFF; PRAGMA copy.synchronous = OFF;
-        PRAGMA copy.cache_size = -2048; PRAGMA main.cache_size = -2048;
+        PRAGMA copy.cache_size = -512; PRAGMA main.cache_size = -512;
         PRAGMA copy.secure_delete = ON; PRAGMA foreign_keys = OFF;
         """)
     }
     spareReader = reader
-    let opened = try openExport(.rows([]), at: now)
+    let opened: OpenedExport
+    do {
+      opened = try openExport(.rows([]), at: now)
+    } catch {
+      // No other export may get a connection to which that file is attached.
+      spareReader = nil
+      throw error
+    }
     guard let export = exports.removeValue(forKey: opened.id) else {
       throw StoreError(.closed, "no snapshot")
     }

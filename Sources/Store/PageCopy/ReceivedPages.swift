@@ -25,7 +25,7 @@ package struct ReceivedPages: Sendable {
     try connection.set(.defensive, to: true)
     try connection.set(.trustedSchema, to: false)
     try connection.set(.doubleQuotedStrings, to: false)
-    try connection.execute("PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048")
+    try connection.execute("PRAGMA cell_size_check = ON; PRAGMA cache_size = -512")
     return connection
   }
 
