@@ -92,6 +92,8 @@ extension Store {
         try keep(version, table, canonical, old: standing)
         try shelf.remove(table: table.id, key: canonical)
       }
+      // What stands was written over it, which the comparison looks at.
+      if try lost.hasComeAgain(version, table, key), try isWritten(key, statements) { return }
       // The application may have filled the table before anybody looked.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
       let fits = try place(placement, statements, table, canonical)

@@ -72,6 +72,7 @@ extension Store {
     for table in tables.tracked where !tables.rekeying.contains(table.id) {
       gone += try unpack(
         table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
+      if table.schema != nil { try lost.forget(table.name, .again) }
     }
     try parkChildren(of: gone)
     // Or before this version of Flotilla knew that they are settings.
@@ -231,6 +232,7 @@ extension Store {
     try lost.forget(table.name, .renamed)
     try lost.forget(table.name, .replaced)
     try lost.forget(table.name, .unsent)
+    try lost.forget(table.name, .again)
     try lose(table, .ended)
     try tables.renames.forget(table.name)
     try forgetVersions(table)

@@ -22,6 +22,9 @@ final class LostVersions {
     /// The table does not exist, and this was written here and sent to nobody. To wait for it would
     /// hold up for ever what is written later; with its table it is issued again.
     case unsent = 4
+    /// The table does not exist, and this has come again and waits for it: what stands in its place
+    /// once the table is here was written over it.
+    case again = 5
   }
 
   private let connection: Connection
@@ -32,6 +35,7 @@ final class LostVersions {
   /// How many of these were replaced since.
   private var replacedCount = 0
   private var unsentCount = 0
+  private var againCount = 0
 
   init(
     _ connection: Connection, origins: Origins, versions: VersionTable
@@ -46,10 +50,11 @@ final class LostVersions {
     guard try Layout.hasTable("_flotilla_lost", on: connection) else { return count = 0 }
     let counts = try connection.row(
       "SELECT count(*) FILTER (WHERE why IN (0, 2)), count(*) FILTER (WHERE why = 3), "
-        + "count(*) FILTER (WHERE why = 4) FROM _flotilla_lost")
+        + "count(*) FILTER (WHERE why = 4), count(*) FILTER (WHERE why = 5) FROM _flotilla_lost")
     count = Int(counts?[0].integer ?? 0)
     replacedCount = Int(counts?[1].integer ?? 0)
     unsentCount = Int(counts?[2].integer ?? 0)
+    againCount = Int(counts?[3].integer ?? 0)
   }
 
   /// True if live versions of the table have neither a table nor a place on the shelf.
@@ -110,6 +115,14 @@ final class LostVersions {
     return try one("why = 4", table, key)
   }
 
+  /// Whether a version was here before its table went, and has come again since.
+  func hasComeAgain(
+    _ version: Version, _ table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) -> Bool {
+    guard againCount > 0 else { return false }
+    return try one("why = 5", table, key)?.dot == version.dot
+  }
+
   private func one(
     _ condition: String, _ table: ReplicaTable, _ key: Key
   ) throws(SQLiteError) -> Version? {
@@ -132,10 +145,14 @@ final class LostVersions {
       "UPDATE _flotilla_lost SET why = 3 WHERE name = ? AND key = ? AND why = 2", row)
     replacedCount += replaced
     count -= replaced
-    count -= try connection.run(
-      "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why = 0", row)
-    unsentCount -= try connection.run(
-      "DELETE FROM _flotilla_lost WHERE name = ? AND key = ? AND why = 4", row)
+    // While the table is not here, it waits for it.
+    let change =
+      table.schema == nil ? "UPDATE _flotilla_lost SET why = 5" : "DELETE FROM _flotilla_lost"
+    let dropped = try connection.run("\(change) WHERE name = ? AND key = ? AND why = 0", row)
+    let unsent = try connection.run("\(change) WHERE name = ? AND key = ? AND why = 4", row)
+    count -= dropped
+    unsentCount -= unsent
+    if table.schema == nil { againCount += dropped + unsent }
   }
 
   /// What stood in a table when it got another name, and was replaced since.
@@ -202,7 +219,7 @@ final class LostVersions {
       WHERE name = ? AND why IN (0, 2, 4)
       """, [.integer(table.id), name])
     try connection.run(
-      "DELETE FROM _flotilla_lost WHERE name = ? AND why IN (0, 2, 3, 4)", [name])
+      "DELETE FROM _flotilla_lost WHERE name = ? AND why IN (0, 2, 3, 4, 5)", [name])
     try reload()
   }
 
@@ -256,6 +273,7 @@ final class LostVersions {
 
   /// Forgets what is remembered of a table for one reason.
   func forget(_ name: String, _ why: Why) throws(SQLiteError) {
+    if why == .again, againCount == 0 { return }
     try connection.run(
       "DELETE FROM _flotilla_lost WHERE name = ? AND why = ?",
       [.string(name), .integer(why.rawValue)])

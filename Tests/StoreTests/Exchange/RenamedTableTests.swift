@@ -242,7 +242,9 @@ import Testing
     #expect(try r[1].value("SELECT count(*) FROM _flotilla_column") == .integer(0))
   }
 
-  @Test func `its owner says which table it is where its rows do not tell`() throws {
+  /// Also where its rows have come again by then, and wait for it.
+  @Test(arguments: [false, true])
+  func `its owner says which table it is where its rows do not tell`(hasAgain: Bool) throws {
     let r = try replicas()
     try r[0].write(
       """
@@ -253,6 +255,10 @@ import Testing
     try settle(r)
     #expect(try r[0].store.waitingTables().map(\.name) == ["person"])
     #expect(try visits(r[0]) == ["Ann 31.0 first", "Bob 41.0 second"])
+    if hasAgain {
+      try r[0].repair(from: r[1])
+      #expect(r[0].store.position.lost == 0)
+    }
     // It is not taken in as a new table meanwhile.
     #expect(try r[0].store.untrackedTables().map(\.kind) == [.similar(to: "person")])
     #expect(throws: StoreError.self) {
