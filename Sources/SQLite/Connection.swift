@@ -11,6 +11,8 @@ package final class Connection {
   package let path: String
   let handle: OpaquePointer
   private var statements: [StatementText: Statement] = [:]
+  /// What statements ask now and then whether to go on.
+  fileprivate var watch: (() -> Bool)?
   private static let mostStatements = 1_000
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
@@ -48,6 +50,20 @@ package final class Connection {
   /// How long a call waits for another program's lock.
   package func setBusyTimeout(milliseconds: Int) {
     sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+  }
+
+  /// Has every statement ask, after so many steps of SQLite's machine each time, whether it is to
+  /// go on: the answer false ends it with an error (sqlite.org/c3ref/progress_handler.html).
+  package func setWatch(every steps: Int, _ goesOn: (() -> Bool)?) {
+    watch = goesOn
+    let owner = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_progress_handler(
+      handle, goesOn == nil ? 0 : Int32(clamping: steps),
+      { owner in
+        guard let owner else { return 0 }
+        let connection = Unmanaged<Connection>.fromOpaque(owner).takeUnretainedValue()
+        return connection.watch?() == false ? 1 : 0
+      }, owner)
   }
 
   /// Runs a script of one or more statements and ignores any rows.

@@ -39,7 +39,8 @@ actor PageServer {
   private let log: @Sendable (String) -> Void
   private var kept: Kept?
   private var making: Task<Result<PageFile, FlotillaError>, Never>?
-  private var isStopping = false
+  /// Ends a copy that is being made.
+  private let isStopping = Locked(false)
   private var joiners = 0
   private var ending: Task<Void, Never>?
 
@@ -84,7 +85,7 @@ actor PageServer {
 
   /// Lets go of what is kept.
   func stop() async {
-    isStopping = true
+    isStopping.withLock { $0 = true }
     ending?.cancel()
     _ = await making?.value
     kept = nil
@@ -193,44 +194,35 @@ actor PageServer {
     unlink(path)
     let (path, clock) = (path, store.clock)
     try requireRoom()
-    let source = try await reporting(path) { () async throws(StoreError) in
+    let source = try await reporting(path) { () async throws(StoreError) -> Locked<PageSource?> in
       while let (fold, position) = try await store.foldBacklog() { await folded(fold, position) }
       await store.makeRoom()
-      let (source, position) = try await store.patiently { (store) throws(StoreError) in
-        (try store.openPages(to: path, at: clock.now), store.position)
+      let (source, fold, position) = try await store.patiently { (store) throws(StoreError) in
+        let source = try store.openPages(to: path, at: clock.now)
+        return (Locked<PageSource?>(source), source.fold, store.position)
       }
-      await folded(source.fold, position)
+      await folded(fold, position)
       return source
     }
-    guard !isStopping else { throw FlotillaError(.node, "the node stops") }
-    let watch = Task { await self.interrupt(source) }
-    let result: Result<PageSource.Made, FlotillaError> = await offPool {
-      do throws(StoreError) {
-        return .success(try source.make())
-      } catch {
-        return .failure(FlotillaError(error, path: path))
+    let (isStopping, log) = (isStopping, database + "-wal")
+    let made = try await offPool { () throws(FlotillaError) -> PageSource.Made in
+      // Nobody else has it from here on.
+      guard let source = source.withLock({ $0.take() }) else {
+        throw FlotillaError(.node, "the copy was given up")
+      }
+      let (start, length) = (Uptime.now, FileSize.of(log))
+      return try reporting(path) { () throws(StoreError) in
+        try source.make {
+          !isStopping.withLock { $0 } && Uptime.now - start < Self.holdLimit
+            && FileSize.of(log) - length < Self.logLimit
+        }
       }
     }
-    watch.cancel()
-    await watch.value
-    let made = try result.get()
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FlotillaError.file("cannot open \(path)") }
     unlink(path)
     let copy = Identity(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
     return PageFile(owning: descriptor, copy, bytes: made.bytes)
-  }
-
-  /// Ends a copy that is made for too long, or while this node stops. The log is kept as long as
-  /// the snapshot is, and grows with what programs write.
-  private func interrupt(_ source: PageSource) async {
-    let (start, length) = (Uptime.now, FileSize.of(database + "-wal"))
-    while (try? await Task.sleep(for: .milliseconds(50))) != nil {
-      let growth = FileSize.of(database + "-wal") - length
-      if isStopping || Uptime.now - start > Self.holdLimit || growth > Self.logLimit {
-        source.interrupt()
-      }
-    }
   }
 
   private func requireRoom() throws(FlotillaError) {

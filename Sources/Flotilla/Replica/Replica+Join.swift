@@ -20,6 +20,7 @@ extension Replica {
     let life = UInt64.random(in: 0 ... .max)
     let name = try Self.checkedName(node ?? Self.machineName)
     let isNew = try prepare()
+    let isEmpty = isNew ? true : try holdsNothing()
     let paired: Pairing.Result
     let copy: FirstCopy
     let warnings: [String]
@@ -34,7 +35,7 @@ extension Replica {
           words: paired.words))
       copy = FirstCopy(
         inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
-        rows: paired.offer.rows, mayBePages: isNew)
+        rows: paired.offer.rows, mayBePages: isEmpty)
       warnings = try create(
         Store.Identities(
           site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,

@@ -1,7 +1,18 @@
+import SQLite
 import Store
 
 /// A first copy as pages, before a node begins with the rest.
 extension Replica {
+  /// Whether no program has made a table in the file yet.
+  func holdsNothing() throws(FlotillaError) -> Bool {
+    let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+    do {
+      return try connection.row("SELECT 1 FROM main.sqlite_schema LIMIT 1") == nil
+    } catch {
+      throw FlotillaError(error, path: path)
+    }
+  }
+
   /// Fetches the pages, if the copy may come so; gives how many bytes came. What does not come so
   /// comes by rows. The caller holds the lock of the database.
   ///

@@ -4,9 +4,9 @@ import SQLite
 
 /// A snapshot of a replica from which the file of a copy by pages is made.
 ///
-/// It is opened where the replica is worked on, and made a file of on another thread: the replica
-/// goes on with its work meanwhile.
-package struct PageSource: Sendable {
+/// It is opened where the replica is worked on, and given to whoever makes a file of it on another
+/// thread: the replica keeps nothing of it, and goes on with its work.
+package final class PageSource {
   /// What one file of a copy is.
   package struct Made: Sendable, Equatable {
     /// The version of Flotilla's tables in it.
@@ -17,30 +17,34 @@ package struct PageSource: Sendable {
   /// The name under which the file that is made is attached.
   private static let copy = "copy"
   static let pageSize = 4_096
+  /// Steps of SQLite's machine between two questions whether to go on: some ten thousand rows.
+  private static let watchedSteps = 100_000
 
   /// What was folded before it was opened.
   package let fold: FoldResult
-  private let handed: HandedConnection
+  private let connection: Connection
   private let tables: [ReplicaTable]
   private let isWhole: Bool
 
   init(
     _ connection: Connection, tables: [ReplicaTable], isWhole: Bool, after fold: FoldResult
   ) {
-    self.handed = HandedConnection(connection)
+    self.connection = connection
     self.tables = tables
     self.isWhole = isWhole
     self.fold = fold
   }
 
-  /// Ends the work under way with an error; for another thread.
-  package func interrupt() { handed.interrupt() }
-
-  private var connection: Connection { handed.connection }
-
-  /// Fills the file that is attached; throws `.plainRows` if what is here goes by rows alone.
-  package func make() throws(StoreError) -> Made {
-    defer { connection.rollBack() }
+  /// Fills the file that is attached; throws `.rowsOnly` if what is here goes by rows alone.
+  /// `goesOn` is asked every few milliseconds; the answer false ends it.
+  package func make(
+    while goesOn: @escaping () -> Bool = { true }
+  ) throws(StoreError) -> Made {
+    connection.setWatch(every: Self.watchedSteps, goesOn)
+    defer {
+      connection.setWatch(every: 0, nil)
+      connection.rollBack()
+    }
     return try orRows { () throws(SQLiteError) in
       let layout = try CopiedTables.layout()
       try requirePlain(layout)
