@@ -57,6 +57,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       renamesTables: true),
     KeptSchema(
       seed: 910642, found: "rows were looked for by keys of fewer columns", renamesTables: true),
+    KeptSchema(
+      seed: 1_200_481, found: "rows stood without what the rows of a table let in had replaced",
+      renamesTables: true),
   ]
 }
 

@@ -197,7 +197,7 @@ extension Store {
     let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
-    try noteReferred(table, key, before: incoming, over: old)
+    if old?.isDeleted == false { try noteReferred(table, key) }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }

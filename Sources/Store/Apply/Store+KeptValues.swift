@@ -171,8 +171,9 @@ extension Store {
     changed(table, key)
   }
 
-  /// Rows that refer to some that were just parked wait with them until all is folded. One that a
-  /// program has written since stays: the fold looks at that.
+  /// Rows that refer to some that were just parked, changed or removed wait until all is folded: no
+  /// program has broken these references. One that a program has written since stays: the fold
+  /// looks at that.
   func parkChildren(of rows: [Export.RowID]) throws {
     var wave = rows
     while !wave.isEmpty {
@@ -183,23 +184,34 @@ extension Store {
         guard !gone.isEmpty else { continue }
         let (table, statements) = (reference.child, reference.childStatements)
         let found = try references.children(
-          of: reference, gone.map { reference.values(ofKey: $0.key) }, on: connection)
+          of: reference,
+          gone.map {
+            reference.values(ofKey: $0.key) ?? parking.before[$0]?[reference.number]
+          }, on: connection)
         for values in found {
           guard let key = table.key(values.map(Replication.Value.init)),
             try isDangling(table, key),
             let version = try versions.version(table: table.id, key: key), !version.isDangling,
-            let shown = try connection.row(statements.selectByKey, values)?
-              .map(Replication.Value.init)
+            try setAside(version, table, key, statements)
           else { continue }
-          let beside = try statements.beside(shelf.entry(table: table.id, key: key), shown)
-          guard statements.sum(shown, beside).value == version.hash else { continue }
-          let names = statements.shape(with: beside.extras).columns
-          try park(
-            zip(names, beside.said(shown)).map { (name: $0, value: $1) }, table, key, statements)
           wave.append(Export.RowID(table: table.id, key: key))
         }
       }
     }
+  }
+
+  /// Parks a row that shows what its version says; false if it does not.
+  @discardableResult
+  func setAside(
+    _ version: Version, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
+  ) throws -> Bool {
+    let row = try connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite))
+    guard let shown = row?.map(Replication.Value.init) else { return false }
+    let beside = try statements.beside(shelf.entry(table: table.id, key: key), shown)
+    guard statements.sum(shown, beside).value == version.hash else { return false }
+    let names = statements.shape(with: beside.extras).columns
+    try park(zip(names, beside.said(shown)).map { (name: $0, value: $1) }, table, key, statements)
+    return true
   }
 
   /// A program has written over values that were kept for new columns, which it has not seen; or

@@ -57,14 +57,15 @@ extension Store {
     application.postponed = []
   }
 
-  /// Tries rows of the shelf again. Gives those that values of their own keep out of their table.
-  /// `former` are the first names that columns had, by those that the site has just told.
+  /// Tries rows of the shelf again. Gives those that values of their own keep out of their table,
+  /// and those in which something has changed to which others refer. `former` are the first names
+  /// that columns had, by those that the site has just told.
   @discardableResult
   func unpack(
     _ table: ReplicaTable, why reasons: [Shelf.Why], former: [String: String] = [:]
   ) throws -> [Export.RowID] {
     guard let statements = table.statements else { return [] }
-    var parked: [Export.RowID] = []
+    var replaced: [Export.RowID] = []
     parking.freed.insert(table.id)
     parking.obstacles[table.id] = nil
     let presets = Presets(table, statements, connection)
@@ -75,8 +76,10 @@ extension Store {
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { return }
       if entry.why == .columns {
-        if try unpackColumns(entry, version, table, key, statements, presets, former) {
-          parked.append(Export.RowID(table: table.id, key: key))
+        let before = try referred(in: table, key)
+        let isParked = try unpackColumns(entry, version, table, key, statements, presets, former)
+        if try noteReplaced(before, in: table, key) || isParked {
+          replaced.append(Export.RowID(table: table.id, key: key))
         }
         return
       }
@@ -96,7 +99,11 @@ extension Store {
       if try lost.hasComeAgain(version, table, key), try isWritten(key, statements) { return }
       // The application may have filled the table before anybody looked.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
+      let before = try referred(in: table, canonical)
       let fits = try place(placement, statements, table, canonical)
+      if try noteReplaced(before, in: table, canonical) {
+        replaced.append(Export.RowID(table: table.id, key: canonical))
+      }
       // What refers to it may stand now.
       changed(table, canonical)
       // What it refers to may be yet to be folded: which rows stand is said once all is.
@@ -104,7 +111,17 @@ extension Store {
       if fits { try takeOut(placement, statements) }
       try put(placement.shape, placement.values, table, canonical, why: .constraint)
     }
-    return parked
+    return replaced
+  }
+
+  /// Keeps what others referred to in a row; false if they still do.
+  private func noteReplaced(
+    _ before: [Int: [SQLite.Value]], in table: ReplicaTable, _ key: Key
+  ) throws(SQLiteError) -> Bool {
+    guard !before.isEmpty, try referred(in: table, key) != before else { return false }
+    parking.note(before, before: Export.RowID(table: table.id, key: key))
+    changed(table, key)
+    return true
   }
 
   private func takeOut(_ placement: Placement, _ statements: RowStatements) throws {

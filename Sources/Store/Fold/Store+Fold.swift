@@ -163,7 +163,10 @@ extension Store {
     let hash = row.hash(beside)
     // A program has written something where a value was kept.
     let isOverKept = shelved.map { $0.standIns.count > beside.standIns.count } ?? false
-    let isDangling = try isDangling(table, key)
+    var isDangling = try isDangling(table, key)
+    // That an image refers to nothing is no program's doing: it waits.
+    let isWaiting = isImage && isDangling && old?.isDangling != true
+    if isWaiting { isDangling = false }
     // What is made again is made, whatever stands.
     if let old, !old.isDeleted, old.hash == hash, !isRenewed, !isOverKept, repeating == nil,
       unsent == nil, shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
@@ -190,6 +193,7 @@ extension Store {
     if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
     try keep(version, table, key, old: held)
     if isOverKept, shelved?.why == .columns { try keep(beside, statements, table, key) }
+    if isWaiting { try setAside(version, table, key, statements) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     guard let values = row.values else { return edits.addLong() }
     edits.add(

@@ -77,21 +77,24 @@ extension Store {
     }
   }
 
-  /// Keeps what others refer to in a row that a version is about to replace, where that does not
-  /// follow from its key.
-  func noteReferred(
-    _ table: ReplicaTable, _ key: Key, before version: Version, over old: Version?
-  ) throws(SQLiteError) {
-    guard old?.isDeleted == false else { return }
+  /// Keeps what others refer to in a row that is about to be replaced.
+  func noteReferred(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    let values = try referred(in: table, key)
+    if !values.isEmpty {
+      parking.note(values, before: Export.RowID(table: table.id, key: key))
+    }
+  }
+
+  /// What others refer to in a row, by the number of the reference, where that does not follow from
+  /// its key.
+  func referred(in table: ReplicaTable, _ key: Key) throws(SQLiteError) -> [Int: [SQLite.Value]] {
     var values: [Int: [SQLite.Value]] = [:]
     for reference in references.to(table.id) where !reference.isToKey {
       let row = try connection.row(reference.selectTargets, (key.values ?? []).map(\.sqlite))
       let entry = try row == nil ? shelf.entry(table: table.id, key: key) : nil
       values[reference.number] = row ?? entry.flatMap { reference.targetValues(of: $0) }
     }
-    if !values.isEmpty {
-      parking.note(values, before: Export.RowID(table: table.id, key: key))
-    }
+    return values
   }
 
   /// A foreign key between tracked tables that does not hold.

@@ -42,6 +42,7 @@ extension Store {
     let keys = try connection.rows(
       "SELECT key FROM _flotilla_version WHERE tbl = ? AND hash IS NULL", [.integer(table.id)]
     ).compactMap { $0[0].blob.map(Key.init) }
+    var gone: [Export.RowID] = []
     for key in keys {
       let values = (key.values ?? []).map(\.sqlite)
       guard let row = try connection.row(statements.selectByKey, values),
@@ -50,10 +51,13 @@ extension Store {
       try logUnseen(
         row, statements, table, key, by: entry(shaped(version, nil, table, key)),
         at: version.stamp.millisecondsSince1970)
+      try noteReferred(table, key)
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
+      gone.append(Export.RowID(table: table.id, key: key))
     }
+    try parkChildren(of: gone)
   }
 
   /// The same for tables that the site tracks already: nothing changes for the others.

@@ -46,7 +46,7 @@ extension Store {
       let table = try takeKey(of: known)
       try tables.remember(table.name, schema.collations)
       if try lost.isAway(table) {
-        try removeReplaced(table)
+        gone += try removeReplaced(table)
         try lost.giveBack(table) { key, version in
           count(table, key, old: nil, new: version)
         }
@@ -152,20 +152,24 @@ extension Store {
   }
 
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
-  /// One that a program has written since is an edit.
-  private func removeReplaced(_ table: ReplicaTable) throws {
-    guard let statements = table.statements else { return }
+  /// One that a program has written since is an edit. Gives those that went.
+  private func removeReplaced(_ table: ReplicaTable) throws -> [Export.RowID] {
+    guard let statements = table.statements else { return [] }
+    var gone: [Export.RowID] = []
     for (key, old) in try lost.replaced(table) {
       let values = (key.values ?? []).map(\.sqlite)
       let shelved = try shelf.entry(table: table.id, key: key)
       let row = try StandingRow.read(values, statements, on: connection)
       guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
       else { continue }
+      try noteReferred(table, key)
       _ = try writing { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
+      gone.append(Export.RowID(table: table.id, key: key))
     }
     try lost.forget(table.name, .replaced)
+    return gone
   }
 
   /// A table has its name no more: renamed, with our triggers still on it, or dropped.
