@@ -127,6 +127,29 @@ extension BadInputTests {
       }
     }
 
+    @Test func `rows of a table that was dropped and created in one go come back`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 3)
+        let rows = "SELECT * FROM t ORDER BY id"
+        let before = try await desk.sql("a.db", rows)
+        let definition = try await desk.sql(
+          "b.db", "SELECT sql FROM sqlite_schema WHERE name = 't'")
+        try await desk.sql("b.db", "BEGIN; DROP TABLE t; \(definition); COMMIT")
+        _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", node.address)
+        let areBack = try await eventually(within: .seconds(30)) {
+          try await desk.sql("b.db", rows) == before
+        }
+        #expect(areBack)
+        #expect(try await desk.sql("a.db", rows) == before)
+        // An edit of one of them goes on from what it was.
+        try await desk.sql("b.db", "UPDATE t SET v = 'later' WHERE id = 'k2'")
+        try await desk.succeed("wait", "b.db")
+        #expect(try await desk.sql("a.db", rows) == desk.sql("b.db", rows))
+        #expect(try await desk.sql("a.db", "SELECT count(*) FROM t") == "3")
+        #expect(try await desk.succeed("conflicts", "a.db") == "no conflicts")
+      }
+    }
+
     @Test func `a table that was renamed and rewritten in one go is named by its owner`()
       async throws
     {
