@@ -4,8 +4,8 @@ import Glibc
 /// All measurements, in the order in which they run.
 let measurements = [
   Capture.measurement, Latency.measurement, Reconnect.measurement, Idle.measurement,
-  Handshake.measurement, Crowd.measurement, Bulk.measurement, Join.measurement, CatchUp.measurement,
-  Updates.measurement,
+  Handshake.measurement, Crowd.measurement, Burst.measurement, Bulk.measurement, Join.measurement,
+  CatchUp.measurement, Updates.measurement,
   Heal.measurement, Verdicts.measurement, Whole.measurement, Growth.measurement, Year.measurement,
 ]
 

@@ -31,6 +31,12 @@ struct ProcessFacts {
     return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
+  /// What it has caused to be written to disks (proc_pid_io(5)).
+  var writtenBytes: Double {
+    let line = text("io").split(separator: "\n").first { $0.hasPrefix("write_bytes:") } ?? ""
+    return line.split(separator: " ").last.flatMap { Double($0) } ?? .nan
+  }
+
   private func text(_ name: String) -> String {
     (try? String(contentsOfFile: "/proc/\(pid)/\(name)", encoding: .utf8)) ?? ""
   }
