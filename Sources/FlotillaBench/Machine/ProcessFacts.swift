@@ -6,11 +6,7 @@ struct ProcessFacts {
   let pid: pid_t
 
   /// The largest resident memory since the start or the last `resetPeak`, in MiB.
-  var peakMiB: Double {
-    let line = text("status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-    let words = line.split { $0 == " " || $0 == "\t" }
-    return words.count > 1 ? (Double(words[1]) ?? .nan) / 1_024 : .nan
-  }
+  var peakMiB: Double { field("VmHWM", in: "status") / 1_024 }
 
   /// "5: reset the peak resident set size to the current value" (proc_pid_clear_refs(5)).
   func resetPeak() throws {
@@ -32,9 +28,13 @@ struct ProcessFacts {
   }
 
   /// What it has caused to be written to disks (proc_pid_io(5)).
-  var writtenBytes: Double {
-    let line = text("io").split(separator: "\n").first { $0.hasPrefix("write_bytes:") } ?? ""
-    return line.split(separator: " ").last.flatMap { Double($0) } ?? .nan
+  var writtenBytes: Double { field("write_bytes", in: "io") }
+
+  /// The number behind a name and a colon.
+  private func field(_ name: String, in file: String) -> Double {
+    let line = text(file).split(separator: "\n").first { $0.hasPrefix(name + ":") } ?? ""
+    let words = line.split { $0 == " " || $0 == "\t" }
+    return words.count > 1 ? Double(words[1]) ?? .nan : .nan
   }
 
   private func text(_ name: String) -> String {

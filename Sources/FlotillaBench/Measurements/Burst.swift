@@ -84,9 +84,11 @@ enum Burst {
       _ body: (Connection) throws -> Void, arrived: () throws -> Bool, begun: () throws -> Bool
     ) throws {
       let facts = [author, receiver].compactMap { $0.node.map { ProcessFacts(pid: $0.pid) } }
-      let before = facts.map { ($0.cpuSeconds, $0.writtenBytes) }
+      var before: [(cpu: Double, written: Double)] = []
       var times: [Double] = []
       for connection in connections {
+        // What the nodes do beside the other file is not counted.
+        before = facts.map { ($0.cpuSeconds, $0.writtenBytes) }
         let start = Clock.now
         try connection.execute("BEGIN IMMEDIATE")
         try body(connection)
@@ -103,8 +105,8 @@ enum Burst {
       speed.append(Double(rows) / time)
       ratio.append(time / times[0])
       for (index, fact) in facts.enumerated() {
-        work[index].append((fact.cpuSeconds - before[index].0) / Double(rows) * 1e6)
-        written[index].append((fact.writtenBytes - before[index].1) / Double(rows))
+        work[index].append((fact.cpuSeconds - before[index].cpu) / Double(rows) * 1e6)
+        written[index].append((fact.writtenBytes - before[index].written) / Double(rows))
       }
     }
 
