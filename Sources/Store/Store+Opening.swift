@@ -34,7 +34,7 @@ extension Store {
   /// How long a call waits for another program's lock.
   package static let busyTimeout = 5_000
   /// Pages of the file that are kept in memory, in KiB.
-  private static let cacheKiB = 32 << 10
+  private static let cacheKiB = 8 << 10
   /// The file of the write-ahead log keeps no more bytes than this when it is begun anew.
   private static let logLimit = 16 << 20
 
@@ -56,8 +56,8 @@ extension Store {
       // seq that a peer holds.
       try connection.execute("PRAGMA synchronous = FULL")
       try connection.execute("PRAGMA cell_size_check = ON")
-      // Rows of a catch-up come in the order in which they were written, which is any order of
-      // keys: with the 2 MB that SQLite takes by itself most pages are read again for each of them.
+      // Folds and merges go in the order of keys, but the rows of a table with a rowid may lie in
+      // any order: with the 2 MB that SQLite takes by itself most pages of these are read again.
       try connection.execute("PRAGMA cache_size = -\(cacheKiB)")
       // Each time "a WAL file resets", one that is larger "is truncated to the limit"
       // (sqlite.org/pragma.html#pragma_journal_size_limit), if this connection begins it anew.

@@ -9,7 +9,8 @@ package final class Store {
   package let path: String
   /// Another file system than the machine's, by SQLite's name for it.
   let vfs: String?
-  let pace: Pace
+  /// How much is done in one commit: whoever shares the file with programs may change it.
+  package var pace: Pace
   /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
   let connection: Connection
   /// Sees the application's triggers; for the tables that the site's settings live in.
@@ -89,6 +90,8 @@ package final class Store {
   /// What is known of clocks, to place what waits in the journal.
   var timeline = Timeline()
   var journalDates = JournalDates()
+  /// What of it was read, and is being folded.
+  var backlog = Backlog()
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all {
     didSet { knownReferences = nil }
@@ -204,6 +207,7 @@ package final class Store {
       }
       try connection.run("BEGIN IMMEDIATE")
       try requireSameFile()
+      try shelf.begin()
       let result = try body()
       try digests.save()
       try connection.run("COMMIT")
@@ -217,6 +221,7 @@ package final class Store {
       connection.rollBack()
       touched = []
       parking.obstacles = [:]
+      backlog = Backlog()
       journalDates = JournalDates()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1

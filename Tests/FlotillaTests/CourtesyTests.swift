@@ -67,17 +67,34 @@ import Testing
     #expect(courtesy.nextHold == 100_020)
   }
 
-  @Test func `programs write if what they wrote was folded, or the file shows it`() {
+  @Test func `programs write if the file shows a commit within a second after another one`() {
     var others = OtherWriters()
-    others.looked(version: 7, cuts: 0, hasFolded: false, at: 0)
+    others.looked(version: 7, cuts: 0, at: 0)
     #expect(!others.write(at: 0))
-    others.looked(version: 8, cuts: 0, hasFolded: false, at: 10)
-    #expect(others.write(at: 10) && others.write(at: 10 + OtherWriters.memory - 1))
-    #expect(!others.write(at: 10 + OtherWriters.memory))
+    // One alone may have been the last.
+    others.looked(version: 8, cuts: 0, at: 10)
+    #expect(!others.write(at: 10))
+    others.looked(version: 9, cuts: 0, at: 500)
+    #expect(others.write(at: 500) && others.write(at: 500 + OtherWriters.memory - 1))
+    #expect(!others.write(at: 500 + OtherWriters.memory))
     // The log was made empty.
-    others.looked(version: 9, cuts: 2, hasFolded: false, at: 2_000)
-    #expect(!others.write(at: 2_000))
-    others.looked(version: 9, cuts: 2, hasFolded: true, at: 2_001)
-    #expect(others.write(at: 2_001))
+    others.looked(version: 10, cuts: 2, at: 5_000)
+    others.looked(version: 11, cuts: 3, at: 5_001)
+    #expect(!others.write(at: 5_001))
+  }
+}
+
+struct HoldSizeTests {
+  @Test func `a commit grows until it takes as long as it may`() {
+    var size = HoldSize()
+    for _ in 0..<20 { size.held(for: Int64(size.rows) / 50) }
+    #expect((900...1_100).contains(size.rows))
+    // A slow disk, or long rows.
+    size.held(for: 2_000)
+    #expect((450...550).contains(size.rows))
+    for _ in 0..<20 { size.held(for: 2_000) }
+    #expect(size.rows == HoldSize.range.lowerBound)
+    for _ in 0..<20 { size.held(for: 0) }
+    #expect(size.rows == HoldSize.range.upperBound)
   }
 }

@@ -18,6 +18,9 @@ actor StoreActor {
   fileprivate var checkpointer: Checkpointer?
   /// Whether programs write the file, as its state has shown lately.
   private var others = OtherWriters()
+  /// How many rows are folded, and how many merged, in one commit.
+  private var foldSize = HoldSize()
+  private var mergeSize = HoldSize()
 
   /// The time of the site.
   nonisolated let clock: NodeClock
@@ -82,7 +85,9 @@ actor StoreActor {
 
   /// Cuts rows from a peer into commits.
   func slices(of merge: Merge) throws(StoreError) -> [MergeSlice] {
-    try opened().slices(of: merge)
+    let store = try opened()
+    store.pace.mergedRows = mergeSize.rows
+    return try store.slices(of: merge)
   }
 
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
@@ -94,7 +99,8 @@ actor StoreActor {
       let start = Uptime.now
       return (try store.merge(slice, at: clock.now), store.position, start)
     }
-    if isBulk { try held(since: start, hasFolded: outcome.fold.versions > 0) }
+    if isBulk { try held(since: start) }
+    if slice.isFull { mergeSize.held(for: Uptime.now - start) }
     return (outcome, position)
   }
 
@@ -103,21 +109,25 @@ actor StoreActor {
     until deadline: Int64 = .max
   ) async throws(StoreError) -> (FoldResult, Position) {
     await wait(until: courtesy.nextHold)
+    let rows = foldSize.rows
     let (result, position, start) = try await patiently(until: deadline) {
       (store) throws(StoreError) in
       let start = Uptime.now
+      (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
       return (try store.fold(at: clock.now), store.position, start)
     }
-    if result.hasMore { try held(since: start, hasFolded: true) }
+    if result.hasMore {
+      try held(since: start)
+      foldSize.held(for: Uptime.now - start)
+    }
     return (result, position)
   }
 
   /// Notes a hold of the write lock, and whether a program has written of late.
-  private func held(since start: Int64, hasFolded: Bool) throws(StoreError) {
+  private func held(since start: Int64) throws(StoreError) {
     let end = Uptime.now
     let version = try opened().dataVersion()
-    others.looked(
-      version: version, cuts: checkpointer?.cuts ?? 0, hasFolded: hasFolded, at: end)
+    others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
     courtesy.held(from: start, to: end, isWanted: others.write(at: end))
   }
 

@@ -42,15 +42,12 @@ extension Key {
 
   private static func takeContent(from rest: inout ArraySlice<UInt8>) -> [UInt8]? {
     var content: [UInt8] = []
-    while let byte = rest.popFirst() {
-      if byte != 0 {
-        content.append(byte)
-      } else if rest.first == 0xFF {
-        content.append(0)
-        rest = rest.dropFirst()
-      } else {
-        return content
-      }
+    while let zero = rest.firstIndex(of: 0) {
+      content += rest[..<zero]
+      rest = rest[(zero + 1)...]
+      guard rest.first == 0xFF else { return content }
+      content.append(0)
+      rest = rest.dropFirst()
     }
     return nil
   }

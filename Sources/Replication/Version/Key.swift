@@ -81,19 +81,18 @@ package struct Key: Sendable, Hashable, Comparable {
     _ content: UnsafeRawBufferPointer, isText: Bool, to bytes: inout [UInt8]
   ) {
     bytes.append(isText ? Tag.text : Tag.blob)
-    for byte in content {
-      bytes.append(byte)
-      if byte == 0 { bytes.append(0xFF) }
-    }
-    bytes.append(0)
+    append(content, to: &bytes)
   }
 
   /// Zero bytes inside are followed by 0xFF, a lone zero ends the value.
-  private static func append(_ content: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
-    for byte in content {
-      bytes.append(byte)
-      if byte == 0 { bytes.append(0xFF) }
+  private static func append(_ content: some Collection<UInt8>, to bytes: inout [UInt8]) {
+    var rest = content[...]
+    while let zero = rest.firstIndex(of: 0) {
+      bytes.append(contentsOf: rest[...zero])
+      bytes.append(0xFF)
+      rest = rest[rest.index(after: zero)...]
     }
+    bytes.append(contentsOf: rest)
     bytes.append(0)
   }
 }

@@ -2,6 +2,8 @@
 package struct RowBatchWriter: Sendable {
   private var shapes: [TableShape] = []
   private var shapeIndex: [TableShape: Int] = [:]
+  /// Rows of one table mostly follow one another.
+  private var last: (shape: TableShape, index: Int)?
   private var shapeBytes = 0
   private var origins: [Origin] = []
   private var originIndex: [Origin: Int] = [:]
@@ -114,9 +116,14 @@ package struct RowBatchWriter: Sendable {
   }
 
   private mutating func index(of shape: TableShape) -> Int {
-    if let index = shapeIndex[shape] { return index }
+    if let last, last.shape == shape { return last.index }
+    if let index = shapeIndex[shape] {
+      last = (shape, index)
+      return index
+    }
     shapes.append(shape)
     shapeIndex[shape] = shapes.count - 1
+    last = (shape, shapes.count - 1)
     shapeBytes += shape.columns.reduce(shape.name.utf8.count + 12) { $0 + $1.utf8.count + 3 }
     shapeBytes += shape.keyCount + 4
     return shapes.count - 1

@@ -23,6 +23,8 @@ package struct MergeSlice: Sendable {
   package let isLast: Bool
   /// Whether it is of an exchange that is merged in several.
   package let isLong: Bool
+  /// Whether it holds as many rows as a commit may.
+  package let isFull: Bool
 }
 
 extension MergeSlice {
@@ -30,11 +32,23 @@ extension MergeSlice {
   func rows() throws(StoreError) -> [Store.ShapedRow] {
     var rows: [Store.ShapedRow] = []
     rows.reserveCapacity(places.count)
+    // Batches name the same tables. To look whether two shapes are the same one is short for copies
+    // of one of them.
+    var shapes: [TableShape] = []
+    var shapesOfBatch: [UInt32: [TableShape]] = [:]
     do {
       for place in places {
         let batch = batches[Int(place.batch)]
         let row = try batch.row(Int(place.row))
-        rows.append(Store.ShapedRow(shape: batch.tables[row.table], row: row))
+        if shapesOfBatch[place.batch] == nil {
+          shapesOfBatch[place.batch] = batch.tables.map { shape in
+            if let known = shapes.first(where: { $0 == shape }) { return known }
+            shapes.append(shape)
+            return shape
+          }
+        }
+        let shape = shapesOfBatch[place.batch]?[row.table] ?? batch.tables[row.table]
+        rows.append(Store.ShapedRow(shape: shape, row: row))
       }
     } catch {
       throw StoreError(.wire, error.description)
@@ -72,7 +86,8 @@ extension Store {
       let isLast = end == rows.count
       return MergeSlice(
         merge: isLast ? claim : share, batches: batches, places: rows[start..<end],
-        last: isLast ? order.last : nil, isLast: isLast, isLong: isLong || isCut)
+        last: isLast ? order.last : nil, isLast: isLast, isLong: isLong || isCut,
+        isFull: end - start == pace.mergedRows)
     }
   }
 

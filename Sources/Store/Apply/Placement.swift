@@ -13,50 +13,46 @@ struct Placement {
   /// conflict log, with this moment in ms since 1970.
   var unseenAt: Int64?
 
-  /// The values whose columns exist here. A NULL for a column that is NOT NULL here is as if it
-  /// had not come: the column takes its default, or keeps what stands.
-  func known(
-    in statements: RowStatements
-  ) -> [(column: Int, value: Replication.Value)] {
-    columns(in: statements).compactMap { index, column in
+  /// What of it goes where, by the columns of this replica.
+  struct Parts {
+    /// The values whose columns exist here. A NULL for a column that is NOT NULL here is as if it
+    /// had not come: the column takes its default, or keeps what stands.
+    var known: [(column: Int, value: Replication.Value)] = []
+    /// The columns here that take no NULL, and for which it has one.
+    var nulls: [Int] = []
+    /// The values whose columns do not exist here.
+    var unknown: [(name: String, value: Replication.Value)] = []
+  }
+
+  func parts(in statements: RowStatements) -> Parts {
+    var parts = Parts()
+    parts.known.reserveCapacity(values.count)
+    for (index, column) in statements.columns(for: shape.columns, values) {
       let value = values[index]
-      guard let column, value != .null || !statements.isRequired[column] else { return nil }
-      return (column, value)
+      guard let column else {
+        parts.unknown.append((shape.columns[index], value))
+        continue
+      }
+      if value == .null, statements.isRequired[column] {
+        parts.nulls.append(column)
+      } else {
+        parts.known.append((column, value))
+      }
     }
+    return parts
   }
 
-  /// The columns here that take no NULL, and for which it has one.
-  func nulls(in statements: RowStatements) -> [Int] {
-    columns(in: statements).compactMap { index, column in
-      guard let column, values[index] == .null, statements.isRequired[column] else { return nil }
-      return column
-    }
-  }
-
-  /// Whether one of them has no default.
+  /// Whether one of the columns that take no NULL has no default either.
   func lacksValue(in statements: RowStatements) -> Bool {
-    nulls(in: statements).contains { statements.defaults[$0] == .null }
-  }
-
-  /// The values whose columns do not exist here.
-  func unknown(
-    in statements: RowStatements
-  ) -> [(name: String, value: Replication.Value)] {
-    columns(in: statements).compactMap { index, column in
-      column == nil ? (shape.columns[index], values[index]) : nil
-    }
-  }
-
-  private func columns(in statements: RowStatements) -> [(index: Int, column: Int?)] {
-    statements.columns(for: shape.columns, values)
+    parts(in: statements).nulls.contains { statements.defaults[$0] == .null }
   }
 
   /// Whether the values count here as their author has counted them: then rows of one hash are the
   /// same.
   func isCounted(by statements: RowStatements) -> Bool {
-    guard nulls(in: statements).isEmpty else { return false }
-    let (known, extras) = (known(in: statements), unknown(in: statements))
-    return statements.read(known, extras, hash: hash, standing: nil).rest == 0
+    let parts = parts(in: statements)
+    guard parts.nulls.isEmpty else { return false }
+    return statements.read(parts.known, parts.unknown, hash: hash, standing: nil).rest == 0
   }
 
   var keyValues: [SQLite.Value] { values.prefix(shape.keyCount).map(\.sqlite) }
@@ -76,8 +72,8 @@ extension Store {
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
     let shape = placement.shape
-    let known = placement.known(in: statements)
-    let nulls = placement.nulls(in: statements)
+    let parts = placement.parts(in: statements)
+    let (known, nulls) = (parts.known, parts.nulls)
     var stood: RowStatements.Unsaid?
     if known.count + nulls.count < statements.shape.columns.count {
       stood = try unsaid(placement, known, nulls, statements)
@@ -86,10 +82,13 @@ extension Store {
     func read(
       without others: [(column: Int, value: Replication.Value)], defaults: [Int] = []
     ) -> RowStatements.Reading {
+      if others.isEmpty, defaults.isEmpty {
+        return statements.read(known, parts.unknown, hash: placement.hash, standing: stood)
+      }
       let columns = Set(others.map(\.column) + defaults)
       return statements.read(
         known.filter { !columns.contains($0.column) },
-        placement.unknown(in: statements)
+        parts.unknown
           + others.map { (statements.shape.columns[$0.column], $0.value) },
         hash: placement.hash, standing: stood)
     }
@@ -104,14 +103,7 @@ extension Store {
       replaced = try write(placement, known, statements, keeping: reading.kept)
     }
     guard broken == nil else { return false }
-    if let replaced, let moment = placement.unseenAt {
-      let old = statements.contentHash(replaced.map(Replication.Value.init))
-      if old != placement.hash {
-        let named = zip(shape.columns, placement.values).map { (name: $0, value: $1) }
-        let winner = Shelf.Entry(why: .constraint, values: named, keyCount: shape.keyCount)
-        try logUnseen(replaced, statements, table, key, by: winner, at: moment)
-      }
-    }
+    if let replaced { try logReplaced(replaced, by: placement, statements, table, key) }
     // Its author may have a column of another type.
     let mayDiffer = known.filter {
       !reading.kept.contains($0.column) && statements.mayConvert($0.value, in: $0.column)
@@ -141,6 +133,20 @@ extension Store {
     }
     if !beside.isEmpty { try keep(beside, statements, table, key) }
     return true
+  }
+
+  /// No version of what stood there was known.
+  private func logReplaced(
+    _ replaced: [SQLite.Value], by placement: Placement, _ statements: RowStatements,
+    _ table: ReplicaTable, _ key: Key
+  ) throws {
+    guard let moment = placement.unseenAt,
+      statements.contentHash(replaced.map(Replication.Value.init)) != placement.hash
+    else { return }
+    let named = zip(placement.shape.columns, placement.values).map { (name: $0, value: $1) }
+    let winner = Shelf.Entry(
+      why: .constraint, values: named, keyCount: placement.shape.keyCount)
+    try logUnseen(replaced, statements, table, key, by: winner, at: moment)
   }
 
   /// What stands in columns of which a version may say nothing, if the row is here.
@@ -194,11 +200,10 @@ extension Store {
     _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
     _ statements: RowStatements, keeping kept: Set<Int>
   ) throws(SQLiteError) -> Bool {
-    let carried = known.map(\.column)
-    let wanted = Set(statements.updated(of: carried)).subtracting(kept)
-    let updated =
-      known.filter { wanted.contains($0.column) }
-      + statements.defaulted(without: carried + kept)
+    var updated = known.filter { statements.isUpdated($0.column) && !kept.contains($0.column) }
+    if known.count < statements.shape.columns.count {
+      updated += statements.defaulted(without: known.map(\.column) + kept)
+    }
     guard !updated.isEmpty else {
       return try connection.row(statements.existsByKey, placement.keyValues) != nil
     }

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Rows that cannot be put into their table at present, wholly or in part.
-struct Shelf {
+final class Shelf {
   enum Why: String, Sendable {
     /// The row stands in its table; some of its columns do not exist here yet.
     case columns
@@ -39,8 +39,16 @@ struct Shelf {
   }
 
   let connection: Connection
+  /// Nothing was on the shelf when the transaction began, and nothing was put there since.
+  private var isKnownEmpty = false
+
+  init(connection: Connection) { self.connection = connection }
+
+  /// A transaction has begun: most replicas have nothing on the shelf, and look for nothing there.
+  func begin() throws(SQLiteError) { isKnownEmpty = try isEmpty }
 
   func entry(table: Int64, key: Key) throws(SQLiteError) -> Entry? {
+    if isKnownEmpty { return nil }
     let row = try connection.row(
       "SELECT why, row FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
       [.integer(table), .blob(key.bytes)])
@@ -52,6 +60,7 @@ struct Shelf {
   func put(
     _ entry: Entry, table: Int64, key: Key, watch: Int64? = nil
   ) throws(SQLiteError) {
+    isKnownEmpty = false
     try connection.run(
       "INSERT OR REPLACE INTO _flotilla_shelf(tbl, key, why, row, watch) VALUES (?, ?, ?, ?, ?)",
       [
@@ -97,6 +106,7 @@ struct Shelf {
   }
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {
+    if isKnownEmpty { return }
     try connection.run(
       "DELETE FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
       [.integer(table), .blob(key.bytes)])

@@ -30,7 +30,7 @@ extension Store {
   func rivals(
     of placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ rivals: Rivals
   ) throws -> [(key: Key, version: Version)]? {
-    let known = placement.known(in: statements)
+    let known = placement.parts(in: statements).known
     let insert = statements.insert(known.map(\.column))
     var isUnique = false
     _ = try attempt {

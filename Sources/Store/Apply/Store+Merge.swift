@@ -199,7 +199,8 @@ extension Store {
       try whileRulesMayChange { try apply(settings, at: now, &application) }
       if application.placed > 0 { try applySettings(isLocal: false) }
     }
-    try apply(rows.filter { !isSettings($0) }, at: now, &application)
+    try apply(
+      settings.isEmpty ? rows : rows.filter { !isSettings($0) }, at: now, &application)
     for (table, key, edit) in application.repeated {
       if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
     }
@@ -214,19 +215,26 @@ extension Store {
   private func apply(
     _ rows: [ShapedRow], at now: Instant, _ application: inout Application
   ) throws {
-    var byTable: [Int64: [(key: Key, row: ShapedRow)]] = [:]
-    for row in rows {
-      let table = try self.rows(of: row.shape, isNameless: isNameless(row))
-      let key = try key(of: row, in: table)
-      byTable[table.id, default: []].append((key, row))
-    }
-    for id in byTable.keys.sorted() {
-      for (key, row) in (byTable[id] ?? []).sorted(by: { $0.key < $1.key }) {
-        guard let table = tables.byID[id] else { continue }
-        if stability.renewal != nil { try noteFresh(table, key, row) }
-        if try !application.isRepair && hasForgotten(row.row, table, key) { continue }
-        try apply(row, table, key, at: now, &application)
+    var order: [(table: Int64, key: Key, index: Int)] = []
+    order.reserveCapacity(rows.count)
+    var last: (shape: TableShape, table: ReplicaTable)?
+    for (index, row) in rows.enumerated() {
+      let isNameless = isNameless(row)
+      var table = last?.table
+      if isNameless || last?.shape != row.shape {
+        let found = try self.rows(of: row.shape, isNameless: isNameless)
+        (table, last) = (found, isNameless ? nil : (row.shape, found))
       }
+      guard let table else { continue }
+      order.append((table.id, try key(of: row, in: table), index))
+    }
+    order.sort { ($0.table, $0.key, $0.index) < ($1.table, $1.key, $1.index) }
+    for (id, key, index) in order {
+      guard let table = tables.byID[id] else { continue }
+      let row = rows[index]
+      if stability.renewal != nil { try noteFresh(table, key, row) }
+      if try !application.isRepair && hasForgotten(row.row, table, key) { continue }
+      try apply(row, table, key, at: now, &application)
     }
   }
 

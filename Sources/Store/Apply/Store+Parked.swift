@@ -76,14 +76,15 @@ extension Store {
     let (table, statements) = (means.table, means.statements)
     guard let entry = try shelf.entry(table: table.id, key: key) else { return .stays }
     let placement = Placement(entry, version, table, key)
-    let holders = try means.claims.holders(of: placement.known(in: statements), on: connection)
+    let values = placement.parts(in: statements).known
+    let holders = try means.claims.holders(of: values, on: connection)
     let known = try standing(holders, table, but: key)
     if let other = known?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
       return .behind(other.key)
     }
     try shelf.remove(table: table.id, key: key)
     let others: [(key: Key, version: Version)]?
-    if let known, !known.isEmpty, means.claims.areAll(of: placement.known(in: statements)) {
+    if let known, !known.isEmpty, means.claims.areAll(of: values) {
       others = known
     } else if try place(placement, statements, table, key) {
       return .stands([key])

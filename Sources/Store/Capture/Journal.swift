@@ -68,15 +68,6 @@ package enum Journal {
     return rows.map(JournalEntry.init)
   }
 
-  /// The newest entries, in the order of writing.
-  static func readNewest(
-    limit: Int, on connection: Connection
-  ) throws(SQLiteError) -> [JournalEntry] {
-    try connection.rows(
-      "SELECT * FROM main.\(table) ORDER BY id DESC LIMIT ?", [.integer(Int64(limit))]
-    ).reversed().map(JournalEntry.init)
-  }
-
   /// The newest entries of one table, in the order of writing.
   static func readNewest(
     of table: Int64, limit: Int, on connection: Connection
@@ -85,6 +76,29 @@ package enum Journal {
       "SELECT * FROM main.\(self.table) WHERE tbl = ? ORDER BY id DESC LIMIT ?",
       [.integer(table), .integer(Int64(limit))]
     ).reversed().map(JournalEntry.init)
+  }
+
+  /// Looks at the newest entries above `id`, the newest first: at the number, the table, the time,
+  /// and the key, of which only so many columns are read as are asked for.
+  static func readNewest(
+    after id: Int64, limit: Int, on connection: Connection,
+    _ look: (Int64, Int64, Int64, (Int) -> [Value]) -> Void
+  ) throws(SQLiteError) {
+    try connection.with(
+      "SELECT * FROM main.\(table) WHERE id > ? ORDER BY id DESC LIMIT ?",
+      [.integer(id), .integer(Int64(limit))]
+    ) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        look(statement.integer(0), statement.integer(1), statement.integer(2)) { count in
+          (3..<min(3 + count, statement.columnCount)).map(statement.value)
+        }
+      }
+    }
+  }
+
+  /// The number of the newest entry.
+  static func lastEntry(on connection: Connection) throws(SQLiteError) -> Int64? {
+    try connection.scalar("SELECT max(id) FROM main.\(table)").integer
   }
 
   package static func isEmpty(on connection: Connection) throws(SQLiteError) -> Bool {

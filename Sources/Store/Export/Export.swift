@@ -33,6 +33,7 @@ final class Export {
   }
 
   let connection: Connection
+  let shelf: Shelf
   /// What the peer may count as held at the end.
   let covers: Frontier
   /// What is held here: all that can be given of it is sent.
@@ -70,6 +71,7 @@ final class Export {
     self.walBytes = FileSize.of(connection.path + "-wal")
     self.tables = tables
     self.connection = connection
+    self.shelf = Shelf(connection: connection)
     self.covers = covers
     self.frontier = frontier
     self.rows = rows

@@ -43,7 +43,9 @@ extension Store {
       return opened
     }
     let export = try reporting { () throws(SQLiteError) in
-      try makeExport(scope, filter, reader, at: now)
+      let export = try makeExport(scope, filter, reader, at: now)
+      try export.shelf.begin()
+      return export
     }
     export.start = scope.start
     export.filter = filter

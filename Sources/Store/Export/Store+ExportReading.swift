@@ -124,11 +124,10 @@ extension Store {
     let key = item.key.values ?? []
     let reader = export.connection
     if item.place != .table { return try foundBeside(item, table, reader) }
-    let shelf = Shelf(connection: reader)
     if item.version.isDeleted {
       return .row(table.keyShape(of: key), .deleted(key: key))
     }
-    let shelved = try shelf.entry(table: item.table, key: item.key)
+    let shelved = try export.shelf.entry(table: item.table, key: item.key)
     if let shelved, shelved.why.isWhole {
       let shape = table.shape(shelved.values.map(\.name), keyCount: shelved.keyCount)
       let values = shelved.values.map(\.value)
@@ -150,7 +149,7 @@ extension Store {
         + WireRow.Content.values(beside.extras.map(\.value) + beside.said.values).size
       return (size, size > pace.longRow ? [] : beside.said(statement.travelling(count)))
     }
-    let shape = statements.shape(with: beside.extras)
+    let shape = beside.extras.isEmpty ? statements.shape : statements.shape(with: beside.extras)
     guard let size else {
       // Somebody wrote with triggers switched off. The comparison that follows makes it a delete.
       export.suspects.insert(table.id)

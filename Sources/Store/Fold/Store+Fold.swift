@@ -34,6 +34,8 @@ extension Store {
     }
     if isEmpty { settleTime(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    // What is there already is read and sorted without the write lock.
+    do { try readJournal(at: now) } catch { throw StoreError.wrapping(error) }
     return try transaction {
       var edits = beginEdits()
       let more = try foldSlice(&edits, at: now)
@@ -67,54 +69,69 @@ extension Store {
   }
 
   /// Folds up to one slice of the journal; true if it holds more.
-  ///
-  /// Fold looks at each row as it is now, so the edit was made at the row's last touch. Therefore
-  /// the newest slice comes first: the older touches then find the row unchanged.
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    let entries = try Journal.readNewest(limit: pace.journalEntries, on: connection)
-    guard let first = entries.first else { return false }
-    let moments = try moments(of: entries, at: now)
-    var touches: [Touch: JournalEntry] = [:]
-    var absent: Set<Int64> = []
-    for entry in entries {
-      guard let table = tables.byID[entry.table] else { continue }
-      guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
-      else {
-        absent.insert(entry.table)
-        continue
+    var room = pace.journalEntries
+    try readJournal(at: now)
+    // A push is of one slice.
+    if backlog.holds(more: room) { edits.cancelPush() }
+    while room > 0, let (touches, ended) = backlog.take(room) {
+      for touch in touches {
+        guard let table = tables.byID[touch.table] else { continue }
+        guard table.schema != nil else {
+          try refold(table, touch.key, madeAt: touch.moment, &edits, at: now)
+          continue
+        }
+        let key = (touch.key.values ?? []).map(\.sqlite)
+        try fold(table, touch.key, keyValues: key, madeAt: touch.moment, &edits)
       }
-      let values = entry.key.prefix(count).map(Replication.Value.init)
-      // A row with NULL in its key has no identity and stays where it is.
-      guard let key = table.key(values) else { continue }
-      touches[Touch(table: entry.table, key: key)] = entry
+      room -= touches.count
+      guard let first = ended?.entries.lowerBound else { continue }
+      try Journal.deleteFrom(first, on: connection)
+      journalDates.cut(from: first)
+      try readJournal(at: now)
     }
-    // Its triggers followed a table that was renamed: it is compared when it has its name again.
-    for table in absent { try compare(table) }
-    let parentage = try kinship.parentage(tables)
-    let due = touches.map { (parentage.depth(of: $0.key.table), $0.value.id, $0.key, $0.value) }
-      .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
-    for (_, _, touch, entry) in due {
-      guard let table = tables.byID[touch.table] else { continue }
-      let moment = moments[entry.id] ?? Dating.Moment(now.moment)
-      guard let schema = table.schema else {
-        try refold(table, touch.key, madeAt: moment, &edits, at: now)
-        continue
-      }
-      let key = Array(entry.key.prefix(schema.key.count))
-      try fold(table, touch.key, keyValues: key, madeAt: moment, &edits)
-    }
-    try Journal.deleteFrom(first.id, on: connection)
-    journalDates.cut(from: first.id)
-    let hasMore = entries.count == pace.journalEntries
+    // Triggers followed a table that was renamed: it is compared when it has its name again.
+    for table in backlog.takeAbsent() { try compare(table) }
+    let hasMore = backlog.end != nil
     if !hasMore, kinship.unnoted.count > 0, try comparing() == nil {
       try kinship.unnoted.clear()
     }
     return hasMore
   }
 
-  private struct Touch: Hashable {
-    var table: Int64
-    var key: Key
+  /// Reads what was written since the journal was last read, or the newest part of it.
+  private func readJournal(at now: Instant) throws {
+    let last = try Journal.lastEntry(on: connection)
+    backlog.check(schemaVersion: schemaVersion, lastEntry: last)
+    guard let last, backlog.end ?? .min < last else { return }
+    let parentage = try kinship.parentage(tables)
+    var touches: [Backlog.Touch] = []
+    var entries: [(id: Int64, wall: Int64)] = []
+    var absent: Set<Int64> = []
+    try Journal.readNewest(after: backlog.end ?? .min, limit: Backlog.limit, on: connection) {
+      (id, number, wall, key) in
+      entries.append((id, wall))
+      guard let table = tables.byID[number] else { return }
+      guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
+      else {
+        absent.insert(number)
+        return
+      }
+      // A row with NULL in its key has no identity and stays where it is.
+      guard let key = table.key(key(count).map(Replication.Value.init)) else { return }
+      touches.append(
+        Backlog.Touch(
+          depth: parentage.depth(of: table.id), table: table.id, key: key, entry: id,
+          moment: Dating.Moment(now.moment)))
+    }
+    guard let newest = entries.first, let oldest = entries.last else { return }
+    entries.reverse()
+    let moments = try moments(of: entries, at: now)
+    for index in touches.indices {
+      if let moment = moments[touches[index].entry] { touches[index].moment = moment }
+    }
+    backlog.add(
+      touches, of: oldest.id...newest.id, absent: absent, atOnce: pace.journalEntries)
   }
 
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged

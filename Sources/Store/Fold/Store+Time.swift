@@ -13,7 +13,7 @@ extension Store {
     let (kept, clock, last) = try reporting { () throws(SQLiteError) in
       (
         try meta.blob(.timeline), try meta.blob(.clock),
-        try Journal.readNewest(limit: 1, on: connection).first?.id ?? 0
+        try Journal.lastEntry(on: connection) ?? 0
       )
     }
     timeline = kept.map { Timeline($0, boot: boot, last: last) } ?? Timeline(boot: boot)
@@ -80,7 +80,7 @@ extension Store {
 
   /// When these newest entries of the journal were written.
   func moments(
-    of entries: [JournalEntry], at now: Instant
+    of entries: [(id: Int64, wall: Int64)], at now: Instant
   ) throws -> [Int64: Dating.Moment] {
     guard let first = entries.first, let last = entries.last else { return [:] }
     timeline.look(at: now)
@@ -88,11 +88,11 @@ extension Store {
     journalDates.extend(to: now.moment)
     let known = journalDates.through
     if try known == 0 && Journal.isFirst(first.id, on: connection) {
-      for entry in entries { journalDates.add(entry.id, entry.at) }
+      for entry in entries { journalDates.add(entry.id, entry.wall) }
     } else if known < last.id {
       try Journal.times(after: known, on: connection) { journalDates.add($0, $1) }
     }
-    return journalDates.moments(of: entries.map { ($0.id, $0.at) })
+    return journalDates.moments(of: entries)
   }
 }
 

@@ -68,7 +68,7 @@ extension Store {
     if base == nil { try unhold(held, table, key) }
     try shelf.remove(table: table.id, key: key)
     var lowest = table
-    if case .unknown = descent { lowest.isBaseline = true }
+    if case .unknown = descent { lowest = ReplicaTable(asBaseline: table) }
     let moment =
       touchedAt ?? former.map { time(of: $0.version, isImage: isImage) }
       ?? Dating.Moment(now.moment)

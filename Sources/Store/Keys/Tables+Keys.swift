@@ -166,7 +166,7 @@ extension Tables {
 
   private func refresh(_ name: String) {
     for known in shapes.known(name) {
-      if var table = byID[known.table] {
+      if let table = byID[known.table] {
         table.take(known, isLeading: isLeading(known.table, name))
         byID[known.table] = table
       } else {

@@ -20,7 +20,7 @@ package final class SchemaCache {
       if let columns, !columns.isPlain {
         statements = RowStatements(schema, columns.names(of: schema))
       }
-      statements.travel(as: first)
+      statements = statements.travelling(as: first)
     }
   }
 

@@ -2,7 +2,9 @@ import Replication
 import SQLite
 
 /// One table of the site as this replica knows it.
-struct ReplicaTable {
+///
+/// It is looked at for each row, and no row makes a copy of it.
+final class ReplicaTable {
   /// This replica's number for the table, as the journal and the version table write it.
   let id: Int64
   /// The name under which the site knows it.
@@ -49,8 +51,7 @@ struct ReplicaTable {
     self.isBaseline = isBaseline
     self.seed = tableSeed(name)
     self.keyCollations = schema?.collations ?? key?.shape.collations ?? collations
-    var statements = known?.statements
-    statements?.shape.generation = key?.generation ?? 0
+    let statements = known?.statements.travelling(in: key?.generation ?? 0)
     self.statements = statements
     self.keyShape = key?.shape ?? statements?.shape.key
     self.generation = key?.generation ?? 0
@@ -58,10 +59,19 @@ struct ReplicaTable {
     self.isLeading = isLeading
   }
 
+  /// The same table with rows that were here before it became the site's.
+  init(asBaseline other: ReplicaTable) {
+    (id, name, nameHere, schema) = (other.id, other.name, other.nameHere, other.schema)
+    (isIntact, isTracked, isBaseline) = (other.isIntact, other.isTracked, true)
+    (seed, keyCollations, statements) = (other.seed, other.keyCollations, other.statements)
+    (keyShape, generation) = (other.keyShape, other.generation)
+    (isHeld, isLeading) = (other.isHeld, other.isLeading)
+  }
+
   /// The shape of its keys is known by now, or another one leads.
-  mutating func take(_ known: KeyShapes.Known, isLeading: Bool) {
+  func take(_ known: KeyShapes.Known, isLeading: Bool) {
     (keyShape, generation, self.isLeading) = (known.shape, known.generation, isLeading)
-    statements?.shape.generation = known.generation
+    statements = statements?.travelling(in: known.generation)
     if schema == nil { keyCollations = known.shape.collations }
   }
 

@@ -60,6 +60,9 @@ extension RowStatements {
     _ known: [(column: Int, value: Replication.Value)],
     _ extras: [(name: String, value: Replication.Value)], hash: UInt64, standing: Unsaid?
   ) -> Reading {
+    if extras.isEmpty, standing == nil {
+      return Reading(extras: [], rest: sum(known, []).rest(to: hash))
+    }
     for kept in standing?.choices ?? [[]] {
       let columns = Set(kept.map(\.column))
       let all = kept.isEmpty ? known : known.filter { !columns.contains($0.column) } + kept

@@ -3,10 +3,12 @@ import SQLite
 
 /// The SQL that reads and writes single rows of one table, made from its local schema and from the
 /// names under which the site knows its columns.
-struct RowStatements {
+///
+/// It is looked at for each row, and no row makes a copy of it.
+final class RowStatements {
   /// How the table travels: the key columns first, generated columns not at all, each under its
   /// first name.
-  var shape: TableShape
+  let shape: TableShape
   /// The name of the table in this file.
   let tableName: String
   /// For each column of the shape: its name in this file.
@@ -31,6 +33,10 @@ struct RowStatements {
   private let keyTerms: [String]
   /// A key column can change though the row stays the same one (case, 1 for 1.0).
   private let writesKey: Bool
+  /// Texts that were made for some columns.
+  private var inserts: [[Int]: String] = [:]
+  private var updates: [[Int]: String] = [:]
+  private var lastPlaces: (names: [String], columns: [Int?]) = ([], [])
 
   /// `columnNames` tells the first name of each column of the schema; their own, if nil.
   init(_ schema: TableSchema, _ columnNames: ColumnNames? = nil) {
@@ -72,8 +78,32 @@ struct RowStatements {
   /// What the key columns are called in this file.
   var keyNames: [String] { Array(names.prefix(shape.keyCount)) }
 
-  /// The name under which the site knows the table.
-  mutating func travel(as name: String) { shape.name = name }
+  private init(_ other: RowStatements, _ shape: TableShape) {
+    self.shape = shape
+    tableName = other.tableName
+    (names, aliases, columnHashes) = (other.names, other.aliases, other.columnHashes)
+    (defaults, isRequired, affinities) = (other.defaults, other.isRequired, other.affinities)
+    (selectByKey, deleteByKey, existsByKey) = (
+      other.selectByKey, other.deleteByKey, other.existsByKey
+    )
+    (table, keyCondition, keyTerms) = (other.table, other.keyCondition, other.keyTerms)
+    writesKey = other.writesKey
+  }
+
+  /// The same for rows that travel under this name of the table.
+  func travelling(as name: String) -> RowStatements {
+    var shape = shape
+    shape.name = name
+    return RowStatements(self, shape)
+  }
+
+  /// The same for rows of this generation of the key.
+  func travelling(in generation: UInt64) -> RowStatements {
+    if generation == shape.generation { return self }
+    var shape = shape
+    shape.generation = generation
+    return RowStatements(self, shape)
+  }
 
   /// Whether a value may be stored in a column as another one: 1.5 in a column of TEXT is '1.5'.
   func mayConvert(_ value: Replication.Value, in column: Int) -> Bool {
@@ -127,12 +157,20 @@ struct RowStatements {
   /// The column that is called so in this file.
   func column(here name: String) -> Int? { names.firstIndex { isSameName($0, name) } }
 
+  /// For each first name the column; row after row brings the same.
+  private func places(of names: [String]) -> [Int?] {
+    if lastPlaces.names == names { return lastPlaces.columns }
+    let columns = names.enumerated().map { column(named: $1, at: $0) }
+    lastPlaces = (names, columns)
+    return columns
+  }
+
   /// For each name of a version the column that its value is for; nil if there is none here.
   ///
   /// `full_name` of a machine that has not heard yet that this is the site's `name` goes into the
   /// same column, unless the version has a value for `name` as well.
   func columns(for names: [String]) -> [Int?] {
-    var found = names.enumerated().map { column(named: $1, at: $0) }
+    var found = places(of: names)
     guard !aliases.isEmpty, found.contains(nil) else { return found }
     for (index, name) in names.enumerated() where found[index] == nil {
       guard let column = aliases[folded(name)], !found.contains(column) else { continue }
@@ -148,7 +186,7 @@ struct RowStatements {
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
-    var found = names.enumerated().map { column(named: $1, at: $0) }
+    var found = places(of: names)
     guard !aliases.isEmpty, found.contains(nil) else { return Array(zip(found.indices, found)) }
     var isLeftOut: Set<Int> = []
     let others = names.indices.filter { found[$0] == nil }
@@ -181,23 +219,30 @@ struct RowStatements {
     return isSameName(other, first) || folded(name) > folded(other)
   }
 
+  /// Which columns a version carries its author decides: so many texts are remembered.
+  private static let mostTexts = 32
+
   /// Inserts a row with the given columns of the shape.
   func insert(_ columns: [Int]) -> String {
+    if let known = inserts[columns] { return known }
     let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    return "INSERT INTO \(table)(\(names)) VALUES (\(marks))"
+    let text = "INSERT INTO \(table)(\(names)) VALUES (\(marks))"
+    if inserts.count < Self.mostTexts { inserts[columns] = text }
+    return text
   }
 
   /// Updates the given columns of the row whose key values are bound last.
   func update(_ columns: [Int]) -> String {
+    if let known = updates[columns] { return known }
     let names = columns.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: ", ")
-    return "UPDATE \(table) SET \(names) WHERE \(keyCondition)"
+    let text = "UPDATE \(table) SET \(names) WHERE \(keyCondition)"
+    if updates.count < Self.mostTexts { updates[columns] = text }
+    return text
   }
 
-  /// The columns that an update sets, out of those that a version carries.
-  func updated(of columns: [Int]) -> [Int] {
-    writesKey ? columns : columns.filter { $0 >= shape.keyCount }
-  }
+  /// Whether an update sets this column if a version carries it.
+  func isUpdated(_ column: Int) -> Bool { writesKey || column >= shape.keyCount }
 
   /// The rows after a key (or from the start) in key order, without those that have no whole key.
   func selectAfter(hasStart: Bool) -> String {
@@ -266,7 +311,11 @@ struct RowStatements {
 
   /// What counts of a row, given in the order of the shape.
   func sum(_ values: [Replication.Value]) -> ContentHash {
-    sum(values.enumerated().map { ($0, $1) }, [])
+    var sum = ContentHash()
+    for (column, value) in values.enumerated() where defaults[column] != value {
+      sum.add(column: columnHashes[column], value)
+    }
+    return sum
   }
 
   /// The same with what is kept beside the row.

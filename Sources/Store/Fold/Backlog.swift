@@ -1,0 +1,96 @@
+import Replication
+
+/// What waits in the journal, on its way into versions.
+///
+/// 100,000 rows were written in any order of keys. Each commit of 500 of them would change 500
+/// pages of versions; in the order of keys they are neighbours. So the journal is read and sorted,
+/// and goes through in several commits. Its entries stay until the last of these: who begins anew
+/// after a crash or a rollback finds what was folded unchanged.
+///
+/// A fold looks at each row as it is now, so the edit was made at the row's last touch. Therefore
+/// what is written meanwhile comes first: the older touches then find the row unchanged.
+struct Backlog {
+  /// A row that was touched, and by which entry last.
+  struct Touch {
+    var depth: Int
+    var table: Int64
+    var key: Key
+    var entry: Int64
+    var moment: Dating.Moment
+  }
+
+  /// Entries that were read at one moment, and what is left of them.
+  struct Window {
+    let entries: ClosedRange<Int64>
+    fileprivate var touches: [Touch]
+    fileprivate var next = 0
+
+    var isDone: Bool { next == touches.count }
+  }
+
+  /// So many entries are read at once: a few MB.
+  static let limit = 32_768
+
+  /// The oldest entries first.
+  private var windows: [Window] = []
+  /// Tables that had triggers and are not here: they are compared when they are.
+  private var absent: Set<Int64> = []
+  /// The schema by which keys were read.
+  private var schemaVersion: Int64 = -1
+
+  /// The last entry that was read and still waits.
+  var end: Int64? { windows.last?.entries.upperBound }
+
+  /// Whether more than so many touches wait.
+  func holds(more count: Int) -> Bool {
+    windows.reduce(0) { $0 + $1.touches.count - $1.next } > count
+  }
+
+  /// Forgets all if the keys may be others by now, or the journal does not end where it should.
+  mutating func check(schemaVersion: Int64, lastEntry: Int64?) {
+    if schemaVersion != self.schemaVersion || end ?? .min > lastEntry ?? .min { self = Backlog() }
+    self.schemaVersion = schemaVersion
+  }
+
+  /// Takes in what was written after all that waits. A row counts by its last touch. What fits into
+  /// one commit goes in the order of writing.
+  mutating func add(
+    _ touches: [Touch], of entries: ClosedRange<Int64>, absent: Set<Int64>, atOnce limit: Int
+  ) {
+    self.absent.formUnion(absent)
+    // Parents before their children.
+    var touches = touches.sorted {
+      ($0.depth, $0.table, $0.key, $1.entry) < ($1.depth, $1.table, $1.key, $0.entry)
+    }
+    var last: (table: Int64, key: Key)?
+    touches.removeAll { touch in
+      if let last, last == (touch.table, touch.key) { return true }
+      last = (touch.table, touch.key)
+      return false
+    }
+    if touches.count <= limit {
+      touches.sort { ($0.depth, $0.entry) < ($1.depth, $1.entry) }
+    }
+    windows.append(Window(entries: entries, touches: touches))
+    // Who writes faster than this folds fills no memory: the oldest are read again later.
+    while windows.count > 1, windows.reduce(0, { $0 + $1.touches.count }) > 2 * Self.limit {
+      windows.removeFirst()
+    }
+  }
+
+  mutating func takeAbsent() -> Set<Int64> {
+    defer { absent = [] }
+    return absent
+  }
+
+  /// The next touches of the newest window, and that window if these are its last ones.
+  mutating func take(_ limit: Int) -> (touches: ArraySlice<Touch>, ended: Window?)? {
+    guard var window = windows.popLast() else { return nil }
+    let end = min(window.touches.count, window.next + limit)
+    let touches = window.touches[window.next..<end]
+    window.next = end
+    guard !window.isDone else { return (touches, window) }
+    windows.append(window)
+    return (touches, nil)
+  }
+}

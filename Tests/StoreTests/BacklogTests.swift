@@ -1,0 +1,130 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+@Suite("What waits in the journal") struct BacklogTests {
+  private static let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)"
+
+  /// A replica that folds four rows in one commit.
+  private func replica(_ number: UInt64 = 1) throws -> TestReplica {
+    var pace = Pace()
+    pace.journalEntries = 4
+    return try TestReplica(number, schema: Self.schema, tracking: ["note"], pace: pace)
+  }
+
+  private func write(_ replica: TestReplica, _ ids: [String], _ text: String) throws {
+    let rows = ids.map { "('\($0)', '\(text)')" }.joined(separator: ", ")
+    try replica.write("INSERT OR REPLACE INTO note VALUES \(rows)")
+  }
+
+  private func seq(_ replica: TestReplica, _ id: String) throws -> UInt64? {
+    try replica.version(id)?.dot.seq
+  }
+
+  @Test func `is folded in the order of keys where it takes several commits`() throws {
+    let a = try replica()
+    let ids = (0..<40).map { "r\(($0 * 17) % 40 + 10)" }
+    try write(a, ids, "x")
+    try a.foldAll()
+    let seqs = try ids.sorted().map { try seq(a, $0) ?? 0 }
+    #expect(seqs == seqs.sorted() && Set(seqs).count == 40)
+    #expect(try a.value("SELECT count(*) FROM _flotilla_journal").integer == 0)
+  }
+
+  @Test func `is folded in the order of writing where one commit does`() throws {
+    let a = try replica()
+    try write(a, ["c", "a", "b"], "x")
+    try a.foldAll()
+    let seqs = try ["c", "a", "b"].map { try seq(a, $0) ?? 0 }
+    #expect(seqs == seqs.sorted())
+  }
+
+  @Test func `lets what is written meanwhile go first, once`() throws {
+    let a = try replica()
+    try write(a, (10..<30).map { "r\($0)" }, "first")
+    let before = a.store.position.frontier[a.origin]
+    #expect(try a.store.fold(at: a.now).hasMore)
+    // One that was folded already, one that waits, and a new one.
+    try write(a, ["r10", "r29", "s"], "second")
+    #expect(try a.store.fold(at: a.now).hasMore)
+    for id in ["r10", "r29", "s"] { #expect(try (5...8).contains(seq(a, id)! - before), "\(id)") }
+    try a.foldAll()
+    // r10 alone was two edits.
+    #expect(a.store.position.frontier[a.origin] - before == 22)
+    let b = try replica(2)
+    try b.pull(from: a)
+    for id in ["r10", "r29", "s"] { #expect(try b.text(id) == "second") }
+    #expect(try b.text("r20") == "first" && b.text("r10") == a.text("r10"))
+  }
+
+  @Test func `begins anew after a crash between two commits, and makes nothing twice`() throws {
+    let a = try replica()
+    let before = a.store.position.frontier[a.origin]
+    try write(a, (10..<30).map { "r\($0)" }, "x")
+    #expect(try a.store.fold(at: a.now).hasMore && a.store.fold(at: a.now).hasMore)
+    try a.reopen()
+    try a.foldAll()
+    #expect(a.store.position.frontier[a.origin] - before == 20)
+    #expect(try a.value("SELECT count(*) FROM _flotilla_journal").integer == 0)
+  }
+
+  @Test func `is read anew where somebody has emptied the journal meanwhile`() throws {
+    let a = try replica()
+    try write(a, (10..<30).map { "r\($0)" }, "x")
+    #expect(try a.store.fold(at: a.now).hasMore)
+    try a.write("DELETE FROM _flotilla_journal")
+    // It counts from 1 again, where other rows were.
+    try write(a, ["late"], "y")
+    try a.foldAll()
+    #expect(try a.version("late") != nil)
+  }
+
+  @Test func `is read anew where a migration has given the table another key`() throws {
+    let a = try replica()
+    try write(a, (10..<30).map { "r\($0)" }, "x")
+    #expect(try a.store.fold(at: a.now).hasMore)
+    try a.write(
+      """
+      BEGIN;
+      CREATE TABLE new(id TEXT NOT NULL, part TEXT NOT NULL DEFAULT 'p', text TEXT,
+        PRIMARY KEY(id, part));
+      INSERT INTO new(id, text) SELECT id, text FROM note;
+      DROP TABLE note;
+      ALTER TABLE new RENAME TO note;
+      COMMIT
+      """)
+    try a.foldAll()
+    try a.write("UPDATE note SET text = 'y' WHERE id = 'r29'")
+    try a.foldAll()
+    let b = try TestReplica(
+      2,
+      schema: """
+        CREATE TABLE note(id TEXT NOT NULL, part TEXT NOT NULL DEFAULT 'p', text TEXT,
+          PRIMARY KEY(id, part))
+        """, tracking: ["note"])
+    try b.pull(from: a)
+    let rows = "SELECT group_concat(id || part || text, ' ') FROM (SELECT * FROM note ORDER BY id)"
+    #expect(try b.value(rows) == a.value(rows))
+    #expect(try b.value("SELECT count(*) FROM note").integer == 20)
+  }
+
+  @Test func `fills no memory where programs write faster than it is folded`() {
+    var backlog = Backlog()
+    backlog.check(schemaVersion: 1, lastEntry: nil)
+    for round in 0..<10 {
+      let first = Int64(round * Backlog.limit + 1)
+      let touches = (0..<Backlog.limit).map { row in
+        Backlog.Touch(
+          depth: 0, table: 1, key: Key([.integer(Int64(row))], collations: [])!,
+          entry: first + Int64(row), moment: Dating.Moment(0))
+      }
+      backlog.add(
+        touches, of: first...(first + Int64(Backlog.limit) - 1), absent: [], atOnce: 500)
+      #expect(!backlog.holds(more: 2 * Backlog.limit))
+    }
+    // The newest go first.
+    #expect(backlog.end == Int64(10 * Backlog.limit))
+  }
+}
