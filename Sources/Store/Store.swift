@@ -200,6 +200,7 @@ package final class Store {
     touched = []
     kinship.begin()
     let before = origins.frontier
+    defer { shelf.end() }
     do {
       if isDurable != commitsAreDurable {
         try connection.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")

@@ -43,14 +43,17 @@ package struct TableShape: Sendable, Hashable {
     left.keyCount == right.keyCount && left.collations == right.collations
       && left.affinities == right.affinities && left.generation == right.generation
       && left.name.utf8.elementsEqual(right.name.utf8)
-      && (left.columns.isCopy(of: right.columns)
-        || left.columns.elementsEqual(right.columns) { $0.utf8.elementsEqual($1.utf8) })
+      && left.columns.hasSameBytes(as: right.columns)
   }
 }
 
 extension [String] {
-  /// Whether the two are one in memory.
-  fileprivate func isCopy(of other: [String]) -> Bool {
+  /// Compares bytes, and these only where the two are not one in memory.
+  package func hasSameBytes(as other: [String]) -> Bool {
+    isCopy(of: other) || elementsEqual(other) { $0.utf8.elementsEqual($1.utf8) }
+  }
+
+  private func isCopy(of other: [String]) -> Bool {
     withUnsafeBufferPointer { mine in
       other.withUnsafeBufferPointer {
         mine.baseAddress == $0.baseAddress && mine.count == $0.count

@@ -13,7 +13,7 @@ extension StoreReplica {
     // Each row is judged by itself: who takes office in the middle of an exchange in slices may
     // certify a part of a transaction, and so may an office have ended.
     let term = try observe().office?.term.number ?? 0
-    if mayBeWhole, term <= 1 {
+    if mayBeWhole, term <= (isWhole ? 1 : 0) {
       let own = wasForbidden ? id.low - 1 : nil
       try AnytimeWhole.check(application, besides: own, &history, at: name)
     }

@@ -29,7 +29,7 @@ final class StoreReplica: SimulatedReplica {
   private let pace: Pace
   private let faults: Faults
   /// Long exchanges are merged in slices, which show.
-  private let isWhole: Bool
+  let isWhole: Bool
   /// Where each transaction is whole in the end.
   var mayBeWhole: Bool {
     [.restore, .clone, .rights].allSatisfy { faults[$0] == 0 }

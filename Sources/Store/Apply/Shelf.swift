@@ -47,6 +47,9 @@ final class Shelf {
   /// A transaction has begun: most replicas have nothing on the shelf, and look for nothing there.
   func begin() throws(SQLiteError) { isKnownEmpty = try isEmpty }
 
+  /// It has ended: another process may put something there.
+  func end() { isKnownEmpty = false }
+
   func entry(table: Int64, key: Key) throws(SQLiteError) -> Entry? {
     if isKnownEmpty { return nil }
     let row = try connection.row(

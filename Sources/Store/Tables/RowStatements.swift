@@ -159,7 +159,7 @@ final class RowStatements {
 
   /// For each first name the column; row after row brings the same.
   private func places(of names: [String]) -> [Int?] {
-    if lastPlaces.names == names { return lastPlaces.columns }
+    if lastPlaces.names.hasSameBytes(as: names) { return lastPlaces.columns }
     let columns = names.enumerated().map { column(named: $1, at: $0) }
     lastPlaces = (names, columns)
     return columns
