@@ -10,10 +10,9 @@ package final class Connection {
 
   package let path: String
   let handle: OpaquePointer
-  private var statements: [StatementText: Statement] = [:]
+  private var statements = StatementCache()
   /// What statements ask now and then whether to go on.
   fileprivate var watch: (() -> Bool)?
-  private static let mostStatements = 1_000
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
   /// `vfs` names another file system than the machine's, as `sqlite3_vfs_register` knows it.
@@ -43,7 +42,7 @@ package final class Connection {
   }
 
   deinit {
-    statements.removeAll()
+    statements = StatementCache()
     sqlite3_close_v2(handle)
   }
 
@@ -86,13 +85,12 @@ package final class Connection {
     _ body: (Statement) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     let statement: Statement
-    let text = StatementText(sql: sql)
-    if let cached = statements[text], !cached.isInUse {
+    let cached = statements.find(sql)
+    if let cached, !cached.isInUse {
       statement = cached
     } else {
       statement = try Statement(sql, on: handle, persistent: true)
-      if statements.count >= Self.mostStatements { clearStatements() }
-      if statements[text] == nil { statements[text] = statement }
+      if cached == nil { statements.add(statement) }
     }
     statement.isInUse = true
     defer {
@@ -143,7 +141,7 @@ package final class Connection {
 
   /// Forgets the prepared statements; before closing and after a change of the schema.
   package func clearStatements() {
-    statements = statements.filter { $0.value.isInUse }
+    statements.clear()
   }
 
   package var changes: Int { Int(sqlite3_changes64(handle)) }

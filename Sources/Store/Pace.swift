@@ -4,6 +4,9 @@ import Replication
 package struct Pace: Sendable {
   /// Journal entries folded in one slice: a few ms of the write lock.
   package var journalEntries = 500
+  /// Whether a stretch of what is folded goes out before the rest is, if more rows than this wait.
+  package var sendsStretches = true
+  package var wholeRows = Limits.wholeRows
   /// Rows and bytes merged in one commit of a long exchange.
   package var mergedRows = 500
   package var mergedBytes = Limits.wholeBytes

@@ -8,9 +8,10 @@ import Testing
   private static let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)"
 
   /// A replica that folds four rows in one commit.
-  private func replica(_ number: UInt64 = 1) throws -> TestReplica {
+  private func replica(_ number: UInt64 = 1, whole: Int = 1_000) throws -> TestReplica {
     var pace = Pace()
     pace.journalEntries = 4
+    pace.wholeRows = whole
     return try TestReplica(number, schema: Self.schema, tracking: ["note"], pace: pace)
   }
 
@@ -57,6 +58,68 @@ import Testing
     try b.pull(from: a)
     for id in ["r10", "r29", "s"] { #expect(try b.text(id) == "second") }
     #expect(try b.text("r20") == "first" && b.text("r10") == a.text("r10"))
+  }
+
+  /// Folds all, and gives what goes out on the way.
+  private func stretches(_ replica: TestReplica) throws -> [Stretch] {
+    var stretches: [Stretch] = []
+    while true {
+      let result = try replica.store.fold(at: replica.now)
+      if let stretch = result.stretch { stretches.append(stretch) }
+      if !result.hasMore { return stretches }
+      #expect(result.push == nil)
+    }
+  }
+
+  @Test func `goes out while it is folded, all of it from one seq to another`() throws {
+    let (a, b) = (try replica(whole: 10), try replica(2))
+    let before = a.store.position.frontier
+    try write(a, (10..<50).map { "r\($0)" }, "x")
+    try a.write("DELETE FROM note WHERE id = 'r17'; DELETE FROM note WHERE id = 'r10'")
+    let stretches = try stretches(a)
+    #expect(stretches.count == 7)
+    var held = before[a.origin]
+    for stretch in stretches {
+      #expect(stretch.from == held && stretch.to == held + 4 && stretch.waiting > 10)
+      held = stretch.to
+    }
+    let batches = stretches.flatMap(\.batches).map {
+      ExportBatch(bytes: $0.bytes, rows: $0.rows, check: $0.check)
+    }
+    try b.mergeSlice(batches, covers: before, from: a)
+    #expect(b.store.position.frontier[a.origin] == before[a.origin])
+    var sent = before
+    sent.raise(a.origin, to: held)
+    let (covers, rest) = try a.export(above: sent)
+    try b.merge(rest, .full(covers: covers), from: a)
+    let rows = "SELECT count(*), min(id), max(id) FROM note"
+    #expect(try b.store.connection.row(rows) == a.store.connection.row(rows))
+    #expect(b.store.position.digest == a.store.position.digest)
+  }
+
+  @Test func `stays together where one commit shows all of it`() throws {
+    let a = try replica(whole: 40)
+    try write(a, (10..<50).map { "r\($0)" }, "x")
+    #expect(try stretches(a).isEmpty)
+  }
+
+  @Test func `stays here where nobody is to get it at once`() throws {
+    let a = try replica(whole: 10)
+    a.store.pace.sendsStretches = false
+    try write(a, (10..<50).map { "r\($0)" }, "x")
+    #expect(try stretches(a).isEmpty)
+  }
+
+  @Test func `goes out in batches of a frame, or not at all`() throws {
+    let a = try replica(whole: 10)
+    let long = String(repeating: "x", count: 300 << 10)
+    try write(a, (10..<50).map { "r\($0)" }, long)
+    for stretch in try stretches(a) {
+      #expect(stretch.batches.count == 2)
+      for batch in stretch.batches { #expect(batch.bytes.count <= Limits.piece) }
+    }
+    try write(a, (10..<50).map { "r\($0)" }, long + long)
+    #expect(try stretches(a).isEmpty)
   }
 
   @Test func `begins anew after a crash between two commits, and makes nothing twice`() throws {
@@ -122,7 +185,7 @@ import Testing
       }
       backlog.add(
         touches, of: first...(first + Int64(Backlog.limit) - 1), absent: [], atOnce: 500)
-      #expect(!backlog.holds(more: 2 * Backlog.limit))
+      #expect(backlog.count <= 2 * Backlog.limit)
     }
     // The newest go first.
     #expect(backlog.end == Int64(10 * Backlog.limit))

@@ -84,7 +84,8 @@ extension Node {
   func foldAll(until deadline: Int64 = .max) async throws(StoreError) {
     while !isStopping {
       await notice(.folding)
-      let (result, position) = try await store.fold(until: deadline)
+      let (result, position) = try await store.fold(
+        until: deadline, isSent: !sessions.isEmpty)
       await folded(result, position)
       guard result.hasMore else { return }
     }
@@ -101,6 +102,7 @@ extension Node {
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }
       await session.feed(.advanced(position))
+      if let stretch = result.stretch { await session.feed(.foldedStretch(stretch)) }
     }
     await askForRows()
     // What was merged may be the last that was missing to be in touch with the anchor.

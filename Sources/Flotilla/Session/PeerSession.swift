@@ -19,6 +19,8 @@ actor PeerSession {
   private(set) var machine: Session
   private(set) var outbox: Outbox
   private var export: Int64?
+  /// What the export that is to be opened takes.
+  private var exportScope = Session.ExportScope.above(Frontier())
   private var exportTask: Task<Void, Never>?
   private var timer: Task<Void, Never>?
   private var timerDeadline = Int64.max
@@ -124,7 +126,10 @@ actor PeerSession {
         // It asks and asks, and takes nothing.
         if outbox.isOverfull { link.close() }
       case .merge(let merge): await self.merge(merge)
-      case .openExport(let scope): startExport { await $0.openExport(scope) }
+      case .openExport(let scope):
+        exportScope = scope
+        startExport { await $0.openExport() }
+      case .narrowExport(let scope): exportScope = scope
       case .readExport: startExport { await $0.readExport() }
       case .closeExport: await closeExport()
       case .openAccount(let buckets): startAccount { await $0.openAccount(buckets) }
@@ -210,7 +215,7 @@ actor PeerSession {
     }
   }
 
-  private func openExport(_ scope: Session.ExportScope) async {
+  private func openExport() async {
     guard !isClosed else { return }
     let (filter, clock) = (machine.exportFilter, store.clock)
     // What was written here may have to be placed before it is given to anybody.
@@ -223,6 +228,7 @@ actor PeerSession {
           await owner?.folded(fold, position)
         }
         await store.makeRoom()
+        let scope = exportScope
         return try await store.patiently { (store) throws(StoreError) in
           (try store.openExport(scope, filter: filter, at: clock.now), store.position)
         }

@@ -92,7 +92,7 @@ actor StoreActor {
 
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
   func merge(_ slice: MergeSlice) async throws(StoreError) -> (MergeOutcome, Position) {
-    while try await foldBacklog() != nil {}
+    while try await foldBacklog(isSent: false) != nil {}
     let isBulk = isShared && slice.isLong
     if isBulk { await wait(until: courtesy.nextHold) }
     let (outcome, position, start) = try await patiently { (store) throws(StoreError) in
@@ -105,8 +105,10 @@ actor StoreActor {
   }
 
   /// Folds one slice of what applications wrote; a backlog leaves them their share, too.
+  ///
+  /// `isSent`: what is folded of a backlog goes to peers at once.
   func fold(
-    until deadline: Int64 = .max
+    until deadline: Int64 = .max, isSent: Bool = true
   ) async throws(StoreError) -> (FoldResult, Position) {
     await wait(until: courtesy.nextHold)
     let rows = foldSize.rows
@@ -114,6 +116,7 @@ actor StoreActor {
       (store) throws(StoreError) in
       let start = Uptime.now
       (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
+      store.pace.sendsStretches = isSent
       return (try store.fold(at: clock.now), store.position, start)
     }
     if result.hasMore {
@@ -132,9 +135,11 @@ actor StoreActor {
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
-  func foldBacklog() async throws(StoreError) -> (FoldResult, Position)? {
+  func foldBacklog(
+    isSent: Bool = true
+  ) async throws(StoreError) -> (FoldResult, Position)? {
     guard try opened().hasBacklog() else { return nil }
-    return try await fold()
+    return try await fold(isSent: isSent)
   }
 
   private func wait(until moment: Int64) async {

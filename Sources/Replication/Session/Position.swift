@@ -30,6 +30,34 @@ package struct Position: Sendable, Equatable {
   }
 }
 
+/// Fresh edits of this node, (origin, from, to], while it takes in more: all of them, in batches of
+/// a frame each.
+package struct Stretch: Sendable, Equatable {
+  package struct Batch: Sendable, Equatable {
+    package var bytes: [UInt8]
+    package var rows: UInt64
+    package var check: UInt64
+
+    package init(bytes: [UInt8], rows: UInt64, check: UInt64) {
+      (self.bytes, self.rows, self.check) = (bytes, rows, check)
+    }
+  }
+
+  package var origin: Origin
+  package var from: UInt64
+  package var to: UInt64
+  package var batches: [Batch]
+  /// About how many rows are still to be taken in.
+  package var waiting: UInt64
+
+  package init(
+    origin: Origin, from: UInt64, to: UInt64, batches: [Batch], waiting: UInt64
+  ) {
+    (self.origin, self.from, self.to) = (origin, from, to)
+    (self.batches, self.waiting) = (batches, waiting)
+  }
+}
+
 /// This node's own fresh edits (origin, from, to], encoded inside the fold that made them.
 package struct Push: Sendable, Equatable {
   package var origin: Origin

@@ -11,6 +11,8 @@ extension Session {
     }
 
     var phase = Phase.idle
+    /// While the snapshot is being opened: rows and check of what was sent before it is.
+    var early: End?
     var scope = ExportScope.above(Frontier())
     /// What the peer said that it holds, joined with what we have sent since.
     var peerFrontier = Frontier()
@@ -113,6 +115,35 @@ extension Session {
     directives.append(.exchanged(sent: true, rows: push.rows))
   }
 
+  /// Sends fresh edits of our own while more are folded, before the export that is to follow.
+  ///
+  /// They go as an exchange that covers nothing new and ends with Pause; the export goes on from
+  /// there. So it needs all of the stretch, and the next one to begin where this one ends.
+  mutating func send(
+    _ stretch: Stretch, _ directives: inout [Directive], _ now: Instant
+  ) {
+    guard outgoing.phase == .opening, case .above(var sent) = outgoing.scope,
+      sent[stretch.origin] == stretch.from, !outgoing.isCrowded, mayGiveRows,
+      configuration.peerRights.readsAll, configuration.ownRights.isWhole
+    else { return }
+    if outgoing.early == nil {
+      // What it covers the peer holds already, or has worked through.
+      let begin = Begin(
+        .full(covers: sent), rows: stretch.waiting, number: order.sent, judged: nil)
+      outgoing.early = End(rows: 0, check: nextCheck(begin))
+      send(.begin(begin), &directives, now)
+    }
+    for batch in stretch.batches {
+      send(.rows(number: order.sent, batch.bytes), &directives, now)
+      outgoing.early?.rows += batch.rows
+      outgoing.early?.check &+= batch.check
+    }
+    sent.raise(stretch.origin, to: stretch.to)
+    outgoing.resume.raise(stretch.origin, to: stretch.to)
+    outgoing.scope = .above(sent)
+    directives.append(.narrowExport(outgoing.scope))
+  }
+
   /// Opens an export if the peer lacks something and it is time to send it.
   mutating func considerExport(_ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle, mayGiveRows else { return }
@@ -158,6 +189,7 @@ extension Session {
     _ now: Instant
   ) {
     guard outgoing.phase == .opening else { return }
+    if let early = outgoing.early.take() { send(.pause(early), &directives, now) }
     outgoing.phase = .sending(covers: covers)
     let kind: Begin.Kind =
       switch outgoing.scope {

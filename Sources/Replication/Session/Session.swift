@@ -121,6 +121,7 @@ package struct Session: Sendable {
     case .clock(let standing): clock = standing
     case .advanced(let position): advance(to: position, &directives, now)
     case .folded(let push): self.push(push, &directives, now)
+    case .foldedStretch(let stretch): send(stretch, &directives, now)
     case .introduce(let members): send(.members(members), &directives, now)
     case .want(let names): want(names, &directives, now)
     case .tell(let statements):

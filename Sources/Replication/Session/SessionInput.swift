@@ -14,6 +14,8 @@ extension Session {
     indirect case advanced(Position)
     /// This replica has folded fresh edits of its own; comes before the matching `advanced`.
     indirect case folded(Push)
+    /// The same while it folds more; comes after the matching `advanced`.
+    indirect case foldedStretch(Stretch)
     /// The peer should know where other members are.
     case introduce([Member])
     /// The peer should know what was signed about members.
@@ -86,6 +88,8 @@ extension Session {
     /// The peer holds at least this.
     case peerHolds(Frontier)
     case openExport(ExportScope)
+    /// Less is to be exported than was said, if the snapshot is not open yet.
+    case narrowExport(ExportScope)
     case readExport
     case closeExport
     indirect case merge(Merge)

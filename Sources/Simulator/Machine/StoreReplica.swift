@@ -146,6 +146,7 @@ final class StoreReplica: SimulatedReplica {
     var pace = Pace()
     pace.journalEntries = random.pick([3, 10, 1_000])
     pace.comparedRows = random.pick([2, 5, 500])
+    if faults[.slices] > 0 { pace.wholeRows = 0 }
     pace.batchRows = random.pick([1, 3, 500])
     pace.mergedRows = pace.batchRows == 1 ? 2 : pace.batchRows
     if pace.batchRows == 3 { (pace.longRow, pace.pieceBytes) = (30, 20) }

@@ -83,7 +83,7 @@ struct Link {
 
   /// What a session has asked its store for.
   struct Export {
-    let scope: Session.ExportScope
+    var scope: Session.ExportScope
     var id: Int64?
     var isWanted = false
   }

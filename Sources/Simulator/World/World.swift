@@ -209,6 +209,10 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     case .stability(let news): hear(news, link, side)
     case .fellBehind(let standing): fallBehind(standing, link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)
+    case .narrowExport(let scope):
+      if links[link].sides[side].export?.id == nil {
+        links[link].sides[side].export?.scope = scope
+      }
     case .readExport: links[link].sides[side].export?.isWanted = true
     case .closeExport: closeExport(link, side)
     case .merge(let merge):
@@ -242,6 +246,11 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     if fold.hasMore { nodes[node].hasWork = true }
     if let push = fold.push { feed(node: node, .folded(push)) }
     feed(node: node, .advanced(nodes[node].replica.position))
+    if var stretch = fold.stretch {
+      // As for an export that is opened.
+      if random.chance(faults[.slices]) { stretch.waiting += 2_000 }
+      feed(node: node, .foldedStretch(stretch))
+    }
     if hasRights { askForRows(node) }
     tellKeys(node)
   }

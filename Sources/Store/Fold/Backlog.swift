@@ -41,10 +41,8 @@ struct Backlog {
   /// The last entry that was read and still waits.
   var end: Int64? { windows.last?.entries.upperBound }
 
-  /// Whether more than so many touches wait.
-  func holds(more count: Int) -> Bool {
-    windows.reduce(0) { $0 + $1.touches.count - $1.next } > count
-  }
+  /// How many touches wait.
+  var count: Int { windows.reduce(0) { $0 + $1.touches.count - $1.next } }
 
   /// Forgets all if the keys may be others by now, or the journal does not end where it should.
   mutating func check(schemaVersion: Int64, lastEntry: Int64?) {

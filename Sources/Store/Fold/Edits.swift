@@ -11,7 +11,15 @@ struct Edits {
   var isComparing = false
   /// What was judged before.
   let judgedBefore: Judged
-  private var writer: RowBatchWriter? = RowBatchWriter()
+  /// Whether all that was made has been encoded.
+  private var isEncoded = true
+  /// Whether it may go in several batches.
+  private var isLong = false
+  private var batches: [Stretch.Batch] = []
+  private var writer = RowBatchWriter()
+
+  /// So many batches of a frame are kept of one fold.
+  private static let mostBatches = 4
 
   init(from: UInt64, judged: Judged) {
     self.from = from
@@ -27,13 +35,30 @@ struct Edits {
   mutating func add(_ shape: TableShape, _ version: Version, _ content: WireRow.Content) {
     count += 1
     if Tables.isSettings(shape.name), content.ruling == nil { changedSettings = true }
-    guard writer != nil else { return }
-    guard count <= Limits.wholeRows, content.size < Limits.wholeBytes / 2 else {
-      writer = nil
-      return
+    guard isEncoded else { return }
+    let size = content.size
+    guard isLong || count <= Limits.wholeRows, size < Limits.wholeBytes / 2 else {
+      return cancelPush()
     }
-    writer?.add(shape, version, content)
-    if let size = writer?.size, size > Limits.wholeBytes - 4_096 { writer = nil }
+    if writer.size + size > Limits.piece - 4_096 {
+      guard isLong, batches.count < Self.mostBatches else { return cancelPush() }
+      closeBatch()
+    }
+    writer.add(shape, version, content)
+  }
+
+  private mutating func closeBatch() {
+    guard !writer.isEmpty else { return }
+    batches.append(
+      Stretch.Batch(
+        bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check))
+    writer = RowBatchWriter()
+  }
+
+  /// More waits than fits into this fold: what it makes goes out as a stretch, if `isSent`.
+  mutating func goOn(isSent: Bool) {
+    guard isSent else { return cancelPush() }
+    isLong = true
   }
 
   /// The settings that were changed are in force.
@@ -42,18 +67,30 @@ struct Edits {
   /// One that no push can carry.
   mutating func addLong() {
     count += 1
-    writer = nil
+    cancelPush()
   }
 
-  /// What was encoded is out of date.
-  mutating func cancelPush() { writer = nil }
+  /// What was encoded is out of date, or not wanted.
+  mutating func cancelPush() {
+    isEncoded = false
+    batches = []
+    writer = RowBatchWriter()
+  }
 
   /// The push of all versions made, if there are any and they fit.
   func push(_ origin: Origin, judged: Judged?) -> Push? {
-    guard let writer, count > 0 else { return nil }
+    guard isEncoded, !isLong, count > 0 else { return nil }
     return Push(
       origin: origin, from: from, to: last, batch: writer.bytes, rows: UInt64(count),
       check: writer.check, judged: judged)
+  }
+
+  /// All versions made, if this fold goes on and they fit.
+  mutating func stretch(_ origin: Origin, waiting: Int) -> Stretch? {
+    guard isEncoded, isLong, count > 0 else { return nil }
+    closeBatch()
+    return Stretch(
+      origin: origin, from: from, to: last, batches: batches, waiting: UInt64(waiting))
   }
 }
 

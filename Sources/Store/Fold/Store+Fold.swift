@@ -8,6 +8,8 @@ package struct FoldResult: Sendable {
   /// The same, encoded for a push, if they are few and nothing else waits: a slice may end in the
   /// middle of a transaction.
   package var push: Push?
+  /// The same if much waits: it goes out while the rest is folded.
+  package var stretch: Stretch?
   /// True if the journal holds more, or a table is still being compared.
   package var hasMore: Bool
 
@@ -47,7 +49,13 @@ extension Store {
       if !more { try sweepSlice(&edits, at: now) }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
-      if more { (result.push, result.hasMore) = (nil, true) }
+      if more {
+        (result.push, result.hasMore) = (nil, true)
+        // Who is folded later may be told of in what was folded before.
+        if kinship.unnoted.count == 0 {
+          result.stretch = edits.stretch(own, waiting: backlog.count)
+        }
+      }
       return result
     }
   }
@@ -72,8 +80,9 @@ extension Store {
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
     var room = pace.journalEntries
     try readJournal(at: now)
-    // A push is of one slice.
-    if backlog.holds(more: room) { edits.cancelPush() }
+    let waiting = backlog.count
+    // A push is of one slice. What one commit should show whole is not sent in parts.
+    if waiting > room { edits.goOn(isSent: pace.sendsStretches && waiting > pace.wholeRows) }
     while room > 0, let (touches, ended) = backlog.take(room) {
       for touch in touches {
         guard let table = tables.byID[touch.table] else { continue }
