@@ -91,6 +91,13 @@ extension Node {
     }
   }
 
+  /// Folds until what waits fits into one commit.
+  func foldBacklog() async throws(StoreError) {
+    while let (result, position) = try await store.foldBacklog() {
+      await folded(result, position)
+    }
+  }
+
   /// Tells every session what was folded here.
   func folded(_ result: FoldResult, _ position: Position) async {
     guard position.age > self.position.age else { return }

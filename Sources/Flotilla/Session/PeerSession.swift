@@ -224,9 +224,7 @@ actor PeerSession {
     do {
       // A backlog is folded in slices that leave the applications their share of the lock.
       let (opened, position) = try await persisting { () async throws(StoreError) in
-        while let (fold, position) = try await store.foldBacklog() {
-          await owner?.folded(fold, position)
-        }
+        try await owner?.foldBacklog()
         await store.makeRoom()
         let scope = exportScope
         return try await store.patiently { (store) throws(StoreError) in

@@ -101,6 +101,11 @@ package enum Journal {
     try connection.scalar("SELECT max(id) FROM main.\(table)").integer
   }
 
+  /// The number of the oldest entry.
+  static func firstEntry(on connection: Connection) throws(SQLiteError) -> Int64? {
+    try connection.scalar("SELECT min(id) FROM main.\(table)").integer
+  }
+
   package static func isEmpty(on connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row("SELECT 1 FROM main.\(table) LIMIT 1") == nil
   }

@@ -41,8 +41,11 @@ struct Backlog {
   /// The last entry that was read and still waits.
   var end: Int64? { windows.last?.entries.upperBound }
 
-  /// How many touches wait.
-  var count: Int { windows.reduce(0) { $0 + $1.touches.count - $1.next } }
+  /// About how many entries are older than all that was read.
+  private(set) var unread = 0
+
+  /// About how many touches wait.
+  var count: Int { windows.reduce(unread) { $0 + $1.touches.count - $1.next } }
 
   /// Forgets all if the keys may be others by now, or the journal does not end where it should.
   mutating func check(schemaVersion: Int64, lastEntry: Int64?) {
@@ -51,9 +54,10 @@ struct Backlog {
   }
 
   /// Takes in what was written after all that waits. A row counts by its last touch. What fits into
-  /// one commit goes in the order of writing.
+  /// one commit goes in the order of writing. `first` is the oldest entry of the journal.
   mutating func add(
-    _ touches: [Touch], of entries: ClosedRange<Int64>, absent: Set<Int64>, atOnce limit: Int
+    _ touches: [Touch], of entries: ClosedRange<Int64>, after first: Int64, absent: Set<Int64>,
+    atOnce limit: Int
   ) {
     self.absent.formUnion(absent)
     // Parents before their children.
@@ -74,6 +78,7 @@ struct Backlog {
     while windows.count > 1, windows.reduce(0, { $0 + $1.touches.count }) > 2 * Self.limit {
       windows.removeFirst()
     }
+    unread = Int(windows[0].entries.lowerBound - first)
   }
 
   mutating func takeAbsent() -> Set<Int64> {

@@ -97,11 +97,11 @@ extension Store {
       guard let first = ended?.entries.lowerBound else { continue }
       try Journal.deleteFrom(first, on: connection)
       journalDates.cut(from: first)
-      try readJournal(at: now)
     }
     // Triggers followed a table that was renamed: it is compared when it has its name again.
     for table in backlog.takeAbsent() { try compare(table) }
-    let hasMore = backlog.end != nil
+    // Older entries are read by the next fold, before it takes the write lock.
+    let hasMore = try backlog.end != nil || !Journal.isEmpty(on: connection)
     if !hasMore, kinship.unnoted.count > 0, try comparing() == nil {
       try kinship.unnoted.clear()
     }
@@ -139,8 +139,10 @@ extension Store {
     for index in touches.indices {
       if let moment = moments[touches[index].entry] { touches[index].moment = moment }
     }
+    let first = try Journal.firstEntry(on: connection) ?? oldest.id
     backlog.add(
-      touches, of: oldest.id...newest.id, absent: absent, atOnce: pace.journalEntries)
+      touches, of: oldest.id...newest.id, after: first, absent: absent,
+      atOnce: pace.journalEntries)
   }
 
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged
