@@ -558,5 +558,8 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 710_650, with: [.unique, .swap, .crash, .diskFull],
       found: "a deleted row came back where two migrations of its key were made at once"),
+    KeptSeed(
+      depth: .full, seed: 105, with: [.collection, .restore, .absence, .clone], steps: 163,
+      found: "who fetched everything anew waited for ever for a member that held nothing"),
   ]
 }

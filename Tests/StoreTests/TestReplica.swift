@@ -126,6 +126,7 @@ final class TestReplica {
       checkBefore: 0, end: End(batches), movesFrontier: kind != .repair)
     (merge.judged, merge.held) = (judged, held)
     merge.standing = other.store.stability.standing
+    merge.asked = store.stability.fetching
     return try store.merge(merge, at: now)
   }
 
@@ -135,6 +136,7 @@ final class TestReplica {
       sender: other.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
       rowsBefore: 0, checkBefore: 0, end: nil, movesFrontier: false)
     merge.standing = other.store.stability.standing
+    merge.asked = store.stability.fetching
     _ = try store.merge(merge, at: now)
   }
 

@@ -3,7 +3,10 @@ extension Session {
   mutating func pull(resume: Frontier, _ directives: inout [Directive], _ now: Instant) {
     guard !outgoing.hasTold else { return }
     guard mayAsk else { return outgoing.pullWaits = resume }
-    sendHave(asks: outgoing.mustAsk, resume: resume, &directives, now)
+    // All has come with the end of an exchange alone. Who holds nothing that is lacked here begins
+    // none by itself.
+    let isFetching = position.stability.fetching != nil
+    sendHave(asks: outgoing.mustAsk || isFetching, resume: resume, &directives, now)
   }
 
   /// A person wants an exchange now: we ask for theirs and send ours, even if it is empty.

@@ -150,6 +150,7 @@ extension Session {
     merge.reader = configuration.ownRights
     if begin.kind == .repair, licence == nil { merge.held = outgoing.confirmed }
     merge.standing = peerStanding
+    merge.asked = position.stability.fetching
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true

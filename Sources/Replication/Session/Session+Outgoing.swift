@@ -80,14 +80,15 @@ extension Session {
     if position.lost < self.position.lost || position.wanted < self.position.wanted {
       outgoing.hasRegained = true
     }
-    let isNews = position.stability != self.position.stability
+    let before = self.position.stability
     let isRepaired = position.repairs != self.position.repairs
     self.position = position
     if isRepaired, outgoing.hasTold {
       outgoing.isRepaired = true
       timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering
     }
-    if isNews { followStability(&directives, now) }
+    if position.stability != before { followStability(since: before, &directives, now) }
+    guard state == .open else { return }
     if outgoing.hasRegained { offerAgain(now) }
     if outgoing.hasTold, !outgoing.told.covers(position.frontier) {
       timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering

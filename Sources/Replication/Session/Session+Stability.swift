@@ -33,7 +33,15 @@ extension Session {
   }
 
   /// What this replica knows has changed: the peer hears of it before it gets more rows.
-  mutating func followStability(_ directives: inout [Directive], _ now: Instant) {
+  ///
+  /// To fetch everything begins with the first word about what is held. What was told before, and
+  /// the exchange that answers it, is void: the peer would leave out what was held then.
+  mutating func followStability(
+    since before: Stability, _ directives: inout [Directive], _ now: Instant
+  ) {
+    if outgoing.hasTold, let mark = position.stability.fetching, mark != before.fetching {
+      return fail(Bye(.other, "this node fetches everything anew"), &directives)
+    }
     tellStability(&directives, now)
     goOn(&directives, now)
   }

@@ -137,7 +137,7 @@ package struct Session: Sendable {
     case .repair(let buckets): repair(buckets, &directives, now)
     case .confirmed(let have, let position):
       advance(to: position, &directives, now)
-      take(have, &directives, now)
+      if state == .open { take(have, &directives, now) }
     case .compareClocks: compareClocks(&directives, now)
     case .exportOpened(let covers, let rows, let judged):
       beginSending(covers: covers, rows: rows, judged, &directives, now)

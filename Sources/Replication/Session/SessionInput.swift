@@ -171,6 +171,8 @@ package struct Merge: Sendable, Equatable {
   package var held = Frontier()
   /// How far the sender has come with the cuts of the site.
   package var standing = CutStanding()
+  /// To which mark the receiver has asked for everything, if it has.
+  package var asked: Mark?
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

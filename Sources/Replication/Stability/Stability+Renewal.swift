@@ -28,9 +28,10 @@ extension Stability {
   /// Whether rows are sent to this peer: not what may have been deleted where that is forgotten.
   package func mayGive(_ peer: CutStanding) -> Bool { renewal == nil && !isBehind(peer) }
 
-  /// Whether rows of a sender that stands so can be merged.
-  package func mayMerge(_ sender: CutStanding) -> Bool {
-    !sender.isBehind(standing) && mayAsk(sender)
+  /// Whether rows of a sender that stands so can be merged. `asked` says for which mark everything
+  /// was asked for: what was asked for before has left out what was held then.
+  package func mayMerge(_ sender: CutStanding, asked: Mark? = nil) -> Bool {
+    !sender.isBehind(standing) && mayAsk(sender) && fetching.map { $0 == asked } ?? true
   }
 
   /// Whether a version that is `held` and stands no more was let go of: who sends it has begun to

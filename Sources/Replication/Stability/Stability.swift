@@ -35,6 +35,9 @@ package struct Stability: Sendable, Equatable {
 
   package init() {}
 
+  /// To which mark everything is fetched anew, until all of it has come.
+  package var fetching: Mark? { if case .fetching(let mark)? = renewal { mark } else { nil } }
+
   package var standing: CutStanding {
     CutStanding(whole: whole, cleared: cleared, isRenewing: renewal != nil)
   }

@@ -241,7 +241,7 @@ final class MemoryReplica: SimulatedReplica {
   ) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
     guard now.site != nil else { throw StoreError(.noTime, "no time is known") }
-    guard file.stability.mayMerge(merge.standing) else {
+    guard file.stability.mayMerge(merge.standing, asked: merge.asked) else {
       throw StoreError(.behind, "one of the two has been away")
     }
     guard merge.follows(file.frontier) else { throw StoreError(.gap, "a push leaves a gap") }

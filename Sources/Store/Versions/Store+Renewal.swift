@@ -41,7 +41,7 @@ extension Store {
   /// What a sender that lacks what was collected here sends may have been deleted; while all is
   /// fetched anew, only who lacks nothing is listened to.
   func checkStanding(of merge: Merge) throws(StoreError) {
-    guard !stability.mayMerge(merge.standing) else { return }
+    guard !stability.mayMerge(merge.standing, asked: merge.asked) else { return }
     throw StoreError(.behind, "one of the two has been away while deleted rows were forgotten")
   }
 

@@ -121,7 +121,9 @@ import Testing
     #expect(!away.mustRenew(for: other) && away.mayGive(other))
     away.beginRenewal(at: mark)
     #expect(away.mayAsk(there) && !away.mayAsk(other) && !away.mustRenew(for: there))
-    #expect(!away.mayMerge(other) && away.mayMerge(there))
+    #expect(!away.mayMerge(other, asked: mark) && away.mayMerge(there, asked: mark))
+    // What was asked for before has left out what was held then.
+    #expect(!away.mayMerge(there) && !away.mayMerge(there, asked: Mark(number: 3, id: 1)))
     away.received(from: other)
     #expect(away.renewal == .fetching(mark))
     away.received(from: there)

@@ -179,6 +179,43 @@ import Testing
     #expect(try site.site.isEqual)
   }
 
+  @Test func `takes no exchange for everything that leaves out what it held before`() throws {
+    try a.write("INSERT INTO note VALUES ('new', 'a')", at: 2_000)
+    let (covers, batches) = try a.export(above: b.store.position.frontier)
+    var merge = Merge(
+      sender: a.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
+      rowsBefore: 0, checkBefore: 0, end: End(batches), movesFrontier: true)
+    merge.standing = a.store.stability.standing
+    // It was asked for before b knew that it was away for too long.
+    try b.store.beginLife(
+      .behind, origin: Origin(rawValue: 88), life: 88, run: 88, reissuingAbove: nil,
+      renewingTo: a.store.stability.cleared, at: b.now)
+    #expect { try b.store.merge(merge, at: b.now) } throws: {
+      ($0 as? StoreError)?.code == .behind
+    }
+    try b.foldAll()
+    #expect(try b.text("stays") == "a")
+    try b.pull(from: a)
+    try b.foldAll()
+    #expect(try b.text("stays") == "a" && b.text("new") == "a" && b.text("gone") == nil)
+  }
+
+  @Test func `has all that there is also from who holds nothing`() throws {
+    let mark = a.store.stability.cleared
+    let fresh = try TestReplica(7, schema: AnchorSite.schema)
+    try fresh.store.renewAsNew(to: mark)
+    _ = try fresh.store.giveUpRenewal(at: fresh.now)
+    try fresh.foldAll()
+    try b.store.beginLife(
+      .behind, origin: Origin(rawValue: 88), life: 88, run: 88, reissuingAbove: nil,
+      renewingTo: mark, at: b.now)
+    let outcome = try b.pull(from: fresh)
+    try b.foldAll()
+    #expect(outcome.result.rows == 0 && b.store.stability.renewal == nil)
+    try fresh.pull(from: b)
+    #expect(try fresh.content("note") == b.content("note") && b.text("gone") == "a")
+  }
+
   @Test func `with nothing of its own is new`() throws {
     let fresh = try TestReplica(7, schema: AnchorSite.schema)
     #expect(try fresh.store.isNew())
