@@ -44,6 +44,12 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       seed: 1_014_354, found: "of two values for one column a machine showed the other one"),
     KeptSchema(seed: 1_030_130, found: "the same, where another column was renamed in place"),
     KeptSchema(
+      seed: 1_206_250, found: "NULL stayed where it counted, and a migration had put a default"),
+    KeptSchema(
+      seed: 1_207_806, found: "the same, of a row that had come from another schema"),
+    KeptSchema(
+      seed: 1_211_732, found: "the same of a number, which was the default of one machine alone"),
+    KeptSchema(
       seed: 900007, found: "rows came for a table before what it held was looked at",
       renamesTables: true),
     KeptSchema(
@@ -59,6 +65,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       seed: 910642, found: "rows were looked for by keys of fewer columns", renamesTables: true),
     KeptSchema(
       seed: 1_200_481, found: "rows stood without what the rows of a table let in had replaced",
+      renamesTables: true),
+    KeptSchema(
+      seed: 1_203_114, found: "a NULL that counts elsewhere hid the default of a later migration",
       renamesTables: true),
   ]
 }

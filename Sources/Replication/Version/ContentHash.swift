@@ -9,7 +9,12 @@ package struct ContentHash: Sendable {
 
   /// Adds one column; `column` is the hash of its name.
   package mutating func add(column: UInt64, _ value: Value) {
-    add(column: column, content: Self.content(value))
+    sum &+= Self.share(column: column, value)
+  }
+
+  /// What one column adds to the sum.
+  package static func share(column: UInt64, _ value: Value) -> UInt64 {
+    mix(column ^ mix(content(value)))
   }
 
   /// Adds a column that holds these bytes as a text or a blob.

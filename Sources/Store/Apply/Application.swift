@@ -233,7 +233,7 @@ extension Store {
       // other defaults than this table has.
       if isSame, !isWaiting, shelved?.why.isWhole != true,
         statements.rest(in: shelved) == 0, shelved?.standIns.isEmpty ?? true,
-        placement.isCounted(by: statements)
+        placement.isCounted(by: statements, asHere: true)
       {
         return
       }

@@ -47,12 +47,13 @@ struct Placement {
     parts(in: statements).nulls.contains { statements.defaults[$0] == .null }
   }
 
-  /// Whether the values count here as their author has counted them: then rows of one hash are the
-  /// same.
-  func isCounted(by statements: RowStatements) -> Bool {
+  /// Whether the values are all that its author has counted; `asHere` if they are to count here,
+  /// too, as he has counted them: then rows of one hash are the same.
+  func isCounted(by statements: RowStatements, asHere: Bool = false) -> Bool {
     let parts = parts(in: statements)
     guard parts.nulls.isEmpty else { return false }
-    return statements.read(parts.known, parts.unknown, hash: hash, standing: nil).rest == 0
+    let reading = statements.read(parts.known, parts.unknown, hash: hash, standing: nil)
+    return reading.rest == 0 && (!asHere || reading.otherwise.isEmpty)
   }
 
   var keyValues: [SQLite.Value] { values.prefix(shape.keyCount).map(\.sqlite) }
@@ -80,12 +81,12 @@ extension Store {
     }
     // What its column does not show as it came is counted as if it had none here.
     func read(
-      without others: [(column: Int, value: Replication.Value)], defaults: [Int] = []
+      without others: [(column: Int, value: Replication.Value)]
     ) -> RowStatements.Reading {
-      if others.isEmpty, defaults.isEmpty {
+      if others.isEmpty {
         return statements.read(known, parts.unknown, hash: placement.hash, standing: stood)
       }
-      let columns = Set(others.map(\.column) + defaults)
+      let columns = Set(others.map(\.column))
       return statements.read(
         known.filter { !columns.contains($0.column) },
         parts.unknown
@@ -108,22 +109,22 @@ extension Store {
     let mayDiffer = known.filter {
       !reading.kept.contains($0.column) && statements.mayConvert($0.value, in: $0.column)
     }
-    var beside = Beside(extras: reading.extras, rest: reading.rest)
+    var beside = statements.beside(reading)
     if !others.isEmpty || !mayDiffer.isEmpty,
       let shown = try connection.row(statements.selectByKey, placement.keyValues)?
         .map(Replication.Value.init)
     {
       let changed = mayDiffer.filter { shown[$0.column] != $0.value }
-      // One number that is the default there and here says the same, as 0.5 of a REAL and '0.5'.
-      let defaults = changed.filter { (column, value) in
-        statements.defaults[column] == shown[column] && value.isSameNumber(as: shown[column])
-      }.map(\.column)
-      others += changed.filter { $0.column >= shape.keyCount && !defaults.contains($0.column) }
-      if !changed.isEmpty { reading = read(without: others, defaults: defaults) }
-      beside = Beside(extras: reading.extras, rest: reading.rest)
+      others += changed.filter { $0.column >= shape.keyCount }
+      if !changed.isEmpty { reading = read(without: others) }
+      beside = statements.beside(reading)
       for (column, value) in others {
-        beside.stand(
-          statements.shape.columns[column], for: value, showing: shown[column])
+        let name = statements.shape.columns[column]
+        // One number that is the default there and here says the same, as 0.5 of a REAL and '0.5'.
+        let isDefault =
+          statements.defaults[column] == shown[column] && value.isSameNumber(as: shown[column])
+        if isDefault, !reading.extras.contains(where: { $0.name == name }) { continue }
+        beside.stand(name, for: value, showing: shown[column])
       }
       if !changed.isEmpty {
         var counted = try statements.beside(beside.entry(keyCount: shape.keyCount), shown)

@@ -1,21 +1,25 @@
 import Replication
 import SQLite
 
-/// A value of a row that its column does not show as it came.
+/// A value of a row that its column does not show, or does not count, as it came.
 ///
 /// A machine has made `code` a TEXT, and sends '00123'; here `code` is an INTEGER and shows 123. Or
-/// `note` comes with NULL, and is NOT NULL DEFAULT '' here. The row shows what the column has made
-/// of the value until the column takes it, or a program writes something else there. Meanwhile it
-/// is counted as it came, and passed on so.
+/// `note` comes with NULL, and is NOT NULL DEFAULT '' here. Or `state` comes with 'new', which is
+/// its default here and counts for nothing, and had another default where it was written. The row
+/// shows what the column has made of the value until the column takes it, or a program writes
+/// something else there. Meanwhile it is counted as it came, and passed on so.
 struct StandIn: Equatable {
   /// The first name of the column.
   var name: String
   /// What came.
   var value: Replication.Value
-  /// What the table shows instead: of a NULL the default, or what stood there before.
+  /// What the table shows of it: of a NULL the default, or what stood there before.
   var shown: Replication.Value
   /// Whether the value adds to the content hash: the default of its author does not.
   var isCounted: Bool
+
+  /// Whether the table shows what came, and it is counted otherwise alone.
+  var isShown: Bool { value == shown }
 
   /// Whether what the table shows says all that came: a number for its text, a text for its number,
   /// a default for NULL.
@@ -44,6 +48,8 @@ struct Beside {
   var standIns: [StandIn] = []
   /// The columns that these are for, by their places in the shape.
   var places: [Int] = []
+  /// Those in whose columns something else has been written since, by the places of these.
+  var writtenOver: [Int: StandIn] = [:]
   /// What the row counts more as the values are counted that came, and not what their columns show.
   fileprivate(set) var shift: UInt64 = 0
 
@@ -84,6 +90,17 @@ struct Beside {
 }
 
 extension RowStatements {
+  /// What is kept beside a row that has been read so, if it shows the values that came.
+  func beside(_ reading: Reading) -> Beside {
+    var beside = Beside(extras: reading.extras, rest: reading.rest)
+    beside.standIns = reading.otherwise.map { column, value in
+      StandIn(
+        name: shape.columns[column], value: value, shown: value,
+        isCounted: value == defaults[column])
+    }
+    return beside
+  }
+
   /// What an entry of the shelf says of a row, of which `shown` gives the columns.
   ///
   /// What is more than can travel is counted, and not told: no peer would read such a row, nor
@@ -101,13 +118,20 @@ extension RowStatements {
       beside.rest &+= sent.rest(to: all.value)
     }
     for (standIn, column) in zip(entry.standIns, columns(for: entry.standIns.map(\.name))) {
-      guard let column, let now = try shown(column), standIn.stands(as: now) else { continue }
+      guard let column, let now = try shown(column) else { continue }
+      guard standIn.stands(as: now) else {
+        beside.writtenOver[column] = standIn
+        continue
+      }
+      let isCountedHere = defaults[column] != now
+      // It is shown and counted as it came.
+      if standIn.value == now, standIn.isCounted == isCountedHere { continue }
       beside.standIns.append(standIn)
       beside.places.append(column)
-      var (instead, before) = (ContentHash(), ContentHash())
-      if standIn.isCounted { instead.add(column: columnHashes[column], standIn.value) }
-      if defaults[column] != now { before.add(column: columnHashes[column], now) }
-      beside.shift &+= before.rest(to: instead.value)
+      if standIn.isCounted {
+        beside.shift &+= ContentHash.share(column: columnHashes[column], standIn.value)
+      }
+      if isCountedHere { beside.shift &-= ContentHash.share(column: columnHashes[column], now) }
     }
     return beside
   }

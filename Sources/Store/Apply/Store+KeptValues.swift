@@ -45,7 +45,7 @@ extension Store {
       version.hash, shown, before, kept: Set(columns.compactMap(\.column)), former: former)
     try choose(&entering, columns, statements) { try presets.holds(standing[$0], $0, of: key) }
     for (column, standIn) in zip(beside.places, beside.standIns)
-    where statements.takes(standIn.value, in: column) {
+    where statements.takes(standIn.value, in: column) && standIn.value != shown[column] {
       entering.known.append((column, standIn.value.sqlite))
       entering.values[column] = standIn.value
     }
@@ -57,7 +57,7 @@ extension Store {
       entering.unseen += entering.known.filter { !beside.places.contains($0.column) }
       entering.values = shown
     } else {
-      try noteOthers(in: &entering, keyValues, statements)
+      try noteEntered(in: &entering, keyValues, statements)
     }
     try logUnseen(entering, version, statements, table, key)
     // What went into its column is counted there from now on.
@@ -66,6 +66,8 @@ extension Store {
       after.rest = 0
       after.rest = statements.sum(entering.values, after).rest(to: version.hash)
     }
+    // The next fold is to see that something was written over these.
+    after.standIns += after.writtenOver.sorted { $0.key < $1.key }.map(\.value)
     try keep(after, statements, table, key)
     return false
   }
@@ -130,21 +132,26 @@ extension Store {
     }
   }
 
-  /// What its column shows otherwise than it came is kept on.
-  private func noteOthers(
+  /// What went into its column counts as it did so far, and is kept on where the column shows it
+  /// otherwise.
+  private func noteEntered(
     in entering: inout Entering, _ keyValues: [SQLite.Value], _ statements: RowStatements
   ) throws(SQLiteError) {
     let known = entering.known.map { (column: $0.column, value: Replication.Value($0.value)) }
-    guard known.contains(where: { !statements.takes($0.value, in: $0.column) }),
+    if known.contains(where: { !statements.takes($0.value, in: $0.column) }),
       let row = try connection.row(statements.selectByKey, keyValues)
-    else { return }
-    let shown = row.map(Replication.Value.init)
-    for (column, value) in known where shown[column] != value {
-      let name = statements.shape.columns[column]
-      entering.entry.standIns.append(
-        StandIn(name: name, value: value, shown: shown[column], isCounted: true))
+    {
+      entering.values = row.map(Replication.Value.init)
     }
-    entering.values = shown
+    for (column, value) in known {
+      let name = statements.shape.columns[column]
+      let former = entering.entry.standIns.last { isSameName($0.name, name) }
+      entering.entry.standIns.removeAll { isSameName($0.name, name) }
+      entering.entry.standIns.append(
+        StandIn(
+          name: name, value: value, shown: entering.values[column],
+          isCounted: former?.isCounted ?? true))
+    }
   }
 
   /// A row does not fit with the values that were kept for its new columns: it is parked like any

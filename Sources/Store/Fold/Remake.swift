@@ -122,11 +122,12 @@ struct Remake: Equatable {
     var open: [Open] = []
     for (place, value) in values.enumerated() {
       let column = statements.columnHashes[place]
-      if moved.contains(column), !settled.contains(column) {
+      let isKnown = settled.contains(column) || beside.places.contains(place)
+      if moved.contains(column), !isKnown {
         let isFilled =
           !asFilled || statements.defaults[place] == value
           || fills[column].map { $0 == Self.sum(column, value) } ?? true
-        var forms = [value]
+        var forms = [value] + (beside.writtenOver[place].map { [$0.value] } ?? [])
         if retyped.contains(column) {
           forms += try statements.others(of: value, in: place, on: connection)
         }

@@ -190,7 +190,7 @@ extension Store {
     let beside = try beside(row, shelved, statements, key)
     let hash = row.hash(beside)
     // A program has written something where a value was kept.
-    let isOverKept = shelved.map { $0.standIns.count > beside.standIns.count } ?? false
+    let isOverKept = !beside.writtenOver.isEmpty
     var isDangling = try isDangling(table, key)
     // That an image refers to nothing is no program's doing: it waits.
     let isWaiting = isImage && isDangling && old?.isDangling != true

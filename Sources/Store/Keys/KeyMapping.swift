@@ -59,18 +59,11 @@ struct KeyMapping {
       let (column, now) = (former.columns[index].name, values[place])
       let isSame = before[index] == now && isSameName(column, shape.columns[place])
       if isSame || statements.defaults[place] == now { continue }
-      change &-= Self.share(statements.columnHashes[place], now)
-      change &+= Self.share(ContentHash.column(column), before[index])
+      change &-= ContentHash.share(column: statements.columnHashes[place], now)
+      change &+= ContentHash.share(column: ContentHash.column(column), before[index])
     }
     var beside = beside
     beside.rest &+= change
     return row.hash(beside)
-  }
-
-  /// What one column adds to a content hash.
-  private static func share(_ column: UInt64, _ value: Replication.Value) -> UInt64 {
-    var sum = ContentHash()
-    sum.add(column: column, value)
-    return ContentHash().rest(to: sum.value)
   }
 }

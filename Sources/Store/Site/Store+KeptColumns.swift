@@ -46,8 +46,8 @@ extension Store {
           }
           let parts = [
             names.filter { !isDropped($0) }, names.filter(isDropped),
-            columns(entry.standIns.filter { !$0.saysAll }),
-            columns(entry.standIns.filter(\.saysAll)),
+            columns(entry.standIns.filter { !$0.isShown && !$0.saysAll }),
+            columns(entry.standIns.filter { !$0.isShown && $0.saysAll }),
           ]
           for (index, part) in parts.enumerated() where !part.isEmpty {
             found[index].columns.formUnion(part)

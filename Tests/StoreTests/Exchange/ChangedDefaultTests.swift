@@ -93,4 +93,152 @@ import Testing
     try settle(r)
     #expect(try states(r[0]) == states(r[1]))
   }
+
+  /// The same, but each row keeps what it has.
+  private static let copying = migration.replacing("replace(state, 'new', 'open')", with: "state")
+
+  /// Replicas of which the first one has migrated, and written this to `a` then.
+  private func replicas(writing state: String) throws -> [TestReplica] {
+    let r = try replicas()
+    try r[0].write(Self.copying)
+    try write(r[0], "UPDATE job SET state = \(state) WHERE id = 'a'")
+    try settle(r)
+    return r
+  }
+
+  private func write(_ replica: TestReplica, _ sql: String) throws {
+    replica.clock += 60_000
+    try replica.foldAll()
+    try replica.write(sql)
+    try replica.foldAll()
+  }
+
+  private func kept(_ replica: TestReplica) throws -> Shelf.Entry? {
+    let table = try #require(replica.store.tables.table(called: "job"))
+    let key = try #require(table.key([.text(Array("a".utf8))]))
+    return try replica.store.shelf.entry(table: table.id, key: key)
+  }
+
+  private func expect(
+    _ r: [TestReplica], _ state: String, at location: SourceLocation = #_sourceLocation
+  ) throws {
+    for replica in r {
+      #expect(
+        try replica.application.prepareRows("SELECT quote(state) FROM job") == [state],
+        sourceLocation: location)
+      #expect(try kept(replica) == nil, sourceLocation: location)
+      #expect(try replica.store.conflictList(all: true).isEmpty, sourceLocation: location)
+    }
+    #expect(
+      r[0].store.position.digest == r[1].store.position.digest, sourceLocation: location)
+    #expect(try r[0].content("job") == r[1].content("job"), sourceLocation: location)
+  }
+
+  /// The default of one machine counts at the other one.
+  private static let written: [(state: String, isCounted: Bool?)] = [
+    ("'new'", true), ("'open'", false), ("NULL", nil),
+  ]
+
+  @Test(arguments: written)
+  func `a value that counts otherwise elsewhere is kept by its column`(
+    state: String, isCounted: Bool?
+  ) throws {
+    let r = try replicas(writing: state)
+    let value = Replication.Value.text(Array(state.dropFirst().dropLast().utf8))
+    let standIns = isCounted.map {
+      [StandIn(name: "state", value: value, shown: value, isCounted: $0)]
+    }
+    #expect(try kept(r[1])?.standIns == standIns)
+    #expect(try kept(r[1])?.rest ?? 0 == 0)
+    // It is shown, so nobody is told that anything waits.
+    #expect(try r[1].store.keptColumns() == [])
+    try write(r[1], "UPDATE job SET note = 'mine'")
+    try settle(r)
+    #expect(try kept(r[1])?.standIns == standIns)
+    try r[1].reopen()
+    try r[1].write(Self.copying)
+    try settle(r)
+    try expect(r, state)
+  }
+
+  @Test(arguments: written)
+  func `a migration may change it with all others`(state: String, isCounted: Bool?) throws {
+    let r = try replicas(writing: state)
+    try r[1].write(Self.migration)
+    try settle(r)
+    try expect(r, state == "'new'" ? "'open'" : state)
+  }
+
+  @Test(arguments: written, ["'new'", "'open'", "NULL", "'closed'"])
+  func `what a program writes over it stands`(
+    written: (state: String, isCounted: Bool?), next: String
+  ) throws {
+    let r = try replicas(writing: written.state)
+    try write(r[1], "UPDATE job SET state = \(next)")
+    try settle(r)
+    try write(r[0], "UPDATE job SET note = 'mine'")
+    try settle(r)
+    try r[1].write(Self.copying)
+    try settle(r)
+    try expect(r, next)
+  }
+
+  @Test(arguments: written)
+  func `what a program writes over it before a change of the schema stands`(
+    state: String, isCounted: Bool?
+  ) throws {
+    let r = try replicas(writing: state)
+    r[1].clock += 60_000
+    try r[1].write("UPDATE job SET state = 'new'; CREATE INDEX i ON job(note)")
+    try settle(r)
+    try r[1].write(Self.copying)
+    try settle(r)
+    try expect(r, "'new'")
+  }
+
+  @Test(arguments: written)
+  func `what a migration makes of it is no edit`(state: String, isCounted: Bool?) throws {
+    let r = try replicas(writing: state)
+    try write(r[0], "UPDATE job SET note = 'mine'")
+    r[1].clock = r[0].clock + 60_000
+    try r[1].write(Self.migration)
+    try settle(r)
+    try expect(r, state)
+    #expect(try r[1].value("SELECT note = 'mine' FROM job").integer == 1)
+  }
+
+  @Test(arguments: ["'new'", "'open'"])
+  func `a column that comes later counts its values as they came`(fallback: String) throws {
+    let r = try (1...2).map {
+      try TestReplica(
+        $0, schema: "CREATE TABLE job(id TEXT PRIMARY KEY NOT NULL, note TEXT)",
+        tracking: $0 == 1 ? ["job"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[0].write("ALTER TABLE job ADD COLUMN state TEXT DEFAULT 'open'")
+    try r[0].write("INSERT INTO job(id, state) VALUES ('a', 'new')")
+    try settle(r)
+    try r[1].write("ALTER TABLE job ADD COLUMN state TEXT DEFAULT \(fallback)")
+    try r[1].foldAll()
+    #expect(try kept(r[1])?.standIns.count ?? 0 == (fallback == "'new'" ? 1 : 0))
+    #expect(try kept(r[1])?.rest ?? 0 == 0)
+    try write(r[1], "UPDATE job SET note = 'mine'")
+    try settle(r)
+    try r[1].write(Self.copying)
+    try settle(r)
+    try r[0].write(Self.copying)
+    try settle(r)
+    try expect(r, "'new'")
+  }
+
+  @Test func `a column that is dropped goes on to count what it held at its default`() throws {
+    let r = try replicas(writing: "'new'")
+    try r[1].write("ALTER TABLE job DROP COLUMN state")
+    try write(r[1], "UPDATE job SET note = 'mine'")
+    try settle(r)
+    #expect(try states(r[0]) == ["a new"])
+    try r[1].write("ALTER TABLE job ADD COLUMN state TEXT DEFAULT 'open'")
+    try settle(r)
+    try expect(r, "'new'")
+  }
 }
