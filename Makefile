@@ -53,9 +53,9 @@ JOBS ?= $$(nproc)
 RETURNS = --with collection,slowness --steps 250
 ANCHORED = --with collection,slowness,office --steps 250
 COPIES = --with collection,absence,restore,clone --steps 250
-SCHEMAS = --with migration,removal --steps 300 --drawn
+SCHEMAS = --with migration,removal --first 22400 --steps 300 --drawn
 OFFICES = --with collection,office --first 600000
-RESTORES = --with office,restore
+RESTORES = --with office,restore --first 2000
 TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
 # Programs write at nodes where rows are parked, and what is folded there is cut short.

@@ -35,9 +35,10 @@ BUDGET = {
 KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
-    "schemas": ["--with", "migration,removal", "--steps", "300", "--drawn"],
+    "schemas": [
+        "--with", "migration,removal", "--first", "22400", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "600000"],
-    "restores": ["--with", "office,restore"],
+    "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "700000"],
 }
 

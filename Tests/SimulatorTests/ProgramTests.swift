@@ -28,8 +28,8 @@ struct `The simulator` {
 
   @Test func `finds no fault where tables and columns come and go`() throws {
     try Program.run(
-      "full", "--seeds", "1000", "--jobs", "2", "--with", "migration,removal", "--steps", "300",
-      "--drawn")
+      "full", "--seeds", "1000", "--first", "22400", "--jobs", "2", "--with",
+      "migration,removal", "--steps", "300", "--drawn")
   }
 
   @Test func `finds no fault where anchors come and go and deleted rows are let go of`() throws {
@@ -38,7 +38,8 @@ struct `The simulator` {
   }
 
   @Test func `finds no fault where the files of anchors are put back`() throws {
-    try Program.run("full", "--seeds", "600", "--jobs", "2", "--with", "office,restore")
+    try Program.run(
+      "full", "--seeds", "600", "--first", "2000", "--jobs", "2", "--with", "office,restore")
   }
 
   @Test func `finds no fault where the time of the site goes wrong beside an anchor`() throws {
