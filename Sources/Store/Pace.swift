@@ -4,6 +4,10 @@ import Replication
 package struct Pace: Sendable {
   /// Journal entries folded in one slice: a few ms of the write lock.
   package var journalEntries = 500
+  /// So many entries are read and sorted at once, ...
+  package var journalWindow = 32_768
+  /// ... unless their keys are long: so many bytes of these.
+  package var journalBytes = 8 << 20
   /// Whether a stretch of what is folded goes out before the rest is, if more rows than this wait.
   package var sendsStretches = true
   package var wholeRows = Limits.wholeRows

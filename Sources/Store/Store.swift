@@ -201,12 +201,15 @@ package final class Store {
     kinship.begin()
     let before = origins.frontier
     defer { shelf.end() }
-    do {
+    // A program may have the lock: then nothing has changed, and what is known is still so.
+    try reporting { () throws(SQLiteError) in
       if isDurable != commitsAreDurable {
         try connection.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
         commitsAreDurable = isDurable
       }
       try connection.run("BEGIN IMMEDIATE")
+    }
+    do {
       try requireSameFile()
       try shelf.begin()
       let result = try body()

@@ -179,20 +179,57 @@ import Testing
   @Test func `fills no memory where programs write faster than it is folded`() {
     var backlog = Backlog()
     backlog.check(schemaVersion: 1, lastEntry: nil)
-    for round in 0..<10 {
-      let first = Int64(round * Backlog.limit + 1)
-      let touches = (0..<Backlog.limit).map { row in
+    let size: Int64 = 100
+    for round in 0..<10 as Range<Int64> {
+      let first = round * size + 1
+      let touches = (0..<size).map { row in
         Backlog.Touch(
-          depth: 0, table: 1, key: Key([.integer(Int64(row))], collations: [])!,
-          entry: first + Int64(row), moment: Dating.Moment(0))
+          depth: 0, table: 1, key: Key([.integer(row)], collations: [])!, entry: first + row,
+          moment: Dating.Moment(0))
       }
       backlog.add(
-        touches, of: first...(first + Int64(Backlog.limit) - 1), after: 1, absent: [],
-        atOnce: 500)
-      #expect(backlog.count - backlog.unread <= 2 * Backlog.limit)
-      #expect(backlog.count == (round + 1) * Backlog.limit)
+        touches, of: first...(first + size - 1), after: 1, absent: [], atOnce: 500, most: 200)
+      #expect(backlog.count - backlog.unread <= 200)
+      #expect(backlog.count == Int((round + 1) * size))
     }
     // The newest go first.
-    #expect(backlog.end == Int64(10 * Backlog.limit))
+    #expect(backlog.end == 10 * size)
+  }
+
+  /// A window of the journal is read, and more than another one comes before it has ended.
+  @Test(arguments: [17, 18, 41, 42]) func `leaves nothing out between two windows`(window: Int) throws {
+    let a = try replica()
+    a.store.pace.journalWindow = window
+    try write(a, (10..<16).map { "r\($0)" }, "x")
+    #expect(try a.store.fold(at: a.now).hasMore)
+    try write(a, (100..<157).map { "s\($0)" }, "y")
+    try a.foldAll()
+    #expect(try a.value("SELECT count(*) FROM _flotilla_journal").integer == 0)
+    for id in 10..<16 { #expect(try a.version("r\(id)") != nil, "r\(id)") }
+    for id in 100..<157 { #expect(try a.version("s\(id)") != nil, "s\(id)") }
+  }
+
+  @Test func `is read in parts where keys are long`() throws {
+    let a = try replica()
+    a.store.pace.journalBytes = 1_000
+    let ids = (10..<40).map { String(repeating: "k", count: 100) + "\($0)" }
+    try write(a, ids, "x")
+    try a.foldAll()
+    for id in ids { #expect(try a.version(id) != nil) }
+  }
+
+  @Test func `goes on where a program had the lock`() throws {
+    let a = try replica()
+    let before = a.store.position.frontier[a.origin]
+    try write(a, (10..<30).map { "r\($0)" }, "x")
+    #expect(try a.store.fold(at: a.now).hasMore)
+    let program = try Connection(path: a.path)
+    try program.execute("BEGIN IMMEDIATE")
+    a.store.setPatience(1)
+    #expect(throws: StoreError.self) { try a.store.fold(at: a.now) }
+    try program.execute("ROLLBACK")
+    // The second four of the first window, not the first four again.
+    #expect(try a.store.fold(at: a.now).versions == 4)
+    #expect(a.store.position.frontier[a.origin] - before == 8)
   }
 }

@@ -39,8 +39,11 @@ extension Session {
   mutating func followStability(
     since before: Stability, _ directives: inout [Directive], _ now: Instant
   ) {
-    if outgoing.hasTold, let mark = position.stability.fetching, mark != before.fetching {
-      return fail(Bye(.other, "this node fetches everything anew"), &directives)
+    if let mark = position.stability.fetching, mark != before.fetching {
+      if outgoing.hasTold {
+        return fail(Bye(.other, "this node fetches everything anew"), &directives)
+      }
+      if outgoing.pullWaits != nil { outgoing.pullWaits = Frontier() }
     }
     tellStability(&directives, now)
     goOn(&directives, now)

@@ -34,20 +34,19 @@ extension MergeSlice {
     rows.reserveCapacity(places.count)
     // Batches name the same tables. To look whether two shapes are the same one is short for copies
     // of one of them.
-    var shapes: [TableShape] = []
-    var shapesOfBatch: [UInt32: [TableShape]] = [:]
+    var shapes: [TableShape: TableShape] = [:]
+    var last: (batch: UInt32, table: Int, shape: TableShape)?
     do {
       for place in places {
         let batch = batches[Int(place.batch)]
         let row = try batch.row(Int(place.row))
-        if shapesOfBatch[place.batch] == nil {
-          shapesOfBatch[place.batch] = batch.tables.map { shape in
-            if let known = shapes.first(where: { $0 == shape }) { return known }
-            shapes.append(shape)
-            return shape
-          }
+        if last?.batch != place.batch || last?.table != row.table {
+          let shape = batch.tables[row.table]
+          let known = shapes[shape] ?? shape
+          shapes[shape] = known
+          last = (place.batch, row.table, known)
         }
-        let shape = shapesOfBatch[place.batch]?[row.table] ?? batch.tables[row.table]
+        let shape = last?.shape ?? batch.tables[row.table]
         rows.append(Store.ShapedRow(shape: shape, row: row))
       }
     } catch {

@@ -164,7 +164,7 @@ extension Store {
     } else if case .full = merge.kind, merge.movesFrontier {
       try forgetUntracked()
       // Rows of earlier slices may have left the list, or came before this process began.
-      let isResumed = try !progress(of: merge.sender, run: merge.run).isEmpty
+      let isResumed = try hasProgress(of: merge.sender, run: merge.run)
       if isResumed || slice.isLong { recent.requireScan() }
       try clearProgress(of: merge.sender)
       if try isUnsure() { try meta.set(.isUnsure, .integer(0)) }

@@ -79,17 +79,18 @@ package enum Journal {
   }
 
   /// Looks at the newest entries above `id`, the newest first: at the number, the table, the time,
-  /// and the key, of which only so many columns are read as are asked for.
+  /// and the key, of which only so many columns are read as are asked for. Ends where `look` says no.
   static func readNewest(
     after id: Int64, limit: Int, on connection: Connection,
-    _ look: (Int64, Int64, Int64, (Int) -> [Value]) -> Void
+    _ look: (Int64, Int64, Int64, (Int) -> [Value]) -> Bool
   ) throws(SQLiteError) {
     try connection.with(
       "SELECT * FROM main.\(table) WHERE id > ? ORDER BY id DESC LIMIT ?",
       [.integer(id), .integer(Int64(limit))]
     ) { (statement) throws(SQLiteError) in
-      while try statement.step() {
-        look(statement.integer(0), statement.integer(1), statement.integer(2)) { count in
+      var goesOn = true
+      while goesOn, try statement.step() {
+        goesOn = look(statement.integer(0), statement.integer(1), statement.integer(2)) { count in
           (3..<min(3 + count, statement.columnCount)).map(statement.value)
         }
       }

@@ -28,9 +28,6 @@ struct Backlog {
     var isDone: Bool { next == touches.count }
   }
 
-  /// So many entries are read at once: a few MB.
-  static let limit = 32_768
-
   /// The oldest entries first.
   private var windows: [Window] = []
   /// Tables that had triggers and are not here: they are compared when they are.
@@ -54,10 +51,11 @@ struct Backlog {
   }
 
   /// Takes in what was written after all that waits. A row counts by its last touch. What fits into
-  /// one commit goes in the order of writing. `first` is the oldest entry of the journal.
+  /// one commit goes in the order of writing. `first` is the oldest entry of the journal. `most`
+  /// touches are kept.
   mutating func add(
     _ touches: [Touch], of entries: ClosedRange<Int64>, after first: Int64, absent: Set<Int64>,
-    atOnce limit: Int
+    atOnce limit: Int, most: Int
   ) {
     self.absent.formUnion(absent)
     // Parents before their children.
@@ -75,11 +73,14 @@ struct Backlog {
     }
     windows.append(Window(entries: entries, touches: touches))
     // Who writes faster than this folds fills no memory: the oldest are read again later.
-    while windows.count > 1, windows.reduce(0, { $0 + $1.touches.count }) > 2 * Self.limit {
+    while windows.count > 1, windows.reduce(0, { $0 + $1.touches.count }) > most {
       windows.removeFirst()
     }
     unread = Int(windows[0].entries.lowerBound - first)
   }
+
+  /// Entries lie between what waits and what is read now: all from there on is read again later.
+  mutating func dropWindows() { windows = [] }
 
   mutating func takeAbsent() -> Set<Int64> {
     defer { absent = [] }

@@ -43,15 +43,17 @@ struct Edits {
     if writer.size + size > Limits.piece - 4_096 {
       guard isLong, batches.count < Self.mostBatches else { return cancelPush() }
       closeBatch()
+      guard isEncoded else { return }
     }
     writer.add(shape, version, content)
   }
 
   private mutating func closeBatch() {
     guard !writer.isEmpty else { return }
+    let bytes = writer.bytes
+    guard bytes.count <= Limits.piece else { return cancelPush() }
     batches.append(
-      Stretch.Batch(
-        bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check))
+      Stretch.Batch(bytes: bytes, rows: UInt64(writer.rowCount), check: writer.check))
     writer = RowBatchWriter()
   }
 
@@ -87,8 +89,8 @@ struct Edits {
 
   /// All versions made, if this fold goes on and they fit.
   mutating func stretch(_ origin: Origin, waiting: Int) -> Stretch? {
+    if isEncoded, isLong { closeBatch() }
     guard isEncoded, isLong, count > 0 else { return nil }
-    closeBatch()
     return Stretch(
       origin: origin, from: from, to: last, batches: batches, waiting: UInt64(waiting))
   }

@@ -117,23 +117,30 @@ extension Store {
     var touches: [Backlog.Touch] = []
     var entries: [(id: Int64, wall: Int64)] = []
     var absent: Set<Int64> = []
-    try Journal.readNewest(after: backlog.end ?? .min, limit: Backlog.limit, on: connection) {
+    var room = pace.journalBytes
+    try Journal.readNewest(after: backlog.end ?? .min, limit: pace.journalWindow, on: connection) {
       (id, number, wall, key) in
       entries.append((id, wall))
-      guard let table = tables.byID[number] else { return }
+      guard let table = tables.byID[number] else { return true }
       guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
       else {
         absent.insert(number)
-        return
+        return true
       }
       // A row with NULL in its key has no identity and stays where it is.
-      guard let key = table.key(key(count).map(Replication.Value.init)) else { return }
+      guard let key = table.key(key(count).map(Replication.Value.init)) else { return true }
+      room -= key.bytes.count
       touches.append(
         Backlog.Touch(
           depth: parentage.depth(of: table.id), table: table.id, key: key, entry: id,
           moment: Dating.Moment(now.moment)))
+      return room > 0
     }
     guard let newest = entries.first, let oldest = entries.last else { return }
+    // Who writes faster than this folds fills no memory.
+    if oldest.id > (backlog.end ?? .min) + 1, entries.count == pace.journalWindow || room <= 0 {
+      backlog.dropWindows()
+    }
     entries.reverse()
     let moments = try moments(of: entries, at: now)
     for index in touches.indices {
@@ -142,7 +149,7 @@ extension Store {
     let first = try Journal.firstEntry(on: connection) ?? oldest.id
     backlog.add(
       touches, of: oldest.id...newest.id, after: first, absent: absent,
-      atOnce: pace.journalEntries)
+      atOnce: pace.journalEntries, most: 2 * pace.journalWindow)
   }
 
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged

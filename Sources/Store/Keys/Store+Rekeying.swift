@@ -68,7 +68,7 @@ extension Store {
     if base == nil { try unhold(held, table, key) }
     try shelf.remove(table: table.id, key: key)
     var lowest = table
-    if case .unknown = descent { lowest = ReplicaTable(asBaseline: table) }
+    if case .unknown = descent { lowest = table.asBaseline }
     let moment =
       touchedAt ?? former.map { time(of: $0.version, isImage: isImage) }
       ?? Dating.Moment(now.moment)

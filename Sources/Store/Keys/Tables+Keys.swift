@@ -167,8 +167,8 @@ extension Tables {
   private func refresh(_ name: String) {
     for known in shapes.known(name) {
       if let table = byID[known.table] {
-        table.take(known, isLeading: isLeading(known.table, name))
-        byID[known.table] = table
+        byID[known.table] = table.taking(
+          known, isLeading: isLeading(known.table, name))
       } else {
         add(held(known))
       }

@@ -15,6 +15,14 @@ extension Store {
     return bytes.map(Self.frontier) ?? Frontier()
   }
 
+  /// Whether rows of an exchange with it that has not ended are here, though it may cover none.
+  func hasProgress(of sender: Identity, run: UInt64) throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try connection.row(
+        "SELECT 1 FROM _flotilla_progress WHERE sender = ?", [Self.name(sender, run)]) != nil
+    }
+  }
+
   private static func name(_ sender: Identity, _ run: UInt64) -> SQLite.Value {
     .string("\(sender) \(run)")
   }

@@ -59,20 +59,26 @@ final class ReplicaTable {
     self.isLeading = isLeading
   }
 
-  /// The same table with rows that were here before it became the site's.
-  init(asBaseline other: ReplicaTable) {
+  private init(_ other: ReplicaTable, isBaseline: Bool) {
     (id, name, nameHere, schema) = (other.id, other.name, other.nameHere, other.schema)
-    (isIntact, isTracked, isBaseline) = (other.isIntact, other.isTracked, true)
+    (isIntact, isTracked, self.isBaseline) = (other.isIntact, other.isTracked, isBaseline)
     (seed, keyCollations, statements) = (other.seed, other.keyCollations, other.statements)
     (keyShape, generation) = (other.keyShape, other.generation)
     (isHeld, isLeading) = (other.isHeld, other.isLeading)
   }
 
-  /// The shape of its keys is known by now, or another one leads.
-  func take(_ known: KeyShapes.Known, isLeading: Bool) {
-    (keyShape, generation, self.isLeading) = (known.shape, known.generation, isLeading)
-    statements = statements?.travelling(in: known.generation)
-    if schema == nil { keyCollations = known.shape.collations }
+  /// The same table with rows that were here before it became the site's.
+  var asBaseline: ReplicaTable { ReplicaTable(self, isBaseline: true) }
+
+  /// The same once the shape of its keys is known, or another one leads: an export that is under way
+  /// goes on with this one.
+  func taking(_ known: KeyShapes.Known, isLeading: Bool) -> ReplicaTable {
+    let table = ReplicaTable(self, isBaseline: isBaseline)
+    (table.keyShape, table.generation) = (known.shape, known.generation)
+    table.isLeading = isLeading
+    table.statements = statements?.travelling(in: known.generation)
+    if schema == nil { table.keyCollations = known.shape.collations }
+    return table
   }
 
   /// The identity of a row from its key values; nil if one is NULL.
