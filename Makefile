@@ -52,9 +52,9 @@ JOBS ?= $$(nproc)
 # put back and copied, too.
 RETURNS = --with collection,slowness --steps 250
 ANCHORED = --with collection,slowness,office --steps 250
-COPIES = --with collection,absence,restore,clone --steps 250
-SCHEMAS = --with migration,removal --first 22400 --steps 300 --drawn
-OFFICES = --with collection,office --first 600000
+COPIES = --with collection,absence,restore,clone --steps 250 --first 1000
+SCHEMAS = --with migration,removal --first 22480 --steps 300 --drawn
+OFFICES = --with collection,office --first 602000
 RESTORES = --with office,restore --first 2000
 TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone

@@ -28,13 +28,13 @@ struct `The simulator` {
 
   @Test func `finds no fault where tables and columns come and go`() throws {
     try Program.run(
-      "full", "--seeds", "1000", "--first", "22400", "--jobs", "2", "--with",
+      "full", "--seeds", "1000", "--first", "22480", "--jobs", "2", "--with",
       "migration,removal", "--steps", "300", "--drawn")
   }
 
   @Test func `finds no fault where anchors come and go and deleted rows are let go of`() throws {
     try Program.run(
-      "full", "--seeds", "600", "--first", "600000", "--jobs", "2", "--with", "collection,office")
+      "full", "--seeds", "600", "--first", "602000", "--jobs", "2", "--with", "collection,office")
   }
 
   @Test func `finds no fault where the files of anchors are put back`() throws {
@@ -63,8 +63,8 @@ struct `The simulator` {
     depth: String, count: String
   ) throws {
     try Program.run(
-      depth, "--seeds", count, "--jobs", "2", "--with", "collection,restore,absence,clone",
-      "--steps", "250")
+      depth, "--seeds", count, "--first", "1000", "--jobs", "2", "--with",
+      "collection,restore,absence,clone", "--steps", "250")
   }
 
   @Test func `finds 2,000 schemas and their migrations equal, whole and complete`() throws {

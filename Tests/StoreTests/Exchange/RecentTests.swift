@@ -42,6 +42,25 @@ import Testing
     }
   }
 
+  /// The author's origin is the lowest, and what it sends early covers nothing: then the progress
+  /// that is remembered is empty.
+  @Test func `rows that came early are not left out by the list`() throws {
+    var pace = Pace()
+    (pace.recentRows, pace.mergedRows) = (4, 2)
+    let author = try TestReplica(1, schema: CatchUpTests.schema)
+    let relay = try TestReplica(2, schema: CatchUpTests.schema, tracking: ["t"], pace: pace)
+    try author.pull(from: relay)
+    let held = relay.store.position.frontier
+    try author.write(
+      "INSERT INTO t VALUES " + (1...20).map { "(\($0), 'x')" }.joined(separator: ", "))
+    try author.foldAll()
+    let (covers, batches) = try author.export(above: held)
+    try relay.mergeSlice(batches, covers: held, from: author)
+    #expect(try relay.store.progress(of: author.store.node).isEmpty)
+    try relay.merge([], .full(covers: covers), from: author)
+    #expect(try End(relay.export(above: held).1).rows == 20)
+  }
+
   /// A long exchange in slices, perhaps resumed, perhaps cut.
   private func catchUp(
     _ replica: TestReplica, from other: TestReplica, _ random: inout Seeded
