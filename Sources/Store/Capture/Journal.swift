@@ -78,14 +78,14 @@ package enum Journal {
     ).reversed().map(JournalEntry.init)
   }
 
-  /// Looks at the newest entries above `id`, the newest first: at the number, the table, the time,
+  /// Looks at the newest entries from `id` on, the newest first: at the number, the table, the time,
   /// and the key, of which only so many columns are read as are asked for. Ends where `look` says no.
   static func readNewest(
-    after id: Int64, limit: Int, on connection: Connection,
+    from id: Int64, limit: Int, on connection: Connection,
     _ look: (Int64, Int64, Int64, (Int) -> [Value]) -> Bool
   ) throws(SQLiteError) {
     try connection.with(
-      "SELECT * FROM main.\(table) WHERE id > ? ORDER BY id DESC LIMIT ?",
+      "SELECT * FROM main.\(table) WHERE id >= ? ORDER BY id DESC LIMIT ?",
       [.integer(id), .integer(Int64(limit))]
     ) { (statement) throws(SQLiteError) in
       var goesOn = true

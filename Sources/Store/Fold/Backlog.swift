@@ -76,7 +76,9 @@ struct Backlog {
     while windows.count > 1, windows.reduce(0, { $0 + $1.touches.count }) > most {
       windows.removeFirst()
     }
-    unread = Int(windows[0].entries.lowerBound - first)
+    // Somebody may have written any numbers into the journal.
+    let older = windows[0].entries.lowerBound.subtractingReportingOverflow(first)
+    unread = older.overflow ? 0 : Int(max(0, min(older.partialValue, 1 << 40)))
   }
 
   /// Entries lie between what waits and what is read now: all from there on is read again later.

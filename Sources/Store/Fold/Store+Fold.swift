@@ -112,13 +112,15 @@ extension Store {
   private func readJournal(at now: Instant) throws {
     let last = try Journal.lastEntry(on: connection)
     backlog.check(schemaVersion: schemaVersion, lastEntry: last)
-    guard let last, backlog.end ?? .min < last else { return }
+    guard let last, backlog.end.map({ $0 < last }) ?? true else { return }
+    // Any number may stand there, also the lowest of all.
+    let start = backlog.end.map { $0 + 1 } ?? .min
     let parentage = try kinship.parentage(tables)
     var touches: [Backlog.Touch] = []
     var entries: [(id: Int64, wall: Int64)] = []
     var absent: Set<Int64> = []
     var room = pace.journalBytes
-    try Journal.readNewest(after: backlog.end ?? .min, limit: pace.journalWindow, on: connection) {
+    try Journal.readNewest(from: start, limit: pace.journalWindow, on: connection) {
       (id, number, wall, key) in
       entries.append((id, wall))
       guard let table = tables.byID[number] else { return true }
@@ -138,7 +140,7 @@ extension Store {
     }
     guard let newest = entries.first, let oldest = entries.last else { return }
     // Who writes faster than this folds fills no memory.
-    if oldest.id > (backlog.end ?? .min) + 1, entries.count == pace.journalWindow || room <= 0 {
+    if oldest.id > start, entries.count == pace.journalWindow || room <= 0 {
       backlog.dropWindows()
     }
     entries.reverse()
