@@ -197,7 +197,8 @@ import Testing
   }
 
   /// A window of the journal is read, and more than another one comes before it has ended.
-  @Test(arguments: [17, 18, 41, 42]) func `leaves nothing out between two windows`(window: Int) throws {
+  @Test(arguments: [17, 18, 41, 42])
+  func `leaves nothing out between two windows`(window: Int) throws {
     let a = try replica()
     a.store.pace.journalWindow = window
     try write(a, (10..<16).map { "r\($0)" }, "x")

@@ -145,7 +145,6 @@ final class StoreReplica: SimulatedReplica {
   private static func pace(_ faults: Faults, _ random: inout Seeded) -> Pace {
     var pace = Pace()
     pace.journalEntries = random.pick([3, 10, 1_000])
-    if pace.journalEntries < 1_000 { pace.journalWindow = 2 * pace.journalEntries + 1 }
     pace.comparedRows = random.pick([2, 5, 500])
     if faults[.slices] > 0 { pace.wholeRows = 0 }
     pace.batchRows = random.pick([1, 3, 500])

@@ -70,8 +70,8 @@ final class ReplicaTable {
   /// The same table with rows that were here before it became the site's.
   var asBaseline: ReplicaTable { ReplicaTable(self, isBaseline: true) }
 
-  /// The same once the shape of its keys is known, or another one leads: an export that is under way
-  /// goes on with this one.
+  /// The same once the shape of its keys is known, or another one leads: an export that is under
+  /// way goes on with this one.
   func taking(_ known: KeyShapes.Known, isLeading: Bool) -> ReplicaTable {
     let table = ReplicaTable(self, isBaseline: isBaseline)
     (table.keyShape, table.generation) = (known.shape, known.generation)
