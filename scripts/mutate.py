@@ -36,7 +36,7 @@ KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": [
-        "--with", "migration,removal", "--first", "22480", "--steps", "300", "--drawn"],
+        "--with", "migration,removal", "--first", "22400", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "602000"],
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "700000"],
