@@ -78,9 +78,10 @@ package enum Journal {
     ).reversed().map(JournalEntry.init)
   }
 
-  /// Looks at the newest entries from `id` on, the newest first: at the number, the table, the
-  /// time, and the key, of which only so many columns are read as are asked for. Ends where `look`
-  /// says no.
+  /// Looks at the newest entries from `id` on, the newest first, and ends where `look` says no.
+  ///
+  /// It is shown the number, the table, the time, and the key, of which only so many columns are
+  /// read as are asked for.
   static func readNewest(
     from id: Int64, limit: Int, on connection: Connection,
     _ look: (Int64, Int64, Int64, (Int) -> [Value]) -> Bool
