@@ -561,5 +561,17 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 105, with: [.collection, .restore, .absence, .clone], steps: 163,
       found: "who fetched everything anew waited for ever for a member that held nothing"),
+    KeptSeed(
+      depth: .full, seed: 20_780, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "what went with a table counted as seen by who wrote in the one made again"),
+    KeptSeed(
+      depth: .full, seed: 21_535, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 791, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "the same"),
+    KeptSeed(
+      depth: .full, seed: 21_776, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a checker did not note what was folded just before power was cut"),
   ]
 }

@@ -309,8 +309,12 @@ struct Witness {
   }
 
   /// Power was cut: rows of an exchange that has not ended may be gone, but nothing that the
-  /// frontier covers, nor anything that the application has committed.
-  mutating func setBack(to now: Observation, _ history: inout History, at node: String) {
+  /// frontier covers, nor anything that the application has committed. What it had folded since it
+  /// was looked at last was made over what stood then.
+  mutating func setBack(
+    to now: Observation, own: Origin, _ history: inout History, at node: String
+  ) {
+    if now.log != nil { history.lineage.note(glanced ?? seen, now, own: own) }
     if !now.frontier.covers(seen.frontier) {
       history.blame("\(node) has lost versions of its frontier in a power cut")
     }

@@ -192,7 +192,7 @@ final class StoreReplica: SimulatedReplica {
       application = try application.restart(on: disk, random: random.fork())
       try charts?.readAgain(on: application.connection)
       hasWritten = true
-      witness.setBack(to: try observe(), &history, at: name)
+      witness.setBack(to: try observe(), own: origin, &history, at: name)
     }
     process = DiskProcess(on: disk, random: random.fork())
     process.wall = now.wall

@@ -113,7 +113,7 @@ extension MemoryReplica {
   }
 
   func restart(at now: Instant, hadPower: Bool, _ history: inout History) {
-    if !hadPower { witness.setBack(to: observation, &history, at: name) }
+    if !hadPower { witness.setBack(to: observation, own: origin, &history, at: name) }
   }
 
   func observe() -> Observation { observation }

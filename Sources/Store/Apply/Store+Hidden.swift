@@ -1,8 +1,9 @@
 import Replication
 import SQLite
 
-/// Rows that a program writes where another one is parked under the same key. It could not see that
-/// one, so it has not written over it: the two edits are concurrent, and what was parked loses.
+/// Rows that a program writes where another one is parked under the same key, or has gone with its
+/// table. It could not see that one, so it has not written over it: the two edits are concurrent,
+/// and what was parked or gone loses.
 extension Store {
   /// A version that stands and is not in its table, and what it says if that is here.
   struct Hidden {
@@ -19,6 +20,15 @@ extension Store {
     // Who writes a row that is parked knowing of it has seen what it says.
     if try takeDismissal(table, key) || held.isDeleted { return nil }
     return Hidden(version: held, content: shelved.why == .tooLarge ? nil : shelved)
+  }
+
+  /// Whether a row that went with its table may have stood in the one that has its name now when a
+  /// program wrote it. One that came back with the table is found by the comparison; before that
+  /// nothing tells which rows did.
+  func mayHaveStood(_ table: ReplicaTable, _ edits: Edits) throws(SQLiteError) -> Bool {
+    if edits.isComparing { return true }
+    guard let phase = try comparison(of: table.id)?.phase else { return false }
+    return phase == .rows || phase == .firstRows
   }
 
   /// Whether somebody has given up a parked row, knowing of it; that is forgotten.

@@ -101,11 +101,17 @@ extension Store {
       }
       if all == nil { all = remake } else { all?.join(remake) }
     }
+    // What is written into an empty table is told by its triggers.
+    if let statements = tables.byID[table]?.statements,
+      try connection.row(statements.selectAny) == nil
+    {
+      return try save(Comparison(table: table, phase: .versions, after: nil))
+    }
     try save(
       Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil, remake: all))
   }
 
-  private func comparison(of table: Int64) throws(SQLiteError) -> Comparison? {
+  func comparison(of table: Int64) throws(SQLiteError) -> Comparison? {
     try connection.scalar(
       "SELECT comparing FROM _flotilla_local WHERE id = ?", [.integer(table)]
     ).blob.flatMap { Comparison(table: table, $0) }

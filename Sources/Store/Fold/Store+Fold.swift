@@ -221,8 +221,9 @@ extension Store {
       try row.value(of: $0, statements, key, on: connection)
     }
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
+    let isSeen = try hidden == nil && (gone == nil || mayHaveStood(table, edits))
     var version = try make(
-      over: old, isSeen: hidden == nil, ended: ended, hash: hash, isDeleted: false,
+      over: old, isSeen: isSeen, ended: ended, hash: hash, isDeleted: false,
       isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }

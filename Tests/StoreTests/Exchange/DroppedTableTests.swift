@@ -152,6 +152,65 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  /// In one go, or after the table was seen missing.
+  @Test(arguments: [false, true])
+  func `what is written in the table made again was not written over`(isMissed: Bool) throws {
+    let r = try line()
+    try r[1].write("BEGIN; DROP TABLE word")
+    if isMissed {
+      try r[1].write("COMMIT")
+      try r[1].foldAll()
+      try r[1].write("BEGIN")
+    }
+    try r[1].write("\(Self.schema); COMMIT")
+    try r[1].foldAll()
+    try r[1].write("INSERT INTO word VALUES ('alpha', 'again'), ('Gamma', 3)")
+    try r[1].foldAll()
+    try r[0].pull(from: r[1])
+    #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("again"))
+    // The row that is as it was is no edit.
+    let lost = try r[0].store.conflictList(all: true)
+    #expect(lost.map { $0.loser?.values.last?.value } == [.integer(1)])
+    #expect(lost.first?.winner?.author == r[1].origin)
+    try r[2].pull(from: r[0])
+    try r[1].repair(from: r[0])
+    for replica in r.dropFirst() {
+      #expect(try replica.content("word") == r[0].content("word"))
+      #expect(try replica.store.conflictList(all: true).isEmpty)
+    }
+  }
+
+  /// A migration may have made them of those of before, and whoever dumped a table has seen it.
+  @Test func `other rows that a table comes back with are written over the lost ones`() throws {
+    let r = try line()
+    try r[1].write("DROP TABLE word")
+    try r[1].foldAll()
+    try r[1].write("BEGIN; \(Self.schema); INSERT INTO word VALUES ('Alpha', 'back'); COMMIT")
+    try r[1].foldAll()
+    try r[0].pull(from: r[1])
+    #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("back"))
+    #expect(try r[0].store.conflictList(all: true).isEmpty)
+  }
+
+  /// SQLite gives the numbers of before again.
+  @Test func `a row in the table made again is another one than that of its number`() throws {
+    let schema = "CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT);"
+    let visits = "CREATE TABLE visit(id TEXT PRIMARY KEY, person REFERENCES person(id));"
+    let r = try (1...2).map {
+      try TestReplica($0, schema: schema + visits, tracking: $0 == 1 ? ["person", "visit"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[0].write("INSERT INTO person(name) VALUES ('Anna')")
+    try r[0].exchange(with: r[1])
+    try r[1].write("BEGIN; DROP TABLE person; \(schema) COMMIT")
+    try r[1].foldAll()
+    try r[1].write("INSERT INTO person(name) VALUES ('Bert')")
+    try r[1].foldAll()
+    for _ in 0..<3 { try r[0].exchange(with: r[1]) }
+    let names = "SELECT group_concat(name) FROM (SELECT name FROM person ORDER BY name)"
+    for replica in r { #expect(try replica.value(names) == .string("Anna,Bert")) }
+  }
+
   @Test func `edits that nobody was sent are gone with their table, and hold up nothing`() throws {
     let r = try line()
     for replica in r { try replica.write("CREATE TABLE note(id TEXT PRIMARY KEY, n INTEGER)") }
