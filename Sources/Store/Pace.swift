@@ -8,8 +8,9 @@ package struct Pace: Sendable {
   package var journalWindow = 32_768
   /// ... unless their keys are long: so many bytes of these.
   package var journalBytes = 8 << 20
-  /// Whether a stretch of what is folded goes out before the rest is, if more rows than this wait.
-  package var sendsStretches = true
+  /// Whether what is folded goes to somebody: else it is not encoded.
+  package var sendsEdits = true
+  /// A stretch of it goes out before the rest is folded, if more rows than this wait.
   package var wholeRows = Limits.wholeRows
   /// Rows and bytes merged in one commit of a long exchange.
   package var mergedRows = 500

@@ -121,7 +121,7 @@ extension Store {
     _ who: Identities, journalMode: String, path: String, on connection: Connection
   ) throws(SQLiteError) {
     try connection.execute(Layout.statements)
-    try connection.execute(Layout.additions)
+    try Layout.add(to: connection)
     try Journal.create(on: connection)
     let raw = Int64(bitPattern: who.origin.rawValue)
     try connection.run("INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])

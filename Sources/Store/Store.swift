@@ -18,6 +18,7 @@ package final class Store {
   let versions: VersionTable
   let origins: Origins
   let digests: DigestTable
+  let versionFigures: VersionFigures
   let lost: LostVersions
   let shelf: Shelf
   let conflicts: ConflictLog
@@ -57,6 +58,8 @@ package final class Store {
   private var isStale = false
   /// Whether `synchronous` is FULL at present, as `connect` sets it.
   private var commitsAreDurable = true
+  /// For how long the write lock was held, all transactions together.
+  package private(set) var lockHeld = Duration.zero
   /// Commits of this process, to tell older positions from newer ones.
   private var commits: UInt64 = 1
 
@@ -137,6 +140,9 @@ package final class Store {
     let versions = VersionTable(connection: connection, origins: origins, terms: terms)
     self.origins = origins
     self.digests = digests
+    self.versionFigures = try reporting { () throws(SQLiteError) in
+      try VersionFigures(connection, meta)
+    }
     self.versions = versions
     self.lost = try reporting { () throws(SQLiteError) in
       try LostVersions(connection, origins: origins, versions: versions)
@@ -209,11 +215,14 @@ package final class Store {
       }
       try connection.run("BEGIN IMMEDIATE")
     }
+    let start = ContinuousClock.now
+    defer { lockHeld += start.duration(to: .now) }
     do {
       try requireSameFile()
       try shelf.begin()
       let result = try body()
       try digests.save()
+      try versionFigures.save()
       try connection.run("COMMIT")
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
       recent.append(touched, before: before)
@@ -244,6 +253,7 @@ package final class Store {
     try reporting { () throws(SQLiteError) in
       try origins.reload()
       try digests.reload()
+      try versionFigures.reload()
       try versions.terms.reload()
       try lost.reload()
       try pending.reload()

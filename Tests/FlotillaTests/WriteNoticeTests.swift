@@ -18,30 +18,35 @@ import Testing
     return feed(.waited(sign: sign))
   }
 
-  /// A notice to which a write was told and that has folded it, `pause` ms ago.
-  private static func folded(before pause: Int64) -> WriteNoticeTests {
+  /// A notice to which a write was told and that has folded it, `pause` ms ago; the write lock was
+  /// `held` for so many µs.
+  private static func folded(before pause: Int64, held: Int64 = 300) -> WriteNoticeTests {
     var it = WriteNoticeTests()
     #expect(it.feed(.sign) == .look)
     #expect(it.feed(.looked(version: 1)) == .fold(version: 1))
-    #expect(it.feed(.folding) == nil)
+    #expect(it.feed(.held(held)) == nil)
     #expect(it.feed(.folded(version: 1)) == nil)
     #expect(it.notice.state == .quiet)
     it.now += pause
     return it
   }
 
-  @Test(arguments: [20, 21, 300, 950, 10_000, 1 << 40] as [Int64])
+  @Test(arguments: [4, 5, 300, 950, 10_000, 1 << 40] as [Int64])
   func `a sign leads to a look at once, however long ago the last one was`(pause: Int64) {
     var it = Self.folded(before: pause)
     #expect(it.feed(.sign) == .look)
     #expect(it.feed(.looked(version: 2)) == .fold(version: 2))
   }
 
-  @Test(arguments: [0, 1, 12, 19] as [Int64])
-  func `under steady writing the next look waits for its distance`(pause: Int64) {
-    var it = Self.folded(before: pause)
+  @Test(
+    arguments: [(0, 0, 4), (300, 3, 1), (900, 0, 7), (5_000, 10, 30), (90_000, 0, 160)]
+      as [(held: Int64, pause: Int64, left: Int64)])
+  func `the lock is free eight times as long as a fold held it`(
+    held: Int64, pause: Int64, left: Int64
+  ) {
+    var it = Self.folded(before: pause, held: held)
     let wait = it.feed(.sign)
-    #expect(wait == .wait(microseconds: 1_000 * (20 - pause), sign: 2))
+    #expect(wait == .wait(microseconds: 1_000 * left, sign: 2))
     #expect(it.pass(wait) == .look)
   }
 
@@ -81,7 +86,7 @@ import Testing
     #expect(it.feed(.sign) == nil)
     #expect(it.feed(.looked(version: 1)) == .look)
     #expect(it.feed(.looked(version: 2)) == .fold(version: 2))
-    _ = it.feed(.folding)
+    _ = it.feed(.held(2_500))
     #expect(it.feed(.sign) == nil)
     let wait = it.feed(.folded(version: 2))
     #expect(wait == .wait(microseconds: 20_000, sign: 4))

@@ -108,7 +108,7 @@ import Testing
 
   @Test func `stays here where nobody is to get it at once`() throws {
     let a = try replica(whole: 10)
-    a.store.pace.sendsStretches = false
+    a.store.pace.sendsEdits = false
     try write(a, (10..<50).map { "r\($0)" }, "x")
     #expect(try stretches(a).isEmpty)
   }

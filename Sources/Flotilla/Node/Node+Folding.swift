@@ -83,9 +83,9 @@ extension Node {
   /// Folds until nothing waits; while another program has the write lock, until `deadline`.
   func foldAll(until deadline: Int64 = .max) async throws(StoreError) {
     while !isStopping {
-      await notice(.folding)
-      let (result, position) = try await store.fold(
+      let (result, position, held) = try await store.fold(
         until: deadline, isSent: !sessions.isEmpty)
+      await notice(.held(held))
       await folded(result, position)
       guard result.hasMore else { return }
     }
@@ -93,7 +93,7 @@ extension Node {
 
   /// Folds until what waits fits into one commit.
   func foldBacklog() async throws(StoreError) {
-    while let (result, position) = try await store.foldBacklog() {
+    while let (result, position, _) = try await store.foldBacklog() {
       await folded(result, position)
     }
   }

@@ -2,6 +2,10 @@
 ///
 /// The watch of the folder tells of a write to the WAL before the commit is visible: an fsync may
 /// lie in between. So looks follow one another after each sign, ever more slowly.
+///
+/// Who commits often waits for each of our folds: SQLite's busy handler sleeps longer than a fold
+/// takes. So the lock is left free several times as long as a fold held it, and many commits share
+/// one fold. A commit after a pause is folded at once.
 struct WriteNotice: Sendable {
   /// What can happen.
   enum Input: Sendable, Equatable {
@@ -13,8 +17,8 @@ struct WriteNotice: Sendable {
     case waited(sign: UInt64)
     /// A look has shown this `PRAGMA data_version`.
     case looked(version: Int64)
-    /// A fold begins, for whatever reason.
-    case folding
+    /// A fold has held the write lock for so many µs.
+    case held(Int64)
     /// What was committed up to this version is folded.
     case folded(version: Int64)
     /// A look or a fold has failed: the next sign or patrol tries again.
@@ -44,8 +48,10 @@ struct WriteNotice: Sendable {
     300, 500, 1_000, 1_000, 2_000, 2_000, 4_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000,
     256_000, 512_000,
   ]
-  /// Under steady writing folds follow one another at this distance, in ms.
-  static let distance: Int64 = 20
+  /// Under steady writing the lock is free so many times as long as the fold before held it, and
+  /// for so many ms.
+  static let share: Int64 = 8
+  static let freedom: ClosedRange<Int64> = 4...160
 
   private(set) var state = State.quiet
   /// Signs so far: a new one voids the wait that followed the one before.
@@ -53,12 +59,15 @@ struct WriteNotice: Sendable {
   /// How many of the pauses are over; all of them after a commit, until the next sign.
   private var pausesOver = 0
   private var dataVersion: Int64?
-  private var lastFold: Int64?
+  /// Until then the lock is left to others.
+  private var nextFold: Int64 = .min
 
   /// Feeds one input, at an uptime in ms.
   mutating func receive(_ input: Input, at now: Int64) -> Directive? {
     switch (input, state) {
-    case (.folding, _): lastFold = now
+    case (.held(let time), _):
+      let freedom = min(Self.share * time / 1_000, Self.freedom.upperBound)
+      nextFold = now + max(freedom, Self.freedom.lowerBound)
     case (.sign, .looking):
       signs += 1
       state = .looking(again: true)
@@ -84,10 +93,9 @@ struct WriteNotice: Sendable {
     return nil
   }
 
-  /// Looks at once, or at the due distance from the last fold.
+  /// Looks at once, or when the lock was free for long enough.
   private mutating func look(at now: Int64) -> Directive {
-    let sinceFold = lastFold.map { now - $0 } ?? Self.distance
-    if sinceFold < Self.distance { return wait(1_000 * (Self.distance - sinceFold)) }
+    if now < nextFold { return wait(1_000 * (nextFold - now)) }
     state = .looking(again: false)
     return .look
   }

@@ -117,7 +117,7 @@ extension StoreActor {
   private func opening<Result: Sendable>(
     _ told: Told, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
-    while let (fold, position) = try await foldBacklog() { await told(fold, position) }
+    while let (fold, position, _) = try await foldBacklog() { await told(fold, position) }
     await makeRoom()
     return try await patiently(body)
   }

@@ -95,49 +95,56 @@ actor StoreActor {
     while try await foldBacklog(isSent: false) != nil {}
     let isBulk = isShared && slice.isLong
     if isBulk { await wait(until: courtesy.nextHold) }
-    let (outcome, position, start) = try await patiently { (store) throws(StoreError) in
-      let start = Uptime.now
-      return (try store.merge(slice, at: clock.now), store.position, start)
+    let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
+      let before = store.lockHeld
+      return (
+        try store.merge(slice, at: clock.now), store.position,
+        (store.lockHeld - before).microseconds
+      )
     }
-    if isBulk { try held(since: start) }
-    if slice.isFull { mergeSize.held(for: Uptime.now - start) }
+    if isBulk { try note(held) }
+    if slice.isFull { mergeSize.held(for: held / 1_000) }
     return (outcome, position)
   }
 
-  /// Folds one slice of what applications wrote; a backlog leaves them their share, too.
+  /// Folds one slice of what applications wrote, and tells for how many µs it held the write lock;
+  /// a backlog leaves applications their share, too.
   ///
-  /// `isSent`: what is folded of a backlog goes to peers at once.
+  /// `isSent`: what is folded goes to peers at once.
   func fold(
     until deadline: Int64 = .max, isSent: Bool = true
-  ) async throws(StoreError) -> (FoldResult, Position) {
+  ) async throws(StoreError) -> (FoldResult, Position, held: Int64) {
     await wait(until: courtesy.nextHold)
     let rows = foldSize.rows
-    let (result, position, start) = try await patiently(until: deadline) {
+    let (result, position, held) = try await patiently(until: deadline) {
       (store) throws(StoreError) in
-      let start = Uptime.now
       (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
-      store.pace.sendsStretches = isSent
-      return (try store.fold(at: clock.now), store.position, start)
+      store.pace.sendsEdits = isSent
+      defer { store.pace.sendsEdits = true }
+      let before = store.lockHeld
+      return (
+        try store.fold(at: clock.now), store.position, (store.lockHeld - before).microseconds
+      )
     }
     if result.hasMore {
-      try held(since: start)
-      foldSize.held(for: Uptime.now - start)
+      try note(held)
+      foldSize.held(for: held / 1_000)
     }
-    return (result, position)
+    return (result, position, held)
   }
 
-  /// Notes a hold of the write lock, and whether a program has written of late.
-  private func held(since start: Int64) throws(StoreError) {
+  /// Notes that the write lock was held for so many µs, and whether a program has written of late.
+  private func note(_ held: Int64) throws(StoreError) {
     let end = Uptime.now
     let version = try opened().dataVersion()
     others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
-    courtesy.held(from: start, to: end, isWanted: others.write(at: end))
+    courtesy.held(from: end - held / 1_000, to: end, isWanted: others.write(at: end))
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
   func foldBacklog(
     isSent: Bool = true
-  ) async throws(StoreError) -> (FoldResult, Position)? {
+  ) async throws(StoreError) -> (FoldResult, Position, held: Int64)? {
     guard try opened().hasBacklog() else { return nil }
     return try await fold(isSent: isSent)
   }

@@ -27,3 +27,10 @@ extension Instant {
   /// For waiting: it can stamp nothing, for a replica alone knows the site's time (`NodeClock`).
   static var now: Instant { Instant(uptime: Uptime.now, wall: Uptime.wall, site: nil) }
 }
+
+extension Duration {
+  /// In whole microseconds.
+  var microseconds: Int64 {
+    components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+  }
+}

@@ -205,6 +205,13 @@ extension Application {
   /// Changes when another connection has committed.
   func dataVersion() throws -> Int64 { try connection.dataVersion() }
 
+  /// How many rows a table has.
+  func rowCount(of table: String) throws -> Int {
+    Int(
+      try connection.scalar(
+        "SELECT count(*) FROM \"\(table.replacing("\"", with: "\"\""))\"").integer ?? 0)
+  }
+
   /// Whether writes to a table are noted for Flotilla.
   func isCaptured(_ table: String) throws -> Bool { try capturedTables().contains(table) }
 

@@ -1,4 +1,5 @@
 import Replication
+import Store
 
 extension StoreReplica {
   func chart() throws -> [Int64: Int64]? { try charts?.rows(on: application.connection) }
@@ -10,6 +11,12 @@ extension StoreReplica {
       history.blame("\(name): \(fault)")
     }
     for left in try application.unfolded() { history.blame("\(name) has not folded \(left)") }
+    for table in try store().figures().tables where table.isPresent {
+      let rows = try application.rowCount(of: table.name)
+      if table.rows != rows {
+        history.blame("\(name) counts \(table.rows) rows in \(table.name), and there are \(rows)")
+      }
+    }
     // Each row is judged by itself: who takes office in the middle of an exchange in slices may
     // certify a part of a transaction, and so may an office have ended.
     let term = try observe().office?.term.number ?? 0

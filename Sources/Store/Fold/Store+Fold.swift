@@ -82,7 +82,7 @@ extension Store {
     try readJournal(at: now)
     let waiting = backlog.count
     // A push is of one slice. What one commit should show whole is not sent in parts.
-    if waiting > room { edits.goOn(isSent: pace.sendsStretches && waiting > pace.wholeRows) }
+    if waiting > room { edits.goOn(isSent: waiting > pace.wholeRows) }
     while room > 0, let (touches, ended) = backlog.take(room) {
       for touch in touches {
         guard let table = tables.byID[touch.table] else { continue }
@@ -238,7 +238,11 @@ extension Store {
       statements.shape(with: beside.extras), version, .values(beside.said(values)))
   }
 
-  func beginEdits() -> Edits { Edits(from: origins.frontier[own], judged: judged) }
+  func beginEdits() -> Edits {
+    var edits = Edits(from: origins.frontier[own], judged: judged)
+    if !pace.sendsEdits { edits.cancelPush() }
+    return edits
+  }
 
   /// The next version of this replica, over the one that it replaces; where this replica is the
   /// anchor, it is certified at once. `ended` stood when the site stopped tracking the table.

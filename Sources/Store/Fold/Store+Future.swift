@@ -12,7 +12,7 @@ extension Store {
 
   /// How many rows have such a version. While the time is not known, nothing can be told.
   package func futureCount(at now: Instant) throws(StoreError) -> Int {
-    guard now.site != nil else { return 0 }
+    guard now.site != nil, versionFigures.mayExceed(limit(at: now)) else { return 0 }
     return try reporting { () throws(SQLiteError) in
       Int(
         try connection.scalar(

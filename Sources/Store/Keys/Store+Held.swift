@@ -64,6 +64,7 @@ extension Store {
         AND NOT EXISTS (SELECT 1 FROM _flotilla_shelf AS s
           WHERE s.tbl = v.tbl AND s.key = v.key AND s.why <> 'columns')
         """, [.integer(other.id)])
+      try versionFigures.recount(other.id)
       try connection.run(
         "DELETE FROM _flotilla_shelf WHERE tbl = ? AND why = 'columns'", [.integer(other.id)])
     }
@@ -154,6 +155,7 @@ extension Store {
           try versions.remove(table: table.id, key: key)
           try shelf.remove(table: table.id, key: key)
         }
+        try versionFigures.recount(table.id)
         count += keys.count
       }
     }

@@ -3,8 +3,9 @@ import SQLite
 
 /// What a table's versions have to do with the shape of its key.
 extension Store {
-  /// Counts a row in the digest, unless another shape of its table's key leads.
+  /// Counts a row, and in the digest unless another shape of its table's key leads.
   func count(_ table: ReplicaTable, _ key: Key, old: Version?, new: Version?) {
+    versionFigures.replace(table: table.id, old: old, new: new)
     guard table.isLeading else { return }
     digests.replace(table: table.seed, key: key, old: old, new: new)
   }
@@ -49,6 +50,7 @@ extension Store {
     }
     guard tables.hasOtherKey(table) else { return table }
     try lost.giveAllBack(table)
+    try versionFigures.recount(table.id)
     try Capture.remove(id: table.id, on: connection)
     parking.obstacles[table.id] = nil
     let (id, lead) = try tables.changeKey(of: table, to: key)

@@ -13,6 +13,7 @@ enum Layout {
   /// - `origin`: the frontier; a small number stands for each origin inside `version`.
   /// - `version`: the newest version of each row, clustered by key. There is no index by
   ///   (origin, seq): it would double the cost of folding and applying.
+  /// - `count`: how many live versions each table has.
   /// - `digest`: 256 sums over the rows of `version` that are not deleted.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
   /// - `dismissed`: rows of the shelf that somebody has seen and given up, until that is folded.
@@ -81,6 +82,7 @@ enum Layout {
       WHERE watch IS NOT NULL;
     CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
       WHERE why <> 'columns';
+    CREATE TABLE IF NOT EXISTS _flotilla_count(tbl INTEGER PRIMARY KEY, rows INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS _flotilla_dismissed(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
@@ -210,7 +212,9 @@ enum Layout {
     if try !columns(of: "_flotilla_shelf", on: connection).contains("watch") {
       try connection.execute("ALTER TABLE _flotilla_shelf ADD COLUMN watch INTEGER")
     }
+    let hasCounts = try hasTable("_flotilla_count", on: connection)
     try connection.execute(additions)
+    if !hasCounts { try connection.execute(VersionFigures.fill) }
     // Indexes that others have taken the place of.
     for index in ["_flotilla_former_next", "_flotilla_former_dot"] {
       try connection.execute("DROP INDEX IF EXISTS main.\(index)")

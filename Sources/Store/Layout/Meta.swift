@@ -61,6 +61,8 @@ struct Meta {
     case joiningByPages
     /// Set once this replica has heard that the site takes in new tables by itself.
     case takesNewTables
+    /// No version here has a stamp above it (`VersionFigures`).
+    case newestStamp
   }
 
   let connection: Connection

@@ -51,6 +51,7 @@ package final class PageGraft {
             "INSERT OR REPLACE INTO copy._flotilla_meta(name, value) VALUES (?, ?)", [name, value])
         }
         try takeOrigin()
+        try replica.execute(VersionFigures.fill(in: "copy"))
         try replica.run(
           "DELETE FROM copy._flotilla_meta WHERE name = ?",
           [.string(Meta.Name.joiningByPages.rawValue)])

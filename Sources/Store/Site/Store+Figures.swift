@@ -32,28 +32,37 @@ extension Store {
   package func figures() throws(StoreError) -> Figures {
     let withoutVerdict = try editsWithoutVerdict()
     return try reporting { () throws(SQLiteError) in
+      let unfolded = try Journal.count(on: connection)
       var tables: [TableFigures] = []
       for (name, rule) in try rulesByTable() {
-        let schema = self.tables.table(name)?.schema
-        tables.append(
-          TableFigures(
-            name: nameHere(name), first: name, rule: rule,
-            rows: try schema.map { schema throws(SQLiteError) in try count(schema) } ?? 0,
-            isPresent: schema != nil,
-            rowsWithoutKey: try schema.map { schema throws(SQLiteError) in
-              try countWithoutKey(schema)
-            } ?? 0))
+        tables.append(try figures(of: name, rule, isFolded: unfolded == 0))
       }
       let unawaited = try unjudgedUnawaited() + unjudgedCertificates()
       return Figures(
         tables: tables,
         conflicts: try number(Self.openConflicts),
         parked: try parkedCount(),
-        unfolded: try Journal.count(on: connection),
+        unfolded: unfolded,
         unjudged: office.isHeld ? withoutVerdict + unawaited : 0,
         withoutVerdict: withoutVerdict,
         derivedTrouble: derivation.trouble)
     }
+  }
+
+  private func figures(
+    of name: String, _ rule: String, isFolded: Bool
+  ) throws(SQLiteError) -> TableFigures {
+    var figures = TableFigures(
+      name: nameHere(name), first: name, rule: rule, rows: 0, isPresent: false, rowsWithoutKey: 0)
+    guard let table = tables.table(name), let schema = table.schema else { return figures }
+    figures.isPresent = true
+    figures.rowsWithoutKey = try countWithoutKey(schema)
+    if isFolded, let standing = try standing(in: table) {
+      figures.rows = standing + figures.rowsWithoutKey
+    } else {
+      figures.rows = try count(schema)
+    }
+    return figures
   }
 
   /// Rows that wait for a table which the owner of this file has declined wait for nothing.
@@ -66,6 +75,17 @@ extension Store {
       all + " AND tbl NOT IN (\(declined.map(String.init).joined(separator: ", ")))")
   }
 
+  /// How many rows stand in a table for its versions. Nil if that is not kept, and where the table
+  /// may show others: it is compared with them, may not be read, or rows are yet to be put back.
+  private func standing(in table: ReplicaTable) throws(SQLiteError) -> Int? {
+    guard table.isLeading, rights.right(to: table.name) != .none, !hasPutBacks,
+      let live = versionFigures.live(table.id), try comparison(of: table.id) == nil
+    else { return nil }
+    return try live
+      - number(
+        "SELECT count(*) FROM _flotilla_shelf WHERE tbl = \(table.id) AND why <> 'columns'")
+  }
+
   /// How many versions this replica holds, deleted rows included.
   package func versionCount() throws(StoreError) -> Int {
     try reporting { () throws(SQLiteError) in
@@ -74,24 +94,19 @@ extension Store {
   }
 
   /// Live rows of the site's tables, for the progress of a first copy.
-  package func liveRowCount() throws(StoreError) -> Int {
-    try counted("SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL")
-  }
+  package func liveRowCount() throws(StoreError) -> Int { try liveRows(besides: []) }
 
   /// Live rows without those of Flotilla's own settings.
   package func applicationRowCount() throws(StoreError) -> Int {
-    let settings = tables.settings.map { "\($0.id)" }.joined(separator: ", ")
-    return try counted(
-      "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(settings))")
+    try liveRows(besides: Set(tables.settings.map(\.id)))
   }
 
-  /// Counts on a connection of its own, which keeps few pages: a walk through all of them would
-  /// fill the room for those that are used again and again.
-  private func counted(_ sql: String) throws(StoreError) -> Int {
-    try reporting { () throws(SQLiteError) in
-      let reader = try Connection(path: path, vfs: vfs)
-      reader.setBusyTimeout(milliseconds: Self.busyTimeout)
-      return Int(try reader.prepareScalar(sql))
+  private func liveRows(besides others: Set<Int64>) throws(StoreError) -> Int {
+    if let live = versionFigures.live(besides: others) { return live }
+    let names = others.map(String.init).joined(separator: ", ")
+    return try reporting { () throws(SQLiteError) in
+      try number(
+        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(names))")
     }
   }
 

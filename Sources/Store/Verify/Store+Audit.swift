@@ -107,6 +107,7 @@ extension Store {
     try transaction {
       for table in audit.wrong where tables.byID[table]?.schema != nil { try compare(table) }
       try digests.correct(by: missing)
+      try versionFigures.recount()
     }
   }
 

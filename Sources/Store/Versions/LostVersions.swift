@@ -36,6 +36,7 @@ final class LostVersions {
   private var replacedCount = 0
   private var unsentCount = 0
   private var againCount = 0
+  private var endedCount = 0
 
   init(
     _ connection: Connection, origins: Origins, versions: VersionTable
@@ -50,8 +51,10 @@ final class LostVersions {
     guard try Layout.hasTable("_flotilla_lost", on: connection) else { return count = 0 }
     let counts = try connection.row(
       "SELECT count(*) FILTER (WHERE why IN (0, 2)), count(*) FILTER (WHERE why = 3), "
-        + "count(*) FILTER (WHERE why = 4), count(*) FILTER (WHERE why = 5) FROM _flotilla_lost")
+        + "count(*) FILTER (WHERE why = 4), count(*) FILTER (WHERE why = 5), "
+        + "count(*) FILTER (WHERE why = 1) FROM _flotilla_lost")
     count = Int(counts?[0].integer ?? 0)
+    endedCount = Int(counts?[4].integer ?? 0)
     replacedCount = Int(counts?[1].integer ?? 0)
     unsentCount = Int(counts?[2].integer ?? 0)
     againCount = Int(counts?[3].integer ?? 0)
@@ -259,7 +262,8 @@ final class LostVersions {
 
   /// What stood under a key when the site stopped tracking the table.
   func ended(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
-    try one("why = 1", table, key)
+    guard endedCount > 0 else { return nil }
+    return try one("why = 1", table, key)
   }
 
   /// Versions from before the end of tracking, in the order of their keys.
