@@ -223,8 +223,9 @@ extension Store {
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
     let isSeen = try hidden == nil && (gone == nil || mayHaveStood(table, edits))
     var version = try make(
-      over: old, isSeen: isSeen, ended: ended, hash: hash, isDeleted: false,
-      isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
+      over: old ?? former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
+      hash: hash, isDeleted: false, isDangling: isDangling, madeAt: then ?? madeAt, keys: keys,
+      table, key, &edits)
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }

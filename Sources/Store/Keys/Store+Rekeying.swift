@@ -144,6 +144,20 @@ extension Store {
     return formers.first.map { .former($0.former, $0.map) } ?? (isTold ? .new : .unknown)
   }
 
+  /// What a row that is new under the key that its table has now was under an earlier one: who
+  /// writes it has seen that, or that it was deleted.
+  func former(
+    of row: StandingRow, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
+  ) throws(SQLiteError) -> Version? {
+    guard tables.hasHeld else { return nil }
+    let values: [Replication.Value]
+    if let all = row.values { values = all } else { values = try self.values(of: key, statements) }
+    guard case .former(let former, _) = try descent(of: values, in: table, statements.shape),
+      former.version.isDeleted || !former.isHidden
+    else { return nil }
+    return former.version
+  }
+
   /// The same of a row that is here. What others have made of it under a key that the table did not
   /// have here, it does not show: it is what it was before if it says the same.
   private func descent(
