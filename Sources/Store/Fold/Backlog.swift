@@ -58,7 +58,7 @@ struct Backlog {
     atOnce limit: Int, most: Int
   ) {
     self.absent.formUnion(absent)
-    // Parents before their children.
+    // Parents before their children, and former keys last.
     var touches = touches.sorted {
       ($0.depth, $0.table, $0.key, $1.entry) < ($1.depth, $1.table, $1.key, $0.entry)
     }

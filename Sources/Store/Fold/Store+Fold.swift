@@ -134,8 +134,9 @@ extension Store {
       room -= key.bytes.count
       touches.append(
         Backlog.Touch(
-          depth: parentage.depth(of: table.id), table: table.id, key: key, entry: id,
-          moment: Dating.Moment(now.moment)))
+          // Under its former key a row was written earlier than under the present one.
+          depth: table.schema == nil ? .max : parentage.depth(of: table.id), table: table.id,
+          key: key, entry: id, moment: Dating.Moment(now.moment)))
       return room > 0
     }
     guard let newest = entries.first, let oldest = entries.last else { return }
