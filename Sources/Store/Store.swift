@@ -132,17 +132,14 @@ package final class Store {
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
     )
-    let (origins, digests) = try reporting { () throws(SQLiteError) in
+    (self.origins, self.digests, self.versionFigures) = try reporting { () throws(SQLiteError) in
       if inspects { try Self.upgrade(connection, meta) }
-      return (try Origins(connection), try DigestTable(connection))
+      return (
+        try Origins(connection), try DigestTable(connection), try VersionFigures(connection, meta)
+      )
     }
     let terms = try reporting { () throws(SQLiteError) in try Terms(connection) }
     let versions = VersionTable(connection: connection, origins: origins, terms: terms)
-    self.origins = origins
-    self.digests = digests
-    self.versionFigures = try reporting { () throws(SQLiteError) in
-      try VersionFigures(connection, meta)
-    }
     self.versions = versions
     self.lost = try reporting { () throws(SQLiteError) in
       try LostVersions(connection, origins: origins, versions: versions)

@@ -573,5 +573,11 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 21_776, with: [.migration, .removal], steps: 300, isDrawn: true,
       found: "a checker did not note what was folded just before power was cut"),
+    KeptSeed(
+      depth: .full, seed: 24_230, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a row made under a new key lost to what it was under the former one"),
+    KeptSeed(
+      depth: .full, seed: 760, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "after a kill a row was dated by what was written under its former key"),
   ]
 }

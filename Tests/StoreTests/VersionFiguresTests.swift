@@ -72,7 +72,8 @@ import Testing
     let r = try replicas()
     try r[0].write("INSERT INTO word VALUES ('a', 1), ('b', 2)")
     try r[0].foldAll()
-    try r[0].write("DROP TABLE _flotilla_count; DELETE FROM _flotilla_meta WHERE name = 'newestStamp'")
+    try r[0].write("DROP TABLE _flotilla_count")
+    try r[0].write("DELETE FROM _flotilla_meta WHERE name = 'newestStamp'")
     try r[0].reopen()
     #expect(try counts(r[0]) == [2, 2, 2])
     let newest = try #require(

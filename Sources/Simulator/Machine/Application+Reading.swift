@@ -209,7 +209,8 @@ extension Application {
   func rowCount(of table: String) throws -> Int {
     Int(
       try connection.scalar(
-        "SELECT count(*) FROM \"\(table.replacing("\"", with: "\"\""))\"").integer ?? 0)
+        "SELECT count(*) FROM \"\(table.replacing("\"", with: "\"\""))\""
+      ).integer ?? 0)
   }
 
   /// Whether writes to a table are noted for Flotilla.
