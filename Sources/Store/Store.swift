@@ -132,12 +132,13 @@ package final class Store {
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
     )
-    (self.origins, self.digests, self.versionFigures) = try reporting { () throws(SQLiteError) in
+    let (origins, digests, figures) = try reporting { () throws(SQLiteError) in
       if inspects { try Self.upgrade(connection, meta) }
       return (
         try Origins(connection), try DigestTable(connection), try VersionFigures(connection, meta)
       )
     }
+    (self.origins, self.digests, self.versionFigures) = (origins, digests, figures)
     let terms = try reporting { () throws(SQLiteError) in try Terms(connection) }
     let versions = VersionTable(connection: connection, origins: origins, terms: terms)
     self.versions = versions
