@@ -51,6 +51,7 @@ let package = Package(
     .systemLibrary(name: "CAvahi"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "COpenSSL"),
+    .systemLibrary(name: "CEvent"),
     .target(name: "Replication", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: strict),
@@ -59,8 +60,10 @@ let package = Package(
     .target(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
       swiftSettings: strict),
+    .target(
+      name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"], swiftSettings: strict),
     .executableTarget(
-      name: "FlotillaCommand", dependencies: ["Flotilla"], swiftSettings: strict),
+      name: "FlotillaCommand", dependencies: ["Flotilla", "Gateway"], swiftSettings: strict),
     .executableTarget(
       name: "FlotillaBench",
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
@@ -91,6 +94,9 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: tests),
+    .testTarget(
+      name: "GatewayTests", dependencies: ["Gateway", "Flotilla", "FlotillaCommand", "SQLite"],
+      swiftSettings: tests),
     .target(name: "ClockShim", path: "Tests/ClockShim"),
     .testTarget(
       name: "BadInputTests", dependencies: ["FlotillaCommand", "ClockShim"],

@@ -18,6 +18,7 @@ tzdata              /usr/share/zoneinfo/UTC
 libsqlite3-dev      /usr/include/sqlite3.h
 libavahi-client-dev /usr/include/avahi-client/client.h
 libssl-dev          /usr/include/openssl/ssl.h
+libevent-dev        /usr/include/event2/http.h
 libjemalloc-dev     /usr/include/jemalloc/jemalloc.h
 avahi-daemon        avahi-daemon
 avahi-utils         avahi-browse

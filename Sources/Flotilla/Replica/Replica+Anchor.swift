@@ -70,7 +70,7 @@ extension Replica {
     }
   }
 
-  private func askNode<Body: Codable & Sendable>(
+  func askNode<Body: Codable & Sendable>(
     _ request: ControlRequest, as type: Body.Type, within timeout: Duration
   ) async throws(FlotillaError) -> Body {
     guard case .answer(let body) = try await reach(request, as: type, within: timeout) else {

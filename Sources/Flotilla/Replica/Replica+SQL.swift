@@ -72,16 +72,11 @@ extension Replica {
       // run inside one (VACUUM, some PRAGMAs) runs alone.
       guard kind.isEdit else { return try run(prepared, on: connection) }
       return try connection.transaction { () throws(SQLiteError) in
-        let last = try connection.scalar("SELECT max(id) FROM _flotilla_journal").integer ?? 0
-        let before = try connection.scalar(
-          """
-          SELECT seq FROM _flotilla_origin
-          WHERE id = (SELECT value FROM _flotilla_meta WHERE name = 'origin')
-          """
-        ).integer
+        let last = try lastJournalEntry(on: connection)
+        let before = try ownEdits(on: connection)
         let changesBefore = connection.totalChanges
         var report = try run(prepared, on: connection)
-        report.before = UInt64(before ?? 0)
+        report.before = before
         let changes = connection.totalChanges - changesBefore
         guard try hasChanged(changes, after: last, report, on: connection) else { return report }
         report.touched = try touched(after: last, limit: shownRows, on: connection)
@@ -152,8 +147,22 @@ extension Replica {
     return changes > Int(noted ?? 0)
   }
 
+  func lastJournalEntry(on connection: Connection) throws(SQLiteError) -> Int64 {
+    try connection.scalar("SELECT max(id) FROM _flotilla_journal").integer ?? 0
+  }
+
+  /// The number of the last own edit that was folded.
+  func ownEdits(on connection: Connection) throws(SQLiteError) -> UInt64 {
+    let edits = try connection.scalar(
+      """
+      SELECT seq FROM _flotilla_origin
+      WHERE id = (SELECT value FROM _flotilla_meta WHERE name = 'origin')
+      """)
+    return UInt64(edits.integer ?? 0)
+  }
+
   /// The rows that the triggers noted since, as they are now, each once.
-  private func touched(
+  func touched(
     after last: Int64, limit: Int, on connection: Connection
   ) throws(SQLiteError) -> [TouchedRow] {
     var rows: [TouchedRow] = []

@@ -1,5 +1,6 @@
 import Flotilla
 import Foundation
+import Gateway
 
 /// `flotilla run`: the node itself.
 enum Run {
@@ -22,6 +23,11 @@ enum Run {
         name: "--peer", value: Option.Value(name: "HOST:PORT", kind: .address(listening: false)),
         repeats: true, help: "a node to connect to"),
       Option(name: "--no-discovery", help: "does not look for nodes with Avahi"),
+      Option(
+        name: "--http",
+        value: Option.Value(
+          name: "HOST:PORT", kind: .address(listening: true), isOptional: true),
+        help: "serves rows and states over HTTP to programs of this machine; see docs/http.md"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
     body: run)
@@ -35,16 +41,46 @@ enum Run {
       signal(SIGHUP, SIG_IGN)
       let options = options(from: call.arguments)
       let output = call.output
-      try await stoppingOnSignal { () async throws(FlotillaError) in
-        try await Replica.run(
-          replicas, options: options,
-          log: { output.remark("\(Moment.current.stamp) \(printable($0))") },
-          ready: { readiness.ready() })
+      let log: @Sendable (String) -> Void = {
+        output.remark("\(Moment.current.stamp) \(printable($0))")
       }
+      let gateway = try gateway(for: replicas, call.arguments, log: log)
+      let result = await outcome { () async throws(FlotillaError) in
+        try await stoppingOnSignal { () async throws(FlotillaError) in
+          try await Replica.run(replicas, options: options, log: log) {
+            gateway?.nodesAreReady()
+            readiness.ready()
+          }
+        }
+      }
+      await gateway?.stop()
+      try result.get()
       return .done
     } catch {
       readiness.failed(error)
       throw error
+    }
+  }
+
+  /// The gateway, if one is wanted: it listens at once, so that a port that is taken is an error of
+  /// the start.
+  private static func gateway(
+    for replicas: [Replica], _ arguments: Arguments, log: @escaping @Sendable (String) -> Void
+  ) throws(FlotillaError) -> Gateway? {
+    guard let address = arguments.text("--http") else { return nil }
+    let gateway = try Gateway(replicas, address: address, log: log)
+    log("the gateway serves \(gateway.url)/v1/")
+    return gateway
+  }
+
+  private static func outcome(
+    _ body: () async throws(FlotillaError) -> Void
+  ) async -> Result<Void, FlotillaError> {
+    do throws(FlotillaError) {
+      try await body()
+      return .success(())
+    } catch {
+      return .failure(error)
     }
   }
 
@@ -97,6 +133,9 @@ enum Run {
     if let listen = arguments.text("--listen") { words.append("--listen=\(listen)") }
     words += arguments.texts("--peer").map { "--peer=\($0)" }
     if arguments.has("--no-discovery") { words.append("--no-discovery") }
+    if let address = arguments.text("--http") {
+      words.append(address.isEmpty ? "--http" : "--http=\(address)")
+    }
     return words + ["--"] + arguments.texts("DB")
   }
 }

@@ -45,6 +45,8 @@ struct Option: Sendable {
     let kind: ValueKind
     /// The text that stands for an option that was not given.
     var standard: String?
+    /// Whether the option may stand alone: then a word behind it that is no such value is none.
+    var isOptional = false
   }
 
   /// The name with its dashes.

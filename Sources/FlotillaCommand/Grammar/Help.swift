@@ -80,7 +80,9 @@ extension Parameter {
 }
 
 extension Option {
-  fileprivate var synopsis: String { value.map { "\(name) \($0.name)" } ?? name }
+  fileprivate var synopsis: String {
+    value.map { $0.isOptional ? "\(name) [\($0.name)]" : "\(name) \($0.name)" } ?? name
+  }
 
   fileprivate var explanation: String {
     let more = repeats ? "; may be repeated" : ""

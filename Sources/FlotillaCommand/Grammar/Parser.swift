@@ -62,7 +62,13 @@ private struct Reading {
   }
 
   mutating func receive(_ word: String) throws(UsageError) {
-    if let (option, value) = open {
+    if let (option, value) = open, value.isOptional,
+      word.hasPrefix("-") || value.kind.objection(to: word) != nil
+    {
+      open = nil
+      arguments.add("", to: option.name)
+      try receive(word)
+    } else if let (option, value) = open {
       if word.hasPrefix("--") { throw missingValue(option, value) }
       open = nil
       try add(word, to: option.name, kind: value.kind)
@@ -108,7 +114,10 @@ private struct Reading {
 
   /// Gives the plain words to the parameters in turn, then checks what must or must not be there.
   mutating func finish() throws(UsageError) -> Arguments {
-    if let (option, value) = open { throw missingValue(option, value) }
+    if let (option, value) = open {
+      guard value.isOptional else { throw missingValue(option, value) }
+      arguments.add("", to: option.name)
+    }
     var left = plain[...]
     for parameter in command.parameters {
       if left.isEmpty, parameter.count == .one || parameter.count == .oneOrMore {

@@ -46,6 +46,7 @@ enum Layout {
   /// - `peer`: the members that were met, with their last good address.
   /// - `putback`: rows that were edited without the right to, and are asked for again.
   /// - `statement`: what was signed about the members of the site.
+  /// - `answer`: what the gateway has answered to writes that named a key of their own, for a day.
   static let statements = """
     CREATE TABLE _flotilla_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
     CREATE TABLE _flotilla_table(
@@ -102,6 +103,11 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_statement(
       id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE
     );
+    CREATE TABLE IF NOT EXISTS _flotilla_answer(
+      token TEXT NOT NULL, key TEXT NOT NULL, request BLOB NOT NULL, status INTEGER NOT NULL,
+      headers TEXT NOT NULL, body BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(token, key)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS _flotilla_answer_at ON _flotilla_answer(at);
     CREATE TABLE IF NOT EXISTS _flotilla_putback(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;

@@ -1,11 +1,10 @@
-import Flotilla
 import Foundation
 
 /// A JSON text, written on one line with sorted keys.
 ///
 /// `JSONEncoder` leaves out what is nil; the contract says null. So reports are written from
 /// their stored properties, whose names are the keys.
-enum JSON: Equatable, CustomStringConvertible {
+package enum JSON: Sendable, Equatable, CustomStringConvertible {
   case null
   case bool(Bool)
   case number(String)
@@ -14,7 +13,7 @@ enum JSON: Equatable, CustomStringConvertible {
   case object([String: JSON])
 
   /// The stored properties of a report, all the way down.
-  init(reflecting value: Any) {
+  package init(reflecting value: Any) {
     switch value {
     case let json as JSON: self = json
     case let value as Bool: self = .bool(value)
@@ -46,7 +45,7 @@ enum JSON: Equatable, CustomStringConvertible {
   }
 
   /// The value as the library writes it: blobs in base 64, great integers as text.
-  init(_ value: SQLValue) {
+  package init(_ value: SQLValue) {
     switch value {
     case .null: self = .null
     case .text(let text): self = .text(text)
@@ -61,7 +60,7 @@ enum JSON: Equatable, CustomStringConvertible {
     }
   }
 
-  var description: String {
+  package var description: String {
     switch self {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"

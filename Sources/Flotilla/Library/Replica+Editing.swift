@@ -1,0 +1,65 @@
+import Network
+import SQLite
+
+/// For a program that keeps a connection of its own and writes plain SQL in transactions of its
+/// own: which rows one has touched, and what becomes of them.
+extension Replica {
+  /// Where the journal and the own edits stand as a transaction begins.
+  package struct EditMark: Sendable {
+    fileprivate let journal: Int64
+    fileprivate let edits: UInt64
+  }
+
+  /// The rows that a transaction has touched.
+  package struct Edit: Sendable {
+    package let rows: [TouchedRow]
+    fileprivate let before: UInt64
+  }
+
+  /// What is known of an edit after a wait.
+  package struct EditOutcome: Sendable {
+    package var verdicts: [RowVerdict]
+    /// The same rows as they stand now.
+    package var standing: [TouchedRow]
+    /// Why there is no verdict, beyond that the anchor is away.
+    package var obstacle: String?
+  }
+
+  /// To be taken inside the transaction, before it writes.
+  package func editMark(on connection: Connection) throws(SQLiteError) -> EditMark {
+    EditMark(
+      journal: try lastJournalEntry(on: connection), edits: try ownEdits(on: connection))
+  }
+
+  /// The rows that were touched since, the first `limit` of them; inside the same transaction.
+  package func edit(
+    since mark: EditMark, limit: Int, on connection: Connection
+  ) throws(SQLiteError) -> Edit {
+    Edit(rows: try touched(after: mark.journal, limit: limit, on: connection), before: mark.edits)
+  }
+
+  /// Waits for what the anchor says of an edit that is committed. Without an anchor an error of
+  /// code `no-anchor`.
+  package func outcome(
+    of edit: Edit, within timeout: Duration
+  ) async throws(FlotillaError) -> EditOutcome {
+    let rows = edit.rows.filter { !$0.isKeyless }
+    let mark = try await askNode(.mark, as: Mark.self, within: .seconds(10))
+    let (verdicts, end) = try await verdicts(on: rows, after: edit.before, within: timeout) {
+      (rest) async throws(FlotillaError) in
+      try await askNode(
+        .verdicts(
+          after: edit.before, through: mark.seq, milliseconds: Int(rest.milliseconds)),
+        as: Mark.self, within: rest)
+    }
+    return EditOutcome(
+      verdicts: verdicts, standing: try await standing(rows), obstacle: end.obstacle)
+  }
+
+  /// SHA-256 of a content, the first 128 bits as text.
+  package static func fingerprint(_ content: [UInt8]) -> String {
+    Hashing.sha256(content).prefix(16).map { byte in
+      String(UInt16(byte) + 0x100, radix: 16).dropFirst()
+    }.joined()
+  }
+}

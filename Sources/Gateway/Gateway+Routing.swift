@@ -1,0 +1,146 @@
+import Flotilla
+
+/// Which resource a request means.
+extension Gateway {
+  func route(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let target = try RequestTarget(request.target)
+    switch target.path {
+    case ["health"]:
+      try allow(request, ["GET"])
+      return .json(.object(["status": .text("alive")]))
+    case ["ready"]:
+      try allow(request, ["GET"])
+      return try await ready()
+    case ["metrics"]:
+      try allow(request, ["GET"])
+      return try await allMetrics(request)
+    default: break
+    }
+    guard target.path.count >= 3, target.path[0] == "v1" else { throw Self.nowhere }
+    guard nodesServe else { throw .later("node", "the node is starting or stopping") }
+    let name = try RequestTarget.decoded(target.path[1])
+    guard let database = databases.first(where: { $0.name == name }) else {
+      // Who has no token does not learn which databases there are.
+      throw await tries.note("an unknown database was asked for")
+    }
+    let token = try await authorised(request, database)
+    let rest = Array(target.path[2...])
+    if rest[0] == "rows", rest.count == 2 || rest.count == 3 {
+      let call = RowCall(
+        database: database, token: token, request: request, target: target,
+        table: try RequestTarget.decoded(rest[1]), key: rest.count == 3 ? rest[2] : nil)
+      return try await call.answer()
+    }
+    return try await site(rest, request, target, database, token)
+  }
+
+  private static var nowhere: Problem { Problem(404, "resource", "there is no such resource") }
+
+  func allow(_ request: HTTPRequest, _ methods: [String]) throws(Problem) {
+    let all = methods.contains("GET") ? methods + ["HEAD"] : methods
+    guard !all.contains(request.method) else { return }
+    var problem = Problem(405, "method", "\(request.method) is not among the methods here")
+    problem.headers = [("Allow", all.joined(separator: ", "))]
+    throw problem
+  }
+
+  /// The token of a request: one that the database knows.
+  func authorised(
+    _ request: HTTPRequest, _ database: GatewayDatabase
+  ) async throws(Problem) -> AccessToken {
+    let words = request.header("authorization")?.split(separator: " ") ?? []
+    guard words.count == 2, words[0].lowercased() == "bearer" else {
+      throw await tries.note("it had no token")
+    }
+    guard let token = try await database.token(String(words[1])) else {
+      throw await tries.note("its token is unknown or expired")
+    }
+    return token
+  }
+
+  /// What is known of the site, as the commands tell it with `--json`.
+  private func site(
+    _ path: [String], _ request: HTTPRequest, _ target: RequestTarget,
+    _ database: GatewayDatabase, _ token: AccessToken
+  ) async throws(Problem) -> HTTPResponse {
+    let what = path.joined(separator: "/")
+    guard ["status", "members", "conflicts", "verify"].contains(what) else { throw Self.nowhere }
+    try allow(request, ["GET"])
+    guard token.readsAll else {
+      throw Problem(403, "not-allowed", "\(what) is for tokens that may read every table")
+    }
+    let isAll = try flag("all", in: target, isKnown: what == "status" || what == "conflicts")
+    let replica = database.replica
+    do throws(FlotillaError) {
+      switch what {
+      case "status": return .json(JSON(reflecting: try await replica.status(all: isAll)))
+      case "members": return .json(JSON(reflecting: try await replica.members()))
+      case "conflicts": return .json(JSON(reflecting: try await replica.conflicts(all: isAll)))
+      default:
+        return .json(JSON(reflecting: try await replica.verify(timeout: .seconds(30))))
+      }
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Whether a parameter is there, which has no value or `true`; no other may be.
+  private func flag(
+    _ name: String, in target: RequestTarget, isKnown: Bool
+  ) throws(Problem) -> Bool {
+    for parameter in target.parameters {
+      guard isKnown, parameter.name == name, ["", "true", "1"].contains(parameter.value) else {
+        throw .badRequest("query", "the parameter \(parameter.name) is unknown here")
+      }
+    }
+    return !target.parameters.isEmpty
+  }
+
+  /// Whether each node is at work and can use its file.
+  private func ready() async throws(Problem) -> HTTPResponse {
+    guard nodesServe else { throw .later("node", "the node is starting or stopping") }
+    for database in databases {
+      do throws(FlotillaError) {
+        let status = try await database.replica.status(all: false)
+        if !status.running { throw FlotillaError(.node, "a node was stopped") }
+        if status.trouble != nil { throw FlotillaError(.node, "a node cannot use its file") }
+      } catch {
+        // Anybody may ask, so no name is told.
+        throw .later("node", "the node is not ready", seconds: 5)
+      }
+    }
+    return .json(.object(["status": .text("ready")]))
+  }
+
+  /// Of the databases that the token is for.
+  private func allMetrics(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    guard nodesServe else { throw .later("node", "the node is starting or stopping") }
+    let words = request.header("authorization")?.split(separator: " ") ?? []
+    var reports: [(name: String, report: StatusReport)] = []
+    for database in databases where words.count == 2 && words[0].lowercased() == "bearer" {
+      guard let token = try await database.token(String(words[1])), token.readsAll else { continue }
+      do throws(FlotillaError) {
+        reports.append((database.name, try await database.replica.status(all: false)))
+      } catch {
+        throw Problem(error)
+      }
+    }
+    guard !reports.isEmpty else {
+      throw await tries.note("it asked for metrics without a token that may read every table")
+    }
+    let text = (metrics.lines + GatewayMetrics.lines(reports) + ["# EOF", ""])
+      .joined(separator: "\n")
+    return HTTPResponse(
+      200,
+      headers: [("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")],
+      body: Array(text.utf8))
+  }
+}
+
+extension HTTPResponse {
+  static func json(_ json: JSON) -> HTTPResponse {
+    HTTPResponse(
+      200, headers: [("Content-Type", "application/json")],
+      body: Array((json.description + "\n").utf8))
+  }
+}

@@ -1,0 +1,102 @@
+import Flotilla
+import Foundation
+import Glibc
+import Synchronization
+
+/// Serves the rows of one or more replicas, and what is known of the site, over HTTP.
+///
+/// It is a program beside the node: it reads and writes the files with plain SQL and asks the node
+/// as the commands do.
+public final class Gateway: Sendable {
+  let databases: [GatewayDatabase]
+  let check: RequestCheck
+  let tries: FailedTries
+  let metrics = GatewayMetrics()
+  private let server = HTTPServer()
+  private let isReady = Atomic(false)
+  private let localPaths: [String]
+
+  /// Where it is reached, as a URL.
+  public let url: String
+
+  /// Listens at HOST:PORT, or at the usual port of 127.0.0.1, and on a socket in the folder beside
+  /// each database. Until `nodesAreReady` is called, requests are told to wait.
+  public init(
+    _ replicas: [Replica], address: String?, log: @escaping @Sendable (String) -> Void
+  ) throws(FlotillaError) {
+    databases = replicas.map { GatewayDatabase($0) }
+    let names = databases.map(\.name)
+    if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+      throw FlotillaError(
+        .usage, "two databases are named \(twice), and the gateway could not tell them apart",
+        remedy: "Serve them by two nodes: flotilla run DB --http, each with its own port.")
+    }
+    let place = try GatewayListener.address(address)
+    let (socket, port) = try GatewayListener.open(place)
+    var (sockets, paths) = ([socket], [String]())
+    for replica in replicas {
+      let path = URL(filePath: replica.path + "-flotilla").resolvingSymlinksInPath().path
+        + "/http.sock"
+      do throws(FlotillaError) {
+        guard let local = try GatewayListener.openLocal(path) else {
+          log("the path of \(path) is too long for a socket, so there is none")
+          continue
+        }
+        sockets.append(local)
+        paths.append(path)
+      } catch {
+        for socket in sockets { close(socket) }
+        for path in paths { unlink(path) }
+        throw error
+      }
+    }
+    localPaths = paths
+    let host = place.host.contains(":") ? "[\(place.host)]" : place.host
+    url = "http://\(host):\(port)"
+    check = RequestCheck(hosts: RequestCheck.local.union([host]))
+    tries = FailedTries(log: log)
+    server.start(sockets, limits: Self.limits, busy: { Self.busy }) { [weak self] request in
+      await self?.answer(request) ?? Self.busy
+    }
+  }
+
+  /// From now on requests are answered.
+  public func nodesAreReady() { isReady.store(true, ordering: .releasing) }
+
+  public func stop() async {
+    isReady.store(false, ordering: .releasing)
+    await server.stop()
+    for path in localPaths { unlink(path) }
+  }
+
+  /// No more connections than a quarter of the files that this process may open: the node needs
+  /// its own.
+  private static var limits: ServerLimits {
+    var limits = ServerLimits()
+    var files = rlimit()
+    if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0 {
+      limits.connections = max(8, min(limits.connections, Int(clamping: files.rlim_cur) / 4))
+    }
+    return limits
+  }
+
+  private static var busy: HTTPResponse {
+    Problem.later("busy", "too many requests at a time").response
+  }
+
+  private func answer(_ request: HTTPRequest) async -> HTTPResponse {
+    var response: HTTPResponse
+    do throws(Problem) {
+      try check.check(request)
+      response = try await route(request)
+    } catch {
+      response = error.response
+    }
+    response.headers.append(("Cache-Control", "no-store"))
+    response.headers.append(("X-Content-Type-Options", "nosniff"))
+    metrics.count(request.method, response.status)
+    return response
+  }
+
+  var nodesServe: Bool { isReady.load(ordering: .acquiring) }
+}

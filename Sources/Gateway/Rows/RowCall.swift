@@ -1,0 +1,225 @@
+import Flotilla
+import SQLite
+
+/// One request about rows of a table.
+struct RowCall {
+  let database: GatewayDatabase
+  let token: AccessToken
+  let request: HTTPRequest
+  let target: RequestTarget
+  let table: String
+  /// The last part of the path, still encoded; nil if the request is about the table.
+  let key: String?
+
+  var resource: String {
+    "/v1/\(RequestTarget.encoded(database.name))/rows/\(RequestTarget.encoded(table))"
+  }
+
+  func answer() async throws(Problem) -> HTTPResponse {
+    switch (request.method, key) {
+    case ("GET", nil), ("HEAD", nil): return try await page()
+    case ("GET", let key?), ("HEAD", let key?): return try await row(key)
+    default: return try await write()
+    }
+  }
+
+  /// Refuses what neither the token nor the node may do. A table that may not be read is as if it
+  /// was not there.
+  private func require(_ right: TableRight) async throws(Problem) {
+    let own = try await database.standing().right(to: table)
+    let granted = min(own, token.right(to: table))
+    guard granted < right else { return }
+    guard granted >= .read else {
+      throw Problem(404, "table", "there is no replicated table \(table)")
+    }
+    throw Problem(
+      403, "not-allowed",
+      own < right ? "this node may not write \(table)" : "this token may not write \(table)")
+  }
+
+  private func page() async throws(Problem) -> HTTPResponse {
+    try await require(.read)
+    let query = try RowQuery(target.parameters)
+    let page = try await database.reader.run { connection throws(Problem) in
+      try RowPage.read(query, of: table, on: connection)
+    }
+    var headers = [(name: "Content-Type", value: "application/json")]
+    if let next = page.next {
+      let others = target.parameters.filter { $0.name != "next" }
+        .map { "\(RequestTarget.encoded($0.name))=\(RequestTarget.encoded($0.value))" }
+      let link = resource + "?" + (others + ["next=\(next)"]).joined(separator: "&")
+      headers.append(("Link", "<\(link)>; rel=\"next\""))
+    }
+    return HTTPResponse(200, headers: headers, body: page.body)
+  }
+
+  private func row(_ key: String) async throws(Problem) -> HTTPResponse {
+    try await require(.read)
+    try refuseParameters()
+    let row = try await database.reader.run { connection throws(Problem) in
+      let shape = try TableShape.find(table, on: connection)
+      return try shape.row(try RowKey.read(key, of: shape), on: connection)
+    }
+    guard let row else { throw Problem(404, "row", "\(table) has no row of this key") }
+    let tag = row.tag
+    if let condition = try TagCondition(request.list("if-match")), !condition.matches(tag) {
+      throw Problem(412, "precondition", "the row is another one than If-Match names")
+    }
+    if let condition = try TagCondition(request.list("if-none-match")), condition.matches(tag) {
+      return HTTPResponse(304, headers: [("ETag", tag)])
+    }
+    return HTTPResponse(
+      200, headers: [("Content-Type", "application/json"), ("ETag", tag)], body: row.json + [10])
+  }
+
+  private func refuseParameters() throws(Problem) {
+    guard let one = target.parameters.first else { return }
+    throw .badRequest("query", "the parameter \(one.name) is unknown here")
+  }
+}
+
+/// Writes.
+extension RowCall {
+  private func write() async throws(Problem) -> HTTPResponse {
+    let methods = key == nil ? ["GET", "HEAD", "POST", "PATCH", "DELETE"] : [
+      "GET", "HEAD", "PUT", "PATCH", "DELETE",
+    ]
+    guard methods.contains(request.method) else {
+      var problem = Problem(405, "method", "\(request.method) is not among the methods here")
+      problem.headers = [("Allow", methods.joined(separator: ", "))]
+      throw problem
+    }
+    try await require(.write)
+    let preferences = try Preferences(request.list("prefer"))
+    let write = try wanted()
+    let terms = try terms(preferences)
+    let kept = try KeptAnswer(request, token: token.name)
+    let now = try await database.standing().siteTime
+    let waits = preferences.wait != nil
+    let (response, edit) = try await database.writer.run {
+      connection throws(Problem) -> (HTTPResponse, Replica.Edit?) in
+      try begin(on: connection)
+      if let answer = try kept?.find(on: connection) { return (answer, nil) }
+      let mark = try reporting { () throws(SQLiteError) in
+        try database.replica.editMark(on: connection)
+      }
+      let shape = try TableShape.find(table, on: connection)
+      let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
+      let response = answer(to: result, preferences)
+      try kept?.keep(response, at: now, on: connection)
+      return try reporting { () throws(SQLiteError) in
+        let edit = waits
+          ? try database.replica.edit(since: mark, limit: RowWriter.mostRows, on: connection) : nil
+        _ = try connection.run("COMMIT")
+        return (response, edit)
+      }
+    }
+    guard let edit, let seconds = preferences.wait else { return response }
+    return try await verdict(on: edit, within: seconds, response)
+  }
+
+  private func begin(on connection: Connection) throws(Problem) {
+    try reporting { () throws(SQLiteError) in _ = try connection.run("BEGIN IMMEDIATE") }
+  }
+
+  private func terms(_ preferences: Preferences) throws(Problem) -> WriteTerms {
+    let (match, noneMatch) = (request.list("if-match"), request.list("if-none-match"))
+    guard key != nil || match == nil && noneMatch == nil else {
+      throw .badRequest("precondition", "If-Match is about one row, named by its key in the path")
+    }
+    return WriteTerms(
+      ifMatch: try TagCondition(match), ifNoneMatch: try TagCondition(noneMatch),
+      returnsRows: preferences.returnsRows, mostRows: preferences.mostRows)
+  }
+
+  /// What is to be written, from method, path and body.
+  private func wanted() throws(Problem) -> RowWrite {
+    switch (request.method, key) {
+    case ("DELETE", let key?):
+      try refuseParameters()
+      return .remove(key: key)
+    case ("DELETE", nil): return .removeAll(target.parameters)
+    case ("POST", _):
+      try refuseParameters()
+      return try added()
+    case ("PUT", let key?):
+      try refuseParameters()
+      return .put(key: key, try members(of: try body()))
+    case (_, let key?):
+      try refuseParameters()
+      return .change(key: key, try members(of: try body()))
+    default: return .changeAll(target.parameters, try members(of: try body()))
+    }
+  }
+
+  private func added() throws(Problem) -> RowWrite {
+    guard case .array(let elements) = try body() else {
+      return .add([try members(of: try body())], isList: false)
+    }
+    var rows: [[JSONMember]] = []
+    for element in elements { rows.append(try members(of: element)) }
+    return .add(rows, isList: true)
+  }
+
+  private func body() throws(Problem) -> JSONValue {
+    let type = request.header("content-type")?.split(separator: ";").first.map { $0.trimmed }
+    guard type?.lowercased() == "application/json" else {
+      throw Problem(
+        415, "media-type", "a body is JSON", remedy: "Send Content-Type: application/json")
+    }
+    do throws(JSONError) {
+      return try JSONReader.read(request.body)
+    } catch {
+      throw .badRequest("json", "\(error.message) (at byte \(error.offset))")
+    }
+  }
+
+  private func members(of value: JSONValue) throws(Problem) -> [JSONMember] {
+    guard case .object(let members) = value else {
+      throw .badRequest("body", "a row is an object: {\"column\": value}")
+    }
+    return members
+  }
+
+  /// The answer before anybody has judged.
+  private func answer(to result: WriteResult, _ preferences: Preferences) -> HTTPResponse {
+    var response = HTTPResponse(result.status)
+    if !result.isList, let row = result.rows.first {
+      response.headers.append(("ETag", row.tag))
+      if result.status == 201 {
+        response.headers.append(("Location", resource + "/" + row.path))
+      }
+    }
+    if preferences.returnsRows, !result.rows.isEmpty || result.isList {
+      var body: [UInt8] = []
+      for (index, row) in result.rows.enumerated() {
+        body += (index > 0 ? Array(",\n".utf8) : []) + row.json
+      }
+      if result.isList { body = [UInt8(ascii: "[")] + body + [UInt8(ascii: "]")] }
+      response.headers.append(("Preference-Applied", "return=representation"))
+      response.body = body + [10]
+    } else if let changes = result.changes {
+      response.body = Array("{\"changes\":\(changes)}\n".utf8)
+    } else if result.status == 200 {
+      response.status = 204
+    }
+    if !response.body.isEmpty { response.headers.append(("Content-Type", "application/json")) }
+    return response
+  }
+
+  /// The answer of the anchor, if it comes in time: what `sql --online` says, with these keys.
+  private func verdict(
+    on edit: Replica.Edit, within seconds: Int, _ response: HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
+    let outcome: Replica.EditOutcome
+    do throws(FlotillaError) {
+      outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
+    } catch {
+      // It is committed here; nobody judges it, or nobody can be asked.
+      var response = response
+      response.headers.append(("Flotilla-Verdict", error.code == .noAnchor ? "none" : "unknown"))
+      return response
+    }
+    return VerdictAnswer(edit: edit, outcome: outcome).response(after: response)
+  }
+}

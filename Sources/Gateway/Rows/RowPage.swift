@@ -1,0 +1,55 @@
+import SQLite
+
+/// One page of rows, as JSON.
+struct RowPage: Sendable {
+  var body: [UInt8]
+  /// Where the next page begins; nil if this is the last.
+  var next: String?
+
+  /// A page is cut short once it has so many bytes.
+  static let longest = 8 << 20
+
+  static func read(
+    _ query: RowQuery, of name: String, on connection: Connection
+  ) throws(Problem) -> RowPage {
+    let table = try TableShape.find(name, on: connection)
+    let sql = try query.statement(on: table)
+    let shown = try query.shown(in: table)
+    let order = try query.places(in: table)
+    let orderName = try query.name(of: order, table)
+    let columns = shown.map { table.columns[$0] }
+    return try reporting { () throws(SQLiteError) in
+      try connection.with(sql.text, sql.values) { (statement) throws(SQLiteError) in
+        var text = RowText()
+        var (count, end, hasMore) = (0, [Value](), false)
+        text.append("[")
+        while try statement.step() {
+          if count == query.limit || text.bytes.count > longest {
+            hasMore = true
+            break
+          }
+          let values = statement.row
+          if count > 0 { text.append(",\n") }
+          text.append(row: Array(values.prefix(shown.count)), columns: columns)
+          end = Array(values.dropFirst(shown.count))
+          count += 1
+        }
+        text.append("]\n")
+        return RowPage(
+          body: text.bytes,
+          next: hasMore ? PageEnd(values: end).text(of: orderName) : nil)
+      }
+    }
+  }
+}
+
+extension TableShape {
+  /// A replicated table; it may have come, gone or changed since the last request.
+  static func find(_ name: String, on connection: Connection) throws(Problem) -> TableShape {
+    let found = try reporting { () throws(SQLiteError) in try read(name, on: connection) }
+    guard let found else {
+      throw Problem(404, "table", "there is no replicated table \(name)")
+    }
+    return found
+  }
+}

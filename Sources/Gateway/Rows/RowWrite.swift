@@ -1,0 +1,292 @@
+import Flotilla
+import SQLite
+
+/// What a request wants to write.
+enum RowWrite: Sendable {
+  /// Adds rows; all or none.
+  case add([[JSONMember]], isList: Bool)
+  /// Puts a whole row in the place of the one with this key.
+  case put(key: String, [JSONMember])
+  case change(key: String, [JSONMember])
+  case remove(key: String)
+  /// Changes or removes all rows that a filter finds.
+  case changeAll([RequestTarget.Parameter], [JSONMember])
+  case removeAll([RequestTarget.Parameter])
+}
+
+/// The conditions and wishes that come with it.
+struct WriteTerms: Sendable {
+  var ifMatch: TagCondition?
+  var ifNoneMatch: TagCondition?
+  var returnsRows = false
+  var mostRows: Int?
+}
+
+/// What a write has come to: the row or rows that it left.
+struct WriteResult: Sendable {
+  var status: Int
+  var rows: [StoredRow] = []
+  var isList = false
+  /// How many rows a write with a filter has touched.
+  var changes: Int?
+}
+
+/// Writes rows of one table inside the open transaction.
+struct RowWriter {
+  let table: TableShape
+  let connection: Connection
+  let terms: WriteTerms
+
+  static let mostRows = 10_000
+
+  func run(_ write: RowWrite) throws(Problem) -> WriteResult {
+    switch write {
+    case .add(let rows, let isList): return try add(rows, isList)
+    case .put(let key, let row): return try put(key, row)
+    case .change(let key, let row): return try change(key, row)
+    case .remove(let key): return try remove(key)
+    case .changeAll(let parameters, let row): return try changeAll(parameters, row)
+    case .removeAll(let parameters): return try removeAll(parameters)
+    }
+  }
+
+  /// The columns of an object and their values.
+  private func settings(
+    _ members: [JSONMember]
+  ) throws(Problem) -> (columns: [TableShape.Column], values: [Value]) {
+    var (columns, values): ([TableShape.Column], [Value]) = ([], [])
+    for member in members {
+      let column = table.columns[try table.column(member.name)]
+      guard !column.isGenerated else {
+        throw .badRequest("column", "\(column.name) is computed and cannot be written")
+      }
+      guard !columns.contains(column) else {
+        throw .badRequest("column", "\(column.name) is named twice")
+      }
+      do throws(ValueError) {
+        values.append(try member.value.stored())
+      } catch {
+        throw .badRequest("value", "\(column.name): \(error.message)")
+      }
+      columns.append(column)
+    }
+    return (columns, values)
+  }
+
+  private func add(_ rows: [[JSONMember]], _ isList: Bool) throws(Problem) -> WriteResult {
+    guard rows.count <= Self.mostRows else {
+      throw Problem(413, "too-many-rows", "one request adds \(Self.mostRows) rows at most")
+    }
+    var result = WriteResult(status: 201, isList: isList)
+    for members in rows {
+      guard let row = try insert(members) else { continue }
+      // Of many rows only those that are wanted are kept.
+      if !isList || terms.returnsRows { result.rows.append(row) }
+    }
+    if isList { result.changes = rows.count }
+    return result
+  }
+
+  /// Adds one row and reads it again as it stands then; nil if a trigger has left it out.
+  private func insert(_ members: [JSONMember]) throws(Problem) -> StoredRow? {
+    let (columns, values) = try settings(members)
+    var sql = SQLText()
+    sql.add("INSERT INTO ")
+    sql.add(table: table)
+    if columns.isEmpty {
+      sql.add(" DEFAULT VALUES")
+    } else {
+      sql.add(" (")
+      sql.add(columns: columns)
+      sql.add(") VALUES (")
+      for (index, value) in values.enumerated() {
+        if index > 0 { sql.add(", ") }
+        sql.bind(value)
+      }
+      sql.add(")")
+    }
+    sql.add(" RETURNING ")
+    sql.add(columns: table.keyColumns)
+    guard let key = try rows(sql).first else { return nil }
+    return try table.row(key, on: connection)
+  }
+
+  private func rows(_ sql: SQLText) throws(Problem) -> [[Value]] {
+    try reporting { () throws(SQLiteError) in try connection.rows(sql.text, sql.values) }
+  }
+
+  private func run(_ sql: SQLText) throws(Problem) -> Int {
+    try reporting { () throws(SQLiteError) in try connection.run(sql.text, sql.values) }
+  }
+
+  /// The row that is there, once the conditions of the request hold of it.
+  private func current(_ key: [Value]) throws(Problem) -> StoredRow? {
+    let row = try table.row(key, on: connection)
+    let tag = row?.tag
+    if let condition = terms.ifMatch, !condition.matches(tag) {
+      throw Problem(
+        412, "precondition",
+        row == nil ? "there is no row of this key" : "the row is another one than If-Match names")
+    }
+    if let condition = terms.ifNoneMatch, condition.matches(tag) {
+      throw Problem(412, "precondition", "the row is there already")
+    }
+    return row
+  }
+
+  private func put(_ part: String, _ members: [JSONMember]) throws(Problem) -> WriteResult {
+    let key = try RowKey.read(part, of: table)
+    let row = try current(key)
+    var (columns, values) = try settings(members)
+    for (column, value) in zip(table.keyColumns, key) {
+      guard let place = columns.firstIndex(of: column) else {
+        columns.append(column)
+        values.append(value)
+        continue
+      }
+      guard try isSame(values[place], value, in: column) else {
+        throw .badRequest("key", "\(column.name) is another one in the path than in the row")
+      }
+      values[place] = value
+    }
+    if let missing = table.columns.first(where: { !$0.isGenerated && !columns.contains($0) }) {
+      throw .badRequest(
+        "column", "PUT writes the whole row, and \(missing.name) is missing; PATCH changes parts")
+    }
+    guard row != nil else {
+      let members = zip(columns, values).map { ($0.name, $1) }
+      return WriteResult(status: 201, rows: try insert(values: members).map { [$0] } ?? [])
+    }
+    let rest = columns.indices.filter { !table.keyColumns.contains(columns[$0]) }
+    if !rest.isEmpty {
+      try update(key, rest.map { columns[$0] }, rest.map { values[$0] })
+    }
+    return WriteResult(status: 200, rows: try table.row(key, on: connection).map { [$0] } ?? [])
+  }
+
+  /// Whether a value is what the column makes of another one.
+  private func isSame(
+    _ value: Value, _ other: Value, in column: TableShape.Column
+  ) throws(Problem) -> Bool {
+    if value == other { return true }
+    func text(_ value: Value) -> String? {
+      switch value {
+      case .integer(let number): String(number)
+      case .real(let number): number.description
+      default: value.string
+      }
+    }
+    guard let left = text(value), let right = text(other) else { return false }
+    return !column.isUntyped && left == right
+  }
+
+  private func insert(values: [(String, Value)]) throws(Problem) -> StoredRow? {
+    var sql = SQLText()
+    sql.add("INSERT INTO ")
+    sql.add(table: table)
+    sql.add(" (")
+    sql.add(columns: values.map { TableShape.Column(name: $0.0, isUntyped: false) })
+    sql.add(") VALUES (")
+    for (index, value) in values.enumerated() {
+      if index > 0 { sql.add(", ") }
+      sql.bind(value.1)
+    }
+    sql.add(") RETURNING ")
+    sql.add(columns: table.keyColumns)
+    guard let key = try rows(sql).first else { return nil }
+    return try table.row(key, on: connection)
+  }
+
+  private func update(
+    _ key: [Value], _ columns: [TableShape.Column], _ values: [Value]
+  ) throws(Problem) {
+    var sql = assignments(columns, values)
+    sql.add(" WHERE ")
+    sql.add(key: key, of: table)
+    _ = try run(sql)
+  }
+
+  private func assignments(_ columns: [TableShape.Column], _ values: [Value]) -> SQLText {
+    var sql = SQLText()
+    sql.add("UPDATE ")
+    sql.add(table: table)
+    sql.add(" SET ")
+    for (index, (column, value)) in zip(columns, values).enumerated() {
+      if index > 0 { sql.add(", ") }
+      sql.add(name: column.name)
+      sql.add(" = ")
+      sql.bind(value)
+    }
+    return sql
+  }
+
+  private func change(_ part: String, _ members: [JSONMember]) throws(Problem) -> WriteResult {
+    let key = try RowKey.read(part, of: table)
+    guard let row = try current(key) else { throw missing }
+    let (columns, values) = try settings(members)
+    guard !columns.isEmpty else { throw .badRequest("body", "the change names no column") }
+    try update(row.key, columns, values)
+    // The key itself may have changed, and a column may have made another value of it.
+    var next = row.key
+    for (index, place) in table.key.enumerated() {
+      if let changed = columns.firstIndex(of: table.columns[place]) { next[index] = values[changed] }
+    }
+    return WriteResult(status: 200, rows: try table.row(next, on: connection).map { [$0] } ?? [])
+  }
+
+  private func remove(_ part: String) throws(Problem) -> WriteResult {
+    let key = try RowKey.read(part, of: table)
+    guard let row = try current(key) else { throw missing }
+    var sql = SQLText()
+    sql.add("DELETE FROM ")
+    sql.add(table: table)
+    sql.add(" WHERE ")
+    sql.add(key: row.key, of: table)
+    _ = try run(sql)
+    return WriteResult(status: 204)
+  }
+
+  private var missing: Problem { Problem(404, "row", "\(table.name) has no row of this key") }
+
+  private func changeAll(
+    _ parameters: [RequestTarget.Parameter], _ members: [JSONMember]
+  ) throws(Problem) -> WriteResult {
+    let (columns, values) = try settings(members)
+    guard !columns.isEmpty else { throw .badRequest("body", "the change names no column") }
+    return try runFiltered(assignments(columns, values), parameters)
+  }
+
+  private func removeAll(
+    _ parameters: [RequestTarget.Parameter]
+  ) throws(Problem) -> WriteResult {
+    var sql = SQLText()
+    sql.add("DELETE FROM ")
+    sql.add(table: table)
+    return try runFiltered(sql, parameters)
+  }
+
+  /// A write to all rows that are found. Without a filter it is a mistake, as a rule.
+  private func runFiltered(
+    _ start: SQLText, _ parameters: [RequestTarget.Parameter]
+  ) throws(Problem) -> WriteResult {
+    let filters = try RowQuery(parameters, takes: []).filters
+    guard !filters.isEmpty || terms.mostRows != nil else {
+      throw Problem(
+        400, "no-filter", "without a filter this would touch every row of \(table.name)",
+        remedy: "Name the rows, as in ?id=eq.5; or say how many may be touched: "
+          + "Prefer: max-affected=1000")
+    }
+    var sql = start
+    sql.add(" WHERE 1")
+    for filter in filters {
+      sql.add(" AND ")
+      try sql.add(filter, on: table)
+    }
+    let count = try run(sql)
+    if let most = terms.mostRows, count > most {
+      throw Problem(
+        400, "max-affected", "\(count) rows would be touched, and \(most) may be; nothing was done")
+    }
+    return WriteResult(status: 200, changes: count)
+  }
+}

@@ -1,0 +1,118 @@
+import Flotilla
+import SQLite
+
+/// A row as it stands in its table.
+struct StoredRow: Sendable {
+  let table: TableShape
+  /// By the place of the column.
+  let values: [Value]
+
+  var key: [Value] { table.key.map { values[$0] } }
+
+  /// The strong entity tag: a hash of what is stored, all columns of it. Two rows with one tag hold
+  /// the same, whatever shows them and whichever edit has made them.
+  var tag: String {
+    var content: [UInt8] = []
+    for (column, value) in zip(table.columns, values) {
+      Self.add(Array(column.name.utf8), 5, to: &content)
+      switch value {
+      case .null: content.append(0)
+      case .integer(let number):
+        content.append(1)
+        Self.add(UInt64(bitPattern: number), to: &content)
+      case .real(let number):
+        content.append(2)
+        Self.add(number.bitPattern, to: &content)
+      case .text(let bytes): Self.add(bytes, 3, to: &content)
+      case .blob(let bytes): Self.add(bytes, 4, to: &content)
+      }
+    }
+    return "\"\(Replica.fingerprint(content))\""
+  }
+
+  private static func add(_ number: UInt64, to content: inout [UInt8]) {
+    for shift in stride(from: 56, through: 0, by: -8) {
+      content.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+    }
+  }
+
+  private static func add(_ bytes: [UInt8], _ tag: UInt8, to content: inout [UInt8]) {
+    content.append(tag)
+    add(UInt64(bytes.count), to: &content)
+    content += bytes
+  }
+
+  /// The key as a part of a path; as `RowKey` reads it.
+  var path: String {
+    zip(table.keyColumns, key).map { column, value in
+      RequestTarget.encoded(Self.text(of: value, in: column))
+    }.joined(separator: ",")
+  }
+
+  private static func text(of value: Value, in column: TableShape.Column) -> [UInt8] {
+    var form = RowText()
+    switch value {
+    case .integer(let number): return Array(String(number).utf8)
+    case .text(let bytes):
+      let text = String(validating: bytes, as: UTF8.self)
+      guard let text, (try? SQLText.operand(text, of: column)) == value else {
+        if text == nil { form.append(value, isUntyped: true) } else { form.append(text: bytes) }
+        return form.bytes
+      }
+      return bytes
+    case .real(let number) where number.isFinite: return Array(number.description.utf8)
+    default:
+      form.append(value, isUntyped: true)
+      return form.bytes
+    }
+  }
+
+  var json: [UInt8] {
+    var text = RowText()
+    text.append(row: values, columns: table.columns)
+    return text.bytes
+  }
+}
+
+extension RowText {
+  /// The long form of a text that would be read as something else.
+  mutating func append(text: [UInt8]) {
+    append("{\"text\":")
+    append(quoted: text)
+    append("}")
+  }
+}
+
+/// The key of a row as a path names it: parts with commas between them, each encoded.
+enum RowKey {
+  static func read(_ part: String, of table: TableShape) throws(Problem) -> [Value] {
+    let parts = part.split(separator: ",", omittingEmptySubsequences: false)
+    guard parts.count == table.key.count else {
+      let names = table.keyColumns.map(\.name).joined(separator: ",")
+      throw .badRequest(
+        "key", "the key of \(table.name) is \(names); a comma within a part is written %2C")
+    }
+    var values: [Value] = []
+    for (part, column) in zip(parts, table.keyColumns) {
+      values.append(try SQLText.operand(try RequestTarget.decoded(part), of: column))
+    }
+    return values
+  }
+}
+
+extension TableShape {
+  /// The row with this key, if there is one.
+  func row(_ key: [Value], on connection: Connection) throws(Problem) -> StoredRow? {
+    var sql = SQLText()
+    sql.add("SELECT ")
+    sql.add(columns: columns)
+    sql.add(" FROM ")
+    sql.add(table: self)
+    sql.add(" WHERE ")
+    sql.add(key: key, of: self)
+    let values = try reporting { () throws(SQLiteError) in
+      try connection.row(sql.text, sql.values)
+    }
+    return values.map { StoredRow(table: self, values: $0) }
+  }
+}

@@ -1,0 +1,74 @@
+import SQLite
+
+/// A replicated table as the file has it now: its columns and its key.
+struct TableShape: Sendable, Equatable {
+  struct Column: Sendable, Equatable {
+    var name: String
+    /// Whether it leaves values as they are written: no declared type, or BLOB.
+    var isUntyped: Bool
+    /// Whether SQLite computes it.
+    var isGenerated = false
+  }
+
+  var name: String
+  var columns: [Column]
+  /// The places of the key's columns, in the order of the key.
+  var key: [Int]
+
+  /// Nil if there is no such table, or the site does not replicate it: then there is no view of its
+  /// rows (`_flotilla_rows_…`).
+  static func read(_ name: String, on connection: Connection) throws(SQLiteError) -> TableShape? {
+    let tracked = try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema AS t
+      WHERE t.type = 'table' AND t.name = ?1 COLLATE BINARY AND t.name NOT GLOB '_flotilla_*'
+      AND EXISTS (SELECT 1 FROM main.sqlite_schema AS v
+        WHERE v.type = 'view' AND v.name = '_flotilla_rows_' || ?1 COLLATE NOCASE)
+      """, [.string(name)])
+    guard tracked != nil else { return nil }
+    let isStrict = try connection.scalar(
+      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
+    ).integer == 1
+    let rows = try connection.rows(
+      "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
+      [.string(name)])
+    let columns = rows.map { row in
+      Column(
+        name: row[0].string ?? "", isUntyped: isUntyped(row[1].string ?? "", isStrict: isStrict),
+        isGenerated: (row[3].integer ?? 0) > 1)
+    }
+    let key = rows.indices.filter { (rows[$0][2].integer ?? 0) > 0 }
+      .sorted { (rows[$0][2].integer ?? 0) < (rows[$1][2].integer ?? 0) }
+    return TableShape(name: name, columns: columns, key: key)
+  }
+
+  /// "3.1. Determination Of Column Affinity" (sqlite.org/datatype3.html).
+  static func isUntyped(_ type: String, isStrict: Bool) -> Bool {
+    let type = type.uppercased()
+    if isStrict { return type == "ANY" || type == "BLOB" }
+    if ["INT", "CHAR", "CLOB", "TEXT"].contains(where: type.contains) { return false }
+    return type.isEmpty || type.contains("BLOB")
+  }
+
+  /// The column of this name, as SQLite finds it: capitals do not count.
+  func place(of name: String) -> Int? {
+    columns.firstIndex { $0.name == name }
+      ?? columns.firstIndex { $0.name.asciiLowercased == name.asciiLowercased }
+  }
+
+  func column(_ name: String) throws(Problem) -> Int {
+    guard let place = place(of: name) else {
+      throw .badRequest("column", "the table \(self.name) has no column \(name)")
+    }
+    return place
+  }
+
+  var keyColumns: [Column] { key.map { columns[$0] } }
+}
+
+extension String {
+  /// "A" to "Z" alone, as SQLite folds names.
+  var asciiLowercased: String {
+    String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
+  }
+}

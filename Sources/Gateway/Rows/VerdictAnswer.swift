@@ -1,0 +1,57 @@
+import Flotilla
+
+/// What the anchor has made of a write: `{verdict, rows:[{table, key, local, verdict, reason, rule,
+/// server}]}`, as `flotilla sql --online --json` has it.
+struct VerdictAnswer {
+  let edit: Replica.Edit
+  let outcome: Replica.EditOutcome
+
+  /// The worst of all verdicts.
+  var verdict: String {
+    let names = outcome.verdicts.map(\.verdict)
+    return ["rejected", "pending", "unknown", "superseded"].first(where: names.contains)
+      ?? "accepted"
+  }
+
+  /// Accepted as if nobody had been asked; pending 202; rejected 409, with the row that stands.
+  func response(after response: HTTPResponse) -> HTTPResponse {
+    var answer = response
+    answer.headers.append(("Flotilla-Verdict", verdict))
+    answer.headers.append(("Preference-Applied", "wait"))
+    let rows = edit.rows.filter { !$0.isKeyless }
+    let parts = zip(rows, zip(outcome.verdicts, outcome.standing)).map { local, after in
+      JSON.object([
+        "table": .text(local.table), "key": .object(local.key.mapValues { JSON($0) }),
+        "local": Self.values(local), "verdict": .text(after.0.verdict),
+        "reason": after.0.reason.map { .text($0) } ?? .null,
+        "rule": after.0.rule.map { .text($0) } ?? .null,
+        "server": after.0.verdict == "pending" ? .null : Self.values(after.1),
+      ])
+    }
+    let object: [String: JSON] = ["verdict": .text(verdict), "rows": .array(parts)]
+    switch verdict {
+    case "rejected":
+      var problem = Problem(
+        409, "rejected", "the anchor has rejected the write; what stands is in server",
+        remedy: "See what lost with `flotilla conflicts`.")
+      problem.more = object
+      answer.status = 409
+      answer.headers = problem.response.headers
+        + answer.headers.filter { $0.name.hasPrefix("Flotilla") }
+      answer.body = problem.response.body
+    case "accepted", "superseded": break
+    default:
+      answer.status = 202
+      answer.headers.removeAll { ["Content-Type", "ETag"].contains($0.name) }
+      answer.headers.append(("Content-Type", "application/json"))
+      answer.body = Array((JSON.object(object).description + "\n").utf8)
+    }
+    return answer
+  }
+
+  private static func values(_ row: TouchedRow) -> JSON {
+    guard let values = row.values else { return .null }
+    return .object(
+      Dictionary(zip(row.columns, values.map { JSON($0) })) { first, _ in first })
+  }
+}

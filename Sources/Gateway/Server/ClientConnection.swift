@@ -1,0 +1,82 @@
+import CEvent
+import Glibc
+
+/// What the gateway knows of one connection; belongs to the thread of the event loop.
+///
+/// It holds its bufferevent, for evhttp does not tell when it lets go of a connection.
+final class ClientConnection {
+  /// What the connection is about.
+  enum State {
+    /// Nothing, or part of a request, has come. Next: working.
+    case waiting
+    /// A request is complete and is worked on. Next: sending.
+    case working
+    /// The answer goes out. Next: waiting.
+    case sending
+  }
+
+  let bufferEvent: OpaquePointer
+  private(set) var state = State.waiting
+  private(set) var since = ContinuousClock.now
+  /// When the first byte of an unfinished request came, and how many have come.
+  private(set) var firstByte: ContinuousClock.Instant?
+  private(set) var received = 0
+  /// The size of the answer that goes out.
+  private(set) var unsent = 0
+  private var counting: OpaquePointer?
+
+  init(_ bufferEvent: OpaquePointer) {
+    self.bufferEvent = bufferEvent
+    bufferevent_incref(bufferEvent)
+    counting = evbuffer_add_cb(
+      bufferevent_get_input(bufferEvent),
+      { _, info, owner in
+        guard let owner, let added = info?.pointee.n_added, added > 0 else { return }
+        Unmanaged<ClientConnection>.fromOpaque(owner).takeUnretainedValue().receive(added)
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Whether evhttp still has it.
+  var isInUse: Bool { flotilla_is_in_use(bufferEvent) != 0 }
+
+  private func receive(_ count: Int) {
+    received += count
+    if firstByte == nil { firstByte = .now }
+  }
+
+  func work() {
+    (state, since, received, firstByte) = (.working, .now, 0, nil)
+  }
+
+  func send(_ bytes: Int) {
+    (state, since, unsent) = (.sending, .now, bytes)
+  }
+
+  /// The answer is out; the beginning of the next request may be here already.
+  func sent() {
+    (state, since, unsent) = (.waiting, .now, 0)
+    received = evbuffer_get_length(bufferevent_get_input(bufferEvent))
+    firstByte = received > 0 ? .now : nil
+  }
+
+  /// Whether it has taken more time than it may.
+  func isLate(_ limits: ServerLimits, at now: ContinuousClock.Instant) -> Bool {
+    switch state {
+    case .waiting:
+      if let firstByte { return now - firstByte > limits.requestTime }
+      return now - since > limits.idleTime
+    case .working: return false
+    case .sending: return now - since > limits.sendTime
+    }
+  }
+
+  /// Ends the connection: evhttp sees that and lets go of it.
+  func cut() { shutdown(bufferevent_getfd(bufferEvent), Int32(SHUT_RDWR)) }
+
+  /// Gives it back to libevent, which frees it if evhttp has done so.
+  func release() {
+    if let counting { evbuffer_remove_cb_entry(bufferevent_get_input(bufferEvent), counting) }
+    counting = nil
+    bufferevent_decref(bufferEvent)
+  }
+}

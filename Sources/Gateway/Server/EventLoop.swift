@@ -1,0 +1,214 @@
+import CEvent
+import Glibc
+
+/// The one thread on which libevent talks to clients: it reads requests, hands them on, and sends
+/// what has become of them. It never waits for anything but the sockets.
+final class EventLoop {
+  let base: OpaquePointer
+  let http: OpaquePointer
+  let limits: ServerLimits
+  let mailbox: Mailbox
+  /// Has a request worked on elsewhere.
+  private let deliver: @Sendable (Int, HTTPRequest) -> Void
+  private let refuse: @Sendable () -> HTTPResponse
+
+  var connections: [OpaquePointer: ClientConnection] = [:]
+  /// The listeners, and whether they accept at present.
+  var listeners: [OpaquePointer] = []
+  var isListening = true
+  private var requests: [Int: OpaquePointer] = [:]
+  private var next = 0
+  private var events: [OpaquePointer] = []
+  var end: ContinuousClock.Instant?
+
+  /// Takes over listening sockets. `refuse` makes the answer for who comes while too many
+  /// requests are worked on.
+  init?(
+    listening sockets: [Int32], limits: ServerLimits, mailbox: Mailbox,
+    deliver: @escaping @Sendable (Int, HTTPRequest) -> Void,
+    refuse: @escaping @Sendable () -> HTTPResponse
+  ) {
+    // What it would write to standard error is the fault of clients.
+    event_set_log_callback { _, _ in }
+    guard let base = event_base_new(), let http = evhttp_new(base) else { return nil }
+    (self.base, self.http, self.limits, self.mailbox) = (base, http, limits, mailbox)
+    (self.deliver, self.refuse) = (deliver, refuse)
+    let owner = Unmanaged.passUnretained(self).toOpaque()
+    evhttp_set_max_headers_size(http, limits.headerBytes)
+    evhttp_set_max_body_size(http, limits.bodyBytes)
+    evhttp_set_default_content_type(http, nil)
+    evhttp_set_allowed_methods(http, Self.methods.reduce(0) { $0 | UInt16($1.0.rawValue) })
+    evhttp_set_bevcb(http, { base, owner in owner.flatMap { EventLoop.of($0).open(base) } }, owner)
+    evhttp_set_gencb(
+      http, { request, owner in if let owner, let request { EventLoop.of(owner).take(request) } },
+      owner)
+    for socket in sockets {
+      guard let bound = evhttp_accept_socket_with_handle(http, socket),
+        let listener = evhttp_bound_socket_get_listener(bound)
+      else { return nil }
+      listeners.append(listener)
+    }
+    add(mailbox.readEnd, Int16(EV_READ | EV_PERSIST), nil) { _, _, owner in
+      if let owner { EventLoop.of(owner).readMail() }
+    }
+    var tick = timeval(tv_sec: 0, tv_usec: 100_000)
+    add(-1, Int16(EV_PERSIST), &tick) { _, _, owner in
+      if let owner { EventLoop.of(owner).tick() }
+    }
+  }
+
+  private static func of(_ owner: UnsafeMutableRawPointer) -> EventLoop {
+    Unmanaged<EventLoop>.fromOpaque(owner).takeUnretainedValue()
+  }
+
+  private func add(
+    _ descriptor: Int32, _ what: Int16, _ time: UnsafePointer<timeval>?,
+    _ call: @escaping event_callback_fn
+  ) {
+    let owner = Unmanaged.passUnretained(self).toOpaque()
+    guard let event = event_new(base, descriptor, what, call, owner) else { return }
+    event_add(event, time)
+    events.append(event)
+  }
+
+  /// Works until it is told to stop; then lets go of everything.
+  func run() {
+    event_base_dispatch(base)
+    mailbox.shut()
+    requests = [:]
+    evhttp_free(http)
+    for connection in connections.values { connection.release() }
+    connections = [:]
+    for event in events { event_free(event) }
+    event_base_free(base)
+  }
+
+  private func open(_ base: OpaquePointer?) -> OpaquePointer? {
+    guard
+      let event = bufferevent_socket_new(base, -1, Int32(BEV_OPT_CLOSE_ON_FREE.rawValue))
+    else { return nil }
+    connections[event] = ClientConnection(event)
+    if connections.count >= limits.connections { listen(false) }
+    return event
+  }
+
+  /// The connection on which a request came.
+  private func connection(of request: OpaquePointer) -> ClientConnection? {
+    evhttp_request_get_connection(request).flatMap { evhttp_connection_get_bufferevent($0) }
+      .flatMap { connections[$0] }
+  }
+
+  private func take(_ request: OpaquePointer) {
+    connection(of: request)?.work()
+    next += 1
+    requests[next] = request
+    guard requests.count <= limits.requests, end == nil else {
+      answer(next, refuse())
+      return
+    }
+    deliver(next, Self.read(request))
+  }
+
+  private static let methods: [(evhttp_cmd_type, String)] = [
+    (EVHTTP_REQ_GET, "GET"), (EVHTTP_REQ_HEAD, "HEAD"), (EVHTTP_REQ_POST, "POST"),
+    (EVHTTP_REQ_PUT, "PUT"), (EVHTTP_REQ_PATCH, "PATCH"), (EVHTTP_REQ_DELETE, "DELETE"),
+    (EVHTTP_REQ_OPTIONS, "OPTIONS"),
+  ]
+
+  private static func read(_ request: OpaquePointer) -> HTTPRequest {
+    let command = evhttp_request_get_command(request)
+    let target = evhttp_request_get_uri(request).map { String(cString: $0) } ?? ""
+    var read = HTTPRequest(methods.first { $0.0 == command }?.1 ?? "", target)
+    var header = flotilla_first_header(evhttp_request_get_input_headers(request))
+    while let one = header {
+      read.headers.append(
+        (String(cString: one.pointee.key).lowercased(), String(cString: one.pointee.value)))
+      header = flotilla_next_header(one)
+    }
+    let input = evhttp_request_get_input_buffer(request)
+    let count = evbuffer_get_length(input)
+    read.body = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      filled = max(0, Int(evbuffer_remove(input, buffer.baseAddress, count)))
+    }
+    return read
+  }
+
+  private func readMail() {
+    for message in mailbox.take() {
+      switch message {
+      case .answer(let number, let response): answer(number, response)
+      case .stop:
+        end = .now + .seconds(2)
+        listen(false)
+      }
+    }
+    stopIfDone()
+  }
+
+  private func answer(_ number: Int, _ response: HTTPResponse) {
+    guard let request = requests.removeValue(forKey: number) else { return }
+    let headers = evhttp_request_get_output_headers(request)
+    for (name, value) in response.headers { evhttp_add_header(headers, name, value) }
+    if response.closes || end != nil { evhttp_add_header(headers, "Connection", "close") }
+    connection(of: request)?.send(response.body.count)
+    evhttp_request_set_on_complete_cb(
+      request,
+      { request, owner in
+        guard let owner, let request else { return }
+        EventLoop.of(owner).connection(of: request)?.sent()
+      }, Unmanaged.passUnretained(self).toOpaque())
+    let buffer = evbuffer_new()
+    defer { if let buffer { evbuffer_free(buffer) } }
+    evbuffer_add(buffer, response.body, response.body.count)
+    evhttp_send_reply(request, Int32(response.status), response.reason, buffer)
+  }
+
+  private func tick() {
+    sweep()
+    stopIfDone()
+  }
+
+  private func stopIfDone() {
+    guard let end else { return }
+    let isSending = connections.values.contains { $0.isInUse && $0.state == .sending }
+    if requests.isEmpty && !isSending || .now > end { event_base_loopbreak(base) }
+  }
+}
+
+/// Clients that take too long or too much.
+extension EventLoop {
+  func listen(_ isWanted: Bool) {
+    guard isListening != isWanted else { return }
+    isListening = isWanted
+    for listener in listeners {
+      if isWanted { evconnlistener_enable(listener) } else { evconnlistener_disable(listener) }
+    }
+  }
+
+  /// Lets go of connections that have ended, and ends those that are late or hold too much; where
+  /// there are too many the ones that have said nothing for longest make room.
+  func sweep() {
+    for (event, connection) in connections where !connection.isInUse {
+      connection.release()
+      connections[event] = nil
+    }
+    let now = ContinuousClock.now
+    for connection in connections.values where connection.isLate(limits, at: now) {
+      connection.cut()
+    }
+    let all = connections.values
+    if all.reduce(0, { $0 + $1.received }) > limits.unfinishedBytes {
+      all.max { $0.received < $1.received }?.cut()
+    }
+    if all.reduce(0, { $0 + $1.unsent }) > limits.unsentBytes {
+      all.filter { $0.state == .sending }.min { $0.since < $1.since }?.cut()
+    }
+    guard !isListening, end == nil else { return }
+    if connections.count < limits.connections {
+      listen(true)
+    } else {
+      let waiting = all.filter { $0.state == .waiting }.sorted { $0.since < $1.since }
+      for connection in waiting.prefix(16) { connection.cut() }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import Flotilla
+import Foundation
+import Synchronization
+
+/// One database that the gateway serves: its connections, its tokens, and what the node may do.
+final class GatewayDatabase: Sendable {
+  /// What is known for a moment, so that not each request has to ask for it.
+  private struct Known: Sendable {
+    var standing: OwnStanding?
+    /// The uptime at which it was asked for.
+    var asked: ContinuousClock.Instant?
+    var mark: [Int64]?
+    var tokens: [AccessToken] = []
+  }
+
+  let name: String
+  let replica: Replica
+  let writer: RowDesk
+  private let readers: [RowDesk]
+  private let turn = Atomic(0)
+  private let known = Mutex(Known())
+  private let file: TokenFile
+
+  private static let readerCount = 3
+  /// So long what the node may do is taken as known.
+  private static let memory: Duration = .seconds(1)
+
+  init(_ replica: Replica) {
+    self.replica = replica
+    name = Self.name(of: replica.path)
+    writer = RowDesk(replica, writes: true)
+    readers = (0..<Self.readerCount).map { _ in RowDesk(replica, writes: false) }
+    file = TokenFile(replica)
+  }
+
+  /// The file's name without its ending.
+  static func name(of path: String) -> String {
+    let file = path.split(separator: "/").last.map(String.init) ?? path
+    guard let stop = file.lastIndex(of: "."), stop != file.startIndex else { return file }
+    return String(file[..<stop])
+  }
+
+  var reader: RowDesk {
+    let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
+    return readers[abs(number % readers.count)]
+  }
+
+  func standing() async throws(Problem) -> OwnStanding {
+    let kept = known.withLock { known in
+      known.asked.flatMap { .now - $0 < Self.memory ? known.standing : nil }
+    }
+    if let kept { return kept }
+    do throws(FlotillaError) {
+      let standing = try await replica.ownStanding()
+      known.withLock { ($0.standing, $0.asked) = (standing, .now) }
+      return standing
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Whose token this is; nil if it is nobody's, or has expired.
+  func token(_ text: String) async throws(Problem) -> AccessToken? {
+    let mark = file.mark
+    if known.withLock({ $0.mark != mark }) {
+      do throws(FlotillaError) {
+        let tokens = try file.read()
+        known.withLock { ($0.mark, $0.tokens) = (mark, tokens) }
+      } catch {
+        throw Problem(error)
+      }
+    }
+    let hash = AccessToken.hash(of: text)
+    guard let token = known.withLock({ $0.tokens.first { $0.hash == hash } }) else { return nil }
+    if token.expires != nil, token.isOver(at: try await standing().siteTime) { return nil }
+    return token
+  }
+}
+
+extension Problem {
+  /// What an error of the library means to a client.
+  init(_ error: FlotillaError) {
+    switch error.code {
+    case .locked: self = .later("locked", error.message)
+    case .node, .timedOut: self = .later("node", error.message)
+    case .readOnly: self = .later("read-only", error.message, seconds: 10)
+    case .notAllowed: self.init(403, "not-allowed", error.message)
+    case .diskFull: self.init(507, "disk-full", error.message)
+    case .noAnchor: self.init(409, "no-anchor", error.message)
+    case .usage: self.init(400, "usage", error.message)
+    case .sql, .table: self.init(409, error.code.description, error.message)
+    default: self.init(500, error.code.description, error.message)
+    }
+    remedy = error.remedy
+  }
+}

@@ -1,0 +1,150 @@
+import Flotilla
+import Foundation
+import Glibc
+
+/// Where the gateway listens: an address of this machine alone, and a socket beside each database.
+enum GatewayListener {
+  static let defaultPort: UInt16 = 7392
+
+  /// An address to listen on, as it was written.
+  struct Address: Equatable {
+    var host: String
+    var port: UInt16
+    /// Whether another port will do.
+    var isFlexible = false
+  }
+
+  /// Reads HOST:PORT; without a host it is 127.0.0.1, and without anything also the usual port.
+  static func address(_ text: String?) throws(FlotillaError) -> Address {
+    guard let text, !text.isEmpty else {
+      return Address(host: "127.0.0.1", port: defaultPort, isFlexible: true)
+    }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...])
+    else {
+      throw FlotillaError(.usage, "\(text) is no HOST:PORT for the gateway")
+    }
+    var host = String(text[..<colon])
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    if host.isEmpty || host == "localhost" { host = "127.0.0.1" }
+    guard isLoopback(host) else {
+      throw FlotillaError(
+        .usage,
+        "the gateway listens on this machine alone, and \(host) is an address for others, too",
+        remedy: "It has no TLS of its own yet. Take 127.0.0.1:PORT, and for other machines a web "
+          + "server with TLS in front of it.")
+    }
+    return Address(host: host, port: port)
+  }
+
+  /// Whether only programs of this machine get there.
+  static func isLoopback(_ host: String) -> Bool {
+    if host == "::1" { return true }
+    var address = in_addr()
+    return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
+  }
+
+  /// Opens a TCP socket; gives it and its port.
+  static func open(_ address: Address) throws(FlotillaError) -> (socket: Int32, port: UInt16) {
+    if let opened = try? open(address.host, address.port) { return opened }
+    guard address.isFlexible else { return try open(address.host, address.port) }
+    return try open(address.host, 0)
+  }
+
+  private static func open(
+    _ host: String, _ port: UInt16
+  ) throws(FlotillaError) -> (socket: Int32, port: UInt16) {
+    let isSix = host.contains(":")
+    let descriptor = socket(
+      isSix ? AF_INET6 : AF_INET,
+      Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { throw failure("open a socket") }
+    var yes: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    let isBound = isSix ? bindSix(descriptor, host, port) : bindFour(descriptor, host, port)
+    guard isBound, listen(descriptor, 128) == 0 else {
+      let error = failure("listen on \(host), port \(port)")
+      close(descriptor)
+      throw error
+    }
+    return (descriptor, boundPort(of: descriptor, isSix: isSix))
+  }
+
+  private static func bindFour(_ descriptor: Int32, _ host: String, _ port: UInt16) -> Bool {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    inet_pton(AF_INET, host, &address.sin_addr)
+    return bind(descriptor, &address)
+  }
+
+  private static func bindSix(_ descriptor: Int32, _ host: String, _ port: UInt16) -> Bool {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    inet_pton(AF_INET6, host, &address.sin6_addr)
+    return bind(descriptor, &address)
+  }
+
+  private static func bind<Address>(_ descriptor: Int32, _ address: inout Address) -> Bool {
+    withUnsafeBytes(of: &address) { bytes in
+      Glibc.bind(
+        descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self),
+        socklen_t(bytes.count)) == 0
+    }
+  }
+
+  private static func boundPort(of descriptor: Int32, isSix: Bool) -> UInt16 {
+    var address = sockaddr_in6()
+    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let isKnown = withUnsafeMutableBytes(of: &address) { bytes in
+      getsockname(
+        descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length) == 0
+    }
+    // Both kinds of address have the port in the same place.
+    return isKnown ? UInt16(bigEndian: address.sin6_port) : 0
+  }
+
+  /// Opens the socket beside a database, for its owner alone; nil, with a reason, if its path is
+  /// too long for one.
+  static func openLocal(_ path: String) throws(FlotillaError) -> Int32? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8) + [0]
+    guard bytes.count <= MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    let descriptor = socket(
+      AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { throw failure("open a socket") }
+    // Linux gives the file the mode of the unbound socket, so it is never open to others.
+    fchmod(descriptor, 0o600)
+    var isBound = bind(descriptor, &address)
+    if !isBound, errno == EADDRINUSE, isStale(&address) {
+      unlink(path)
+      isBound = bind(descriptor, &address)
+    }
+    guard isBound, listen(descriptor, 128) == 0 else {
+      let error = failure("listen on \(path)")
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  /// Whether nobody answers there any more.
+  private static func isStale(_ address: inout sockaddr_un) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return withUnsafeBytes(of: &address) { bytes in
+      connect(
+        descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self),
+        socklen_t(bytes.count)) != 0 && errno == ECONNREFUSED
+    }
+  }
+
+  private static func failure(_ what: String) -> FlotillaError {
+    FlotillaError(
+      .system, "the gateway cannot \(what): \(String(cString: strerror(errno)))",
+      remedy: errno == EADDRINUSE ? "Give it another port: --http 127.0.0.1:0" : nil)
+  }
+}

@@ -1,0 +1,144 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct `The target of a request` {
+  @Test func `is taken apart before it is decoded`() throws {
+    let target = try RequestTarget("/v1/a%2Fb/rows/t/%C3%BC,x?a=eq.1+2&b=%26&c")
+    #expect(target.path == ["v1", "a%2Fb", "rows", "t", "%C3%BC,x"])
+    #expect(
+      target.parameters.map { [$0.name, $0.value] } == [["a", "eq.1 2"], ["b", "&"], ["c", ""]])
+  }
+
+  @Test(arguments: [
+    "", "v1", "http://h/v1", "*", "/a#b", "/a?%", "/a?%zz=1", "/a?b=%ff", "/a?b=%c3",
+    "/a?" + String(repeating: "a&", count: 101),
+  ])
+  func `that is none is refused`(_ target: String) {
+    #expect(throws: Problem.self) { try RequestTarget(target) }
+  }
+
+  @Test func `is written so that it is read as the same`() throws {
+    let text = (0...255).map { String(Unicode.Scalar(UInt8($0))) }.joined()
+    #expect(try RequestTarget.decoded(RequestTarget.encoded(text), plusIsBlank: true) == text)
+  }
+}
+
+@Suite struct `A request` {
+  private func problem(
+    _ method: String = "GET", _ headers: [(name: String, value: String)], body: [UInt8] = []
+  ) -> Problem? {
+    do throws(Problem) {
+      try RequestCheck(hosts: RequestCheck.local).check(
+        HTTPRequest(method, "/", headers: headers, body: body))
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private let host = (name: "host", value: "localhost")
+
+  @Test(arguments: [
+    "localhost", "LOCALHOST:80", "127.0.0.1:7392", "[::1]", "[::1]:5",
+  ])
+  func `under a name of this machine is taken`(_ name: String) {
+    #expect(problem([("host", name)]) == nil)
+  }
+
+  @Test(arguments: [
+    "evil.example", "evil.example:7392", "localhost.evil.example", "localhost:80:80", "127.0.0.1.",
+    "localhost:x", "[::1]x", "10.0.0.1", "user@localhost",
+  ])
+  func `under another name is refused`(_ name: String) {
+    #expect(problem([("host", name)])?.status == 421)
+  }
+
+  @Test func `has one Host`() {
+    #expect(problem([])?.status == 400)
+    #expect(problem([host, host])?.status == 400)
+    #expect(problem([("host", "")])?.status == 400)
+  }
+
+  @Test func `of a page of another site is refused`() {
+    #expect(problem([host, ("origin", "http://evil.example")])?.status == 403)
+    #expect(problem([host, ("origin", "null")])?.status == 403)
+    #expect(problem([host, ("origin", "https://localhost")])?.status == 403)
+    #expect(problem([host, ("sec-fetch-site", "cross-site")])?.status == 403)
+    #expect(problem([host, ("sec-fetch-site", "same-site")])?.status == 403)
+    #expect(problem([host, ("origin", "http://localhost")]) == nil)
+    #expect(problem([host, ("sec-fetch-site", "same-origin")]) == nil)
+  }
+
+  @Test func `whose length is in doubt is refused, and its connection ends`() {
+    let doubtful: [[(name: String, value: String)]] = [
+      [("content-length", "1"), ("transfer-encoding", "chunked")],
+      [("content-length", "1"), ("content-length", "1")],
+      [("content-length", "2")], [("content-length", "+1")], [("content-length", " 1")],
+      [("transfer-encoding", "gzip, chunked")], [("transfer-encoding", "identity")],
+      [("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")],
+      [("content-length ", "1")],
+    ]
+    for headers in doubtful {
+      let found = problem("POST", [host] + headers, body: [1])
+      #expect(found?.status == 400 && found?.closes == true, "\(headers)")
+    }
+    #expect(problem("POST", [host, ("content-length", "1")], body: [1]) == nil)
+    #expect(problem("POST", [host, ("transfer-encoding", "chunked")], body: [1]) == nil)
+  }
+
+  @Test func `has preferences`() throws {
+    let wishes = try Preferences("return=representation, wait=10; x, max-affected=\"5\"")
+    #expect(wishes.returnsRows)
+    #expect(wishes.mostRows == 5)
+    #expect(try Preferences("wait=1000000").wait == Preferences.longestWait)
+    #expect(try Preferences("respond-async").wait == nil)
+    #expect(throws: Problem.self) { try Preferences("handling=strict, respond-async") }
+    #expect(throws: Problem.self) { try Preferences("wait=-1") }
+    #expect(throws: Problem.self) { try Preferences("max-affected=x") }
+  }
+
+  @Test func `has conditions`() throws {
+    #expect(try TagCondition(nil) == nil)
+    #expect(try TagCondition(" * ") == .any)
+    #expect(try TagCondition("\"a\", W/\"b\" ,\"c\"") == .tags(["\"a\"", "\"c\""]))
+    #expect(throws: Problem.self) { try TagCondition("a") }
+    #expect(throws: Problem.self) { try TagCondition("\"a\",") }
+    #expect(TagCondition.any.matches("\"a\"") && !TagCondition.any.matches(nil))
+    #expect(!TagCondition.tags(["\"b\""]).matches("\"a\""))
+  }
+}
+
+@Suite struct `The gateway listens` {
+  @Test func `at the usual port of this machine`() throws {
+    let usual = try GatewayListener.address(nil)
+    #expect(usual.host == "127.0.0.1" && usual.port == 7392 && usual.isFlexible)
+    #expect(try GatewayListener.address(":80") == .init(host: "127.0.0.1", port: 80))
+    #expect(try GatewayListener.address("localhost:0") == .init(host: "127.0.0.1", port: 0))
+    #expect(try GatewayListener.address("127.1.2.3:9") == .init(host: "127.1.2.3", port: 9))
+    #expect(try GatewayListener.address("[::1]:9") == .init(host: "::1", port: 9))
+  }
+
+  @Test(arguments: [
+    "0.0.0.0:80", "10.0.0.1:80", "[::]:80", "[fe80::1]:80", "host.example:80", "127.0.0.1",
+    "127.0.0.1:x", "128.0.0.1:1", "127.0.0.1.evil:1", "[::ffff:127.0.0.1]:1",
+  ])
+  func `nowhere else`(_ address: String) {
+    #expect(throws: (any Error).self) { try GatewayListener.address(address) }
+  }
+
+  @Test func `and slows down who tries tokens`() {
+    let delays = (1...20).map(FailedTries.delay)
+    #expect(delays == delays.sorted())
+    #expect(delays[0] < .milliseconds(100))
+    #expect(delays.last == FailedTries.longest)
+  }
+
+  @Test(arguments: [
+    ("/a/clinic.db", "clinic"), ("clinic.sqlite3", "clinic"), ("a.b.c", "a.b"), ("x", "x"),
+    (".db", ".db"),
+  ])
+  func `with a name for each file`(path: String, name: String) {
+    #expect(GatewayDatabase.name(of: path) == name)
+  }
+}
