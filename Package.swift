@@ -17,7 +17,7 @@ let tests: [SwiftSetting] =
 ///
 /// The program of the wire alone is faster: libFuzzer looks at all code after each input.
 let fuzzed: [Target.Dependency] = [
-  "Flotilla", "Store", "SQLite", "Replication", "Network", "CAvahi",
+  "Flotilla", "Gateway", "Store", "SQLite", "Replication", "Network", "CAvahi",
 ]
 let fuzzing: Target =
   switch Context.environment["FLOTILLA_FUZZ"] {

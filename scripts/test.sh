@@ -26,6 +26,7 @@ BadInputTests/[D-J]
 BadInputTests/[PQ]
 LANTests/A
 CommandTests\.
+GatewayTests\.
 NetworkTests\.
 '
 # What mostly computes, one after another. Whatever is in no line runs beside these.

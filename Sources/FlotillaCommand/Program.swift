@@ -18,8 +18,8 @@ struct Program: Sendable {
       Init.command, Join.command, Invite.command, Run.command, Stop.command, Status.command,
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
       Rule.command, Anchor.command, Conflicts.command, Members.command, Grant.command,
-      Revoke.command, Forget.command, Token.command, SiteKey.export, SiteKey.import, SiteTime.command,
-      Schema.command, Verify.command, Doctor.command, Leave.command,
+      Revoke.command, Forget.command, Token.command, SiteKey.export, SiteKey.import,
+      SiteTime.command, Schema.command, Verify.command, Doctor.command, Leave.command,
     ],
     laterCommands: [
       "changes", "completions",

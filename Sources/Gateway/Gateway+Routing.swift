@@ -10,10 +10,12 @@ extension Gateway {
       return .json(.object(["status": .text("alive")]))
     case ["ready"]:
       try allow(request, ["GET"])
-      return try await ready()
+      return try await reports.pass("states") { () throws(Problem) in try await ready() }
     case ["metrics"]:
       try allow(request, ["GET"])
-      return try await allMetrics(request)
+      return try await reports.pass("metrics") { () throws(Problem) in
+        try await allMetrics(request)
+      }
     default: break
     }
     guard target.path.count >= 3, target.path[0] == "v1" else { throw Self.nowhere }
@@ -70,14 +72,20 @@ extension Gateway {
       throw Problem(403, "not-allowed", "\(what) is for tokens that may read every table")
     }
     let isAll = try flag("all", in: target, isKnown: what == "status" || what == "conflicts")
-    let replica = database.replica
+    return try await (what == "verify" ? proofs : reports).pass(what) { () throws(Problem) in
+      try await Self.report(what, isAll, database.replica)
+    }
+  }
+
+  private static func report(
+    _ what: String, _ isAll: Bool, _ replica: Replica
+  ) async throws(Problem) -> HTTPResponse {
     do throws(FlotillaError) {
       switch what {
       case "status": return .json(JSON(reflecting: try await replica.status(all: isAll)))
       case "members": return .json(JSON(reflecting: try await replica.members()))
       case "conflicts": return .json(JSON(reflecting: try await replica.conflicts(all: isAll)))
-      default:
-        return .json(JSON(reflecting: try await replica.verify(timeout: .seconds(30))))
+      default: return .json(JSON(reflecting: try await replica.verify(timeout: .seconds(30))))
       }
     } catch {
       throw Problem(error)

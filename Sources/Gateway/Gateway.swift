@@ -12,6 +12,9 @@ public final class Gateway: Sendable {
   let check: RequestCheck
   let tries: FailedTries
   let metrics = GatewayMetrics()
+  /// What the node has to work out, and what reads every row.
+  let reports = Turnstile(most: 8)
+  let proofs = Turnstile(most: 1)
   private let server = HTTPServer()
   private let isReady = Atomic(false)
   private let localPaths: [String]
@@ -35,7 +38,8 @@ public final class Gateway: Sendable {
     let (socket, port) = try GatewayListener.open(place)
     var (sockets, paths) = ([socket], [String]())
     for replica in replicas {
-      let path = URL(filePath: replica.path + "-flotilla").resolvingSymlinksInPath().path
+      let path =
+        URL(filePath: replica.path + "-flotilla").resolvingSymlinksInPath().path
         + "/http.sock"
       do throws(FlotillaError) {
         guard let local = try GatewayListener.openLocal(path) else {

@@ -36,6 +36,7 @@ import Testing
           grant            says what a node may do with a table
           revoke           shuts a node out of the site, for good
           forget           drops a node that will not return
+          token            lets programs read and write rows over HTTP
           export-site-key  writes the site key into a file, to be printed or locked
                            away
           import-site-key  takes the site key over: this node becomes an admin
@@ -97,7 +98,11 @@ import Testing
     ),
     ("join", "join DB CODE [--name NODE] [--at HOST:PORT] [--json]"),
     ("invite", "invite DB [--ttl TIME] [--role ROLE] [--json]"),
-    ("run", "run DB… [--listen HOST:PORT] [--peer HOST:PORT]… [--no-discovery] [--background]"),
+    (
+      "run",
+      "run DB… [--listen HOST:PORT] [--peer HOST:PORT]… [--no-discovery] [--http [HOST:PORT]] "
+        + "[--background]"
+    ),
     ("stop", "stop DB"), ("status", "status DB [--all] [--json]"), ("peers", "peers DB [--json]"),
     ("sync", "sync DB [NODE|HOST:PORT] [--timeout TIME] [--json]"),
     ("wait", "wait DB [--for NODE|anchor|all] [--timeout TIME] [--json]"),

@@ -41,6 +41,10 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case siteKey
     /// A key file.
     case pem
+    /// The body of a request to the gateway.
+    case json
+    /// The target of such a request.
+    case query
   #endif
 
   func read(_ bytes: [UInt8]) {
@@ -65,6 +69,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
       case .handshake: readHandshake(bytes)
       case .siteKey: readSiteKey(bytes)
       case .pem: readPEM(bytes)
+      case .json: readJSON(bytes)
+      case .query: readQuery(bytes)
     #endif
     }
   }

@@ -8,23 +8,25 @@ import Testing
     try FilterReader.read(column: "a", text)
   }
 
-  @Test(arguments: [
-    ("eq.5", .compare(column: "a", .eq, "5")), ("eq.", .compare(column: "a", .eq, "")),
-    ("neq.a.b,(c)\"", .compare(column: "a", .neq, "a.b,(c)\"")),
-    ("gte.-1.5", .compare(column: "a", .gte, "-1.5")), ("like.%x_", .compare(column: "a", .like, "%x_")),
-    ("not.lt.3", .not(.compare(column: "a", .lt, "3"))), ("is.null", .isNull(column: "a")),
-    ("is.not_null", .not(.isNull(column: "a"))), ("not.is.null", .not(.isNull(column: "a"))),
-    ("in.()", .isIn(column: "a", [])), ("in.(1,2)", .isIn(column: "a", ["1", "2"])),
-    ("in.(\"a,b\",\"c\\\"d\")", .isIn(column: "a", ["a,b", "c\"d"])),
-    ("in.({\"base64\":\"AA==\"},x)", .isIn(column: "a", ["{\"base64\":\"AA==\"}", "x"])),
-  ] as [(String, Filter)])
+  @Test(
+    arguments: [
+      ("eq.5", .compare(column: "a", .eq, "5")), ("eq.", .compare(column: "a", .eq, "")),
+      ("neq.a.b,(c)\"", .compare(column: "a", .neq, "a.b,(c)\"")),
+      ("gte.-1.5", .compare(column: "a", .gte, "-1.5")),
+      ("like.%x_", .compare(column: "a", .like, "%x_")),
+      ("not.lt.3", .not(.compare(column: "a", .lt, "3"))), ("is.null", .isNull(column: "a")),
+      ("is.not_null", .not(.isNull(column: "a"))), ("not.is.null", .not(.isNull(column: "a"))),
+      ("in.()", .isIn(column: "a", [])), ("in.(1,2)", .isIn(column: "a", ["1", "2"])),
+      ("in.(\"a,b\",\"c\\\"d\")", .isIn(column: "a", ["a,b", "c\"d"])),
+      ("in.({\"base64\":\"AA==\"},x)", .isIn(column: "a", ["{\"base64\":\"AA==\"}", "x"])),
+    ] as [(String, Filter)])
   func `of one column`(text: String, filter: Filter) throws {
     #expect(try column(text) == filter)
   }
 
   @Test func `of groups`() throws {
     #expect(
-      try FilterReader.read(group: "or", "(a.eq.1,and(b.gt.2,not.c.is.null),\"d.e\".in.(1,2))")
+      try FilterReader.read(group: "or", "(a.eq.1,and(b.gt.2,c.not.is.null),\"d.e\".in.(1,2))")
         == .any([
           .compare(column: "a", .eq, "1"),
           .all([.compare(column: "b", .gt, "2"), .not(.isNull(column: "c"))]),
@@ -38,7 +40,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "5", "eq", "between.1", "EQ.1", "is.true", "in.1", "in.(1", "in.(1)x", "not", "not.", "in.(\"1)",
+    "", "5", "eq", "between.1", "EQ.1", "is.true", "in.1", "in.(1", "in.(1)x", "not", "not.",
+    "in.(\"1)",
   ])
   func `that make no sense are refused`(_ text: String) {
     #expect(throws: Problem.self) { try column(text) }
@@ -67,7 +70,8 @@ import Testing
   private static let table = TableShape(
     name: "o\"dd",
     columns: [
-      TableShape.Column(name: "i\"d", isUntyped: false), TableShape.Column(name: "v", isUntyped: true),
+      TableShape.Column(name: "i\"d", isUntyped: false),
+      TableShape.Column(name: "v", isUntyped: true),
     ], key: [0])
 
   private func query(_ pairs: [(String, String)]) throws(Problem) -> RowQuery {
@@ -161,7 +165,8 @@ import Testing
     ("REAL", false, false), ("DATE", false, false), ("ANY", false, false), ("ANY", true, true),
     ("CHARBLOB", false, false),
   ])
-  func `know which columns leave values as they are`(type: String, isStrict: Bool, isUntyped: Bool) {
+  func `know which columns leave values as they are`(type: String, isStrict: Bool, isUntyped: Bool)
+  {
     #expect(TableShape.isUntyped(type, isStrict: isStrict) == isUntyped)
   }
 

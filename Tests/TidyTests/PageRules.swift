@@ -9,6 +9,7 @@ enum PageRules {
     "www.rfc-editor.org", "datatracker.ietf.org", "keepachangelog.com", "semver.org",
     "www.kernel.org", "docs.kernel.org", "www.openssl.org", "docs.openssl.org", "doi.org",
     "arxiv.org", "cse.buffalo.edu", "en.wikipedia.org", "no-color.org", "www.debian.org",
+    "127.0.0.1",
   ]
 
   static func hosts(_ file: TextFile) -> [Finding] {

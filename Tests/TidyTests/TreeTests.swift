@@ -13,7 +13,10 @@ import Testing
       "Store", "SQLite", "Replication", "Network", "CLinux", "Foundation", "Glibc", "Dispatch",
       "Synchronization",
     ],
-    "FlotillaCommand": ["Flotilla", "Foundation", "Glibc", "Dispatch", "Synchronization"],
+    "Gateway": ["CEvent", "Flotilla", "SQLite", "Foundation", "Glibc", "Synchronization"],
+    "FlotillaCommand": [
+      "Flotilla", "Gateway", "Foundation", "Glibc", "Dispatch", "Synchronization",
+    ],
     "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
     "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],
     "FlotillaBench": [

@@ -14,7 +14,9 @@ struct Preferences: Equatable {
     var unknown: [String] = []
     var isStrict = false
     for part in header.split(separator: ",") {
-      let words = part.split(separator: "=", maxSplits: 1)
+      // What stands behind a semicolon says more about the wish; nothing here needs it.
+      let wish = part.split(separator: ";").first ?? ""
+      let words = wish.split(separator: "=", maxSplits: 1)
         .map { $0.filter { $0 != " " && $0 != "\t" && $0 != "\"" } }
       switch (words.first?.lowercased(), words.count == 2 ? words[1] : nil) {
       case ("return", "representation"): returnsRows = true

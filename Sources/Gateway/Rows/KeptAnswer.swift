@@ -2,8 +2,8 @@ import Flotilla
 import Foundation
 import SQLite
 
-/// What the gateway has answered to a write under an `Idempotency-Key`, kept in the file itself: the
-/// row and the answer are there both or not at all.
+/// What the gateway has answered to a write under an `Idempotency-Key`, kept in the file itself:
+/// the row and the answer are there both or not at all.
 struct KeptAnswer {
   let token: String
   let key: String

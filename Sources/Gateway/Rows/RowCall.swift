@@ -81,9 +81,12 @@ struct RowCall {
 /// Writes.
 extension RowCall {
   private func write() async throws(Problem) -> HTTPResponse {
-    let methods = key == nil ? ["GET", "HEAD", "POST", "PATCH", "DELETE"] : [
-      "GET", "HEAD", "PUT", "PATCH", "DELETE",
-    ]
+    let methods =
+      key == nil
+      ? ["GET", "HEAD", "POST", "PATCH", "DELETE"]
+      : [
+        "GET", "HEAD", "PUT", "PATCH", "DELETE",
+      ]
     guard methods.contains(request.method) else {
       var problem = Problem(405, "method", "\(request.method) is not among the methods here")
       problem.headers = [("Allow", methods.joined(separator: ", "))]
@@ -108,14 +111,15 @@ extension RowCall {
       let response = answer(to: result, preferences)
       try kept?.keep(response, at: now, on: connection)
       return try reporting { () throws(SQLiteError) in
-        let edit = waits
+        let edit =
+          waits
           ? try database.replica.edit(since: mark, limit: RowWriter.mostRows, on: connection) : nil
         _ = try connection.run("COMMIT")
         return (response, edit)
       }
     }
     guard let edit, let seconds = preferences.wait else { return response }
-    return try await verdict(on: edit, within: seconds, response)
+    return await verdict(on: edit, within: seconds, response)
   }
 
   private func begin(on connection: Connection) throws(Problem) {
@@ -210,16 +214,15 @@ extension RowCall {
   /// The answer of the anchor, if it comes in time: what `sql --online` says, with these keys.
   private func verdict(
     on edit: Replica.Edit, within seconds: Int, _ response: HTTPResponse
-  ) async throws(Problem) -> HTTPResponse {
-    let outcome: Replica.EditOutcome
+  ) async -> HTTPResponse {
+    // It is committed here, whatever becomes of asking.
+    guard database.waits.enter() else { return response.with("Flotilla-Verdict", "unknown") }
+    defer { database.waits.leave() }
     do throws(FlotillaError) {
-      outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
+      let outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
+      return VerdictAnswer(edit: edit, outcome: outcome).response(after: response)
     } catch {
-      // It is committed here; nobody judges it, or nobody can be asked.
-      var response = response
-      response.headers.append(("Flotilla-Verdict", error.code == .noAnchor ? "none" : "unknown"))
-      return response
+      return response.with("Flotilla-Verdict", error.code == .noAnchor ? "none" : "unknown")
     }
-    return VerdictAnswer(edit: edit, outcome: outcome).response(after: response)
   }
 }

@@ -229,7 +229,9 @@ struct RowWriter {
     // The key itself may have changed, and a column may have made another value of it.
     var next = row.key
     for (index, place) in table.key.enumerated() {
-      if let changed = columns.firstIndex(of: table.columns[place]) { next[index] = values[changed] }
+      if let changed = columns.firstIndex(of: table.columns[place]) {
+        next[index] = values[changed]
+      }
     }
     return WriteResult(status: 200, rows: try table.row(next, on: connection).map { [$0] } ?? [])
   }

@@ -26,9 +26,10 @@ struct TableShape: Sendable, Equatable {
         WHERE v.type = 'view' AND v.name = '_flotilla_rows_' || ?1 COLLATE NOCASE)
       """, [.string(name)])
     guard tracked != nil else { return nil }
-    let isStrict = try connection.scalar(
-      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
-    ).integer == 1
+    let isStrict =
+      try connection.scalar(
+        "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
+      ).integer == 1
     let rows = try connection.rows(
       "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
       [.string(name)])

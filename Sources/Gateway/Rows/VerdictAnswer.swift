@@ -36,7 +36,8 @@ struct VerdictAnswer {
         remedy: "See what lost with `flotilla conflicts`.")
       problem.more = object
       answer.status = 409
-      answer.headers = problem.response.headers
+      answer.headers =
+        problem.response.headers
         + answer.headers.filter { $0.name.hasPrefix("Flotilla") }
       answer.body = problem.response.body
     case "accepted", "superseded": break

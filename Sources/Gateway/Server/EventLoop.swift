@@ -73,6 +73,11 @@ final class EventLoop {
 
   /// Works until it is told to stop; then lets go of everything.
   func run() {
+    // Who has left makes a write an error, and not the end of the process.
+    var pipe = sigset_t()
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &pipe, nil)
     event_base_dispatch(base)
     mailbox.shut()
     requests = [:]

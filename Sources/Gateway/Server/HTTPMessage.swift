@@ -40,6 +40,12 @@ package struct HTTPResponse: Sendable {
     (self.status, self.headers, self.body) = (status, headers, body)
   }
 
+  func with(_ header: String, _ value: String) -> HTTPResponse {
+    var response = self
+    response.headers.append((header, value))
+    return response
+  }
+
   /// What a person reads beside the number (RFC 9110, 15).
   var reason: String {
     switch status {

@@ -16,6 +16,8 @@ final class GatewayDatabase: Sendable {
   let name: String
   let replica: Replica
   let writer: RowDesk
+  /// Clients that wait for verdicts: each holds a connection to the node.
+  let waits = Turnstile(most: 16)
   private let readers: [RowDesk]
   private let turn = Atomic(0)
   private let known = Mutex(Known())

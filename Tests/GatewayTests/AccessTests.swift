@@ -1,0 +1,178 @@
+import Foundation
+import Testing
+
+/// Who gets in, and to what.
+@Suite(.timeLimit(.minutes(5))) struct `Access over HTTP` {
+  private func withNode(_ body: (Workplace, Served) async throws -> Void) async throws {
+    try await Workplace.with { place in
+      try await place.found(
+        "clinic.db",
+        """
+        CREATE TABLE open(id INTEGER PRIMARY KEY, v);
+        CREATE TABLE closed(id INTEGER PRIMARY KEY, v);
+        INSERT INTO open VALUES (1, 'a'); INSERT INTO closed VALUES (1, 'b');
+        """)
+      let node = try await place.serve("clinic.db", "--http", "127.0.0.1:0")
+      try await body(place, node)
+      try await node.stop()
+    }
+  }
+
+  @Test func `takes a token, of which only a hash is kept`() async throws {
+    try await withNode { place, node in
+      let token = try await place.token("clinic.db", "tablet")
+      #expect(token.hasPrefix("flotilla_") && token.utf8.count == 52)
+      let file = place.path("clinic.db-flotilla/tokens.json")
+      #expect(!(try String(contentsOfFile: file, encoding: .utf8).contains(token)))
+      let attributes = try FileManager.default.attributesOfItem(atPath: file)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+      let client = RawClient(port: node.port, token: token)
+      #expect(try await client.ask("GET", "/v1/clinic/rows/open").status == 200)
+      #expect(try await client.ask("HEAD", "/v1/clinic/rows/open").status == 200)
+
+      let stranger = RawClient(port: node.port)
+      let refused = try await stranger.ask("GET", "/v1/clinic/rows/open")
+      #expect(refused.status == 401 && refused.header("www-authenticate") != nil)
+      let guess = RawClient(port: node.port, token: token + "x")
+      #expect(try await guess.ask("GET", "/v1/clinic/rows/open").status == 401)
+      #expect(try await guess.ask("GET", "/metrics").status == 401)
+      #expect(try await client.ask("GET", "/v1/other/rows/open").status == 401)
+      for wrong in ["Basic \(token)", token, "Bearer", "Bearer \(token) x"] {
+        let answer = try await stranger.ask(
+          "GET", "/v1/clinic/rows/open", ["Authorization": wrong])
+        #expect(answer.status == 401, "\(wrong.prefix(7))")
+      }
+      #expect(node.text.contains("refused a request") && !node.text.contains(token))
+
+      let again = try await place.run("flotilla", "token", "clinic.db", "add", "tablet")
+      #expect(again.status == 1 || again.status == 2)
+      try await place.flotilla("token", "clinic.db", "remove", "tablet")
+      #expect(try await client.ask("GET", "/v1/clinic/rows/open").status == 401)
+    }
+  }
+
+  @Test func `ends when the token's time is over`() async throws {
+    try await withNode { place, node in
+      let output = try await place.run(
+        "flotilla", "token", "clinic.db", "add", "short", "--ttl", "1s")
+      let token = try #require(output.text.split(separator: "\n").first.map(String.init))
+      let client = RawClient(port: node.port, token: token)
+      let isOver = try await eventually {
+        try await client.ask("GET", "/v1/clinic/rows/open").status == 401
+      }
+      #expect(isOver)
+      let list = try await place.flotilla("token", "clinic.db", "list", "--json")
+      #expect(list.contains("\"expired\":true"))
+    }
+  }
+
+  @Test func `is no more than the token says`() async throws {
+    try await withNode { place, node in
+      let token = try await place.token("clinic.db", "some", tables: "open=read")
+      let client = RawClient(port: node.port, token: token)
+      #expect(try await client.ask("GET", "/v1/clinic/rows/open/1").status == 200)
+      let write = try await client.ask("PATCH", "/v1/clinic/rows/open/1", body: #"{"v":1}"#)
+      #expect(write.status == 403 && write.kind == "not-allowed")
+      // A table that it may not read is as if it was not there.
+      let (hidden, missing) = (
+        try await client.ask("GET", "/v1/clinic/rows/closed"),
+        try await client.ask("GET", "/v1/clinic/rows/absent")
+      )
+      #expect(hidden.status == 404)
+      #expect(hidden.body.replacing("closed", with: "absent") == missing.body)
+      #expect(try await client.ask("DELETE", "/v1/clinic/rows/closed/1").status == 404)
+      for report in ["status", "members", "conflicts", "verify"] {
+        #expect(try await client.ask("GET", "/v1/clinic/\(report)").status == 403)
+      }
+      let all = RawClient(
+        port: node.port, token: try await place.token("clinic.db", "all", tables: "*=read"))
+      #expect(try await all.ask("GET", "/v1/clinic/rows/closed").status == 200)
+      #expect(try await all.ask("GET", "/v1/clinic/status").status == 200)
+      #expect(try await all.ask("DELETE", "/v1/clinic/rows/closed/1").status == 403)
+    }
+  }
+
+  @Test func `is no more than the node itself may do`() async throws {
+    try await withNode { place, node in
+      let code = try await place.run("flotilla", "invite", "clinic.db")
+      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+      try await place.flotilla(
+        "join", "leaf.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", "leaf")
+      let leaf = try await place.serve("leaf.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: leaf.port, token: try await place.token("leaf.db"))
+      #expect(
+        try await client.ask("PATCH", "/v1/leaf/rows/open/1", body: #"{"v":1}"#).status == 204)
+      try await place.flotilla("grant", "clinic.db", "leaf", "open", "read")
+      let isBound = try await eventually {
+        try await client.ask("PATCH", "/v1/leaf/rows/open/1", body: #"{"v":2}"#).status == 403
+      }
+      #expect(isBound)
+      #expect(try await client.ask("GET", "/v1/leaf/rows/open/1").status == 200)
+      try await place.flotilla("grant", "clinic.db", "leaf", "open", "none")
+      let isHidden = try await eventually {
+        try await client.ask("GET", "/v1/leaf/rows/open/1").status == 404
+      }
+      #expect(isHidden)
+      try await leaf.stop()
+    }
+  }
+
+  @Test func `also tells how the site is, as the commands do`() async throws {
+    try await withNode { place, node in
+      #expect(try await RawClient(port: node.port).ask("GET", "/health").status == 200)
+      #expect(try await RawClient(port: node.port).ask("GET", "/ready").status == 200)
+      let client = RawClient(port: node.port, token: try await place.token("clinic.db"))
+      for report in ["status", "members", "conflicts", "verify"] {
+        let answer = try await client.ask("GET", "/v1/clinic/\(report)")
+        let said = try await place.flotilla(report, "clinic.db", "--json")
+        let line = said.split(separator: "\n").first { $0.hasPrefix("{") } ?? ""
+        let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        #expect(Set(answer.object.keys) == Set(object?.keys.map { $0 } ?? []), "\(report)")
+        #expect(!answer.object.isEmpty)
+        #expect(try await client.ask("GET", "/v1/clinic/\(report)?nope").status == 400)
+        #expect(try await client.ask("POST", "/v1/clinic/\(report)", body: "{}").status == 405)
+      }
+      let metrics = try await client.ask("GET", "/metrics")
+      #expect(metrics.body.hasSuffix("# EOF\n"))
+      #expect(metrics.body.contains("flotilla_rows{database=\"clinic\",table=\"open\"} 1.0\n"))
+      #expect(!metrics.body.contains("127.0.0.1"))
+    }
+  }
+
+  @Test func `through curl, also by the socket beside the database`() async throws {
+    try await withNode { place, node in
+      let token = try await place.token("clinic.db")
+      let socket = place.path("clinic.db-flotilla/http.sock")
+      let local = try await place.run(
+        "curl", "-s", "--unix-socket", socket, "-H", "Authorization: Bearer \(token)",
+        "http://localhost/v1/clinic/rows/open/1")
+      #expect(local.text == "{\"id\":1,\"v\":\"a\"}")
+      let written = try await place.run(
+        "curl", "-s", "-w", "%{http_code}", "--json", "{\"v\":{\"base64\":\"AP8=\"}}", "-H",
+        "Authorization: Bearer \(token)", "http://127.0.0.1:\(node.port)/v1/clinic/rows/open")
+      #expect(written.text == "201")
+      let nobody = try await place.run(
+        "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", socket,
+        "http://localhost/v1/clinic/rows/open/1")
+      #expect(nobody.text == "401")
+    }
+  }
+
+  @Test func `is for this machine alone, and for one name each`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)")
+      let far = try await place.run(
+        "flotilla", "run", "a.db", "--no-discovery", "--http", "0.0.0.0:0")
+      #expect(far.status == 2 && far.text.contains("this machine alone"))
+      let node = try await place.serve("a.db", "--http=127.0.0.1:0")
+      let taken = try await place.run(
+        "flotilla", "run", "a.db", "--no-discovery", "--http", "127.0.0.1:\(node.port)")
+      #expect(taken.status == 1 && taken.text.contains("--http 127.0.0.1:0"))
+      try await node.stop()
+      #expect(!FileManager.default.fileExists(atPath: place.path("a.db-flotilla/http.sock")))
+      let twice = try await place.run(
+        "flotilla", "run", "a.db", place.folder + "/../" + "a.sqlite", "--http", "127.0.0.1:0")
+      #expect(twice.status != 0)
+    }
+  }
+}
