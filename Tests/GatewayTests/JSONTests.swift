@@ -143,7 +143,8 @@ import Testing
       _ = try connection.run("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", values)
       let stored = try #require(try connection.row("SELECT * FROM t"))
       let row = StoredRow(table: table, values: stored)
-      guard case .object(let members) = try JSONReader.read(row.json) else {
+      let json = try row.json()
+      guard case .object(let members) = try JSONReader.read(json) else {
         Issue.record("no object")
         return
       }
@@ -151,8 +152,15 @@ import Testing
       _ = try connection.run("DELETE FROM t")
       _ = try connection.run("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", again)
       let after = try #require(try connection.row("SELECT * FROM t"))
-      #expect(after == stored, "\(String(decoding: row.json, as: UTF8.self))")
+      #expect(after == stored, "\(String(decoding: json, as: UTF8.self))")
       #expect(StoredRow(table: table, values: after).tag == row.tag)
     }
+  }
+
+  @Test func `of rows that are too large are not shown`() throws {
+    let table = TableShape(
+      name: "t", columns: [TableShape.Column(name: "a", isUntyped: true)], key: [0])
+    let large = Value.blob([UInt8](repeating: 0, count: StoredRow.longest + 1))
+    #expect(throws: Problem.self) { try StoredRow(table: table, values: [large]).json() }
   }
 }

@@ -133,7 +133,7 @@ import Testing
     } while next != nil
     let table = try #require(try TableShape.read("t", on: connection))
     let expected = try all.map { row in
-      "\(try JSONReader.read(StoredRow(table: table, values: row).json))"
+      "\(try JSONReader.read(StoredRow(table: table, values: row).json()))"
     }
     #expect(seen == expected)
   }

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Testing
 
 /// One answer as it came.
 struct Answer: Sendable {
@@ -39,7 +38,10 @@ struct RawClient: Sendable {
     }
     lines += headers.map { "\($0.key): \($0.value)" }
     let text = lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
-    return try #require(try await send(Array(text.utf8)).first)
+    guard let answer = try await send(Array(text.utf8)).first else {
+      throw POSIXError(.ECONNRESET)
+    }
+    return answer
   }
 
   /// Sends bytes and reads until the other side ends the connection; gives the answers.

@@ -69,7 +69,8 @@ struct RowCall {
       return HTTPResponse(304, headers: [("ETag", tag)])
     }
     return HTTPResponse(
-      200, headers: [("Content-Type", "application/json"), ("ETag", tag)], body: row.json + [10])
+      200, headers: [("Content-Type", "application/json"), ("ETag", tag)],
+      body: try row.json() + [10])
   }
 
   private func refuseParameters() throws(Problem) {
@@ -96,7 +97,7 @@ extension RowCall {
     let preferences = try Preferences(request.list("prefer"))
     let write = try wanted()
     let terms = try terms(preferences)
-    let kept = try KeptAnswer(request, token: token.name)
+    let kept = try KeptAnswer(request, token: token.hash)
     let now = try await database.standing().siteTime
     let waits = preferences.wait != nil
     let (response, edit) = try await database.writer.run {
@@ -108,7 +109,7 @@ extension RowCall {
       }
       let shape = try TableShape.find(table, on: connection)
       let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
-      let response = answer(to: result, preferences)
+      let response = try answer(to: result, preferences)
       try kept?.keep(response, at: now, on: connection)
       return try reporting { () throws(SQLiteError) in
         let edit =
@@ -186,7 +187,9 @@ extension RowCall {
   }
 
   /// The answer before anybody has judged.
-  private func answer(to result: WriteResult, _ preferences: Preferences) -> HTTPResponse {
+  private func answer(
+    to result: WriteResult, _ preferences: Preferences
+  ) throws(Problem) -> HTTPResponse {
     var response = HTTPResponse(result.status)
     if !result.isList, let row = result.rows.first {
       response.headers.append(("ETag", row.tag))
@@ -197,7 +200,7 @@ extension RowCall {
     if preferences.returnsRows, !result.rows.isEmpty || result.isList {
       var body: [UInt8] = []
       for (index, row) in result.rows.enumerated() {
-        body += (index > 0 ? Array(",\n".utf8) : []) + row.json
+        body += (index > 0 ? Array(",\n".utf8) : []) + (try row.json())
       }
       if result.isList { body = [UInt8(ascii: "[")] + body + [UInt8(ascii: "]")] }
       response.headers.append(("Preference-Applied", "return=representation"))

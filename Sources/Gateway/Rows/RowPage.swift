@@ -18,7 +18,8 @@ struct RowPage: Sendable {
     let order = try query.places(in: table)
     let orderName = try query.name(of: order, table)
     let columns = shown.map { table.columns[$0] }
-    return try reporting { () throws(SQLiteError) in
+    var tooLarge: Problem?
+    let page = try reporting { () throws(SQLiteError) in
       try connection.with(sql.text, sql.values) { (statement) throws(SQLiteError) in
         var text = RowText()
         var (count, end, hasMore) = (0, [Value](), false)
@@ -29,6 +30,12 @@ struct RowPage: Sendable {
             break
           }
           let values = statement.row
+          do throws(Problem) {
+            try StoredRow.checkSize(of: values, in: table)
+          } catch {
+            tooLarge = error
+            break
+          }
           if count > 0 { text.append(",\n") }
           text.append(row: Array(values.prefix(shown.count)), columns: columns)
           end = Array(values.dropFirst(shown.count))
@@ -40,6 +47,8 @@ struct RowPage: Sendable {
           next: hasMore ? PageEnd(values: end).text(of: orderName) : nil)
       }
     }
+    if let tooLarge { throw tooLarge }
+    return page
   }
 }
 

@@ -67,10 +67,27 @@ struct StoredRow: Sendable {
     }
   }
 
-  var json: [UInt8] {
+  /// A row that holds more is not shown: as JSON it would take several times as much.
+  static let longest = 16 << 20
+
+  func json() throws(Problem) -> [UInt8] {
+    try Self.checkSize(of: values, in: table)
     var text = RowText()
     text.append(row: values, columns: table.columns)
     return text.bytes
+  }
+
+  static func checkSize(of values: [Value], in table: TableShape) throws(Problem) {
+    let size = values.reduce(0) { sum, value in
+      switch value {
+      case .text(let bytes), .blob(let bytes): sum + bytes.count
+      default: sum + 8
+      }
+    }
+    guard size > longest else { return }
+    throw Problem(
+      422, "row-too-large", "a row of \(table.name) holds \(size) bytes, and \(longest) are shown",
+      remedy: "Leave its large columns out: select=…")
   }
 }
 

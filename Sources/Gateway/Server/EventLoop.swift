@@ -17,6 +17,8 @@ final class EventLoop {
   var listeners: [OpaquePointer] = []
   var isListening = true
   private var requests: [Int: OpaquePointer] = [:]
+  /// The bytes of the bodies that are worked on, by request.
+  private var held: [Int: Int] = [:]
   private var next = 0
   private var events: [OpaquePointer] = []
   var end: ContinuousClock.Instant?
@@ -107,7 +109,10 @@ final class EventLoop {
     connection(of: request)?.work()
     next += 1
     requests[next] = request
-    guard requests.count <= limits.requests, end == nil else {
+    held[next] = evbuffer_get_length(evhttp_request_get_input_buffer(request))
+    guard requests.count <= limits.requests, end == nil,
+      held.values.reduce(0, +) <= limits.unfinishedBytes
+    else {
       answer(next, refuse())
       return
     }
@@ -151,6 +156,7 @@ final class EventLoop {
   }
 
   private func answer(_ number: Int, _ response: HTTPResponse) {
+    held[number] = nil
     guard let request = requests.removeValue(forKey: number) else { return }
     let headers = evhttp_request_get_output_headers(request)
     for (name, value) in response.headers { evhttp_add_header(headers, name, value) }

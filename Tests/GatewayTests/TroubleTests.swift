@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A gateway whose node is killed, whose file is locked, and which shares it with other work.
+@Suite(.timeLimit(.minutes(5))) struct `A gateway in trouble` {
+  private static let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT UNIQUE)"
+
+  @Test func `loses no acknowledged write to a kill, and makes none twice`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema)
+      let token = try await place.token("a.db")
+      var (acknowledged, sent): ([String: String], [String]) = ([:], [])
+      for round in 0..<3 {
+        let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+        let client = RawClient(port: node.port, token: token)
+        // What had no answer is sent again, and more is sent, until the node is killed.
+        let again = sent.filter { acknowledged[$0] == nil }
+        let killer = Task {
+          try await Task.sleep(for: .milliseconds(.random(in: 100...500)))
+          kill(node.process.processIdentifier, SIGKILL)
+        }
+        for value in again + (0..<2_000).map({ "\(round)-\($0)" }) {
+          if !sent.contains(value) { sent.append(value) }
+          guard
+            let answer = try? await client.ask(
+              "POST", "/v1/a/rows/t", ["Idempotency-Key": value], body: "{\"v\":\"\(value)\"}")
+          else { break }
+          #expect([201, 503].contains(answer.status), "\(answer.body)")
+          if answer.status == 201 { acknowledged[value] = answer.header("location") }
+        }
+        try await killer.value
+        node.process.waitUntilExit()
+      }
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: token)
+      for value in sent {
+        let answer = try await client.ask(
+          "POST", "/v1/a/rows/t", ["Idempotency-Key": value], body: "{\"v\":\"\(value)\"}")
+        #expect(answer.status == 201)
+        if let place = acknowledged[value] { #expect(answer.header("location") == place) }
+      }
+      #expect(!acknowledged.isEmpty)
+      let count = try await place.sql("a.db", "SELECT count(*) || '/' || count(DISTINCT v) FROM t")
+      #expect(count == "\(sent.count)/\(sent.count)")
+      #expect(try await place.sql("a.db", "PRAGMA integrity_check") == "ok")
+      try await node.stop()
+    }
+  }
+
+  @Test func `says that the file is locked, and reads on`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      async let holder = place.run(
+        "sqlite3", place.path("a.db"),
+        "BEGIN IMMEDIATE; INSERT INTO t(v) VALUES ('held')", ".shell sleep 8", "COMMIT")
+      let isHeld = try await eventually {
+        let answer = try await client.ask("POST", "/v1/a/rows/t", body: "{}")
+        return answer.status == 503 && answer.kind == "locked"
+          && answer.header("retry-after") == "1"
+      }
+      #expect(isHeld)
+      #expect(try await client.ask("GET", "/v1/a/rows/t?v=eq.held").body == "[]\n")
+      #expect(try await holder.status == 0)
+      #expect(try await client.ask("POST", "/v1/a/rows/t", body: "{}").status == 201)
+      try await node.stop()
+    }
+  }
+
+  @Test func `serves a file that was put back`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema + "; INSERT INTO t VALUES (1, 'old')")
+      let copy = try await place.run(
+        "sqlite3", place.path("a.db"), ".backup '\(place.path("copy.db"))'")
+      #expect(copy.status == 0)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      let row = "/v1/a/rows/t/1"
+      #expect(try await client.ask("PATCH", row, body: #"{"v":"new"}"#).status == 204)
+      _ = try await place.run(
+        "sh", "-c", "rm -f a.db a.db-wal a.db-shm && mv copy.db a.db")
+      let isOld = try await eventually {
+        try await client.ask("GET", row).body == "{\"id\":1,\"v\":\"old\"}\n"
+      }
+      #expect(isOld)
+      let isWritten = try await eventually {
+        try await client.ask("PATCH", row, body: #"{"v":"newer"}"#).status == 204
+      }
+      #expect(isWritten)
+      #expect(try await place.sql("a.db", "SELECT v FROM t") == "newer")
+      try await node.stop()
+    }
+  }
+
+  @Test func `answers while a query of another client takes long`() async throws {
+    try await Workplace.with { place in
+      try await place.found(
+        "a.db",
+        """
+        CREATE TABLE big(id INTEGER PRIMARY KEY, v TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO big SELECT i, hex(randomblob(500)) FROM n;
+        """)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      let pattern = String(repeating: "%25a", count: 60)
+      async let slow = client.ask("GET", "/v1/a/rows/big?v=like.\(pattern)zz&select=id")
+      #expect(try await client.ask("GET", "/v1/a/rows/big/1").status == 200)
+      #expect(try await client.ask("PATCH", "/v1/a/rows/big/1", body: #"{"v":1}"#).status == 204)
+      let answer = try await slow
+      #expect(answer.status == 200 || answer.kind == "too-slow", "\(answer.status)")
+      try await node.stop()
+    }
+  }
+}
