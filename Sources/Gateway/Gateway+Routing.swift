@@ -10,11 +10,12 @@ extension Gateway {
       return .json(.object(["status": .text("alive")]))
     case ["ready"]:
       try allow(request, ["GET"])
-      return try await reports.pass("states") { () throws(Problem) in try await ready() }
+      return try await states.pass("states") { () throws(Problem) in try await ready() }
     case ["metrics"]:
       try allow(request, ["GET"])
+      let known = try await databases(for: request)
       return try await reports.pass("metrics") { () throws(Problem) in
-        try await allMetrics(request)
+        try await allMetrics(of: known)
       }
     default: break
     }
@@ -120,21 +121,30 @@ extension Gateway {
     return .json(.object(["status": .text("ready")]))
   }
 
-  /// Of the databases that the token is for.
-  private func allMetrics(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  /// The databases of which the token may know everything.
+  private func databases(for request: HTTPRequest) async throws(Problem) -> [GatewayDatabase] {
     guard nodesServe else { throw .later("node", "the node is starting or stopping") }
     let words = request.header("authorization")?.split(separator: " ") ?? []
-    var reports: [(name: String, report: StatusReport)] = []
+    var known: [GatewayDatabase] = []
     for database in databases where words.count == 2 && words[0].lowercased() == "bearer" {
-      guard let token = try await database.token(String(words[1])), token.readsAll else { continue }
+      if let token = try await database.token(String(words[1])), token.readsAll {
+        known.append(database)
+      }
+    }
+    guard !known.isEmpty else {
+      throw await tries.note("it asked for metrics without a token that may read every table")
+    }
+    return known
+  }
+
+  private func allMetrics(of known: [GatewayDatabase]) async throws(Problem) -> HTTPResponse {
+    var reports: [(name: String, report: StatusReport)] = []
+    for database in known {
       do throws(FlotillaError) {
         reports.append((database.name, try await database.replica.status(all: false)))
       } catch {
         throw Problem(error)
       }
-    }
-    guard !reports.isEmpty else {
-      throw await tries.note("it asked for metrics without a token that may read every table")
     }
     let text = (metrics.lines + GatewayMetrics.lines(reports) + ["# EOF", ""])
       .joined(separator: "\n")

@@ -14,6 +14,8 @@ public final class Gateway: Sendable {
   let metrics = GatewayMetrics()
   /// What the node has to work out, and what reads every row.
   let reports = Turnstile(most: 8)
+  /// The same for what anybody may ask.
+  let states = Turnstile(most: 2)
   let proofs = Turnstile(most: 1)
   private let server = HTTPServer()
   private let isReady = Atomic(false)

@@ -52,6 +52,26 @@ private func message(_ words: [String]) -> String? {
     #expect(read.texts("--crane") == ["north"])
   }
 
+  @Test(arguments: [
+    (["a.db", "--http", "b.db"], "", ["a.db", "b.db"]), (["--http", "a.db"], "", ["a.db"]),
+    (["a.db", "--http"], "", ["a.db"]), (["a.db", "--http", ":0"], ":0", ["a.db"]),
+    (["--http", "127.0.0.1:80", "a.db"], "127.0.0.1:80", ["a.db"]),
+    (["a.db", "--http=[::1]:80"], "[::1]:80", ["a.db"]),
+    (["a.db", "--http", "--no-discovery"], "", ["a.db"]),
+    (["--http", "--", "a.db"], "", ["a.db"]),
+  ])
+  func `gives an option that may stand alone what looks like its value`(
+    words: [String], address: String, databases: [String]
+  ) throws {
+    let request = try Program.flotilla.request(from: ["run"] + words)
+    guard case .call(_, let read) = request else { throw UsageError("no call") }
+    #expect(read.text("--http") == address)
+    #expect(read.texts("DB") == databases)
+    let again = try Program.flotilla.request(from: Run.words(from: read))
+    guard case .call(_, let same) = again else { throw UsageError("no call") }
+    #expect(same == read)
+  }
+
   @Test func `takes options anywhere and values after a blank or an equals sign`() throws {
     let read = try arguments("--wait", "2s", "Argo", "--crane=a=b", "--all", "--crane", "-c")
     #expect(read.duration("--wait") == .seconds(2))

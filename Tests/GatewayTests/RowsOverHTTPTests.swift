@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// Rows through the built program, as a client sees them.
@@ -254,9 +255,33 @@ import Testing
       let stale = ["If-Match": seen.header("etag") ?? ""]
       #expect(try await client.ask("PATCH", row, stale, body: #"{"ward":"X"}"#).status == 412)
       try await judged(client, place)
+      try await rejected(client, place, other)
       try await other.stop()
       try await node.stop()
     }
+  }
+
+  /// The anchor has a row of its own that the client has not seen, and by `server-wins` that stands.
+  private func rejected(
+    _ client: RawClient, _ place: Workplace, _ anchor: Served
+  ) async throws {
+    let row = "/v1/clinic/rows/patient/p-3"
+    kill(anchor.process.processIdentifier, SIGSTOP)
+    try await place.sql("other.db", "UPDATE patient SET ward = 'anchor' WHERE id = 'p-3'")
+    async let waiting = client.ask(
+      "PATCH", row, ["Prefer": "wait=30"], body: #"{"ward":"client"}"#)
+    let isWritten = try await eventually {
+      try await place.sql("clinic.db", "SELECT ward FROM patient WHERE id = 'p-3'") == "client"
+    }
+    #expect(isWritten)
+    kill(anchor.process.processIdentifier, SIGCONT)
+    let answer = try await waiting
+    #expect(answer.status == 409 && answer.kind == "rejected", "\(answer.body)")
+    #expect(answer.header("flotilla-verdict") == "rejected")
+    let judged = (answer.object["rows"] as? [[String: Any]])?.first
+    #expect((judged?["local"] as? [String: Any])?["ward"] as? String == "client")
+    #expect((judged?["server"] as? [String: Any])?["ward"] as? String == "anchor")
+    #expect(judged?["rule"] as? String == "server-wins")
   }
 
   /// With an anchor somewhere a client can wait for its word.

@@ -85,9 +85,7 @@ extension RowCall {
     let methods =
       key == nil
       ? ["GET", "HEAD", "POST", "PATCH", "DELETE"]
-      : [
-        "GET", "HEAD", "PUT", "PATCH", "DELETE",
-      ]
+      : ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
     guard methods.contains(request.method) else {
       var problem = Problem(405, "method", "\(request.method) is not among the methods here")
       problem.headers = [("Allow", methods.joined(separator: ", "))]
@@ -95,13 +93,26 @@ extension RowCall {
     }
     try await require(.write)
     let preferences = try Preferences(request.list("prefer"))
-    let write = try wanted()
+    let (response, edit) = try await commit(preferences)
+    guard let edit, let seconds = preferences.wait else { return response }
+    return await verdict(on: edit, within: seconds, response)
+  }
+
+  /// Writes on the thread of the one connection that does; what comes in is read there as well, for
+  /// a large body takes its time.
+  private func commit(
+    _ preferences: Preferences
+  ) async throws(Problem) -> (HTTPResponse, Replica.Edit?) {
+    guard database.writes.enter() else {
+      throw .later("busy", "too many clients write at a time")
+    }
+    defer { database.writes.leave() }
     let terms = try terms(preferences)
-    let kept = try KeptAnswer(request, token: token.hash)
     let now = try await database.standing().siteTime
-    let waits = preferences.wait != nil
-    let (response, edit) = try await database.writer.run {
+    return try await database.writer.run {
       connection throws(Problem) -> (HTTPResponse, Replica.Edit?) in
+      let write = try wanted()
+      let kept = try KeptAnswer(request, token: token.hash)
       try begin(on: connection)
       if let answer = try kept?.find(on: connection) { return (answer, nil) }
       let mark = try reporting { () throws(SQLiteError) in
@@ -113,14 +124,12 @@ extension RowCall {
       try kept?.keep(response, at: now, on: connection)
       return try reporting { () throws(SQLiteError) in
         let edit =
-          waits
-          ? try database.replica.edit(since: mark, limit: RowWriter.mostRows, on: connection) : nil
+          preferences.wait == nil
+          ? nil : try database.replica.edit(since: mark, limit: RowWriter.mostRows, on: connection)
         _ = try connection.run("COMMIT")
         return (response, edit)
       }
     }
-    guard let edit, let seconds = preferences.wait else { return response }
-    return await verdict(on: edit, within: seconds, response)
   }
 
   private func begin(on connection: Connection) throws(Problem) {

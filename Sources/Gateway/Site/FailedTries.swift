@@ -45,7 +45,7 @@ final class FailedTries: Sendable {
     try? await Task.sleep(for: delay)
     state.withLock { $0.waiting -= 1 }
     var problem = Problem(
-      401, "token", "the token is missing, unknown or expired",
+      401, "token", "the token is missing, unknown or expired, or not for this database",
       remedy: "Make one with `flotilla token DB add NAME` and send it: Authorization: Bearer TOKEN")
     problem.headers = [("WWW-Authenticate", "Bearer realm=\"flotilla\"")]
     return problem

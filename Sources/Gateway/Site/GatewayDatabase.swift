@@ -16,6 +16,8 @@ final class GatewayDatabase: Sendable {
   let name: String
   let replica: Replica
   let writer: RowDesk
+  /// Clients that write: while the file is locked they must not take the place of those that read.
+  let writes = Turnstile(most: 24)
   /// Clients that wait for verdicts: each holds a connection to the node.
   let waits = Turnstile(most: 16)
   private let readers: [RowDesk]
