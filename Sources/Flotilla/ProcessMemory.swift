@@ -13,5 +13,8 @@ public enum ProcessMemory {
     mallopt(M_ARENA_MAX, mostArenas)
   }
 
+  /// Gives what is free back to the system, after much was needed for a moment (malloc_trim(3)).
+  public static func giveBack() { malloc_trim(0) }
+
   private static let mostArenas: Int32 = 2
 }

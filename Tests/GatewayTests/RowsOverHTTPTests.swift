@@ -261,7 +261,7 @@ import Testing
     }
   }
 
-  /// The anchor has a row of its own that the client has not seen, and by `server-wins` that stands.
+  /// The anchor has a row of its own that the client has not seen; by `server-wins` that stands.
   private func rejected(
     _ client: RawClient, _ place: Workplace, _ anchor: Served
   ) async throws {

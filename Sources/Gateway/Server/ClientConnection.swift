@@ -20,13 +20,17 @@ final class ClientConnection {
   private(set) var since = ContinuousClock.now
   /// When the first byte of an unfinished request came, and how many have come.
   private(set) var firstByte: ContinuousClock.Instant?
-  private(set) var received = 0
+  private var received = 0
+  private var isCut = false
   /// The size of the answer that goes out.
   private(set) var unsent = 0
   private var counting: OpaquePointer?
+  private let hasGrown: (Int) -> Void
 
-  init(_ bufferEvent: OpaquePointer) {
+  /// `hasGrown` is told of bytes as they come.
+  init(_ bufferEvent: OpaquePointer, hasGrown: @escaping (Int) -> Void) {
     self.bufferEvent = bufferEvent
+    self.hasGrown = hasGrown
     bufferevent_incref(bufferEvent)
     counting = evbuffer_add_cb(
       bufferevent_get_input(bufferEvent),
@@ -36,12 +40,16 @@ final class ClientConnection {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
+  /// The bytes of an unfinished request that are kept for it.
+  var held: Int { isCut ? 0 : received }
+
   /// Whether evhttp still has it.
   var isInUse: Bool { flotilla_is_in_use(bufferEvent) != 0 }
 
   private func receive(_ count: Int) {
     received += count
     if firstByte == nil { firstByte = .now }
+    hasGrown(count)
   }
 
   func work() {
@@ -70,8 +78,17 @@ final class ClientConnection {
     }
   }
 
-  /// Ends the connection: evhttp sees that and lets go of it.
-  func cut() { shutdown(bufferevent_getfd(bufferEvent), Int32(SHUT_RDWR)) }
+  /// Ends the connection: evhttp is told of an error, and lets go of it and of what it holds. What
+  /// the kernel has for it is not read any more.
+  func cut() {
+    guard !isCut else { return }
+    isCut = true
+    shutdown(bufferevent_getfd(bufferEvent), Int32(SHUT_RDWR))
+    bufferevent_disable(bufferEvent, Int16(EV_READ))
+    bufferevent_trigger_event(
+      bufferEvent, Int16(BEV_EVENT_ERROR | BEV_EVENT_READING),
+      Int32(BEV_TRIG_DEFER_CALLBACKS.rawValue))
+  }
 
   /// Gives it back to libevent, which frees it if evhttp has done so.
   func release() {

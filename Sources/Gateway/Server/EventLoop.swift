@@ -1,4 +1,5 @@
 import CEvent
+import Flotilla
 import Glibc
 
 /// The one thread on which libevent talks to clients: it reads requests, hands them on, and sends
@@ -22,6 +23,9 @@ final class EventLoop {
   private var next = 0
   private var events: [OpaquePointer] = []
   var end: ContinuousClock.Instant?
+  /// Bytes that have come since it was looked at what all hold, and whether that was much.
+  var unchecked = 0
+  var heldMuch = false
 
   /// Takes over listening sockets. `refuse` makes the answer for who comes while too many
   /// requests are worked on.
@@ -94,7 +98,7 @@ final class EventLoop {
     guard
       let event = bufferevent_socket_new(base, -1, Int32(BEV_OPT_CLOSE_ON_FREE.rawValue))
     else { return nil }
-    connections[event] = ClientConnection(event)
+    connections[event] = ClientConnection(event) { [unowned self] in bound(after: $0) }
     if connections.count >= limits.connections { listen(false) }
     return event
   }
@@ -208,9 +212,7 @@ extension EventLoop {
       connection.cut()
     }
     let all = connections.values
-    if all.reduce(0, { $0 + $1.received }) > limits.unfinishedBytes {
-      all.max { $0.received < $1.received }?.cut()
-    }
+    giveBack(all.reduce(0) { $0 + $1.held + $1.unsent })
     if all.reduce(0, { $0 + $1.unsent }) > limits.unsentBytes {
       all.filter { $0.state == .sending }.min { $0.since < $1.since }?.cut()
     }
@@ -219,7 +221,29 @@ extension EventLoop {
       listen(true)
     } else {
       let waiting = all.filter { $0.state == .waiting }.sorted { $0.since < $1.since }
-      for connection in waiting.prefix(16) { connection.cut() }
+      for connection in waiting.prefix(64) { connection.cut() }
     }
+  }
+
+  /// Ends those that hold most, until all hold no more than they may.
+  func bound(after count: Int) {
+    unchecked += count
+    guard unchecked > 1 << 20 else { return }
+    unchecked = 0
+    var sum = connections.values.reduce(0) { $0 + $1.held }
+    while sum > limits.unfinishedBytes,
+      let largest = connections.values.max(by: { $0.held < $1.held })
+    {
+      sum -= largest.held
+      largest.cut()
+    }
+  }
+
+  /// Once much was held and is not any more, the memory goes back to the system.
+  private func giveBack(_ held: Int) {
+    if held > 16 << 20 { heldMuch = true }
+    guard heldMuch, held < 4 << 20 else { return }
+    heldMuch = false
+    ProcessMemory.giveBack()
   }
 }
