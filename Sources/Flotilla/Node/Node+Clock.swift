@@ -22,8 +22,20 @@ extension Node {
           "the clock of this machine was set \(way) by \(abs(milliseconds) / 1_000) s; the time of "
             + "the site goes on as before")
         await tellOfTime()
+      case .refused(let peer, let ahead): tellOfRefused(peer, by: ahead)
       }
     }
+  }
+
+  /// What a member says of the time of the site is told once; it may say so every second.
+  private func tellOfRefused(_ peer: Identity, by ahead: Int64?) {
+    guard peers[peer]?.isUntimely != true else { return }
+    peers[peer]?.isUntimely = true
+    let name = peers[peer]?.name ?? "a member"
+    let what = ahead.map { "\($0 / 86_400_000) days ahead" } ?? "none that can be"
+    log(
+      "the time of the site that \(name) tells is \(what), and not taken over; an admin can set it: "
+        + "flotilla clock \(shellWord(path)) --set TIME")
   }
 
   /// A step of the time of the site that somebody else has made.
@@ -44,7 +56,9 @@ extension Node {
 
   /// Whether this node is alone in its site, so that its time is the site's.
   func countMembers() async {
-    let others = roster.roll.members.contains { $0.node != identity.node }
+    let members = roster.roll.members
+    await time(.trusted(Set(members.filter { $0.role == .admin }.map(\.node))))
+    let others = members.contains { $0.node != identity.node }
     await time(.counted(isAlone: !others))
   }
 

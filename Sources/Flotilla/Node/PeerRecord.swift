@@ -42,6 +42,8 @@ struct PeerRecord: Sendable {
   var clockView: ClockView?
   /// Whether the offset was measured in this session, not only told.
   var hasMeasuredClock = false
+  /// Whether it was logged that the time of the site which it tells cannot be.
+  var isUntimely = false
   /// When it was last heard of, ms since 1970.
   var seen: Int64?
   /// Since when it and this node do not hold the same, by uptime, as far as this is known; nil if

@@ -15,5 +15,5 @@ package struct ClockReading: Sendable, Equatable {
   }
 
   /// A machine without a battery behind its clock starts in 1970, or when it was built.
-  var isBelievable: Bool { isKept && wall >= Stamp.epochMilliseconds }
+  var isBelievable: Bool { isKept && Stamp.epochMilliseconds...SiteClock.latest ~= wall }
 }

@@ -48,7 +48,7 @@ package struct ClockStanding: Sendable, Equatable {
         estimate: estimate.map { $0 + now.uptime })
     }
     return ClockView(
-      wall: now.wall, site: site, founding: founding, held: max(0, now.uptime - since),
-      isGood: isGood)
+      wall: now.wall, site: site, founding: founding,
+      held: min(max(0, now.uptime - since), SiteClock.longestHeld), isGood: isGood)
   }
 }

@@ -26,6 +26,10 @@ package struct Founding: Sendable, Hashable {
 
   /// Counters beyond this are refused, so that one can always be added.
   package static let most: UInt64 = 1 << 32
+  /// No peer is believed that people have set the time so often.
+  static let mostTold = most / 2
+  /// So many words of persons a node may have missed, which a peer that is no admin tells it.
+  static let leap: UInt64 = 64
 
   /// Which of two holds for new stamps where they meet: the last word of a person, then one with a
   /// clock behind it, then the older.

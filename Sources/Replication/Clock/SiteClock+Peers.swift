@@ -1,17 +1,21 @@
 /// What peers say about time, and what follows from it.
 extension SiteClock {
+  /// Gives what counts of the view.
   mutating func hear(
-    _ peer: Identity, _ view: ClockView, _ directives: inout [Directive], _ now: ClockReading
-  ) {
-    guard view.site != nil, let theirs = view.founding else {
+    _ peer: Identity, _ told: ClockView, _ directives: inout [Directive], _ now: ClockReading
+  ) -> ClockView? {
+    let view = possible(told, of: peer, &directives, now)
+    guard let view, let site = view.site, let theirs = view.founding else {
       if course == nil { metAt = metAt ?? now.uptime }
       holders.remove(peer)
-      return waiting[peer] = (view, now.uptime)
+      waiting[peer] = view.map { ($0, now.uptime) }
+      return view
     }
     waiting[peer] = nil
     holders.insert(peer)
-    guard let course else { return directives.append(.ask(peer)) }
-    if theirs.holds(over: course.founding) { directives.append(.ask(peer)) }
+    let isNews = course.map { holds(theirs, at: site, over: $0, now) } ?? true
+    if isNews { directives.append(.ask(peer)) }
+    return view
   }
 
   /// A peer's site time is known to half of the round trip (Cristian, 1989): the request and its
@@ -26,15 +30,17 @@ extension SiteClock {
       begin(Course(founding: theirs, since: now.uptime, offset: estimate - now.uptime))
       return directives.append(.changed)
     }
-    if theirs.holds(over: course.founding) {
+    if holds(theirs, at: estimate, over: course, now) {
       correct(by: estimate - course.site(at: now.uptime), within: 0, now)
       guard case .known(var next) = state else { return }
       (next.founding, next.since) = (theirs, now.uptime)
       state = .known(next)
+      rebase(for: peer)
       return directives.append(.changed)
     }
     guard theirs == course.founding, follows(peer, view, course, now) else { return }
     correct(by: estimate - course.site(at: now.uptime), within: roundTrip / 2, now)
+    rebase(for: peer)
     // What is followed is passed on: else two who have known it for long, and meet only those who
     // follow both, would never agree. Less by a little, so that nobody follows its own followers.
     guard case .known(var next) = state, !view.isGood else { return }
@@ -49,7 +55,7 @@ extension SiteClock {
   ) -> Bool {
     if view.isGood != isGood { return view.isGood }
     if isGood { return false }
-    let held = now.uptime - course.since
+    let held = min(now.uptime - course.since, Self.longestHeld)
     return view.held != held ? view.held > held : peer < node
   }
 
@@ -70,6 +76,7 @@ extension SiteClock {
 
   mutating func begin(_ course: Course) {
     state = .known(course)
+    base = course.offset
     waiting = [:]
     metAt = nil
   }

@@ -10,14 +10,14 @@ extension SiteClock {
     writer.int(now.uptime)
     let isKnown = course != nil
     writer.byte(
-      (isGood ? 1 : 0) | (wasSet ? 2 : 0) | (isKnown ? 4 : 0) | (wasBelieved ? 8 : 0))
+      (isGood ? 1 : 0) | (wasSet ? 2 : 0) | (isKnown ? 4 | 16 : 0) | (wasBelieved ? 8 : 0))
     writer.optional(last)
     writer.optional(remembered?.site)
     writer.optional(remembered?.wall)
     writer.optional(ahead)
     writer.founding(founding)
     if let course {
-      for value in [course.since, course.offset, course.rest, course.slewedFrom] {
+      for value in [course.since, course.offset, course.rest, course.slewedFrom, base] {
         writer.int(value)
       }
     }
@@ -30,6 +30,7 @@ extension SiteClock {
     guard let read = try? Self.read(bytes, node: node) else { return }
     let (kept, keptBoot, uptime) = read
     self = kept
+    dropImpossible(at: now)
     // A machine that was put back to an earlier state has lost the time since.
     guard keptBoot != boot || uptime > now.uptime else { return }
     (state, ahead, wasSet, wasBelieved) = (.unknown, nil, false, false)
@@ -59,6 +60,9 @@ extension SiteClock {
           founding: founding, since: try reader.clock("clock"),
           offset: try reader.clock("clock"), rest: try reader.clock("clock"),
           slewedFrom: try reader.clock("clock")))
+      // Earlier versions did not keep where it counts from.
+      clock.base = clock.course?.offset ?? 0
+      if flags & 16 != 0 { clock.base = try reader.clock("clock") }
     }
     return (clock, boot, uptime)
   }

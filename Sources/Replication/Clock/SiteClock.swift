@@ -40,6 +40,8 @@ package struct SiteClock: Sendable {
     case lost(Identity)
     /// Whether this node is the only member of its site.
     case counted(isAlone: Bool)
+    /// The admins of the site: their word moves its time as far as they say.
+    case trusted(Set<Identity>)
     /// A person sets the time of the site, to ms since 1970.
     case set(Int64)
     /// A person says that the clock of this machine is to be believed, or is not.
@@ -53,6 +55,8 @@ package struct SiteClock: Sendable {
     case changed
     /// Somebody has set the wall clock by so many ms.
     case stepped(Int64)
+    /// A peer's word on site time cannot be, or is so many ms too far ahead.
+    case refused(Identity, Int64?)
   }
 
   /// A difference is corrected by so many ms in one ms.
@@ -86,6 +90,9 @@ package struct SiteClock: Sendable {
   /// Whether it could be believed at the last look.
   var wasBelieved = false
   var isAlone = false
+  var admins: Set<Identity> = []
+  /// Site time less uptime before peers have moved it.
+  var base: Int64 = 0
   /// Peers without site time, and what they have told, by the uptime at which they did.
   var waiting: [Identity: (view: ClockView, at: Int64)] = [:]
   /// When the first of them was met.
@@ -110,7 +117,9 @@ package struct SiteClock: Sendable {
   package func site(at uptime: Int64) -> Int64? { course?.site(at: uptime) }
 
   package func instant(_ now: ClockReading) -> Instant {
-    Instant(uptime: now.uptime, wall: now.wall, site: site(at: now.uptime))
+    var instant = Instant(uptime: now.uptime, wall: now.wall, site: site(at: now.uptime))
+    if course != nil { instant.unmoved = now.uptime + base }
+    return instant
   }
 
   package func standing(at now: ClockReading) -> ClockStanding {
@@ -134,9 +143,9 @@ package struct SiteClock: Sendable {
     look(at: now, &directives)
     switch input {
     case .looked: break
-    case .heard(let peer, let view): hear(peer, view, &directives, now)
+    case .heard(let peer, let view): _ = hear(peer, view, &directives, now)
     case .measured(let peer, let view, let roundTrip, let moment):
-      hear(peer, view, &directives, now)
+      guard let view = hear(peer, view, &directives, now) else { break }
       // It was measured just now.
       directives.removeAll { $0 == .ask(peer) }
       let passed = max(0, now.uptime - moment)
@@ -146,6 +155,7 @@ package struct SiteClock: Sendable {
       holders.remove(peer)
       if waiting.isEmpty { metAt = nil }
     case .counted(let isAlone): self.isAlone = isAlone
+    case .trusted(let admins): self.admins = admins
     case .set(let site): found(site, by: .person, &directives, now)
     case .marked(let isGood): mark(isGood, &directives, now)
     }

@@ -7,6 +7,9 @@ package struct Instant: Sendable, Equatable {
   /// Milliseconds since 1970 by the time of the site, for stamps; nil while it is not known.
   package var site: Int64?
 
+  /// The same without what peers have moved it ahead since this machine was started.
+  package var unmoved: Int64?
+
   /// A moment in a world whose wall clocks are right.
   package init(uptime: Int64, wall: Int64) {
     self.init(uptime: uptime, wall: wall, site: wall)
@@ -20,6 +23,9 @@ package struct Instant: Sendable, Equatable {
 
   /// The best that is known, in ms since 1970: what is put into stamps and shown to people.
   package var moment: Int64 { site ?? wall }
+
+  /// By which things grow old: none goes because a peer has moved the time of the site.
+  package var ageing: Int64 { min(moment, unmoved ?? moment) }
 
   package var stamp: Stamp { Stamp(millisecondsSince1970: moment) }
 }

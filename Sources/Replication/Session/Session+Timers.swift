@@ -29,6 +29,8 @@ extension Session {
     private(set) var lastSent: Int64
     var lastClockCheck: Int64
     var compareDue: Int64?
+    /// When the last Pings were sent that were not answered yet.
+    var asked: [Int64] = []
     var haveDue: Int64?
     var relayDue: Int64?
     var lastRepair: Int64?
@@ -106,6 +108,7 @@ extension Session {
   mutating func sendPing(_ directives: inout [Directive], _ now: Instant) {
     timers.lastClockCheck = now.uptime
     timers.compareDue = nil
+    timers.asked = timers.asked.suffix(3) + [now.uptime]
     send(.ping(sent: now.uptime, clock.view(at: now)), &directives, now)
   }
 
@@ -120,6 +123,9 @@ extension Session {
   mutating func hearPong(
     echo: Int64, _ view: ClockView, _ directives: inout [Directive], _ now: Instant
   ) {
+    // An answer that was not asked for says nothing; else a peer could say something all the time.
+    guard let asked = timers.asked.firstIndex(of: echo) else { return }
+    timers.asked.remove(at: asked)
     let roundTrip = now.uptime - echo
     guard 0...Timers.roundTrip ~= roundTrip else { return }
     directives.append(.measuredClock(view, roundTrip: roundTrip, at: now.uptime))

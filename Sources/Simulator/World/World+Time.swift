@@ -69,6 +69,7 @@ extension World {
           govern(node)
         }
       case .stepped: tellOfTime(node)
+      case .refused: break
       }
     }
   }

@@ -100,7 +100,7 @@ extension Store {
       try connection.transaction { () throws(SQLiteError) in
         let last = Int64(clamping: origins.frontier[own]) - Self.kept
         let condition = "verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
-        let bounds: [SQLite.Value] = [.integer(last), .integer(now.moment - Self.keptFor)]
+        let bounds: [SQLite.Value] = [.integer(last), .integer(now.ageing - Self.keptFor)]
         let going = try connection.rows(
           "SELECT seq FROM _flotilla_verdict WHERE \(condition) ORDER BY seq LIMIT ?",
           bounds + [.integer(Int64(pace.comparedRows))])

@@ -126,7 +126,7 @@ extension Store {
   package func trimConflicts(at now: Instant) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
-        let gone = try conflicts.trim(to: try readConflictBounds(), at: now.moment)
+        let gone = try conflicts.trim(to: try readConflictBounds(), at: now.ageing)
         guard gone > 0 else { return }
         try meta.set(
           .conflictsGone, .integer((try meta.integer(.conflictsGone) ?? 0) + Int64(gone)))

@@ -61,7 +61,7 @@ extension Store {
       guard isNews || isDue else { return Tending() }
       search = DeletionSearch(isRunning: true, stable: stable, last: now.uptime)
     }
-    let limit = Stamp(millisecondsSince1970: site - retention)
+    let limit = Stamp(millisecondsSince1970: min(site, now.ageing) - retention)
     return try collectSlice(upTo: stable, before: limit, at: now)
   }
 

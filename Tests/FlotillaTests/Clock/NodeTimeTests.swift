@@ -107,21 +107,27 @@ extension NodeTests {
     @Test func `a person sets it for all, or calls one clock good`() async throws {
       try await TestSite.with { site in
         let (a, b, clock) = (try await site.replica("a"), try await site.replica("b"), WrongClock())
-        clock.set(ahead: Self.year)
-        let first = try await site.run(a)
-        let second = try await site.run(b, to: [first], machine: clock.machine)
+        let first = try await site.run(a, machine: clock.machine)
+        let second = try await site.run(b, to: [first])
         #expect(try await eventually { try await second.isInSync })
-        let shown = try await second.clock(set: nil, isGood: nil, repairs: false, isForced: false)
-        #expect(shown.clock.source == "clock" && shown.peers.map(\.corrected) == [true])
+        clock.set(ahead: Self.year)
+        let shown = try await first.clock(set: nil, isGood: nil, repairs: false, isForced: false)
+        #expect(shown.clock.source == "clock")
+        #expect(
+          try await eventually {
+            let shown = try await second.clock(
+              set: nil, isGood: nil, repairs: false, isForced: false)
+            return shown.peers.map(\.corrected) == [true]
+          })
         #expect(abs((shown.clock.clock_offset_ms ?? 0) - Int(Self.year)) < 5_000)
         // A stamp from the future, once the time is set back.
         await #expect(throws: FlotillaError.self) {
-          try await second.clock(set: nil, isGood: true, repairs: false, isForced: false)
+          try await first.clock(set: nil, isGood: true, repairs: false, isForced: false)
         }
-        _ = try await second.clock(set: nil, isGood: true, repairs: false, isForced: true)
+        _ = try await first.clock(set: nil, isGood: true, repairs: false, isForced: true)
         #expect(
           try await eventually {
-            let ahead = first.clock.now.moment - Uptime.wall
+            let ahead = second.clock.now.moment - Uptime.wall
             return abs(ahead - Self.year) < 2_000
           })
         try b.write("INSERT INTO item VALUES ('r', 'x')")
@@ -144,6 +150,27 @@ extension NodeTests {
       }
     }
 
+    @Test func `no member but an admin sets it a year ahead for others`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        _ = try await second.clock(
+          set: Uptime.wall + Self.year, isGood: nil, repairs: false, isForced: true)
+        let reign = second.clock.state.founding?.reign
+        #expect(try await eventually { await first.hasRefusedTime })
+        #expect(abs(first.clock.now.moment - Uptime.wall) < 2_000)
+        // The word of the admin holds everywhere.
+        _ = try await first.clock(
+          set: Uptime.wall, isGood: nil, repairs: false, isForced: false)
+        _ = try await first.clock(
+          set: Uptime.wall, isGood: nil, repairs: false, isForced: false)
+        #expect(try await eventually { abs(second.clock.now.moment - Uptime.wall) < 2_000 })
+        #expect(first.clock.state.founding?.reign == (reign ?? 0) + 1)
+      }
+    }
+
     @Test func `what is signed bears the time of the site, not that of the machine`() async throws {
       try await TestSite.with { site in
         let node = try await site.run(try await site.replica("a"))
@@ -157,4 +184,9 @@ extension NodeTests {
       }
     }
   }
+}
+
+extension Node {
+  /// Whether a member has told a time of the site that cannot be.
+  fileprivate var hasRefusedTime: Bool { peers.values.contains(where: \.isUntimely) }
 }

@@ -10,13 +10,27 @@ import Testing
     #expect(it.wait(1) == [.send(it.ping)])
     let answer = Session.Directive.send(.pong(echo: 5, ClockStanding().view(at: it.now)))
     #expect(it.hear(.ping(sent: 5, theirs)) == [answer, .heardClock(theirs)])
-    let uptime = it.now.uptime
+    let asked = it.now.uptime
+    it.wait(100)
     #expect(
-      it.hear(.pong(echo: uptime - 100, mine)) == [
-        .measuredClock(mine, roundTrip: 100, at: uptime)
+      it.hear(.pong(echo: asked, mine)) == [
+        .measuredClock(mine, roundTrip: 100, at: it.now.uptime)
       ])
-    #expect(it.hear(.pong(echo: uptime - 1_001, mine)).isEmpty)
-    #expect(it.hear(.pong(echo: uptime + 1, mine)).isEmpty)
+    // What took too long says too little.
+    it.wait(2_900)
+    let askedAgain = it.now.uptime
+    it.wait(1_001)
+    #expect(it.hear(.pong(echo: askedAgain, mine)).isEmpty)
+  }
+
+  @Test func `an answer that was not asked for, or was given, says nothing of time`() {
+    var it = Conversation.open()
+    it.wait(3_000)
+    let (asked, view) = (it.now.uptime, ClockView(wall: 7))
+    #expect(it.hear(.pong(echo: asked - 100, view)).isEmpty)
+    #expect(it.hear(.pong(echo: asked + 1, view)).isEmpty)
+    #expect(it.hear(.pong(echo: asked, view)).count == 1)
+    #expect(it.hear(.pong(echo: asked, view)).isEmpty)
   }
 
   @Test func `clocks are compared when that is wanted, but not all the time`() {

@@ -1,0 +1,86 @@
+/// What of a peer's word about time can be: a member may say anything.
+///
+/// A peer says that the site's time is 500 days ahead, as if a person had set it. Were that taken
+/// over, conflicts would go that are still wanted, and every node would tell it to the next one.
+extension SiteClock {
+  /// No site sees a later time, in ms since 1970: the year 2248.
+  static let latest: Int64 = 1 << 43
+  /// Nobody has known site time for longer, in ms: a hundred years.
+  static let longestHeld: Int64 = 100 * 365 * 86_400_000
+  /// By so many ms in all a peer that is no admin moves site time ahead, in one boot.
+  package static let farthest: Int64 = 31 * 86_400_000
+
+  /// A view without what cannot be; nil if nothing that its sender says of site time counts.
+  mutating func possible(
+    _ view: ClockView, of peer: Identity, _ directives: inout [Directive], _ now: ClockReading
+  ) -> ClockView? {
+    var view = view
+    view.held = min(view.held, Self.longestHeld)
+    if let founding = view.founding, !isPossible(founding, of: peer) {
+      directives.append(.refused(peer, nil))
+      return nil
+    }
+    if let site = view.site, !isPossible(site, of: peer, now) {
+      directives.append(.refused(peer, self.site(at: now.uptime).map { site - $0 }))
+      return nil
+    }
+    // Who does not know it cannot make others found it too far ahead.
+    if let last = view.last, !isPossible(last, of: peer, now) { view.last = nil }
+    if let estimate = view.estimate, !isPossible(estimate, of: peer, now) { view.estimate = nil }
+    return view
+  }
+
+  /// The words of persons are counted one by one: no peer can use the numbers up, after which
+  /// nobody could give another word.
+  private func isPossible(_ theirs: Founding, of peer: Identity) -> Bool {
+    guard theirs.reign <= Founding.mostTold else { return false }
+    guard let own = founding, !admins.contains(peer) else { return true }
+    return theirs.reign <= own.reign + Founding.leap
+  }
+
+  /// Far ahead is what an admin says, what a clock here says as well, or what comes to a machine
+  /// that has lost the time.
+  private func isPossible(_ site: Int64, of peer: Identity, _ now: ClockReading) -> Bool {
+    guard -Self.latest...Self.latest ~= site else { return false }
+    if admins.contains(peer) || believes(now) && site - now.wall <= Self.farthest { return true }
+    guard let course else { return last.map { site - $0 <= Self.longestGap } ?? true }
+    return course.founding.source == .memory || site - now.uptime - base <= Self.farthest
+  }
+
+  /// Which of two foundings holds. Of two that differ by more than a peer may move the time, and
+  /// of which no person has given the later, the one with the earlier time: the other one would be
+  /// refused.
+  func holds(
+    _ theirs: Founding, at site: Int64, over course: Course, _ now: ClockReading
+  ) -> Bool {
+    let own = course.founding
+    let difference = site - course.site(at: now.uptime)
+    guard theirs.reign == own.reign, theirs != own, theirs.source != .memory,
+      own.source != .memory, abs(difference) > Self.farthest
+    else { return theirs.holds(over: own) }
+    return difference < 0
+  }
+
+  /// Where site time counts from when peers move it, after it was taken over or set here.
+  mutating func rebase(for peer: Identity?) {
+    guard let course else { return }
+    let isTrusted = peer.map(admins.contains) ?? true
+    if isTrusted || abs(course.offset - base) > Self.farthest { base = course.offset }
+  }
+
+  /// Forgets what a file of an earlier version may have kept of such a word.
+  mutating func dropImpossible(at now: ClockReading) {
+    let isPossible =
+      (founding?.reign ?? 0) <= Founding.mostTold
+      && [last, remembered?.site, course.map { $0.offset + now.uptime }].allSatisfy {
+        $0.map { -Self.latest...Self.latest ~= $0 } ?? true
+      }
+    guard isPossible else {
+      (state, last, lastFounding, remembered) = (.unknown, nil, nil, nil)
+      return
+    }
+    guard case .known(var course) = state else { return }
+    course.since = max(course.since, now.uptime - Self.longestHeld)
+    state = .known(course)
+  }
+}
