@@ -33,6 +33,10 @@ extension Node {
   func hear(_ news: StabilityNews, from session: PeerSession) async {
     guard let peer = peer(of: session) else { return }
     update(session) { $0.standing = news.standing }
+    let news = news.possible(
+      signedTerm: signedTerm,
+      latest: Stamp(millisecondsSince1970: clock.now.moment + SiteClock.farthest)
+    ) { roster.roll.entries[$0] != nil }
     let isLeaf = !rights(of: peer.node).isWhole
     do {
       try await changeStability { (store) throws(StoreError) in
@@ -42,6 +46,9 @@ extension Node {
       if !note(error) { log("could not note what everybody holds: \(error.message)") }
     }
   }
+
+  /// The highest term that somebody was appointed for.
+  var signedTerm: UInt64 { roster.roll.appointments.last?.term.number ?? 0 }
 
   /// A peer has forgotten what was deleted while this node was away.
   func fallBehind(_ standing: CutStanding, as session: PeerSession) async {

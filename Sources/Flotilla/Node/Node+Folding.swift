@@ -153,6 +153,11 @@ extension Node {
     log("could not merge rows from \(peer): \(failure.message)")
   }
 
+  /// Something here is too long for any peer.
+  func couldNotSend(_ what: String, to peer: String) {
+    log("cannot send to \(peer): \(what)")
+  }
+
   /// Silent links are noticed and addresses tried at once, not when their timers find out.
   private func wake(after seconds: Int64) async {
     log("this machine was asleep for \(seconds) s")

@@ -38,6 +38,9 @@ extension Node {
         remedy:
           "The data stays; to come back: flotilla leave \(shellWord(path)) --force, then join.")
     }
+    guard SiteStatement.isReadable(kind) else {
+      throw FlotillaError(.usage, "no member could read this: a name in it is too long")
+    }
     let signed: SignedStatement
     let now = clock.now.moment
     let isOwn = ownEntry?.role == .admin && !roster.membership.isFull(identity.node)

@@ -144,10 +144,21 @@ actor PeerSession {
   }
 
   private func send(_ message: Message) {
-    outbox.append(message.frame)
+    let frame = message.frame
+    guard Message.isSendable(frame) else { return refuse(frame) }
+    outbox.append(frame)
     guard !outbox.isWriting else { return }
     outbox.isWriting = true
     outbox.task = Task { await self.drain() }
+  }
+
+  /// What is too long for any peer ends the connection, not the node; a person is told.
+  private func refuse(_ frame: [UInt8]) {
+    let text = "a message of \(frame.count) bytes, of type \(frame[4]), is too long to be sent"
+    Task {
+      await owner?.couldNotSend(text, to: machine.peer?.name ?? "a peer")
+      await feed(.close(Bye(.other, text)))
+    }
   }
 
   private func drain() async {
@@ -166,6 +177,8 @@ actor PeerSession {
   }
 
   private func merge(_ merge: Merge) async {
+    var merge = merge
+    merge.signedTerm = await owner?.signedTerm
     do {
       var result = MergeResult(rows: 0, check: 0)
       for slice in try await store.slices(of: merge) {

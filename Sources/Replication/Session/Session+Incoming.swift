@@ -25,6 +25,19 @@ extension Session {
     var isLast = false
     var isPause = false
 
+    /// Takes in the next piece. Short ones are put together, for each takes more room than it has
+    /// bytes: 20 million of one byte took a gigabyte.
+    mutating func add(_ piece: [UInt8]) {
+      pieceBytes += piece.count
+      if let last = pieces.indices.last, pieces[last].count + piece.count <= Self.joined {
+        pieces[last].append(contentsOf: piece)
+      } else {
+        pieces.append(piece)
+      }
+    }
+
+    private static let joined = 128 << 10
+
     /// The pieces so far and the last one, joined without more room than they need.
     mutating func whole(with last: [UInt8]) -> [UInt8] {
       guard !pieces.isEmpty else { return last }
@@ -75,12 +88,14 @@ extension Session {
       return fail(Bye(.badMessage, "Part outside an exchange"), &directives)
     }
     if case .skipping = incoming.phase { return }
+    guard !bytes.isEmpty else {
+      return fail(Bye(.badMessage, "a Part of nothing"), &directives)
+    }
     guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
     guard incoming.pieceBytes + bytes.count <= Limits.row + Limits.frame else {
       return fail(Bye(.badMessage, "a row of more than \(Limits.row) bytes"), &directives)
     }
-    incoming.pieces.append(bytes)
-    incoming.pieceBytes += bytes.count
+    incoming.add(bytes)
   }
 
   mutating func receiveBatch(_ bytes: [UInt8], _ directives: inout [Directive]) {

@@ -36,6 +36,8 @@ extension Session {
     var hasRegained = false
     /// Rows that the peer has asked for, to be sent when nothing else is.
     var wanted: Set<RowName> = []
+    /// How long their names and keys are together.
+    var wantedBytes = 0
     /// The peer's frontier hash and root digest, as it told them last.
     var peerDigest: (hash: UInt64, root: UInt64)?
     /// Rows have changed at one frontier, which the peer has not heard of.

@@ -58,14 +58,28 @@ extension Session {
       size: { $0.key.count + $0.table.utf8.count + 8 }, as: { .want($0) }, &directives, now)
   }
 
+  /// Takes up what the peer asks for, as far as there is room: it may ask again.
+  mutating func hear(_ names: [RowName], _ directives: inout [Directive]) {
+    for name in names
+    where outgoing.wanted.count < 16 * Limits.wantedRows
+      && outgoing.wantedBytes + name.size <= Limits.wantedBytes
+    {
+      if outgoing.wanted.insert(name).inserted { outgoing.wantedBytes += name.size }
+    }
+    openWanted(&directives)
+  }
+
   /// Opens the export of the rows that the peer has asked for, once nothing else is being sent.
   mutating func openWanted(_ directives: inout [Directive]) {
-    guard configuration.ownRights.isWhole else { return outgoing.wanted = [] }
+    guard configuration.ownRights.isWhole else {
+      return (outgoing.wanted, outgoing.wantedBytes) = ([], 0)
+    }
     guard outgoing.phase == .idle, !outgoing.wanted.isEmpty else { return }
     let names = outgoing.wanted.sorted {
       $0.table == $1.table ? $0.key.lexicographicallyPrecedes($1.key) : $0.table < $1.table
     }
     open(.rows(Array(names.prefix(Limits.wantedRows))), &directives)
-    outgoing.wanted = Set(names.dropFirst(Limits.wantedRows).prefix(16 * Limits.wantedRows))
+    outgoing.wanted = Set(names.dropFirst(Limits.wantedRows))
+    outgoing.wantedBytes = outgoing.wanted.reduce(0) { $0 + $1.size }
   }
 }

@@ -208,9 +208,7 @@ package struct Session: Sendable {
     case .describe: hearDescribe(&directives)
     case .offer(let offer): hear(offer, &directives)
     case .schema(let object): hear(object, &directives)
-    case .want(let names):
-      if outgoing.wanted.count < 16 * Limits.wantedRows { outgoing.wanted.formUnion(names) }
-      openWanted(&directives)
+    case .want(let names): hear(names, &directives)
     default: fail(Bye(.badMessage, "a message out of place"), &directives)
     }
   }
@@ -221,7 +219,8 @@ package struct Session: Sendable {
     directives.append(.send(message))
   }
 
-  /// Says a list in messages that hold as many of its parts as fit a frame, at most `most`.
+  /// Says a list in messages that hold as many of its parts as fit a frame, at most `most`. What
+  /// fits none is left out.
   mutating func send<Part>(
     _ parts: [Part], most: Int, size: (Part) -> Int, as message: ([Part]) -> Message,
     _ directives: inout [Directive], _ now: Instant
@@ -230,6 +229,7 @@ package struct Session: Sendable {
     var room = Limits.frame - 16
     for part in parts {
       let size = size(part)
+      guard size <= Limits.frame - 16 else { continue }
       if size > room || frame.count == most {
         send(message(frame), &directives, now)
         frame = []

@@ -173,6 +173,8 @@ package struct Merge: Sendable, Equatable {
   package var standing = CutStanding()
   /// To which mark the receiver has asked for everything, if it has.
   package var asked: Mark?
+  /// The highest term that was signed for, where appointments are signed.
+  package var signedTerm: UInt64?
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

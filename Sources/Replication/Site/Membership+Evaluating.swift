@@ -121,11 +121,22 @@ extension Membership {
 
 /// The name of a node that joins.
 package enum JoinerName {
-  /// The wished name, or that with the next free number.
+  /// The wished name, or that with the next free number; of a long one no more than can be told.
   package static func free(_ name: String, beside names: Set<String>) -> String {
     guard names.contains(name) else { return name }
     var number = 2
-    while names.contains("\(name)-\(number)") { number += 1 }
-    return "\(name)-\(number)"
+    while names.contains(numbered(name, number)) { number += 1 }
+    return numbered(name, number)
+  }
+
+  private static func numbered(_ name: String, _ number: Int) -> String {
+    let suffix = "-\(number)"
+    var room = Limits.name - suffix.utf8.count
+    // By scalars: one Character may be of any length.
+    let start = name.unicodeScalars.prefix { scalar in
+      room -= UTF8.width(scalar)
+      return room >= 0
+    }
+    return String(String.UnicodeScalarView(start)) + suffix
   }
 }

@@ -148,6 +148,9 @@ package struct RowName: Sendable, Hashable {
   package var table: String
   package var key: [UInt8]
 
+  /// How long both are.
+  var size: Int { table.utf8.count + key.count }
+
   package init(table: String, key: [UInt8]) {
     self.table = table
     self.key = key

@@ -61,6 +61,15 @@ package struct SiteStatement: Sendable, Equatable {
     self.kind = kind
   }
 
+  /// Whether others read what is said: names are no longer than may be.
+  package static func isReadable(_ kind: Kind) -> Bool {
+    let statement = SiteStatement(
+      site: .none, issuer: .none, previous: .none, time: 0, kind: kind)
+    let bytes = statement.bytes
+    return (try? SiteStatement(bytes)) == statement
+      && bytes.count <= SignedStatement.limit - SignedStatement.signatureLength
+  }
+
   /// What is signed.
   package var bytes: [UInt8] {
     var writer = ByteWriter()

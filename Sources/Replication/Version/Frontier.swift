@@ -109,6 +109,11 @@ package struct Frontier: Sendable, Equatable {
     self[origin] == 0 ? self : Frontier(ascending: list.filter { $0.origin != origin })
   }
 
+  /// The entries of some origins.
+  package func keeping(_ isKept: (Origin) -> Bool) -> Frontier {
+    Frontier(ascending: list.filter { isKept($0.origin) })
+  }
+
   /// The entry of one origin alone.
   package func only(_ origin: Origin) -> Frontier {
     Frontier(ascending: list.filter { $0.origin == origin })

@@ -21,6 +21,8 @@ package enum Limits {
   package static let tableKeys = 64
   /// Two such frontiers fit one frame.
   package static let frontierEntries = 16_384
+  /// Of these so many may be of authors that nobody knows; the others are kept for members.
+  package static let strangeOrigins = 1_024
   package static let rowsPerBatch = 65_536
   package static let tablesPerBatch = 2_048
   package static let termsPerBatch = 4_096
@@ -43,8 +45,10 @@ package enum Limits {
   package static let reason = 1_024
   /// Rows that a peer may ask for by name at a time, ...
   package static let wantedRows = 256
-  /// ... and the longest key among them.
+  /// ... the longest key among them, ...
   package static let wantedKey = frame - 1_024
+  /// ... and the bytes that wait of one peer.
+  package static let wantedBytes = 4 << 20
   /// Rows that one frame of an account holds, at most.
   package static let accountRows = 65_536
   /// Signed statements in one frame, at most; each is at most 4 KiB long.

@@ -29,16 +29,21 @@ extension Message {
   static let magic: [UInt8] = [0x46, 0x4C, 0x4F, 0x54]
 
   /// The whole frame: length, type, body.
+  ///
+  /// What was taken in is bounded so that it fits; who sends looks at `isSendable` all the same,
+  /// for no peer and no file ends a node.
   package var frame: [UInt8] {
     var frame = ByteWriter(capacity: 64)
     frame.raw([0, 0, 0, 0, 0])
     let type = write(to: &frame)
-    let length = UInt32(frame.bytes.count - 4)
-    precondition(length <= Limits.frame, "a frame of \(length) bytes")
+    let length = UInt32(truncatingIfNeeded: frame.bytes.count - 4)
     for index in 0..<4 { frame.set(index, to: UInt8(length >> (24 - 8 * index) & 0xFF)) }
     frame.set(4, to: type.rawValue)
     return frame.bytes
   }
+
+  /// Whether a peer would read a frame of that length.
+  package static func isSendable(_ frame: [UInt8]) -> Bool { frame.count - 4 <= Limits.frame }
 
   private func write(to body: inout ByteWriter) -> MessageType {
     switch self {

@@ -324,6 +324,7 @@ extension Store {
   func join(_ news: Judged, at now: Instant) throws {
     let before = judged
     judged.join(news)
+    judged = try told(judged)
     guard judged != before else { return }
     try saveJudged()
     try followJudged(limit: pace.judgedAtOnce, at: now)

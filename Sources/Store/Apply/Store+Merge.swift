@@ -72,6 +72,7 @@ extension Store {
       try checkStanding(of: merge)
       try requireKnown(
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
+      try requireAppointed(rows, merge)
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
@@ -177,6 +178,7 @@ extension Store {
     guard frontier.isEmpty || mine.fits(beside: frontier) else {
       throw StoreError(.wire, "the frontier would have too many origins")
     }
+    try requireRoom(for: frontier)
     try requireKnown(frontier[own])
     try origins.raise(to: frontier)
   }

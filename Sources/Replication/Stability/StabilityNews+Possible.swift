@@ -1,0 +1,22 @@
+/// A member may say anything of what was collected.
+extension StabilityNews {
+  /// The same without what cannot be.
+  ///
+  /// A floor of a term that nobody was appointed for, or of a time to come, would lie above all that
+  /// is written from now on. Who was never a member has acknowledged nothing.
+  package func possible(
+    signedTerm: UInt64, latest: Stamp, isMember: (Identity) -> Bool
+  ) -> StabilityNews {
+    var news = self
+    news.floors = Floors(
+      floors.buckets.filter { _, floor in
+        floor.term.number <= signedTerm + Office.onTheWay && floor.stamp <= latest
+      })
+    if let cut {
+      news.cut = Cut(
+        mark: cut.mark, previous: cut.previous, frontier: cut.frontier,
+        acknowledged: cut.acknowledged.filter { isMember($0.key) })
+    }
+    return news
+  }
+}

@@ -1,0 +1,51 @@
+import Replication
+import SQLite
+
+/// Origins of which nobody knows the author have little room: else a member that invents 16,380 of
+/// them fills every frontier, and no node that begins anew could be heard any more.
+extension Store {
+  /// Throws if a frontier would have too many origins that belong to nobody.
+  ///
+  /// Whose an origin is follows from the lives that members have shown (`note(_:)`).
+  func requireRoom(for news: Frontier) throws(StoreError) {
+    let mine = origins.frontier
+    let added = news.beyond(mine).keeping { mine[$0] == 0 }
+    guard !added.isEmpty, mine.list.count + added.list.count > Limits.strangeOrigins else { return }
+    let known = try knownOrigins()
+    let strange = mine.joined(added).keeping { !known.contains($0) }
+    guard strange.list.count > Limits.strangeOrigins,
+      !added.list.allSatisfy({ known.contains($0.origin) })
+    else { return }
+    throw StoreError(.wire, "more than \(Limits.strangeOrigins) origins belong to no member")
+  }
+
+  /// What was judged, without origins that nobody holds or knows, where it has very many.
+  func told(_ judged: Judged) throws(StoreError) -> Judged {
+    guard judged.frontier.list.count > Limits.strangeOrigins else { return judged }
+    let known = try knownOrigins()
+    let held = origins.frontier
+    var judged = judged
+    judged.frontier = judged.frontier.keeping { held[$0] > 0 || known.contains($0) }
+    if judged.frontier.list.count > Limits.frontierEntries {
+      judged.frontier = judged.frontier.keeping { held[$0] > 0 }
+    }
+    return judged
+  }
+
+  private func knownOrigins() throws(StoreError) -> Set<Origin> {
+    let rows = try reporting { () throws(SQLiteError) in
+      try connection.rows("SELECT origin FROM _flotilla_author")
+    }
+    let found = rows.compactMap { $0[0].integer.map { Origin(rawValue: UInt64(bitPattern: $0)) } }
+    return Set(found).union([own])
+  }
+
+  /// Refuses what bears a term that nobody was appointed for: an anchor would stand down for it,
+  /// and no number would be left for the next one. A few are on their way.
+  func requireAppointed(_ rows: [ShapedRow], _ merge: Merge) throws(StoreError) {
+    guard let signed = merge.signedTerm else { return }
+    let terms = rows.map(\.row.version.term) + [merge.judged?.term ?? .none]
+    guard let term = terms.first(where: { $0.number > signed + Office.onTheWay }) else { return }
+    throw StoreError(.wire, "nobody was appointed the anchor of term \(term.number)")
+  }
+}
