@@ -130,9 +130,12 @@ extension Node {
   /// A peer tells where members were found; who is one, it cannot tell.
   func hear(_ members: [Member], from session: PeerSession) async {
     var news = await note(members.filter { $0.node != identity.node }, byHearsay: true)
+    let networks = LocalNetworks.here
     for member in members where member.node != identity.node {
       guard roster.roll.member(member.node) != nil else { continue }
-      let addresses = member.addresses.prefix(Self.mostAddresses)
+      let addresses = member.addresses.prefix(Self.mostAddresses).filter {
+        (try? Endpoint(parsing: $0)).map(networks.contain) ?? false
+      }
       // Where it was met itself is known better.
       if peers[member.node]?.address == nil,
         let address = addresses.first(where: { !mesh.isHeld($0, byOtherThan: member.node) })

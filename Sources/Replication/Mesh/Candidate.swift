@@ -4,6 +4,8 @@ struct Candidate: Sendable {
   static let limit = 256
   /// At most this many in all, apart from those of the operator.
   static let lastingLimit = 4_096
+  /// At most this many of one node that others have told, beside those at which it was met.
+  static let toldLimit = 8
   /// An address that keeps failing is tried this often, in ms; more seldom with many of them.
   static let slowest: Int64 = 2_500
 

@@ -84,7 +84,7 @@ package struct Mesh: Sendable {
       }
     case .heard(let node, let address):
       // An old address of one node may be another's today: who is there says so itself.
-      guard !isHeld(address, byOtherThan: node) else { break }
+      guard !isHeld(address, byOtherThan: node), makeRoom(for: address, of: node) else { break }
       hear(node, address, now)
     case .met(let node, let address):
       hear(node, address, now)
@@ -141,6 +141,21 @@ package struct Mesh: Sendable {
       $0.node = node
       $0.isLasting = true
     }
+  }
+
+  /// Whether there is room for one more address of a node that others have told and at which it was
+  /// never met; one that fails again and again makes room.
+  private mutating func makeRoom(for address: String, of node: Identity) -> Bool {
+    guard candidates[address] == nil else { return true }
+    let told = candidates.filter {
+      $0.value.node == node && $0.value.metAt == nil && $0.value.service == nil
+    }
+    guard told.count >= Candidate.toldLimit else { return true }
+    let worst = told.filter { $0.value.failures >= 3 && !$0.value.isDialling }
+      .max { ($0.value.failures, $0.key) < ($1.value.failures, $1.key) }
+    guard let worst else { return false }
+    candidates[worst.key] = nil
+    return true
   }
 
   /// Whether another node was met at an address by the connection that it has now.

@@ -1,4 +1,5 @@
-/// How much is written about strangers: their log must not fill the disk.
+/// How much is written about strangers, about one member, and in all: the log must not fill the
+/// disk.
 ///
 /// A pure machine: so many lines a minute, and then the number of those that were left out.
 package struct StrangerLines: Sendable {
@@ -10,7 +11,14 @@ package struct StrangerLines: Sendable {
   private var written = 0
   private var leftOut = 0
 
-  package init() {}
+  private let most: Int
+
+  package init(most: Int = Self.most) { self.most = most }
+
+  /// What is said of the lines that were left out before one.
+  package static func remark(_ leftOut: Int) -> String {
+    leftOut == 0 ? "" : " (\(leftOut) more such lines were left out)"
+  }
 
   /// Asks for a line: nil if there is none to be had, else how many were left out before it.
   package mutating func take(at uptime: Int64) -> Int? {
@@ -19,7 +27,7 @@ package struct StrangerLines: Sendable {
       minute = now
       written = 0
     }
-    guard written < Self.most else {
+    guard written < most else {
       leftOut += 1
       return nil
     }

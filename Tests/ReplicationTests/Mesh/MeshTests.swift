@@ -230,8 +230,27 @@ import Testing
     it.feed(.closed(1))
     it.now.uptime += 200
     // 256 were dialled when they were discovered.
-    #expect(it.feed(.woke).count == 4_096 - 256)
+    #expect(it.feed(.woke).count == 8)
     #expect(it.feed(.configured(["operator"])) == [.dial(address: "operator")])
+  }
+
+  @Test func `of the addresses of one node that others tell few are dialled, and one that answers`() {
+    var it = Clocked()
+    var dialled = Set<String>()
+    for number in 0..<100 {
+      for directive in it.feed(.heard(node: Self.high, address: "false\(number)")) {
+        if case .dial(let address) = directive { dialled.insert(address) }
+      }
+    }
+    #expect(dialled.count == 8)
+    // Those at which nobody answers make room for another one.
+    for _ in 0..<3 {
+      for address in dialled { it.feed(.dialFailed(address: address)) }
+      it.now.uptime += 60_000
+      it.feed(.tick)
+    }
+    for address in dialled { it.feed(.dialFailed(address: address)) }
+    #expect(it.feed(.heard(node: Self.high, address: "true")) == [.dial(address: "true")])
   }
 
   @Test func `another life of the peer replaces the connection to the old one`() {

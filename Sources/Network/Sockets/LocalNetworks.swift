@@ -1,0 +1,71 @@
+import Glibc
+
+/// The networks that this machine is on: at other addresses nobody dials because a member says so.
+///
+/// A member that lies could else have all others knock at machines that have nothing to do with
+/// the site.
+package struct LocalNetworks: Sendable {
+  /// An address of this machine, and the bits of it that name the network.
+  struct Network: Sendable, Equatable {
+    var address: [UInt8]
+    var mask: [UInt8]
+  }
+
+  let networks: [Network]
+
+  init(_ networks: [Network]) { self.networks = networks }
+
+  /// As the kernel has them now: "getifaddrs() creates a linked list of structures describing the
+  /// network interfaces of the local system" (getifaddrs(3)).
+  package static var here: LocalNetworks {
+    var first: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&first) == 0 else { return LocalNetworks([]) }
+    defer { freeifaddrs(first) }
+    var networks: [Network] = []
+    var next = first
+    while let entry = next {
+      next = entry.pointee.ifa_next
+      guard let address = bytes(of: entry.pointee.ifa_addr),
+        let mask = bytes(of: entry.pointee.ifa_netmask)
+      else { continue }
+      networks.append(Network(address: address, mask: mask))
+    }
+    return LocalNetworks(networks)
+  }
+
+  /// Whether the host of an endpoint is an address in one of them; a name is none.
+  package func contain(_ endpoint: Endpoint) -> Bool {
+    let (host, interface) = HostText.splitInterface(endpoint.host)
+    // What follows % means something on this machine alone.
+    if let interface, if_nametoindex(interface) == 0 { return false }
+    let address: [UInt8]
+    if let four = HostText.IPv4(host) {
+      address = withUnsafeBytes(of: four) { [UInt8]($0) }
+    } else if let six = HostText.IPv6(host) {
+      address = withUnsafeBytes(of: six) { [UInt8]($0) }
+    } else {
+      return false
+    }
+    return networks.contains { network in
+      network.address.count == address.count && network.mask.count == address.count
+        && address.indices.allSatisfy {
+          address[$0] & network.mask[$0] == network.address[$0] & network.mask[$0]
+        }
+    }
+  }
+
+  private static func bytes(of address: UnsafeMutablePointer<sockaddr>?) -> [UInt8]? {
+    guard let address else { return nil }
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET:
+      return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+        withUnsafeBytes(of: $0.pointee.sin_addr) { [UInt8]($0) }
+      }
+    case AF_INET6:
+      return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+        withUnsafeBytes(of: $0.pointee.sin6_addr) { [UInt8]($0) }
+      }
+    default: return nil
+    }
+  }
+}
