@@ -87,7 +87,7 @@ extension Node {
     guard !isDropped else { return }
     await noteMet()
     if !isTwinOfLate(hello.node), before?.failures.isKnown != true {
-      log("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")")
+      tell("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")", of: hello.node)
     }
     if let address = session.peerAddress(port: hello.port) {
       remember(address, of: hello.node)
@@ -207,7 +207,7 @@ extension Node {
         .ended(bye, isOurs: !byPeer, holding: position.frontier), of: peer.node)
       let isKnown = peers[peer.node]?.failures.isKnown == true
       if bye.code != .duplicate, bye.code != .twin || !isTwinOfLate(peer.node), !isKnown {
-        log("connection with \(peer.name) ended: \(bye.reason)")
+        tell("connection with \(peer.name) ended: \(bye.reason)", of: peer.node)
       }
       if bye.code == .twin, byPeer {
         peers[peer.node]?.twinAt = Uptime.now
@@ -233,6 +233,12 @@ extension Node {
     await pullNext()
   }
 
+  /// A line about the connections of a member, which may come again and again.
+  private func tell(_ line: String, of node: Identity) {
+    guard let leftOut = peers[node]?.lines.take(at: Uptime.now) else { return }
+    log(line + StrangerLines.remark(leftOut))
+  }
+
   /// An address that is dialled again and again gets its line when something about it is new.
   func tellOnce(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
     let end = dialled.map(end) ?? "from \(remote.host)"
@@ -240,8 +246,7 @@ extension Node {
     if lastReasons.count >= 256 { lastReasons = [:] }
     lastReasons[end] = reason
     guard let leftOut = dialled == nil ? strangerLines.take(at: Uptime.now) : 0 else { return }
-    let more = leftOut == 0 ? "" : " (\(leftOut) more such lines were left out)"
-    log("a connection \(end) ended: \(reason)\(more)")
+    log("a connection \(end) ended: \(reason)\(StrangerLines.remark(leftOut))")
   }
 
   /// A member has left the site: nobody waits for it any more.

@@ -52,6 +52,8 @@ actor Node {
   let options: RunOptions
   let mode: Mode
   let log: @Sendable (String) -> Void
+  /// The log has no more lines in a minute: some 1 MiB in an hour.
+  private static let mostLines = 180
   private let lock: FileLock
 
   // What `until` asks about tells of its changes.
@@ -169,7 +171,11 @@ actor Node {
     self.store = store
     self.options = options
     self.mode = mode
-    self.log = log
+    let lines = Locked(StrangerLines(most: Self.mostLines))
+    self.log = { line in
+      guard let leftOut = lines.withLock({ $0.take(at: Uptime.now) }) else { return }
+      log(line + StrangerLines.remark(leftOut))
+    }
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     isRunNoted = try await Self.settleLife(

@@ -27,6 +27,8 @@ struct PeerRecord: Sendable {
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.
   var hasSpoken = false
+  /// What the log says of its connections.
+  var lines = StrangerLines(most: 10)
   /// Rows that went each way since this node started.
   var traffic = Traffic()
   /// True while rows come from it.

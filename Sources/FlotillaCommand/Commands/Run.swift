@@ -42,6 +42,7 @@ enum Run {
       let options = options(from: call.arguments)
       let output = call.output
       let log: @Sendable (String) -> Void = {
+        LogRotation.rotate()
         output.remark("\(Moment.current.stamp) \(printable($0))")
       }
       let gateway = try gateway(for: replicas, call.arguments, log: log)

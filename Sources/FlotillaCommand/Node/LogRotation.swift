@@ -1,0 +1,28 @@
+import Flotilla
+import Foundation
+
+/// The log of a node in the background is kept short: what is older lies beside it, once.
+enum LogRotation {
+  /// With so many bytes a new file is begun.
+  static let most: off_t = 4 << 20
+  /// Only a file that a start in the background has opened is one of ours.
+  private static let ending = "-flotilla/node.log"
+
+  /// Begins a new file if the one that standard error goes to has become long.
+  ///
+  /// "O_APPEND: The file is opened in append mode" (open(2)): both streams go on at its end.
+  static func rotate(_ stream: Int32 = STDERR_FILENO, most: off_t = most) {
+    var status = stat()
+    guard fstat(stream, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > most,
+      let path = try? FileManager.default.destinationOfSymbolicLink(
+        atPath: "/proc/self/fd/\(stream)"),
+      path.hasSuffix(ending), rename(path, path + ".old") == 0
+    else { return }
+    let next = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0o600)
+    guard next >= 0 else { return }
+    for end in stream == STDERR_FILENO ? [STDOUT_FILENO, STDERR_FILENO] : [stream] {
+      dup2(next, end)
+    }
+    close(next)
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import FlotillaCommand
+
+@Suite("The log of a node in the background") struct LogRotationTests {
+  @Test func `goes on in a new file when it is long, and what is older lies beside it`() throws {
+    let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)-flotilla"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/node.log"
+    let log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    defer { close(log) }
+    func say(_ text: String) {
+      LogRotation.rotate(log, most: 10)
+      _ = write(log, text, text.utf8.count)
+    }
+    say("first line\n")
+    say("second line\n")
+    say("third line\n")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "third line\n")
+    #expect(try String(contentsOfFile: path + ".old", encoding: .utf8) == "second line\n")
+  }
+
+  @Test func `another file is left alone`() throws {
+    let path = NSTemporaryDirectory() + "log-\(UUID().uuidString)"
+    let file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    defer {
+      close(file)
+      unlink(path)
+    }
+    _ = write(file, "0123456789", 10)
+    LogRotation.rotate(file, most: 5)
+    _ = write(file, "0", 1)
+    #expect(try String(contentsOfFile: path, encoding: .utf8).count == 11)
+  }
+}
