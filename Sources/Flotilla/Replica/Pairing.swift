@@ -51,24 +51,16 @@ struct Pairing: Sendable {
   private func findAndPair() async throws(FlotillaError) -> Result {
     var trouble: String?
     var sites = 0
-    for await event in air.services(Self.search) {
-      switch event {
-      case .unavailable(let reason): trouble = reason
-      case .available: trouble = nil
-      case .lost: break
-      case .found(let service):
-        sites += 1
-        guard shows(service) else { continue }
-        let channel: TLSChannel
+    let (attempts, told) = AsyncStream<Attempt>.makeStream()
+    let search = Task { await self.search(told) }
+    defer { search.cancel() }
+    for await attempt in attempts {
+      switch attempt {
+      case .seen: sites += 1
+      case .trouble(let reason): trouble = reason
+      case .open(let channel, let endpoint):
         do {
-          channel = try await connect(to: service.endpoint, SeenSite())
-        } catch {
-          // Anybody can show the hint; another address, or another service, may do.
-          trouble = error.message
-          continue
-        }
-        do {
-          return try await pair(over: channel, service.endpoint)
+          return try await pair(over: channel, endpoint)
         } catch  where error.code == .peer {
           trouble = error.message
         }

@@ -1,3 +1,4 @@
+import Glibc
 import Network
 import Replication
 import Testing
@@ -38,6 +39,43 @@ extension NodeTests {
         _ = try await pairing.pair(at: address)
       }
       return try #require(error)
+    }
+
+    /// A port at which connections are taken and nothing is said.
+    private func tarPit() throws -> (descriptor: Int32, endpoint: Endpoint) {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          _ = bind(descriptor, $0, length)
+          _ = listen(descriptor, 8)
+          _ = getsockname(descriptor, $0, &length)
+        }
+      }
+      return (
+        descriptor, try Endpoint(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port))
+      )
+    }
+
+    @Test func `is found among services that show its hint and say nothing`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let first = try await site.run(a)
+        let code = try await a.library.invite(timeToLive: .seconds(60), role: "writer").code
+        let text = ["j": InvitationSecret(try InviteCode(code)).hint]
+        let pits = try (0..<24).map { _ in try tarPit() }
+        defer { for pit in pits { close(pit.descriptor) } }
+        let ends = pits.map(\.endpoint) + [try Endpoint(parsing: try await first.address)]
+        let error = try await failure(
+          code, at: nil,
+          ends.enumerated().map {
+            .found(DiscoveredService(name: "s\($0.offset)", endpoint: $0.element, txt: text))
+          })
+        #expect(error.message == "it would have joined")
+      }
     }
 
     @Test func `is told to be another site's, another node's, or nobody's`() async throws {
