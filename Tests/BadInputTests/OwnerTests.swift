@@ -44,6 +44,58 @@ extension BadInputTests {
       }
     }
 
+    @Test func `an init that fails takes no folder away that it has not made`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        // Where the lock should be there is a folder.
+        let script = """
+          mkdir -m 700 a.db-flotilla a.db-flotilla/keys a.db-flotilla/lock
+          echo precious > a.db-flotilla/keys/site.key; chmod 600 a.db-flotilla/keys/site.key
+          flotilla init a.db --all; echo status $?
+          cat a.db-flotilla/keys.old/site.key; rmdir a.db-flotilla/lock
+          flotilla init a.db --all >&2; echo status $?
+          cat a.db-flotilla/keys.old/site.key
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        let lines = outcome.output.split(separator: "\n")
+        #expect(lines == ["status 1", "precious", "status 0", "precious"], "\(outcome)")
+        // What it has made it takes away.
+        try await desk.make("b.db")
+        let other = try await desk.run(
+          "sh", "-c", "chmod 400 b.db; flotilla init b.db --track nothing; ls -d b.db-*")
+        #expect(!other.output.contains("b.db-flotilla"), "\(other)")
+      }
+    }
+
+    @Test func `keys are put into no folder to which a link leads, or that is open`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        let script = """
+          mkdir trap; ln -s trap a.db-flotilla; flotilla init a.db --all; echo status $?; ls -A trap
+          rm a.db-flotilla; mkdir -m 755 a.db-flotilla; flotilla init a.db --all; echo status $?
+          ls -A a.db-flotilla
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        #expect(outcome.output.split(separator: "\n") == ["status 1", "status 1"], "\(outcome)")
+        #expect(outcome.error.contains("symbolic link"), "\(outcome)")
+        #expect(outcome.error.contains("chmod 700"), "\(outcome)")
+      }
+    }
+
+    @Test func `a node answers though others have made the folder for its socket`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        let script = """
+          mkdir -p run/flotilla; chmod 755 run/flotilla; export XDG_RUNTIME_DIR=$PWD/run
+          flotilla init a.db --all && flotilla run a.db --background --listen 127.0.0.1:0
+          ls a.db-flotilla | grep sock; flotilla stop a.db; echo stopped $?
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        #expect(outcome.output.contains("control.sock"), "\(outcome)")
+        #expect(outcome.output.contains("stopped 0"), "\(outcome)")
+      }
+    }
+
     @Test func `keys are made for their owner alone, whatever the umask`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

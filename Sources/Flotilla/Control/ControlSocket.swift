@@ -7,8 +7,18 @@ import Replication
 enum ControlSocket {
   static func path(database: String) throws(FlotillaError) -> String {
     let hash = hash64(Array(database.utf8), seed: 0xC0)
-    return try folder() + "/" + String(hash, radix: 36) + ".sock"
+    do {
+      return try folder() + "/" + String(hash, radix: 36) + ".sock"
+    } catch {
+      // Somebody else has made it first; nobody else has made the folder beside the database.
+      let own = Sidecar(database: database).folder + "/control.sock"
+      guard own.utf8.count <= longest else { throw error }
+      return own
+    }
   }
+
+  /// "sun_path […] 108" bytes with the NUL (unix(7)).
+  private static let longest = 107
 
   /// The folder, made for its owner alone.
   private static func folder() throws(FlotillaError) -> String {

@@ -16,6 +16,7 @@ extension Replica {
     let siteName = try Self.checkedName(site ?? Self.defaultSiteName(path))
     try refuseReplica()
     try checkTables(tables)
+    let hadFolder = OwnFolder.isThere(sidecar.folder)
     let isNew = try prepare()
     let root = SigningKey()
     let keys = NodeKeys(site: root)
@@ -35,7 +36,7 @@ extension Replica {
         warnings: (isNew ? [madeAnew] : []) + report.warnings,
         takes_new_tables: report.takes_new_tables)
     } catch {
-      try takeBack(isNew: isNew, after: error)
+      try takeBack(isNew: isNew, hadFolder: hadFolder, after: error)
       throw error
     }
   }
@@ -48,7 +49,9 @@ extension Replica {
   }
 
   /// Half a set-up helps nobody: everything that this call made is taken back.
-  private func takeBack(isNew: Bool, after cause: FlotillaError) throws(FlotillaError) {
+  private func takeBack(
+    isNew: Bool, hadFolder: Bool, after cause: FlotillaError
+  ) throws(FlotillaError) {
     do {
       if try isNew || isReplica() { try Store.remove(path: sidecar.database) }
     } catch {
@@ -59,7 +62,7 @@ extension Replica {
           remedy: "Make room, then: flotilla leave \(shellWord(path)) --force, and init again.")
       }
     }
-    sidecar.remove()
+    if hadFolder { sidecar.giveUp() } else { sidecar.remove() }
     if isNew { removeEmpty() }
   }
 
@@ -100,18 +103,18 @@ extension Replica {
     copying: FirstCopy? = nil
   ) throws(FlotillaError) -> [String] {
     let database = sidecar.database
-    try sidecar.create(node: identities.node.description)
+    let isMade = try sidecar.create(node: identities.node.description)
     do {
       try KeyFolder(sidecar).create(keys)
     } catch {
-      sidecar.remove()
+      if isMade { sidecar.remove() }
       throw error
     }
     do {
       return try Store.initialise(
         path: database, as: identities, creating: objects, copying: copying)
     } catch {
-      sidecar.remove()
+      if isMade { sidecar.remove() }
       throw FlotillaError(error, path: path)
     }
   }

@@ -18,9 +18,7 @@ struct KeyFolder: Sendable {
 
   /// Makes the folder with the keys of a new member.
   func create(_ keys: NodeKeys) throws(FlotillaError) {
-    if mkdir(folder, 0o700) != 0, errno != EEXIST {
-      throw FlotillaError.file("cannot make the folder \(folder)")
-    }
+    _ = try OwnFolder.make(folder)
     try write(keys.node.pem, to: nodePath)
     if let site = keys.site { try write(site.pem, to: sitePath) }
   }
@@ -49,11 +47,19 @@ struct KeyFolder: Sendable {
     for path in secrets { chmod(path, 0o600) }
   }
 
-  /// Throws if somebody else could have read a key.
+  /// Throws if somebody else could have read a key, or have put it there.
   func checkModes() throws(FlotillaError) {
+    var main = stat()
+    let owner = stat(database, &main) == 0 ? main.st_uid : geteuid()
     for path in folders + secrets {
       var status = stat()
       guard stat(path, &status) == 0 else { continue }
+      guard status.st_uid == owner || status.st_uid == geteuid() else {
+        throw FlotillaError(
+          .permissions,
+          "\(path) belongs to another user than \(database), who may have put it there",
+          remedy: "If it is that of this node: chown \(owner) \(shellWord(path))")
+      }
       let others = status.st_mode & 0o077
       guard others != 0 else { continue }
       let mode = String(status.st_mode & 0o777, radix: 8)

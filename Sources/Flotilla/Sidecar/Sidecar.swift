@@ -71,12 +71,19 @@ struct Sidecar: Sendable {
   var ledgerPath: String { folder + "/ledger" }
   private var lockPath: String { folder + "/lock" }
 
-  /// Makes the folder, for its owner alone.
-  func create(node: String) throws(FlotillaError) {
-    if mkdir(folder, 0o700) != 0, errno != EEXIST {
-      throw FlotillaError.file("cannot make the folder \(folder)")
+  /// Makes the folder, for its owner alone; false if it was there. Then keys that are in it are set
+  /// aside, for there may be no others of their site.
+  @discardableResult
+  func create(node: String) throws(FlotillaError) -> Bool {
+    let isMade = try OwnFolder.make(folder)
+    do {
+      if !isMade { try OwnFolder.setAside(folder + "/keys") }
+      try save(Record(node: node, port: nil))
+    } catch {
+      if isMade { remove() }
+      throw error
     }
-    try save(Record(node: node, port: nil))
+    return isMade
   }
 
   func record() throws(FlotillaError) -> Record {
