@@ -65,6 +65,31 @@ import Testing
     #expect(again == [])
   }
 
+  @Test func `is looked at in turn, however many false services there are`() throws {
+    var sightings = Sightings()
+    var open: [Sighting] = []
+    for number in 0..<1_000 where sightings.appeared(sighting("false\(number)")) {
+      open.append(sighting("false\(number)"))
+    }
+    let isNew = sightings.appeared(sighting("true"))
+    #expect(!isNew && open.count == Sightings.limit)
+    // Half of them lead nowhere.
+    var looks = 0
+    while let done = open.first, !open.contains(sighting("true")) {
+      open.removeFirst()
+      let next = sightings.next(after: done, in: "local", leadsSomewhere: looks.isMultiple(of: 2))
+      open.append(try #require(next).sighting)
+      looks += 1
+    }
+    #expect(looks <= 1_000)
+    let found = sightings.resolved(sighting("true"), to: try service("true", "10.0.0.1:5"))
+    #expect(found != nil)
+    // It makes room in its turn, and its end is told.
+    _ = sightings.next(after: sighting("true"), in: "local", leadsSomewhere: true)
+    let told = [sightings.settled(), [sightings.vanished(sighting("true"))].compactMap(\.self)]
+    #expect(told == [[], [.lost("true")]])
+  }
+
   @Test func `has a bound`() {
     var sightings = Sightings()
     let taken = (0..<1000).filter { sightings.appeared(sighting("n\($0)")) }

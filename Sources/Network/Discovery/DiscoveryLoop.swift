@@ -116,16 +116,31 @@ final class DiscoveryLoop {
     case .appeared(let sighting, let domain, let isOurs):
       // Another process on this machine is a peer; our own record is not, also when an earlier
       // session has announced it.
-      guard !isOurs, sightings.appeared(sighting) else { return }
+      guard !isOurs, sightings.appeared(sighting, domain: domain) else { return }
       session.resolve(sighting, domain: domain)
     case .vanished(let sighting):
       session.stopResolving(sighting)
       tell(sightings.vanished(sighting))
     case .resolved(let sighting, let service):
       tell(sightings.resolved(sighting, to: service))
-    case .unresolved(let sighting): session.resolveAgain(sighting, at: now + Self.longPause)
+      _ = giveWay(sighting, leadsSomewhere: true, session)
+    case .unresolved(let sighting):
+      if giveWay(sighting, leadsSomewhere: false, session) { return }
+      session.resolveAgain(sighting, at: now + Self.longPause)
     case .settled: for event in sightings.settled() { tell(event) }
     }
+  }
+
+  /// Looks at an announcement that waits in the place of this one, if there is any.
+  private func giveWay(
+    _ sighting: Sighting, leadsSomewhere: Bool, _ session: AvahiSession
+  ) -> Bool {
+    guard let domain = session.resolvers[sighting]?.domain,
+      let next = sightings.next(after: sighting, in: domain, leadsSomewhere: leadsSomewhere)
+    else { return false }
+    session.stopResolving(sighting)
+    session.resolve(next.sighting, domain: next.domain)
+    return true
   }
 
   /// Gives up the session, from outside its callbacks, and makes the next one later.

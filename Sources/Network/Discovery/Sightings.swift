@@ -14,6 +14,13 @@ struct Sightings {
 
   /// What is in sight, with what was told about it.
   private var current: [Sighting: DiscoveredService?] = [:]
+  /// What waits for a place. Whoever fills the air with false services keeps nobody out: what was
+  /// looked at makes room.
+  private var waiting: [(sighting: Sighting, domain: String)] = []
+  /// What was looked at and has made room, or waits: its end is heard of all the same.
+  private var beside: Set<Sighting> = []
+  /// The most announcements beside those that are followed.
+  static let besideLimit = 4_096
   /// The names that were told as found and not yet as lost, over restarts of the daemon too.
   private var told: Set<String> = []
   /// Names under which this process announces itself, or has done so, the newest last.
@@ -36,11 +43,32 @@ struct Sightings {
   mutating func yields(_ name: String) { ownNames.removeAll { $0 == name } }
 
   /// Notes a new announcement and returns whether it is to be resolved.
-  mutating func appeared(_ sighting: Sighting) -> Bool {
+  mutating func appeared(_ sighting: Sighting, domain: String = "") -> Bool {
     guard !ownNames.contains(sighting.name) else { return false }
-    guard current[sighting] == nil, current.count < Self.limit else { return false }
-    current[sighting] = .some(nil)
-    return true
+    guard current[sighting] == nil, !beside.contains(sighting) else { return false }
+    guard current.count >= Self.limit else {
+      current[sighting] = .some(nil)
+      return true
+    }
+    if beside.count < Self.besideLimit {
+      beside.insert(sighting)
+      waiting.append((sighting, domain))
+    }
+    return false
+  }
+
+  /// What is looked at next in the place of an announcement that was, if anything waits. One that
+  /// leads nowhere is looked at again after all others.
+  mutating func next(
+    after done: Sighting, in domain: String, leadsSomewhere: Bool
+  ) -> (sighting: Sighting, domain: String)? {
+    guard !waiting.isEmpty, current.removeValue(forKey: done) != nil else { return nil }
+    let next = waiting.removeFirst()
+    beside.remove(next.sighting)
+    current[next.sighting] = .some(nil)
+    beside.insert(done)
+    if !leadsSomewhere { waiting.append((done, domain)) }
+    return next
   }
 
   /// Whether the announcement is still in sight.
@@ -56,17 +84,20 @@ struct Sightings {
 
   /// Notes the end of an announcement, and tells the loss when it was the last of its name.
   mutating func vanished(_ sighting: Sighting) -> DiscoveryEvent? {
-    guard current.removeValue(forKey: sighting) != nil else { return nil }
-    guard !current.keys.contains(where: { $0.name == sighting.name }) else { return nil }
+    let wasBeside = beside.remove(sighting) != nil
+    if wasBeside { waiting.removeAll { $0.sighting == sighting } }
+    guard current.removeValue(forKey: sighting) != nil || wasBeside else { return nil }
+    let isSame = { (other: Sighting) in other.name == sighting.name }
+    guard !current.keys.contains(where: isSame), !beside.contains(where: isSame) else { return nil }
     return told.remove(sighting.name).map { .lost($0) }
   }
 
   /// Forgets all announcements, since the daemon is gone; it says nothing about the services.
-  mutating func restart() { current = [:] }
+  mutating func restart() { (current, waiting, beside) = ([:], [], []) }
 
   /// Tells, when the daemon has listed all that it sees, what was told before and is gone.
   mutating func settled() -> [DiscoveryEvent] {
-    let gone = told.subtracting(current.keys.map(\.name))
+    let gone = told.subtracting(current.keys.map(\.name)).subtracting(beside.map(\.name))
     told.subtract(gone)
     return gone.sorted().map { .lost($0) }
   }
