@@ -14,8 +14,14 @@ extension Stability {
     return mark <= whole && (alike.isEmpty || alike.contains(mark))
   }
 
+  /// Whether anybody can have made this cut, by what is known here.
+  func isPossible(_ mark: Mark) -> Bool {
+    mark.number <= max(cut?.mark ?? .none, whole, cleared).number + Mark.leap
+  }
+
   /// Whether everything must be fetched anew, as this peer has it.
   package func mustRenew(for peer: CutStanding) -> Bool {
+    guard isPossible(peer.cleared) else { return false }
     guard isBehind(peer) || renewal != nil && !peer.isBehind else { return false }
     return renewal.map { $0.mark < peer.cleared } ?? true
   }
@@ -47,7 +53,7 @@ extension Stability {
 
   /// Everything that this sender holds has come: the frontier moves.
   package mutating func received(from sender: CutStanding) {
-    cleared = max(cleared, sender.cleared)
+    if isPossible(sender.cleared) { cleared = max(cleared, sender.cleared) }
     if case .fetching(let mark)? = renewal, mayAsk(sender) { renewal = .sweeping(mark) }
   }
 

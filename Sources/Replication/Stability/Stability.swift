@@ -55,7 +55,7 @@ package struct Stability: Sendable, Equatable {
       return self.cut?.join(cut.acknowledged.filter { $0.key == node }) ?? ()
     }
     floors.join(news.floors)
-    guard let next = news.cut else { return }
+    guard let next = news.cut, isPossible(next.mark) else { return }
     guard let cut, cut.mark >= next.mark else {
       // Of two that were made at one time the one before is the same.
       if next.previous != cut?.previous {

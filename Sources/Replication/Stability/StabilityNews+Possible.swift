@@ -2,8 +2,8 @@
 extension StabilityNews {
   /// The same without what cannot be.
   ///
-  /// A floor of a term that nobody was appointed for, or of a time to come, would lie above all that
-  /// is written from now on. Who was never a member has acknowledged nothing.
+  /// A floor of a term that nobody was appointed for, or of a time to come, would lie above all
+  /// that is written from now on. Who was never a member has acknowledged nothing.
   package func possible(
     signedTerm: UInt64, latest: Stamp, isMember: (Identity) -> Bool
   ) -> StabilityNews {

@@ -37,6 +37,21 @@ import Testing
     meet(&all)
   }
 
+  @Test func `a cut that nobody can have made holds nobody up`() {
+    var all = Array(repeating: Stability(), count: 3)
+    round(&all, id: 1, at: frontier)
+    let far = Mark(number: Mark.highest, id: 9)
+    let liar = CutStanding(whole: far, cleared: far)
+    #expect(!all[1].mustRenew(for: liar))
+    let cut = Cut(
+      mark: far, previous: Mark(number: far.number - 1, id: 9), frontier: Frontier())
+    all[1].hear(StabilityNews(standing: liar, cut: cut), from: nodes[0], isLeaf: false)
+    all[1].received(from: liar)
+    #expect(!all[1].standing.isBehind && all[1].cut?.mark.number == 1)
+    round(&all, id: 2, at: frontier)
+    #expect(all.map { $0.cut?.mark.number } == [2, 2, 2])
+  }
+
   @Test func `nothing can go after one cut, and after two what the first one covers`() {
     var all = [Stability(), Stability(), Stability()]
     round(&all, id: 7, at: frontier)
