@@ -34,8 +34,8 @@ extension Node {
     let name = peers[peer]?.name ?? "a member"
     let what = ahead.map { "\($0 / 86_400_000) days ahead" } ?? "none that can be"
     log(
-      "the time of the site that \(name) tells is \(what), and not taken over; an admin can set it: "
-        + "flotilla clock \(shellWord(path)) --set TIME")
+      "the time of the site that \(name) tells is \(what), and not taken over; an admin can set "
+        + "it: flotilla clock \(shellWord(path)) --set TIME")
   }
 
   /// A step of the time of the site that somebody else has made.

@@ -87,7 +87,7 @@ extension Node {
     guard !isDropped else { return }
     await noteMet()
     if !isTwinOfLate(hello.node), before?.failures.isKnown != true {
-      tell("connected with \(hello.name)\(session.dialled.map { " at \($0)" } ?? "")", of: hello.node)
+      tell("connected with \(hello.name)\(place(session))", of: hello.node)
     }
     if let address = session.peerAddress(port: hello.port) {
       remember(address, of: hello.node)
@@ -231,6 +231,10 @@ extension Node {
     if pulling?.session == session.id { pulling = nil }
     await followSessions()
     await pullNext()
+  }
+
+  private func place(_ session: PeerSession) -> String {
+    session.dialled.map { " at \($0)" } ?? ""
   }
 
   /// A line about the connections of a member, which may come again and again.

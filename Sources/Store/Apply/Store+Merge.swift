@@ -43,6 +43,7 @@ extension Store {
   /// replaced and unsent data is never overwritten.
   package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
     let rows = try slice.rows()
+    try requireAppointed(rows, slice.merge)
     try requireTime(at: now)
     try foldBacklog(at: now)
     // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
@@ -72,7 +73,6 @@ extension Store {
       try checkStanding(of: merge)
       try requireKnown(
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
-      try requireAppointed(rows, merge)
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)

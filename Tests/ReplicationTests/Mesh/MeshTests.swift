@@ -234,7 +234,7 @@ import Testing
     #expect(it.feed(.configured(["operator"])) == [.dial(address: "operator")])
   }
 
-  @Test func `of the addresses of one node that others tell few are dialled, and one that answers`() {
+  @Test func `of the addresses of one node that others tell few are dialled`() {
     var it = Clocked()
     var dialled = Set<String>()
     for number in 0..<100 {
