@@ -168,13 +168,11 @@ package final class Store {
       try parking.reload(meta, freed: try parkedTables())
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
-    if inspects {
-      hasPutBacks = try reporting { () throws(SQLiteError) in
-        try rulings.trim()
-        return try Self.hasPutBacks(connection)
-      }
-    }
     guard inspects else { return }
+    hasPutBacks = try reporting { () throws(SQLiteError) in
+      try rulings.trim()
+      return try Self.hasPutBacks(connection)
+    }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? ensureWAL()

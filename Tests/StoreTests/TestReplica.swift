@@ -152,6 +152,8 @@ final class TestReplica {
     ).compactMap { $0[0].string.map(quoted) }
     let terms = columns.map { "typeof(\($0)) || quote(\($0))" }.joined(separator: " || '|' || ")
     return try application.prepareRows("SELECT \(terms) FROM \(quoted(table)) ORDER BY 1")
+      // How new versions are grows with each that comes.
+      .filter { !$0.contains("'newestStamp'") }
   }
 
   /// One value out of the file, as the application sees it.
