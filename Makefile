@@ -59,7 +59,7 @@ RESTORES = --with office,restore --first 2000
 TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
-SWAPS = --with unique,swap,crash,diskFull --first 700000
+SWAPS = --with unique,swap,crash,diskFull --first 740000
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh

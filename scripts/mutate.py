@@ -39,7 +39,7 @@ KINDS = {
         "--with", "migration,removal", "--first", "22400", "--steps", "300", "--drawn"],
     "offices": ["--with", "collection,office", "--first", "602000"],
     "restores": ["--with", "office,restore", "--first", "2000"],
-    "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "700000"],
+    "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
 }
 
 

@@ -125,11 +125,13 @@ extension Gateway {
   private func databases(for request: HTTPRequest) async throws(Problem) -> [GatewayDatabase] {
     guard nodesServe else { throw .later("node", "the node is starting or stopping") }
     let words = request.header("authorization")?.split(separator: " ") ?? []
-    var known: [GatewayDatabase] = []
+    var (known, isLimited): ([GatewayDatabase], Bool) = ([], false)
     for database in databases where words.count == 2 && words[0].lowercased() == "bearer" {
-      if let token = try await database.token(String(words[1])), token.readsAll {
-        known.append(database)
-      }
+      guard let token = try await database.token(String(words[1])) else { continue }
+      if token.readsAll { known.append(database) } else { isLimited = true }
+    }
+    guard !known.isEmpty || !isLimited else {
+      throw Problem(403, "not-allowed", "metrics are for tokens that may read every table")
     }
     guard !known.isEmpty else {
       throw await tries.note("it asked for metrics without a token that may read every table")

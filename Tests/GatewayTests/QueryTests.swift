@@ -86,8 +86,8 @@ import Testing
     ]).statement(on: Self.table)
     #expect(
       sql.text == """
-        SELECT "v", "v", "i""d" FROM main."o""dd" WHERE 1 AND "i""d" = ? AND "v" IN (?, ?, ?) \
-        ORDER BY "v" DESC, "i""d" LIMIT 3
+        SELECT "v", "v", "i""d" FROM main."o""dd" WHERE 1 AND "i""d" IS NOT NULL AND "i""d" = ? \
+        AND "v" IN (?, ?, ?) ORDER BY "v" DESC, "i""d" LIMIT 3
         """)
     #expect(sql.values == [.string(evil), .integer(5), .string("x"), .string("5")])
   }

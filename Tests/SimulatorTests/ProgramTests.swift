@@ -50,7 +50,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where programs write beside parked rows`() throws {
     try Program.run(
-      "full", "--seeds", "1000", "--first", "700000", "--jobs", "2", "--with",
+      "full", "--seeds", "1000", "--first", "740000", "--jobs", "2", "--with",
       "unique,swap,crash,diskFull")
   }
 

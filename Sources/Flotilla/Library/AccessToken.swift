@@ -1,5 +1,6 @@
 import Foundation
 import Network
+import Store
 
 /// What somebody may do with a table.
 public enum TableRight: String, Codable, Sendable, Comparable, CaseIterable {
@@ -27,7 +28,8 @@ package struct AccessToken: Codable, Sendable, Equatable {
   package static let everything = "*"
 
   package func right(to table: String) -> TableRight {
-    tables[table] ?? tables[Self.everything] ?? .none
+    tables[table] ?? tables.first { isSameName($0.key, table) }?.value
+      ?? tables[Self.everything] ?? .none
   }
 
   /// Whether it may read every table: then it may also know how the site is.

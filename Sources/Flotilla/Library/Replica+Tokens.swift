@@ -34,7 +34,7 @@ extension Replica {
   ) async throws(FlotillaError) -> NewTokenReport {
     let now = try await ownStanding().siteTime
     let text = AccessToken.draw()
-    let rights = tables.isEmpty ? [AccessToken.everything: .write] : tables
+    let rights = tables.isEmpty ? [AccessToken.everything: .write] : try await spelled(tables)
     let token = AccessToken(
       name: name, hash: AccessToken.hash(of: text), tables: rights, created: now,
       expires: timeToLive.map { now + $0.milliseconds })
@@ -54,6 +54,31 @@ extension Replica {
     return NewTokenReport(
       name: name, token: text, tables: rights.mapValues(\.rawValue),
       expires: token.expires.map(Node.text))
+  }
+
+  /// The tables as they are spelled here; a name that is none of them is a mistake.
+  private func spelled(
+    _ tables: [String: TableRight]
+  ) async throws(FlotillaError) -> [String: TableRight] {
+    let known = try await withFile { store throws(StoreError) in
+      try store.figures().tables.map(\.name)
+    }
+    var spelled: [String: TableRight] = [:]
+    for (name, right) in tables {
+      if name == AccessToken.everything {
+        spelled[name] = right
+        continue
+      }
+      guard let table = known.first(where: { isSameName($0, name) }) else {
+        throw FlotillaError(
+          .table, "\(name) is no replicated table",
+          remedy: "See: flotilla status \(shellWord(path))")
+      }
+      guard spelled.updateValue(right, forKey: table) == nil else {
+        throw FlotillaError(.usage, "\(name) is named twice")
+      }
+    }
+    return spelled
   }
 
   /// The tokens that there are, also those that have expired.

@@ -11,6 +11,8 @@ struct Problem: Error, Sendable {
   var headers: [(name: String, value: String)] = []
   /// More members of the answer.
   var more: [String: JSON] = [:]
+  /// Whether it says nothing but what the gateway has found.
+  var isOfGateway = false
   /// Whether what follows on the connection cannot be trusted.
   var closes = false
 

@@ -29,7 +29,20 @@ indirect enum Filter: Sendable, Equatable {
   static let mostTerms = 100
   static let deepest = 8
   static let mostValues = 1_000
-  static let longestPattern = 1_000
+  static let longestPattern = 100
+  /// Conditions with `like`, which cost most, in a request.
+  static let mostPatterns = 4
+
+  /// How many conditions it has, and how many of them with `like`.
+  var terms: (all: Int, patterns: Int) {
+    switch self {
+    case .compare(_, let comparison, _): (1, comparison == .like ? 1 : 0)
+    case .isIn, .isNull: (1, 0)
+    case .not(let one): one.terms
+    case .all(let parts), .any(let parts):
+      parts.reduce((0, 0)) { ($0.0 + $1.terms.all, $0.1 + $1.terms.patterns) }
+    }
+  }
 }
 
 /// Reads filters: `ward=eq.B`, `or=(ward.eq.B,and(age.gt.60,age.lt.70))`.

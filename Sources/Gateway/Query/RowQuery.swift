@@ -40,6 +40,10 @@ struct RowQuery: Equatable {
       default: filters.append(try FilterReader.read(column: name, text))
       }
     }
+    let (all, patterns) = Filter.all(filters).terms
+    guard all <= Filter.mostTerms, patterns <= Filter.mostPatterns else {
+      throw .badRequest("filter", "there are too many conditions")
+    }
   }
 
   static let ofPage: Set<String> = ["select", "order", "limit", "next"]
@@ -150,6 +154,12 @@ extension RowQuery {
     sql.add(" FROM ")
     sql.add(table: table)
     sql.add(" WHERE 1")
+    // A row with NULL in its key is no replicated one.
+    for column in table.keyColumns {
+      sql.add(" AND ")
+      sql.add(name: column.name)
+      sql.add(" IS NOT NULL")
+    }
     for filter in filters {
       sql.add(" AND ")
       try sql.add(filter, on: table)

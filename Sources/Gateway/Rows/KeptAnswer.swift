@@ -69,9 +69,10 @@ struct KeptAnswer {
         ])
       _ = try connection.run(
         """
-        DELETE FROM main._flotilla_answer WHERE at < ?1 OR at <
-          (SELECT at FROM main._flotilla_answer ORDER BY at DESC LIMIT 1 OFFSET ?2)
-        """, [.integer(now - Self.lifetime), .integer(Int64(Self.most))])
+        DELETE FROM main._flotilla_answer WHERE at < ?1 OR token = ?3 AND at <
+          (SELECT at FROM main._flotilla_answer WHERE token = ?3
+           ORDER BY at DESC LIMIT 1 OFFSET ?2)
+        """, [.integer(now - Self.lifetime), .integer(Int64(Self.most)), .string(token)])
     }
   }
 }

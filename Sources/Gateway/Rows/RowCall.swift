@@ -109,26 +109,46 @@ extension RowCall {
     defer { database.writes.leave() }
     let terms = try terms(preferences)
     let now = try await database.standing().siteTime
-    return try await database.writer.run {
-      connection throws(Problem) -> (HTTPResponse, Replica.Edit?) in
-      let write = try wanted()
-      let kept = try KeptAnswer(request, token: token.hash)
-      try begin(on: connection)
-      if let answer = try kept?.find(on: connection) { return (answer, nil) }
-      let mark = try reporting { () throws(SQLiteError) in
-        try database.replica.editMark(on: connection)
+    do throws(Problem) {
+      return try await database.writer.run(until: .now + RowDesk.longest) {
+        connection throws(Problem) -> (HTTPResponse, Replica.Edit?) in
+        try commit(preferences, terms, at: now, on: connection)
       }
-      let shape = try TableShape.find(table, on: connection)
-      let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
-      let response = try answer(to: result, preferences)
-      try kept?.keep(response, at: now, on: connection)
-      return try reporting { () throws(SQLiteError) in
-        let edit =
-          preferences.wait == nil
-          ? nil : try database.replica.edit(since: mark, limit: RowWriter.mostRows, on: connection)
-        _ = try connection.run("COMMIT")
-        return (response, edit)
-      }
+    } catch {
+      throw isTold(error) ? error : Problem(409, error.kind, "a constraint or trigger forbids it")
+    }
+  }
+
+  /// Whether a client may know what SQLite says: a trigger may have met another table.
+  private func isTold(_ problem: Problem) -> Bool {
+    guard ["constraint", "sql"].contains(problem.kind), !token.readsAll else { return true }
+    return problem.detail.contains(": \(table).")
+      || problem.detail.hasPrefix("FOREIGN KEY") || problem.isOfGateway
+  }
+
+  private func commit(
+    _ preferences: Preferences, _ terms: WriteTerms, at now: Int64, on connection: Connection
+  ) throws(Problem) -> (HTTPResponse, Replica.Edit?) {
+    guard database.isValid(token) else { throw Problem(401, "token", "the token was taken back") }
+    let write = try wanted()
+    let kept = try KeptAnswer(request, token: token.hash)
+    try begin(on: connection)
+    if let answer = try kept?.find(on: connection) { return (answer, nil) }
+    let mark = try reporting { () throws(SQLiteError) in
+      try database.replica.editMark(on: connection)
+    }
+    let shape = try TableShape.find(table, on: connection)
+    let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
+    let response = try answer(to: result, preferences)
+    try kept?.keep(response, at: now, on: connection)
+    return try reporting { () throws(SQLiteError) in
+      let edit =
+        preferences.wait == nil
+        ? nil
+        : try database.replica.edit(
+          since: mark, limit: RowWriter.mostRows + 1, on: connection)
+      _ = try connection.run("COMMIT")
+      return (response, edit)
     }
   }
 
@@ -227,12 +247,18 @@ extension RowCall {
   private func verdict(
     on edit: Replica.Edit, within seconds: Int, _ response: HTTPResponse
   ) async -> HTTPResponse {
-    // It is committed here, whatever becomes of asking.
-    guard database.waits.enter() else { return response.with("Flotilla-Verdict", "unknown") }
+    if edit.rows.isEmpty { return response.with("Flotilla-Verdict", "none") }
+    // It is committed here, whatever becomes of asking; so many rows nobody asks about.
+    guard edit.rows.count <= RowWriter.mostRows, database.waits.enter() else {
+      return response.with("Flotilla-Verdict", "unknown")
+    }
     defer { database.waits.leave() }
     do throws(FlotillaError) {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
-      return VerdictAnswer(edit: edit, outcome: outcome).response(after: response)
+      let own = try? await database.standing()
+      return VerdictAnswer(edit: edit, outcome: outcome) { table in
+        min(own?.right(to: table) ?? .none, token.right(to: table)) >= .read
+      }.response(after: response)
     } catch {
       return response.with("Flotilla-Verdict", error.code == .noAnchor ? "none" : "unknown")
     }

@@ -24,8 +24,10 @@ actor RowDesk {
     self.executor = QueueExecutor("flotilla.gateway")
   }
 
-  /// Lends the connection; what it does is ended once it takes too long.
+  /// Lends the connection; what it does is ended once it takes too long, and not begun if its turn
+  /// comes too late.
   func run<Result: Sendable>(
+    until deadline: ContinuousClock.Instant? = nil,
     _ body: @Sendable (Connection) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     let connection: Connection
@@ -34,8 +36,14 @@ actor RowDesk {
     } catch {
       throw Problem(error)
     }
-    let end = ContinuousClock.now + Self.longest
-    connection.setWatch(every: 20_000) { .now < end }
+    let end = deadline ?? .now + Self.longest
+    let rest = Int((end - .now) / .milliseconds(1))
+    guard rest > 0 else {
+      throw .later("locked", "others had the write lock of the database for too long")
+    }
+    connection.setBusyTimeout(milliseconds: rest)
+    // LIKE over a long text is one step.
+    connection.setWatch(every: 100) { .now < end }
     defer {
       connection.setWatch(every: 0, nil)
       connection.rollBack()
@@ -49,7 +57,6 @@ actor RowDesk {
     if let connection, file == self.file { return connection }
     connection = nil
     let opened = try Connection(path: replica.path, mode: writes ? .readWrite : .readOnly)
-    opened.setBusyTimeout(milliseconds: Int(Self.longest / .milliseconds(1)))
     if writes { try opened.execute("PRAGMA foreign_keys = ON") }
     (connection, self.file) = (opened, file)
     return opened

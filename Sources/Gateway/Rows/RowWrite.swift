@@ -79,7 +79,7 @@ struct RowWriter {
     }
     var result = WriteResult(status: 201, isList: isList)
     for members in rows {
-      guard let row = try insert(members) else { continue }
+      let row = try insert(members)
       // Of many rows only those that are wanted are kept.
       if !isList || terms.returnsRows { result.rows.append(row) }
     }
@@ -87,11 +87,12 @@ struct RowWriter {
     return result
   }
 
-  /// Adds one row and reads it again as it stands then; nil if a trigger has left it out.
-  private func insert(_ members: [JSONMember]) throws(Problem) -> StoredRow? {
+  /// Adds one row and reads it again as it stands then.
+  private func insert(_ members: [JSONMember]) throws(Problem) -> StoredRow {
     let (columns, values) = try settings(members)
+    // Whatever the table says of conflicts: nothing is left out or replaced without a word.
     var sql = SQLText()
-    sql.add("INSERT INTO ")
+    sql.add("INSERT OR ABORT INTO ")
     sql.add(table: table)
     if columns.isEmpty {
       sql.add(" DEFAULT VALUES")
@@ -105,10 +106,26 @@ struct RowWriter {
       }
       sql.add(")")
     }
+    return try inserted(sql)
+  }
+
+  private func inserted(_ insert: SQLText) throws(Problem) -> StoredRow {
+    var sql = insert
     sql.add(" RETURNING ")
     sql.add(columns: table.keyColumns)
-    guard let key = try rows(sql).first else { return nil }
-    return try table.row(key, on: connection)
+    guard let key = try rows(sql).first else { throw leftOut }
+    if let place = key.firstIndex(where: \.isNull) {
+      throw .badRequest(
+        "key", "\(table.keyColumns[place].name) is a part of the key, and is missing")
+    }
+    guard let row = try table.row(key, on: connection) else { throw leftOut }
+    return row
+  }
+
+  private var leftOut: Problem {
+    var problem = Problem(409, "constraint", "a trigger of \(table.name) has undone it")
+    problem.isOfGateway = true
+    return problem
   }
 
   private func rows(_ sql: SQLText) throws(Problem) -> [[Value]] {
@@ -155,7 +172,7 @@ struct RowWriter {
     }
     guard row != nil else {
       let members = zip(columns, values).map { ($0.name, $1) }
-      return WriteResult(status: 201, rows: try insert(values: members).map { [$0] } ?? [])
+      return WriteResult(status: 201, rows: [try insert(values: members)])
     }
     let rest = columns.indices.filter { !table.keyColumns.contains(columns[$0]) }
     if !rest.isEmpty {
@@ -176,13 +193,15 @@ struct RowWriter {
       default: value.string
       }
     }
-    guard let left = text(value), let right = text(other) else { return false }
-    return !column.isUntyped && left == right
+    guard !column.isUntyped, let left = text(value), let right = text(other) else { return false }
+    if left == right { return true }
+    guard Int64(left) == nil || Int64(right) == nil else { return false }
+    return Double(left).flatMap { number in Double(right).map { $0 == number } } ?? false
   }
 
-  private func insert(values: [(String, Value)]) throws(Problem) -> StoredRow? {
+  private func insert(values: [(String, Value)]) throws(Problem) -> StoredRow {
     var sql = SQLText()
-    sql.add("INSERT INTO ")
+    sql.add("INSERT OR ABORT INTO ")
     sql.add(table: table)
     sql.add(" (")
     sql.add(columns: values.map { TableShape.Column(name: $0.0, isUntyped: false) })
@@ -191,10 +210,8 @@ struct RowWriter {
       if index > 0 { sql.add(", ") }
       sql.bind(value.1)
     }
-    sql.add(") RETURNING ")
-    sql.add(columns: table.keyColumns)
-    guard let key = try rows(sql).first else { return nil }
-    return try table.row(key, on: connection)
+    sql.add(")")
+    return try inserted(sql)
   }
 
   private func update(
@@ -203,12 +220,12 @@ struct RowWriter {
     var sql = assignments(columns, values)
     sql.add(" WHERE ")
     sql.add(key: key, of: table)
-    _ = try run(sql)
+    guard try run(sql) > 0 else { throw leftOut }
   }
 
   private func assignments(_ columns: [TableShape.Column], _ values: [Value]) -> SQLText {
     var sql = SQLText()
-    sql.add("UPDATE ")
+    sql.add("UPDATE OR ABORT ")
     sql.add(table: table)
     sql.add(" SET ")
     for (index, (column, value)) in zip(columns, values).enumerated() {
@@ -244,7 +261,7 @@ struct RowWriter {
     sql.add(table: table)
     sql.add(" WHERE ")
     sql.add(key: row.key, of: table)
-    _ = try run(sql)
+    guard try run(sql) > 0 else { throw leftOut }
     return WriteResult(status: 204)
   }
 

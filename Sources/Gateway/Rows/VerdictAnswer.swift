@@ -1,10 +1,15 @@
 import Flotilla
 
 /// What the anchor has made of a write: `{verdict, rows:[{table, key, local, verdict, reason, rule,
-/// server}]}`, as `flotilla sql --online --json` has it.
+/// server}], others}`, as `flotilla sql --online --json` has it.
+///
+/// A cascade or a trigger may have written tables that the client may not read: of their rows only the
+/// number is told, and what was said of them counts.
 struct VerdictAnswer {
   let edit: Replica.Edit
   let outcome: Replica.EditOutcome
+  /// Whether the client may read a table.
+  let isShown: (String) -> Bool
 
   /// The worst of all verdicts.
   var verdict: String {
@@ -19,7 +24,8 @@ struct VerdictAnswer {
     answer.headers.append(("Flotilla-Verdict", verdict))
     answer.headers.append(("Preference-Applied", "wait"))
     let rows = edit.rows.filter { !$0.isKeyless }
-    let parts = zip(rows, zip(outcome.verdicts, outcome.standing)).map { local, after in
+    let all = zip(rows, zip(outcome.verdicts, outcome.standing))
+    let parts = all.filter { isShown($0.0.table) }.map { local, after in
       JSON.object([
         "table": .text(local.table), "key": .object(local.key.mapValues { JSON($0) }),
         "local": Self.values(local), "verdict": .text(after.0.verdict),
@@ -28,7 +34,10 @@ struct VerdictAnswer {
         "server": after.0.verdict == "pending" ? .null : Self.values(after.1),
       ])
     }
-    let object: [String: JSON] = ["verdict": .text(verdict), "rows": .array(parts)]
+    let object: [String: JSON] = [
+      "verdict": .text(verdict), "rows": .array(parts),
+      "others": .number(String(rows.count - parts.count)),
+    ]
     switch verdict {
     case "rejected":
       var problem = Problem(

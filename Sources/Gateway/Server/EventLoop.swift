@@ -165,7 +165,11 @@ final class EventLoop {
     let headers = evhttp_request_get_output_headers(request)
     for (name, value) in response.headers { evhttp_add_header(headers, name, value) }
     if response.closes || end != nil { evhttp_add_header(headers, "Connection", "close") }
-    connection(of: request)?.send(response.body.count)
+    // The library sends what it is given, also as an answer to HEAD.
+    let isHead = evhttp_request_get_command(request) == EVHTTP_REQ_HEAD
+    let body = isHead ? [] : response.body
+    if isHead { evhttp_add_header(headers, "Content-Length", String(response.body.count)) }
+    connection(of: request)?.send(body.count)
     evhttp_request_set_on_complete_cb(
       request,
       { request, owner in
@@ -174,7 +178,7 @@ final class EventLoop {
       }, Unmanaged.passUnretained(self).toOpaque())
     let buffer = evbuffer_new()
     defer { if let buffer { evbuffer_free(buffer) } }
-    evbuffer_add(buffer, response.body, response.body.count)
+    evbuffer_add(buffer, body, body.count)
     evhttp_send_reply(request, Int32(response.status), response.reason, buffer)
   }
 

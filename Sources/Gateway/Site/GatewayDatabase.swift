@@ -63,6 +63,17 @@ final class GatewayDatabase: Sendable {
     }
   }
 
+  /// Whether a token is still good, as far as the file of them was read.
+  func isValid(_ token: AccessToken) -> Bool {
+    let mark = file.mark
+    return known.withLock { known in
+      guard known.mark != mark else { return known.tokens.contains(token) }
+      guard let tokens = try? file.read() else { return false }
+      (known.mark, known.tokens) = (mark, tokens)
+      return tokens.contains(token)
+    }
+  }
+
   /// Whose token this is; nil if it is nobody's, or has expired.
   func token(_ text: String) async throws(Problem) -> AccessToken? {
     let mark = file.mark

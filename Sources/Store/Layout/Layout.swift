@@ -108,6 +108,7 @@ enum Layout {
       headers TEXT NOT NULL, body BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(token, key)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS _flotilla_answer_at ON _flotilla_answer(at);
+    CREATE INDEX IF NOT EXISTS _flotilla_answer_token ON _flotilla_answer(token, at);
     CREATE TABLE IF NOT EXISTS _flotilla_putback(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
