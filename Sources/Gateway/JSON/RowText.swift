@@ -56,7 +56,8 @@ struct RowText {
   private mutating func append(_ number: Double, isUntyped: Bool) {
     if number.isInfinite {
       append(raw: "{\"real\":\"\(number > 0 ? "" : "-")Infinity\"}")
-    } else if isUntyped, number == number.rounded() {
+    } else if isUntyped && number == number.rounded() || number.magnitude >= 0x1p63 {
+      // JavaScript would write it as an integer, of more than 64 bits.
       append(raw: "{\"real\":\"\(number)\"}")
     } else {
       append(raw: number.description)

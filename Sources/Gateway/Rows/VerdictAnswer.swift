@@ -3,8 +3,8 @@ import Flotilla
 /// What the anchor has made of a write: `{verdict, rows:[{table, key, local, verdict, reason, rule,
 /// server}], others}`, as `flotilla sql --online --json` has it.
 ///
-/// A cascade or a trigger may have written tables that the client may not read: of their rows only the
-/// number is told, and what was said of them counts.
+/// A cascade or a trigger may have written tables that the client may not read: of their rows only
+/// the number is told, and what was said of them counts.
 struct VerdictAnswer {
   let edit: Replica.Edit
   let outcome: Replica.EditOutcome

@@ -217,8 +217,11 @@ extension EventLoop {
     }
     let all = connections.values
     giveBack(all.reduce(0) { $0 + $1.held + $1.unsent })
-    if all.reduce(0, { $0 + $1.unsent }) > limits.unsentBytes {
-      all.filter { $0.state == .sending }.min { $0.since < $1.since }?.cut()
+    var unsent = all.reduce(0) { $0 + $1.unsent }
+    for connection in all.filter({ $0.state == .sending }).sorted(by: { $0.since < $1.since })
+    where unsent > limits.unsentBytes {
+      unsent -= connection.unsent
+      connection.cut()
     }
     guard !isListening, end == nil else { return }
     if connections.count < limits.connections {
