@@ -95,7 +95,7 @@ struct Sandbox {
   }
 
   /// Every object of the file but the triggers and views that come and go with the tracking of a
-  /// table, and who the replica is; not what is noted of references and of rows that wait.
+  /// table, and who the replica is; not what is noted of references, rows that wait and stamps.
   func tables() throws -> [String] {
     try rows(
       """
@@ -105,7 +105,8 @@ struct Sandbox {
       """)
       + rows(
         """
-        SELECT * FROM _flotilla_meta WHERE name NOT IN ('references', 'sparedFrom') ORDER BY 1
+        SELECT * FROM _flotilla_meta WHERE name NOT IN ('references', 'sparedFrom', 'newestStamp')
+        ORDER BY 1
         """)
   }
 }
