@@ -61,7 +61,8 @@ let package = Package(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
       swiftSettings: strict),
     .target(
-      name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"], swiftSettings: strict),
+      name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"],
+      resources: [.embedInCode("Page")], swiftSettings: strict),
     .executableTarget(
       name: "FlotillaCommand", dependencies: ["Flotilla", "Gateway"], swiftSettings: strict),
     .executableTarget(

@@ -5,6 +5,7 @@ extension Gateway {
   func route(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let target = try RequestTarget(request.target)
     switch target.path {
+    case ["v1", "session"]: return try await session(request, target)
     case ["health"]:
       try allow(request, ["GET"])
       return .json(.object(["status": .text("alive")]))
@@ -18,6 +19,10 @@ extension Gateway {
         try await allMetrics(of: known)
       }
     default: break
+    }
+    if let file = PageFile.all[target.path.joined(separator: "/")] {
+      try allow(request, ["GET"])
+      return try file.answer(to: request)
     }
     guard target.path.count >= 3, target.path[0] == "v1" else { throw Self.nowhere }
     guard nodesServe else { throw .later("node", "the node is starting or stopping") }
@@ -51,7 +56,10 @@ extension Gateway {
   func authorised(
     _ request: HTTPRequest, _ database: GatewayDatabase
   ) async throws(Problem) -> AccessToken {
-    let words = request.header("authorization")?.split(separator: " ") ?? []
+    guard let header = request.header("authorization") else {
+      return try await authorisedByCookie(request, database)
+    }
+    let words = header.split(separator: " ")
     guard words.count == 2, words[0].lowercased() == "bearer" else {
       throw await tries.note("it had no token")
     }
@@ -61,12 +69,37 @@ extension Gateway {
     return token
   }
 
+  private func authorisedByCookie(
+    _ request: HTTPRequest, _ database: GatewayDatabase
+  ) async throws(Problem) -> AccessToken {
+    guard request.cookie(cookieName) != nil else {
+      throw await tries.note("it had no token")
+    }
+    guard let (known, token) = try await signedIn(request), known === database else {
+      throw await tries.note("its cookie is unknown or expired")
+    }
+    try requireOwnOrigin(request)
+    return token
+  }
+
   /// What is known of the site, as the commands tell it with `--json`.
   private func site(
     _ path: [String], _ request: HTTPRequest, _ target: RequestTarget,
     _ database: GatewayDatabase, _ token: AccessToken
   ) async throws(Problem) -> HTTPResponse {
     let what = path.joined(separator: "/")
+    if what == "tables" {
+      try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
+      return try await reports.pass(what) { () throws(Problem) in
+        .json(try await TableList.read(database, for: token))
+      }
+    }
+    if path.count == 3, path[0] == "conflicts" {
+      try allow(request, ["POST"])
+      _ = try flag("", in: target, isKnown: false)
+      return try await settle(path[1], path[2], database, token)
+    }
     guard ["status", "members", "conflicts", "verify"].contains(what) else { throw Self.nowhere }
     try allow(request, ["GET"])
     guard token.readsAll else {
@@ -163,4 +196,17 @@ extension HTTPResponse {
       200, headers: [("Content-Type", "application/json")],
       body: Array((json.description + "\n").utf8))
   }
+
+  /// What every answer says to a browser, unless it says otherwise itself.
+  mutating func addUsual() {
+    for (name, value) in Self.usual where !headers.contains(where: { $0.name == name }) {
+      headers.append((name, value))
+    }
+  }
+
+  private static let usual = [
+    ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+  ]
 }

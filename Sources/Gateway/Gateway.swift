@@ -11,6 +11,7 @@ public final class Gateway: Sendable {
   let databases: [GatewayDatabase]
   let check: RequestCheck
   let tries: FailedTries
+  let sessions = PageSessions()
   let metrics = GatewayMetrics()
   /// What the node has to work out, and what reads every row.
   let reports = Turnstile(most: 8)
@@ -23,6 +24,7 @@ public final class Gateway: Sendable {
 
   /// Where it is reached, as a URL.
   public let url: String
+  let port: UInt16
 
   /// Listens at HOST:PORT, or at the usual port of 127.0.0.1, and on a socket in the folder beside
   /// each database. Until `nodesAreReady` is called, requests are told to wait.
@@ -58,6 +60,7 @@ public final class Gateway: Sendable {
     }
     localPaths = paths
     let host = place.host.contains(":") ? "[\(place.host)]" : place.host
+    self.port = port
     url = "http://\(host):\(port)"
     check = RequestCheck(hosts: RequestCheck.local.union([host]))
     tries = FailedTries(log: log)
@@ -98,8 +101,7 @@ public final class Gateway: Sendable {
     } catch {
       response = error.response
     }
-    response.headers.append(("Cache-Control", "no-store"))
-    response.headers.append(("X-Content-Type-Options", "nosniff"))
+    response.addUsual()
     metrics.count(request.method, response.status)
     return response
   }

@@ -37,6 +37,11 @@ package struct AccessToken: Codable, Sendable, Equatable {
     (tables[Self.everything] ?? .none) >= .read && tables.values.allSatisfy { $0 >= .read }
   }
 
+  /// Whether it may write every table: then it may also settle conflicts.
+  package var writesAll: Bool {
+    right(to: Self.everything) == .write && tables.values.allSatisfy { $0 == .write }
+  }
+
   package func isOver(at moment: Int64) -> Bool { expires.map { $0 <= moment } ?? false }
 
   /// The hash by which a token is found.
@@ -47,7 +52,7 @@ package struct AccessToken: Codable, Sendable, Equatable {
   }
 
   /// 256 random bits as a text that is seen to be a token.
-  static func draw() -> String {
+  package static func draw() -> String {
     let bits = Data(Randomness.bytes(32)).base64EncodedString()
     return "flotilla_"
       + bits.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")

@@ -70,7 +70,7 @@ enum Run {
   ) throws(FlotillaError) -> Gateway? {
     guard let address = arguments.text("--http") else { return nil }
     let gateway = try Gateway(replicas, address: address, log: log)
-    log("the gateway serves \(gateway.url)/v1/")
+    log("the gateway serves \(gateway.url)/v1/, and a page for people: \(gateway.url)/")
     return gateway
   }
 

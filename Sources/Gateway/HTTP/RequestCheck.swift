@@ -71,11 +71,20 @@ struct RequestCheck: Sendable {
     let isForeign = request.headers.contains { header in
       switch header.name {
       case "origin": header.value != "http://" + (request.header("host") ?? "")
-      case "sec-fetch-site": !["same-origin", "none"].contains(header.value)
+      case "sec-fetch-site":
+        !["same-origin", "none"].contains(header.value) && !isVisit(request)
       default: false
       }
     }
     guard isForeign else { return }
     throw Problem(403, "origin", "pages of other sites may not use this gateway")
+  }
+
+  /// Whether somebody follows a link to the page for people. That is a file that anybody may have,
+  /// and what it asks for itself comes from its own site.
+  private func isVisit(_ request: HTTPRequest) -> Bool {
+    request.method == "GET" && request.target == "/"
+      && request.header("sec-fetch-mode") == "navigate"
+      && request.header("sec-fetch-dest") == "document"
   }
 }

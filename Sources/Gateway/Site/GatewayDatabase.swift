@@ -76,6 +76,11 @@ final class GatewayDatabase: Sendable {
 
   /// Whose token this is; nil if it is nobody's, or has expired.
   func token(_ text: String) async throws(Problem) -> AccessToken? {
+    try await token(hash: AccessToken.hash(of: text))
+  }
+
+  /// The same, by the hash of the token.
+  func token(hash: String) async throws(Problem) -> AccessToken? {
     let mark = file.mark
     if known.withLock({ $0.mark != mark }) {
       do throws(FlotillaError) {
@@ -85,7 +90,6 @@ final class GatewayDatabase: Sendable {
         throw Problem(error)
       }
     }
-    let hash = AccessToken.hash(of: text)
     guard let token = known.withLock({ $0.tokens.first { $0.hash == hash } }) else { return nil }
     if token.expires != nil, token.isOver(at: try await standing().siteTime) { return nil }
     return token

@@ -1,0 +1,29 @@
+import Flotilla
+
+/// Conflicts and parked rows, settled as `flotilla conflicts restore` and `dismiss` do.
+extension Gateway {
+  func settle(
+    _ id: String, _ what: String, _ database: GatewayDatabase, _ token: AccessToken
+  ) async throws(Problem) -> HTTPResponse {
+    guard token.writesAll else {
+      throw Problem(403, "not-allowed", "only a token that may write every table settles conflicts")
+    }
+    guard database.writes.enter() else {
+      throw .later("busy", "too many clients write at a time")
+    }
+    defer { database.writes.leave() }
+    let replica = database.replica
+    do throws(FlotillaError) {
+      switch (Int(id), what) {
+      case (let number?, "restore"):
+        return .json(JSON(reflecting: try await replica.restoreConflict(number)))
+      case (let number?, "dismiss"):
+        return .json(JSON(reflecting: try await replica.dismissConflict(number)))
+      default: break
+      }
+    } catch {
+      throw Problem(error)
+    }
+    throw Problem(404, "resource", "there is no such resource")
+  }
+}
