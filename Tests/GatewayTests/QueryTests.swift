@@ -78,6 +78,17 @@ import Testing
     try RowQuery(pairs.map { RequestTarget.Parameter(name: $0.0, value: $0.1) })
   }
 
+  @Test func `are bounded over all parameters of a request together`() throws {
+    let group = "(" + Array(repeating: "v.eq.1", count: 60).joined(separator: ",") + ")"
+    #expect(try query([("or", group)]).filters.count == 1)
+    #expect(throws: Problem.self) { try query([("or", group), ("and", group)]) }
+    let patterns = (0..<4).map { ("v", "like.%\($0)%") }
+    #expect(try query(patterns).filters.count == 4)
+    #expect(throws: Problem.self) { try query(patterns + [("not.or", "(v.like.x)")]) }
+    let long = String(repeating: "a", count: 101)
+    #expect(throws: Problem.self) { try query([("v", "like.\(long)")]) }
+  }
+
   @Test func `become SQL of quoted names and bound values`() throws {
     let evil = "1); DROP TABLE t; --"
     let sql = try query([

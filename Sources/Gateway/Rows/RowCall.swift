@@ -129,7 +129,9 @@ extension RowCall {
   private func commit(
     _ preferences: Preferences, _ terms: WriteTerms, at now: Int64, on connection: Connection
   ) throws(Problem) -> (HTTPResponse, Replica.Edit?) {
-    guard database.isValid(token) else { throw Problem(401, "token", "the token was taken back") }
+    guard try database.isValid(token) else {
+      throw Problem(401, "token", "the token was taken back")
+    }
     let write = try wanted()
     let kept = try KeptAnswer(request, token: token.hash)
     try begin(on: connection)

@@ -87,10 +87,16 @@ struct RowWriter {
     return result
   }
 
-  /// Adds one row and reads it again as it stands then.
   private func insert(_ members: [JSONMember]) throws(Problem) -> StoredRow {
     let (columns, values) = try settings(members)
-    // Whatever the table says of conflicts: nothing is left out or replaced without a word.
+    return try insert(columns, values)
+  }
+
+  /// Adds one row and reads it again as it stands then. Whatever the table says of conflicts:
+  /// nothing is left out or replaced without a word.
+  private func insert(
+    _ columns: [TableShape.Column], _ values: [Value]
+  ) throws(Problem) -> StoredRow {
     var sql = SQLText()
     sql.add("INSERT OR ABORT INTO ")
     sql.add(table: table)
@@ -106,17 +112,12 @@ struct RowWriter {
       }
       sql.add(")")
     }
-    return try inserted(sql)
-  }
-
-  private func inserted(_ insert: SQLText) throws(Problem) -> StoredRow {
-    var sql = insert
     sql.add(" RETURNING ")
     sql.add(columns: table.keyColumns)
     guard let key = try rows(sql).first else { throw leftOut }
     if let place = key.firstIndex(where: \.isNull) {
-      throw .badRequest(
-        "key", "\(table.keyColumns[place].name) is a part of the key, and is missing")
+      let name = table.keyColumns[place].name
+      throw .badRequest("key", "\(name) is a part of the key, and is missing")
     }
     guard let row = try table.row(key, on: connection) else { throw leftOut }
     return row
@@ -171,8 +172,7 @@ struct RowWriter {
         "column", "PUT writes the whole row, and \(missing.name) is missing; PATCH changes parts")
     }
     guard row != nil else {
-      let members = zip(columns, values).map { ($0.name, $1) }
-      return WriteResult(status: 201, rows: [try insert(values: members)])
+      return WriteResult(status: 201, rows: [try insert(columns, values)])
     }
     let rest = columns.indices.filter { !table.keyColumns.contains(columns[$0]) }
     if !rest.isEmpty {
@@ -197,21 +197,6 @@ struct RowWriter {
     if left == right { return true }
     guard Int64(left) == nil || Int64(right) == nil else { return false }
     return Double(left).flatMap { number in Double(right).map { $0 == number } } ?? false
-  }
-
-  private func insert(values: [(String, Value)]) throws(Problem) -> StoredRow {
-    var sql = SQLText()
-    sql.add("INSERT OR ABORT INTO ")
-    sql.add(table: table)
-    sql.add(" (")
-    sql.add(columns: values.map { TableShape.Column(name: $0.0, isUntyped: false) })
-    sql.add(") VALUES (")
-    for (index, value) in values.enumerated() {
-      if index > 0 { sql.add(", ") }
-      sql.bind(value.1)
-    }
-    sql.add(")")
-    return try inserted(sql)
   }
 
   private func update(

@@ -63,14 +63,20 @@ final class GatewayDatabase: Sendable {
     }
   }
 
-  /// Whether a token is still good, as far as the file of them was read.
-  func isValid(_ token: AccessToken) -> Bool {
+  /// Whether a token is still what it was.
+  func isValid(_ token: AccessToken) throws(Problem) -> Bool { try tokens().contains(token) }
+
+  /// All tokens, read again if their file has changed.
+  private func tokens() throws(Problem) -> [AccessToken] {
     let mark = file.mark
-    return known.withLock { known in
-      guard known.mark != mark else { return known.tokens.contains(token) }
-      guard let tokens = try? file.read() else { return false }
-      (known.mark, known.tokens) = (mark, tokens)
-      return tokens.contains(token)
+    let kept = known.withLock { $0.mark == mark ? $0.tokens : nil }
+    if let kept { return kept }
+    do throws(FlotillaError) {
+      let tokens = try file.read()
+      known.withLock { ($0.mark, $0.tokens) = (mark, tokens) }
+      return tokens
+    } catch {
+      throw Problem(error)
     }
   }
 
@@ -81,16 +87,7 @@ final class GatewayDatabase: Sendable {
 
   /// The same, by the hash of the token.
   func token(hash: String) async throws(Problem) -> AccessToken? {
-    let mark = file.mark
-    if known.withLock({ $0.mark != mark }) {
-      do throws(FlotillaError) {
-        let tokens = try file.read()
-        known.withLock { ($0.mark, $0.tokens) = (mark, tokens) }
-      } catch {
-        throw Problem(error)
-      }
-    }
-    guard let token = known.withLock({ $0.tokens.first { $0.hash == hash } }) else { return nil }
+    guard let token = try tokens().first(where: { $0.hash == hash }) else { return nil }
     if token.expires != nil, token.isOver(at: try await standing().siteTime) { return nil }
     return token
   }

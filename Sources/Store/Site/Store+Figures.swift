@@ -81,9 +81,10 @@ extension Store {
     guard table.isLeading, rights.right(to: table.name) != .none, !hasPutBacks,
       let live = versionFigures.live(table.id), try comparison(of: table.id) == nil
     else { return nil }
-    return try live
-      - number(
-        "SELECT count(*) FROM _flotilla_shelf WHERE tbl = \(table.id) AND why <> 'columns'")
+    let shelved = try connection.scalar(
+      "SELECT count(*) FROM _flotilla_shelf WHERE tbl = ? AND why <> 'columns'",
+      [.integer(table.id)])
+    return live - Int(shelved.integer ?? 0)
   }
 
   /// How many versions this replica holds, deleted rows included.
@@ -105,8 +106,10 @@ extension Store {
     if let live = versionFigures.live(besides: others) { return live }
     let names = others.map(String.init).joined(separator: ", ")
     return try reporting { () throws(SQLiteError) in
-      try number(
-        "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(names))")
+      Int(
+        try connection.prepareScalar(
+          "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND tbl NOT IN (\(names))"
+        ))
     }
   }
 
