@@ -7,6 +7,10 @@ import Testing
     try #require(Program.flotilla.commands.first { $0.name == name }).help
   }
 
+  @Test func `names parameters in the order in which they are written`() {
+    #expect(Token.command.usage.hasPrefix("flotilla token DB ACTION [NAME] "))
+  }
+
   @Test func `of the program lists the commands and the exit statuses`() {
     #expect(
       Program.flotilla.help == """

@@ -27,7 +27,7 @@ enum Run {
         name: "--http",
         value: Option.Value(
           name: "HOST:PORT", kind: .address(listening: true), isOptional: true),
-        help: "serves rows and states over HTTP to programs of this machine; see docs/http.md"),
+        help: "serves rows over HTTP, and a page, to this machine alone; see docs/http.md"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
     body: run)

@@ -44,6 +44,8 @@ extension Command {
 
   private var usageWords: [String] {
     let optional = parameters.filter { $0.count == .oneOrNone }
+    // In the order in which they are written.
+    let before = parameters.prefix { $0.count != .oneOrNone }.last?.name
     let items =
       parameters.filter { $0.count != .oneOrNone }.map { ($0.name, $0.synopsis, $0.bracketed) }
       + options.map { ($0.name, $0.synopsis, "[\($0.synopsis)]" + ($0.repeats ? "…" : "")) }
@@ -53,7 +55,7 @@ extension Command {
     for (name, _, alone) in items where !shown.contains(name) {
       guard let choice = choices.first(where: { $0.names.contains(name) }) else {
         words.append(alone)
-        if name == parameters.first?.name { words += nested(optional) }
+        if name == before { words += nested(optional) }
         continue
       }
       shown.formUnion(choice.names)
