@@ -54,7 +54,7 @@ import Testing
       let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
       let client = RawClient(port: node.port, token: try await place.token("a.db"))
       async let holder = place.run(
-        "sqlite3", place.path("a.db"),
+        "sqlite3", place.path("a.db"), ".timeout 5000",
         "BEGIN IMMEDIATE; INSERT INTO t(v) VALUES ('held')", ".shell sleep 8", "COMMIT")
       let isHeld = try await eventually {
         let answer = try await client.ask("POST", "/v1/a/rows/t", body: "{}")

@@ -13,9 +13,10 @@ extension Node {
     }
     guard case .member(let key) = link.peer, mode == .lasting, !isStopping else { return }
     let (node, roster) = (Notary.openSSL.digest(key), roster)
-    await pages.serve(CopyLink(link, limit: Limits.greetingFrame)) {
+    let hasAll = await pages.serve(CopyLink(link, limit: Limits.greetingFrame)) {
       roster.roll.member(node)?.rights.readsAll ?? false
     }
+    if hasAll { peers[node]?.hasPages = true }
   }
 
   func makePageServer() -> PageServer {

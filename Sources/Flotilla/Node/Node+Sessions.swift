@@ -197,6 +197,7 @@ extension Node {
       peers[peer.node]?.isReceiving = false
       peers[peer.node]?.coming = nil
       peers[peer.node]?.going = nil
+      peers[peer.node]?.hasLeftWithPages = peer.hasPages
       peers[peer.node]?.seen = Uptime.wall
       if left == nil { await time(.lost(peer.node)) }
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {

@@ -29,6 +29,9 @@ struct PeerRecord: Sendable {
   var hasSpoken = false
   /// What the log says of its connections.
   var lines = StrangerLines(most: 10)
+  /// Whether it has all pages of a copy that was made for it, and a connection with it ended then.
+  var hasPages = false
+  var hasLeftWithPages = false
   /// Rows that went each way since this node started.
   var traffic = Traffic()
   /// True while rows come from it.

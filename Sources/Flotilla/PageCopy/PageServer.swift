@@ -55,15 +55,16 @@ actor PageServer {
     unlink(path)
   }
 
-  /// Talks with one joiner until it has its copy or hangs up. `mayRead` is asked before each chunk.
-  func serve(_ link: CopyLink, mayRead: @escaping @Sendable () -> Bool) async {
+  /// Talks with one joiner until it has its copy or hangs up; true if it has said that it has all.
+  /// `mayRead` is asked before each chunk.
+  func serve(_ link: CopyLink, mayRead: @escaping @Sendable () -> Bool) async -> Bool {
     guard joiners < Self.mostJoiners else { return await refuse(link, "others are being served") }
     joiners += 1
     defer { joiners -= 1 }
     let alarm = Task { await link.closeWhenSilent(for: 10_000) }
     defer { alarm.cancel() }
     do throws(FlotillaError) {
-      guard case .ask(let ask) = try await link.receive() else { return }
+      guard case .ask(let ask) = try await link.receive() else { return false }
       alarm.cancel()
       guard mayRead() else { return await refuse(link, "not every table may be read") }
       guard ask.format == UInt64(Store.tableFormat) else {
@@ -77,9 +78,10 @@ actor PageServer {
         return await refuse(link, error.message)
       }
       defer { release(file) }
-      try await send(file, ask, link, mayRead)
+      return try await send(file, ask, link, mayRead)
     } catch {
       log("a first copy by pages ended: \(error.message)")
+      return false
     }
   }
 
@@ -91,14 +93,15 @@ actor PageServer {
     kept = nil
   }
 
-  private func refuse(_ link: CopyLink, _ reason: String) async {
+  private func refuse(_ link: CopyLink, _ reason: String) async -> Bool {
     // Who does not hear it goes by rows as well.
     try? await link.send(.rows(reason: reason))
+    return false
   }
 
   private func send(
     _ file: PageFile, _ ask: CopyMessage.Ask, _ link: CopyLink, _ mayRead: () -> Bool
-  ) async throws(FlotillaError) {
+  ) async throws(FlotillaError) -> Bool {
     var first = 0
     let (bytes, count) = (await file.bytes, await file.chunkCount)
     if ask.copy == file.copy, ask.chunks > 0, ask.chunks <= UInt64(count) {
@@ -122,8 +125,9 @@ actor PageServer {
       try await link.send(.chunk(number: UInt64(number), hash: chunk.hash, bytes: chunk.bytes))
     }
     try await link.send(.end(check: PageReceiver.check(try await file.allHashes())))
-    guard case .done = try await link.receive() else { return }
+    guard case .done = try await link.receive() else { return false }
     if kept?.file.copy == file.copy { kept?.isTaken = true }
+    return true
   }
 
   private typealias Chunk = Result<(hash: [UInt8], bytes: [UInt8]), FlotillaError>

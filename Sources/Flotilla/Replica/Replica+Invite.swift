@@ -91,7 +91,7 @@ extension Node {
     return namesGiven.keys.allSatisfy { node in
       guard let peer = peers[node] else { return false }
       return peer.holds.covers(frontier)
-        || peer.session == nil && peer.traffic.exchangesSent > 0
+        || peer.session == nil && (peer.traffic.exchangesSent > 0 || peer.hasLeftWithPages)
     }
   }
 }
