@@ -53,14 +53,20 @@ package struct ReceivedPages: Sendable {
       var sums = Versions()
       let statement = try connection.prepare(
         "SELECT tbl, key, origin, seq, stamp, hash FROM _flotilla_version")
-      var (table, seed, content): (Int64, UInt64, UInt64) = (0, 0, 0)
+      var (table, seed, content): (Int64, UInt64, UInt64) = (.min, 0, 0)
+      var last: [UInt8] = []
       while try statement.step() {
         let next = statement.integer(0)
-        if next != table {
+        // What is not in order cannot be found by its key.
+        let isAfter = next == table && statement.withBytes(1) { last.lexicographicallyPrecedes($0) }
+        if next > table {
           guard let known = names[next] else { throw .rows("it has versions of no table") }
           sums.content[table, default: 0] &+= content
           (table, seed, content) = (next, known, 0)
+        } else if !isAfter {
+          throw .rows("its versions are not in order")
         }
+        statement.withBytes(1) { last.replaceSubrange(0..., with: $0) }
         guard let origin = origins.origin(of: statement.integer(2)),
           1...(1 << 62) ~= statement.integer(3),
           0...Stamp.highest.rawValue ~= statement.integer(4), statement.isText(1) == false
@@ -103,11 +109,16 @@ package struct ReceivedPages: Sendable {
   }
 
   /// Sums over what the indexes hold, in the order of `Rows.indexes`. Tables with others than plain
-  /// ones SQLite looks through itself.
+  /// ones SQLite looks through itself, and those of Flotilla beside the versions.
   package func checkIndexes() throws(StoreError) -> [UInt64] {
     let connection = try reporting { () throws(SQLiteError) in try open(.readOnly) }
     let tables = try Tables(connection, SchemaCache())
     var sums: [UInt64] = []
+    try orRows { () throws(SQLiteError) in
+      for name in CopiedTables.shared where name != "_flotilla_version" {
+        try requireIntegrity(of: name, on: connection)
+      }
+    }
     for table in tables.tracked + tables.settings {
       guard let schema = table.schema, let statements = table.statements else { continue }
       try orRows { () throws(SQLiteError) in
@@ -117,12 +128,15 @@ package struct ReceivedPages: Sendable {
           }
           return
         }
-        let name = quoted(schema.name)
-        let finding = try connection.scalar("PRAGMA integrity_check(\(name))").string
-        guard finding == "ok" else { throw .rows("\(schema.name) does not hold") }
+        try requireIntegrity(of: schema.name, on: connection)
       }
     }
     return sums
+  }
+
+  private func requireIntegrity(of table: String, on connection: Connection) throws(SQLiteError) {
+    let finding = try connection.scalar("PRAGMA integrity_check(\(quoted(table)))").string
+    guard finding == "ok" else { throw .rows("\(table) does not hold") }
   }
 
   /// What the rows of the site's tables are.

@@ -70,6 +70,30 @@ import Testing
     }
   }
 
+  @Test func `an index of Flotilla's own that does not fit is noticed`() throws {
+    let site = try PageCopySite()
+    try site.fill(60)
+    try site.make()
+    try site.join()
+    let root = try Connection(path: site.pages).scalar(
+      "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex__flotilla_local_1'")
+    let page = Int(try #require(root.integer)) - 1
+    try site.replace(Data("item".utf8), with: Data("atom".utf8), from: page * 4_096)
+    expectRows(site, "index")
+  }
+
+  @Test func `deleted rows in the wrong order are noticed`() throws {
+    let site = try PageCopySite()
+    try site.fill(60)
+    try site.make()
+    try site.join()
+    let key = try Connection(path: site.pages).scalar(
+      "SELECT key FROM _flotilla_version WHERE hash IS NULL ORDER BY key LIMIT 1")
+    guard case .blob(let bytes) = key else { throw NoSuchBytes() }
+    try site.replace(Data(bytes), with: Data([bytes[0], 0xFF, 0xFF]), from: 0)
+    expectRows(site, "order")
+  }
+
   @Test func `a file with wrong bytes anywhere is refused, or means the same`() throws {
     let site = try PageCopySite()
     try site.fill(80)
@@ -223,5 +247,18 @@ import Testing
     try Connection(path: site.joiner).execute("ALTER TABLE item ADD COLUMN x")
     while try b.fold(at: site.a.now).hasMore {}
     #expect(try site.rows("SELECT x FROM item WHERE id = 'd'") == ["kept too"])
+  }
+}
+
+private struct NoSuchBytes: Error {}
+
+extension PageCopySite {
+  /// Writes over the beginning of what is found first.
+  fileprivate func replace(_ bytes: Data, with others: Data, from start: Int) throws {
+    let file = URL(fileURLWithPath: pages)
+    var all = try Data(contentsOf: file)
+    guard let place = all.range(of: bytes, in: start..<all.count) else { throw NoSuchBytes() }
+    all.replaceSubrange(place.lowerBound..<place.lowerBound + others.count, with: others)
+    try all.write(to: file)
   }
 }
