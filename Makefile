@@ -60,6 +60,7 @@ TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
 SWAPS = --with unique,swap,crash,diskFull --first 740000
+CHANGES = --with changes,restore,crash
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -75,6 +76,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SWAPS)
+	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(CHANGES)
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 2000 --jobs $(JOBS)
 
@@ -94,6 +96,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
+	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
 	@$(MAKE) --no-print-directory chaos applications
 
 mutate: setup ## break the product on purpose: does the simulator notice?

@@ -17,13 +17,12 @@ struct Program: Sendable {
     commands: [
       Init.command, Join.command, Invite.command, Run.command, Stop.command, Status.command,
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
-      Rule.command, Anchor.command, Conflicts.command, Members.command, Grant.command,
+      Rule.command, Anchor.command, Conflicts.command, Changes.command, Members.command,
+      Grant.command,
       Revoke.command, Forget.command, Token.command, SiteKey.export, SiteKey.import,
       SiteTime.command, Schema.command, Verify.command, Doctor.command, Leave.command,
     ],
-    laterCommands: [
-      "changes", "completions",
-    ])
+    laterCommands: ["completions"])
 }
 
 /// The exit status of the program, a contract with scripts.

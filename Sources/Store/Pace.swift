@@ -42,5 +42,9 @@ package struct Pace: Sendable {
   /// So many rulings are kept; the oldest go first.
   package var rulings = 100_000
 
+  /// Entries of the change log that are kept, if there are no more rows: who lacks more of them
+  /// reads the tables.
+  package var changes = 100_000
+
   package init() {}
 }

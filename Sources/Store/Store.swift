@@ -19,6 +19,7 @@ package final class Store {
   let origins: Origins
   let digests: DigestTable
   let versionFigures: VersionFigures
+  let changeLog: ChangeLog
   let lost: LostVersions
   let shelf: Shelf
   let conflicts: ConflictLog
@@ -132,13 +133,15 @@ package final class Store {
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
     )
-    let (origins, digests, figures) = try reporting { () throws(SQLiteError) in
+    let (origins, digests, figures, changes) = try reporting { () throws(SQLiteError) in
       if inspects { try Self.upgrade(connection, meta) }
       return (
-        try Origins(connection), try DigestTable(connection), try VersionFigures(connection, meta)
+        try Origins(connection), try DigestTable(connection), try VersionFigures(connection, meta),
+        try ChangeLog(connection, meta)
       )
     }
-    (self.origins, self.digests, self.versionFigures) = (origins, digests, figures)
+    (self.origins, self.digests) = (origins, digests)
+    (self.versionFigures, self.changeLog) = (figures, changes)
     let terms = try reporting { () throws(SQLiteError) in try Terms(connection) }
     let versions = VersionTable(connection: connection, origins: origins, terms: terms)
     self.versions = versions
@@ -219,6 +222,8 @@ package final class Store {
       let result = try body()
       try digests.save()
       try versionFigures.save()
+      try changeLog.save(
+        look: look, limit: max(pace.changes, versionFigures.live(besides: []) ?? 0))
       try connection.run("COMMIT")
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
       recent.append(touched, before: before)
@@ -250,6 +255,7 @@ package final class Store {
       try origins.reload()
       try digests.reload()
       try versionFigures.reload()
+      try changeLog.reload()
       try versions.terms.reload()
       try lost.reload()
       try pending.reload()

@@ -35,6 +35,7 @@ import Testing
           rule             shows or sets the merge rule of a table
           anchor           shows or appoints the anchor, the node that decides
           conflicts        shows what lost against another edit, and brings it back
+          changes          prints rows that change, as JSON lines
           members          shows who belongs to the site, since when, and with which
                            role
           grant            says what a node may do with a table

@@ -54,6 +54,11 @@ struct `The simulator` {
       "unique,swap,crash,diskFull")
   }
 
+  @Test func `finds no fault where programs follow what changes`() throws {
+    try Program.run(
+      "full", "--seeds", "600", "--jobs", "2", "--with", "changes,restore,crash")
+  }
+
   @Test func `finds no fault where anchors are copied`() throws {
     try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
   }

@@ -1,15 +1,5 @@
-import Replication
-import Store
-
 /// What happens to an open replica, as it happens. Each stream ends when the replica is closed.
 extension OpenReplica {
-  /// A row that has changed here, whoever has written it.
-  public struct Change: Codable, Sendable, Equatable {
-    public var table: String
-    public var key: [String: SQLValue]
-    public var isDeleted: Bool
-  }
-
   /// What the anchor has said of an edit of this replica.
   public struct Judgement: Codable, Sendable, Equatable {
     /// Counts the edits of this replica: with it a program that was killed goes on after the last
@@ -24,17 +14,7 @@ extension OpenReplica {
   }
 
   /// So long the node holds an answer back until there is something to say, in ms.
-  private static let patience = 10_000
-
-  /// Rows that change from now on, in batches.
-  public func changes() -> AsyncStream<[Change]> {
-    let mark = FrontierText(nil)
-    return stream(from: mark) { (mark: FrontierText) async throws(FlotillaError) in
-      let news = try await self.ask(
-        .changes(since: mark.text, milliseconds: Self.patience), as: ChangeNews.self)
-      return (FrontierText(news.frontier), news.changes.isEmpty ? [] : [news.changes])
-    }
-  }
+  static let patience = 10_000
 
   /// Verdicts, each once, in the order of the edits: on those after that number, or on those that
   /// wait now and all later ones. A reader that takes its time loses none that the node keeps.
@@ -60,7 +40,7 @@ extension OpenReplica {
   ///
   /// A reader that does not keep up loses the oldest news; where the stream is to be complete, the
   /// next are asked for once it has read. Never memory without end.
-  private func stream<Mark: Sendable, Element: Sendable>(
+  func stream<Mark: Sendable, Element: Sendable>(
     from start: Mark, isComplete: Bool = false,
     _ ask: @escaping @Sendable (Mark) async throws(FlotillaError) -> (Mark, [Element])
   ) -> AsyncStream<Element> {
@@ -88,36 +68,6 @@ extension OpenReplica {
       continuation.onTermination = { _ in task.cancel() }
     }
   }
-}
-
-/// A frontier as text, for the socket.
-struct FrontierText: Sendable {
-  let text: String?
-
-  init(_ text: String?) { self.text = text }
-
-  init(_ frontier: Frontier) {
-    text = frontier.sorted.map { "\($0.origin):\($0.seq)" }.joined(separator: ",")
-  }
-
-  /// Nil from anything else than such a text.
-  var frontier: Frontier? {
-    guard let text else { return nil }
-    var entries: [Origin: UInt64] = [:]
-    for part in text.split(separator: ",") {
-      let pair = part.split(separator: ":")
-      guard pair.count == 2, let origin = UInt64(pair[0], radix: 16), let seq = UInt64(pair[1])
-      else { return nil }
-      entries[Origin(rawValue: origin)] = seq
-    }
-    return Frontier(entries)
-  }
-}
-
-/// Rows that have changed since a frontier, and the frontier that they lead to.
-struct ChangeNews: Codable, Sendable {
-  var frontier: String
-  var changes: [OpenReplica.Change]
 }
 
 /// Verdicts since a number.

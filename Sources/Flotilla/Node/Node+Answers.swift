@@ -138,9 +138,9 @@ extension Node {
 
   private func answerWithNews(_ request: ControlRequest) async -> Data {
     switch request {
-    case .changes(let frontier, let milliseconds):
+    case .changes(let cursor, let tables, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await changes(since: frontier, within: .milliseconds(milliseconds))
+        try await changes(since: cursor, tables: tables, within: .milliseconds(milliseconds))
       }
     case .settled(let number, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in

@@ -174,6 +174,7 @@ extension Node {
         try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
         try store.trimVerdicts(at: self.clock.now)
+        try store.tendChanges(at: Uptime.wall)
       }
     } catch {
       if !note(error) { log("could not shorten the conflict log: \(error.message)") }

@@ -3,33 +3,12 @@ import Store
 
 /// What programs that have opened the replica want to hear as it happens.
 extension Node {
-  /// So many changes or verdicts are told at a time.
-  private static let changesTold = 1_000
+  /// So many verdicts are told at a time.
+  private static let verdictsTold = 1_000
 
   func mark() async throws(FlotillaError) -> Mark {
     try await foldNow()
     return Mark(seq: position.frontier[position.own])
-  }
-
-  /// Waits for rows that have changed since a frontier; from now on if it is none.
-  func changes(since text: String?, within limit: Duration) async throws(FlotillaError)
-    -> ChangeNews
-  {
-    guard let start = FrontierText(text).frontier else {
-      return ChangeNews(frontier: FrontierText(position.frontier).text ?? "", changes: [])
-    }
-    _ = await until(Uptime.now + limit.milliseconds) { !start.covers(position.frontier) }
-    let (rows, frontier) = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        try store.changes(above: start, limit: Self.changesTold)
-      }
-    }
-    return ChangeNews(
-      frontier: FrontierText(frontier).text ?? "",
-      changes: rows.map { row in
-        OpenReplica.Change(
-          table: row.table, key: row.key.mapValues(SQLValue.init), isDeleted: row.isDeleted)
-      })
   }
 
   /// Waits for verdicts on edits after that number; on those that wait now, and later ones, if it
@@ -45,7 +24,7 @@ extension Node {
         try await store.run { (store) throws(StoreError) in
           try store
             .verdicts(
-              after: number, through: .max, limit: Self.changesTold, repetitions: false
+              after: number, through: .max, limit: Self.verdictsTold, repetitions: false
             ).prefix { $0.outcome != .pending }.map { verdict in
               OpenReplica.Judgement(
                 number: verdict.seq, table: verdict.table,

@@ -17,6 +17,7 @@ extension StoreReplica {
         history.blame("\(name) counts \(table.rows) rows in \(table.name), and there are \(rows)")
       }
     }
+    try followChanges(&history, isEnd: true)
     // Each row is judged by itself: who takes office in the middle of an exchange in slices may
     // certify a part of a transaction, and so may an office have ended.
     let term = try observe().office?.term.number ?? 0

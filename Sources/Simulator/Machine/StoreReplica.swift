@@ -64,6 +64,8 @@ final class StoreReplica: SimulatedReplica {
   /// What programs have written and no parked row may displace; looked at where nobody judges.
   var spared = AnytimeSpared()
   let mischief: Mischief
+  /// What follows the changes here, if the schedule has it.
+  private var followed: FollowedChanges?
   var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
   var hasWritten = true
@@ -111,6 +113,7 @@ final class StoreReplica: SimulatedReplica {
     application.swaps = faults[.swap]
     mischief = Mischief(faults, random.fork())
     self.random = random.fork()
+    if faults[.changes] > 0 { followed = FollowedChanges(Seeded(UInt64(number))) }
     if hasCharts { charts = Charts(number: number, random: random.fork()) }
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
     witness.begin(try observe())
@@ -203,6 +206,16 @@ final class StoreReplica: SimulatedReplica {
     open?.departed = departed
     try lookAtRights(&history)
     try inspect(at: now, &history)
+  }
+
+  /// Does what a program does that follows the changes; all of it at the end.
+  func followChanges(_ history: inout History, isEnd: Bool) throws {
+    guard followed != nil, let open else { return }
+    if isEnd {
+      try followed?.check(open, application.connection, &history, at: name)
+    } else {
+      try followed?.glance(at: open, application.connection)
+    }
   }
 
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {
@@ -339,6 +352,7 @@ final class StoreReplica: SimulatedReplica {
   func inspect(at now: Instant, _ history: inout History) throws {
     // It may have died when it had just gone over to other rights: which ones it says when it runs.
     if isFollowing, open == nil { return }
+    try followChanges(&history, isEnd: false)
     if application.claims > 0, !hasOffice, !losesColumns, !collects, mayBeWhole {
       try lookAtParking(&history)
     }

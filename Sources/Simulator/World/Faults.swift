@@ -64,6 +64,8 @@ package struct Faults: Sendable, Equatable {
     case passing
     /// A program frees the value that a parked row claims, and gives it to a row that it makes.
     case swap
+    /// Programs follow what changes, and do the same to a copy.
+    case changes
   }
 
   private var chances: [Int]
@@ -77,7 +79,7 @@ package struct Faults: Sendable, Equatable {
     // Whether there is an anchor, rights and so on is drawn apart from these.
     let apart: Set<Kind> = [
       .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique, .passing,
-      .swap,
+      .swap, .changes,
     ]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
@@ -194,6 +196,7 @@ extension Faults.Kind {
     case .migration, .removal: 30 + random.below(300)
     case .interleaving: 5 + random.below(100)
     case .office: 0
+    case .changes: 1_000
     case .collection: 20 + random.below(80)
     case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)

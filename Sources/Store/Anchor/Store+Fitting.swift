@@ -98,7 +98,7 @@ extension Store {
     let (table, statements) = (candidate.table, candidate.statements)
     try shelf.remove(table: table.id, key: candidate.item.key)
     guard let placement else {
-      return try writing { () throws(SQLiteError) in
+      return try writing(table, candidate.item.key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, candidate.key)
       } == nil
     }

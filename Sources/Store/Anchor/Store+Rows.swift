@@ -42,53 +42,6 @@ extension Store {
       ?? RowStatements.placeholders(count)
   }
 
-  /// A row that has changed.
-  package struct ChangedRow: Sendable {
-    package var table: String
-    package var key: [String: Replication.Value]
-    package var isDeleted: Bool
-  }
-
-  /// Rows whose version is above a frontier, and the frontier that is reached with them.
-  ///
-  /// Those beyond the limit are left for the next call, so what is reached may be less than what is
-  /// held.
-  package func changes(
-    above frontier: Frontier, limit: Int
-  ) throws(StoreError) -> (rows: [ChangedRow], frontier: Frontier) {
-    try reporting { () throws(SQLiteError) in
-      var rows: [ChangedRow] = []
-      var reached = frontier
-      for entry in origins.frontier.beyond(frontier).sorted {
-        guard let number = origins.knownNumber(of: entry.origin) else { continue }
-        let found = try connection.rows(
-          """
-          SELECT tbl, key, hash, seq FROM _flotilla_version
-          WHERE origin = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?
-          """,
-          [
-            .integer(number), .integer(Int64(frontier[entry.origin])),
-            .integer(Int64(entry.seq)), .integer(Int64(limit - rows.count)),
-          ])
-        for row in found {
-          guard let table = row[0].integer.flatMap({ tables.byID[$0] }),
-            !table.isSettings, !table.isHeld
-          else { continue }
-          let key = Key(bytes: row[1].blob ?? [])
-          rows.append(
-            ChangedRow(
-              table: table.nameHere, key: named(key, of: table), isDeleted: row[2] == .null))
-        }
-        guard rows.count < limit else {
-          reached.raise(entry.origin, to: UInt64(clamping: found.last?[3].integer ?? 0))
-          return (rows, reached)
-        }
-        reached.raise(entry.origin, to: entry.seq)
-      }
-      return (rows, reached)
-    }
-  }
-
   /// Tracked tables whose rule nobody has ever set.
   package func tablesWithoutRule() throws(StoreError) -> [String] {
     try reporting { () throws(SQLiteError) in

@@ -213,7 +213,7 @@ extension Store {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
         try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.moment) }
       }
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
       }
       if old != nil { try shelf.remove(table: table.id, key: key) }

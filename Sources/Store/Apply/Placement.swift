@@ -100,7 +100,7 @@ extension Store {
       reading = read(without: others)
     }
     var replaced: [SQLite.Value]?
-    let broken = try writing { () throws(SQLiteError) in
+    let broken = try writing(table, key) { () throws(SQLiteError) in
       replaced = try write(placement, known, statements, keeping: reading.kept)
     }
     guard broken == nil else { return false }

@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// Derived triggers on the connection that applies.
@@ -50,11 +51,14 @@ extension Store {
     derivation.installed = 0
   }
 
-  /// Writes to a table of the application; gives the constraint that it would break, or nil.
+  /// Writes a row of a table of the application; gives the constraint that it would break, or nil.
   ///
   /// An error inside a derived trigger never stops an apply: the write is tried again without
   /// them, and if that goes through they stay off and the trouble is reported.
-  func writing(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) -> String? {
+  func writing(
+    _ table: ReplicaTable, _ key: Key, _ body: () throws(SQLiteError) -> Void
+  ) throws(SQLiteError) -> String? {
+    changeLog.note(table, key)
     do {
       try body()
       return nil

@@ -28,13 +28,14 @@ extension Store {
   /// What is in the way; nil if that is not for other rows to give up: the row itself does not
   /// fit, or one of the others is no row of the site.
   func rivals(
-    of placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ rivals: Rivals
+    of placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
+    _ rivals: Rivals
   ) throws -> [(key: Key, version: Version)]? {
     let known = placement.parts(in: statements).known
     let insert = statements.insert(known.map(\.column))
     var isUnique = false
     _ = try attempt {
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, key) { () throws(SQLiteError) in
         do throws(SQLiteError) {
           try connection.run(insert, known.map(\.value.sqlite))
         } catch {
@@ -48,7 +49,7 @@ extension Store {
     let before = derivation
     defer { derivation = before }
     let keys = try rivals.find { replacing in
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, key) { () throws(SQLiteError) in
         try connection.run(replacing(insert), known.map(\.value.sqlite))
       }
     }
@@ -65,7 +66,7 @@ extension Store {
       for (key, version) in others {
         guard var entry = try content(of: version, table, key) else { return false }
         entry.why = .constraint
-        _ = try writing { () throws(SQLiteError) in
+        _ = try writing(table, key) { () throws(SQLiteError) in
           try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
         }
         try shelf.put(entry, table: table.id, key: key)

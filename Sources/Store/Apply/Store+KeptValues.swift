@@ -124,7 +124,7 @@ extension Store {
     guard !known.isEmpty else { return true }
     let mayDangle = try version.isDangling || isDangling(table, key)
     return try attempt {
-      let broken = try writing { () throws(SQLiteError) in
+      let broken = try writing(table, key) { () throws(SQLiteError) in
         _ = try connection.run(
           statements.update(known.map(\.column)), known.map(\.value) + keyValues)
       }
@@ -169,7 +169,7 @@ extension Store {
     _ values: [(name: String, value: Replication.Value)], _ table: ReplicaTable, _ key: Key,
     _ statements: RowStatements
   ) throws {
-    _ = try writing { () throws(SQLiteError) in
+    _ = try writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
     try shelf.put(

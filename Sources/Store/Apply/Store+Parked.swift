@@ -89,7 +89,7 @@ extension Store {
     } else if try place(placement, statements, table, key) {
       return .stands([key])
     } else {
-      others = try rivals(of: placement, statements, table, means.rivals)
+      others = try rivals(of: placement, statements, table, key, means.rivals)
     }
     try means.rivals.remove()
     if let other = others?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {

@@ -36,7 +36,7 @@ extension Store {
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
     _ application: inout Application
   ) throws {
-    try takeOut(placement, statements)
+    try takeOut(placement, statements, table, key)
     try put(placement.shape, placement.values, table, key, why: .constraint)
     changed(table, key)
     application.postponed.insert(Export.RowID(table: table.id, key: key))
@@ -108,7 +108,7 @@ extension Store {
       changed(table, canonical)
       // What it refers to may be yet to be folded: which rows stand is said once all is.
       if fits, try version.isDangling || !isDangling(table, canonical) { return }
-      if fits { try takeOut(placement, statements) }
+      if fits { try takeOut(placement, statements, table, canonical) }
       try put(placement.shape, placement.values, table, canonical, why: .constraint)
     }
     return replaced
@@ -124,8 +124,10 @@ extension Store {
     return true
   }
 
-  private func takeOut(_ placement: Placement, _ statements: RowStatements) throws {
-    _ = try writing { () throws(SQLiteError) in
+  private func takeOut(
+    _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
+  ) throws {
+    _ = try writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, placement.keyValues)
     }
   }

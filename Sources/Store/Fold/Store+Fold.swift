@@ -86,6 +86,8 @@ extension Store {
     while room > 0, let (touches, ended) = backlog.take(room) {
       for touch in touches {
         guard let table = tables.byID[touch.table] else { continue }
+        // Somebody may have read what stood there for a moment.
+        changeLog.note(table, touch.key)
         guard table.schema != nil else {
           try refold(table, touch.key, madeAt: touch.moment, &edits, at: now)
           continue
@@ -298,6 +300,7 @@ extension Store {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
     changed(table, key, isGone: version.isDeleted)
+    changeLog.note(table, key)
     count(table, key, old: old, new: version)
     touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
   }

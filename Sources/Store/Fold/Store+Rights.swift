@@ -202,7 +202,7 @@ extension Store {
   }
 
   private func takeOut(_ table: ReplicaTable, _ key: Key, _ statements: RowStatements) throws {
-    _ = try writing { () throws(SQLiteError) in
+    _ = try writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
     changed(table, key)

@@ -203,7 +203,7 @@ extension Store {
       if let moment, let row = try connection.row(statements.selectByKey, values) {
         try logUnseen(row, statements, table, key, by: keyEntry(table, key), at: moment)
       }
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       return

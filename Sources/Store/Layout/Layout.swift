@@ -13,6 +13,7 @@ enum Layout {
   /// - `origin`: the frontier; a small number stands for each origin inside `version`.
   /// - `version`: the newest version of each row, clustered by key. There is no index by
   ///   (origin, seq): it would double the cost of folding and applying.
+  /// - `change`: rows that have changed here, in the order of commits, while somebody asks.
   /// - `count`: how many live versions each table has.
   /// - `digest`: 256 sums over the rows of `version` that are not deleted.
   /// - `shelf`: rows that cannot be put into their table at present, wholly or in part.
@@ -83,6 +84,9 @@ enum Layout {
       WHERE watch IS NOT NULL;
     CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
       WHERE why <> 'columns';
+    CREATE TABLE IF NOT EXISTS _flotilla_change(
+      n INTEGER PRIMARY KEY, mark INTEGER NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_count(tbl INTEGER PRIMARY KEY, rows INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS _flotilla_dismissed(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY(tbl, key)

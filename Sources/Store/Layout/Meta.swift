@@ -61,6 +61,10 @@ struct Meta {
     case joiningByPages
     /// Set once this replica has heard that the site takes in new tables by itself.
     case takesNewTables
+    /// When the change log was read last, and what the tables looked like when it was begun
+    /// (`ChangeLog`).
+    case changesRead
+    case changesLook
     /// No version here has a stamp above it (`VersionFigures`).
     case newestStamp
   }

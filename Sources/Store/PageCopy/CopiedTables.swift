@@ -21,7 +21,7 @@ package enum CopiedTables {
     "_flotilla_rekeyed", "_flotilla_moving", "_flotilla_unnoted", "_flotilla_run",
     "_flotilla_testimony", "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",
     "_flotilla_statement", "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer",
-    "_flotilla_count", "_flotilla_answer",
+    "_flotilla_count", "_flotilla_answer", "_flotilla_change",
   ]
 
   /// Single values that go along: what everybody holds and has let go of, what was judged, which

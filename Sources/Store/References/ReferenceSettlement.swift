@@ -260,7 +260,7 @@ final class ReferenceSettlement {
     guard var entry = try store.content(of: version, table, row.key), let sql = table.statements
     else { return nil }
     entry.why = why
-    _ = try store.writing { () throws(SQLiteError) in
+    _ = try store.writing(table, row.key) { () throws(SQLiteError) in
       try connection.run(sql.deleteByKey, (row.key.values ?? []).map(\.sqlite))
     }
     try shelf.put(

@@ -32,6 +32,14 @@ final class ReplicaTable {
   /// True if its versions count in the digest: of several shapes of key the last one's do.
   private(set) var isLeading: Bool
 
+  /// Over the names of the table and its columns in this file; 0 while it is not here.
+  lazy var look: UInt64 =
+    schema.map { schema in
+      schema.columns.reduce(mix(tableSeed(schema.name) ^ UInt64(bitPattern: id))) {
+        mix($0 ^ ContentHash.column($1.name))
+      }
+    } ?? 0
+
   /// Whether it is the site's, not the application's.
   var isSettings: Bool { Tables.isSettings(name) }
 

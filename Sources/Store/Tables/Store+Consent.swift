@@ -52,7 +52,7 @@ extension Store {
         row, statements, table, key, by: entry(shaped(version, nil, table, key)),
         at: version.stamp.millisecondsSince1970)
       try noteReferred(table, key)
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       gone.append(Export.RowID(table: table.id, key: key))

@@ -163,7 +163,7 @@ extension Store {
       guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
       else { continue }
       try noteReferred(table, key)
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       gone.append(Export.RowID(table: table.id, key: key))
@@ -201,6 +201,7 @@ extension Store {
   /// Gives them.
   private func loseRows(of table: ReplicaTable) throws -> [Export.RowID] {
     var gone: [Export.RowID] = []
+    changeLog.breakOff()
     try lost.take(table, .dropped) { key, version in
       count(table, key, old: version, new: nil)
       changed(table, key, isGone: true)

@@ -244,7 +244,7 @@ extension Store {
     let shelved = try shelf.entry(table: item.table, key: item.key)
     try shelf.remove(table: item.table, key: item.key)
     if let statements = table.statements, !item.version.isDeleted, shelved?.why.isWhole != true {
-      _ = try writing { () throws(SQLiteError) in
+      _ = try writing(table, item.key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (item.key.values ?? []).map(\.sqlite))
       }
       changed(table, item.key)

@@ -35,23 +35,31 @@ import Testing
     try await TestSite.with { site in
       let a = try await site.replica("a")
       let open = try await Replica.open(a.path, options: options())
-      let changes = open.changes()
+      let start = try await open.nextChanges(since: nil).cursor
       let reader = Task {
-        for await batch in changes where !batch.isEmpty { return batch }
-        return []
-      }
-      // The stream begins with what comes after its first look.
-      let writer = Task {
-        for number in 0..<200 where !Task.isCancelled {
-          try a.write("INSERT INTO line VALUES ('x', \(number), 't')")
-          try await Task.sleep(for: .milliseconds(20))
+        var changes: [OpenReplica.Change] = []
+        for await news in open.changes(since: start) where changes.count < 2 {
+          changes += news.changes
+          if changes.count == 2 { break }
         }
+        return changes
       }
-      let batch = await reader.value
-      writer.cancel()
-      #expect(batch.first?.table == "line")
-      #expect(batch.first?.key["item"] == .text("x"))
-      #expect(batch.first?.isDeleted == false)
+      try a.write("INSERT INTO line VALUES ('x', 1, 't')")
+      _ = try await open.save(["id": .text("1")], in: "item")
+      let changes = await reader.value
+      #expect(changes.map(\.table) == ["line", "item"])
+      #expect(changes.first?.key["item"] == .text("x") && changes.first?.author == "a")
+      #expect(changes.first?.row?["text"] == .text("t") && changes.first?.deleted == false)
+      // A reader that comes back later misses nothing.
+      let again = try await open.nextChanges(since: start)
+      #expect(again.changes == changes && !again.reset && !again.more)
+      try a.write("DELETE FROM line")
+      let gone = try await open.nextChanges(since: again.cursor, tables: ["line"])
+      #expect(gone.changes.map(\.deleted) == [true] && gone.changes.first?.row == nil)
+      let error = await #expect(throws: FlotillaError.self) {
+        try await open.nextChanges(since: "nonsense")
+      }
+      #expect(error?.code == .usage)
       await open.close()
     }
   }
@@ -83,12 +91,12 @@ import Testing
     }
   }
 
-  private func take(
-    _ count: Int, of stream: AsyncStream<OpenReplica.Judgement>
-  ) async -> [OpenReplica.Judgement] {
-    var taken: [OpenReplica.Judgement] = []
-    for await judgement in stream {
-      taken.append(judgement)
+  private func take<Element: Sendable>(
+    _ count: Int, of stream: AsyncStream<Element>
+  ) async -> [Element] {
+    var taken: [Element] = []
+    for await element in stream {
+      taken.append(element)
       if taken.count == count { break }
     }
     return taken

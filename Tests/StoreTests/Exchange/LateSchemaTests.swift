@@ -33,16 +33,16 @@ import Testing
   @Test func `keys of rows without a table are called as the site calls them`() throws {
     let r = try line()
     try r[0].foldAll()
-    let before = r[1].store.position.frontier
     try r[1].pull(from: r[0])
     func keys(_ replica: TestReplica) throws -> Set<[String]> {
-      let parked = try replica.store.parkedRows().map { row in
-        Array(replica.store.named(row.key, of: row.table).keys)
-      }
-      let changed = try replica.store.changes(above: before, limit: 100).rows.map { row in
-        Array(row.key.keys)
-      }
-      return Set(parked + changed)
+      let versions = try replica.application.rows(
+        """
+        SELECT key FROM _flotilla_version JOIN _flotilla_local ON id = tbl WHERE name = 'word'
+        """)
+      return Set(
+        versions.map { row in
+          Array(replica.store.named(Key(bytes: row[0].blob ?? []), of: "word").keys)
+        })
     }
     #expect(try keys(r[1]) == [["w"]])
     try r[1].reopen()
