@@ -20,9 +20,13 @@ extension SQLValue: Codable {
       self = .text(text)
     } else {
       let bytes = try box.decode(Bytes.self)
-      self =
-        bytes.base64_text.map { .malformedText(Self.bytes($0)) }
-        ?? .blob(Self.bytes(bytes.base64 ?? ""))
+      switch (bytes.base64, bytes.base64_text) {
+      case (let blob?, nil): self = .blob(try Self.bytes(blob, in: box))
+      case (nil, let text?): self = .malformedText(try Self.bytes(text, in: box))
+      default:
+        throw DecodingError.dataCorruptedError(
+          in: box, debugDescription: "a value that is an object has base64 or base64_text in it")
+      }
     }
   }
 
@@ -41,7 +45,12 @@ extension SQLValue: Codable {
     }
   }
 
-  private static func bytes(_ base64: String) -> [UInt8] {
-    [UInt8](Data(base64Encoded: base64) ?? Data())
+  private static func bytes(
+    _ base64: String, in box: any SingleValueDecodingContainer
+  ) throws -> [UInt8] {
+    guard let data = Data(base64Encoded: base64) else {
+      throw DecodingError.dataCorruptedError(in: box, debugDescription: "that is no base 64")
+    }
+    return [UInt8](data)
   }
 }
