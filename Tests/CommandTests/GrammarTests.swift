@@ -72,6 +72,26 @@ private func message(_ words: [String]) -> String? {
     #expect(same == read)
   }
 
+  @Test(arguments: [
+    "127.0.0.1:99999", "127.0.0.1:x", "127.0.0.1:", "127.0.0.1", "8080", "localhost", "::1",
+    "[::1]", "a:b:c",
+  ])
+  func `does not take an address with something wrong in it for a file`(address: String) {
+    #expect(throws: UsageError.self) {
+      try Program.flotilla.request(from: ["run", "--http", address, "a.db"])
+    }
+    #expect(throws: UsageError.self) {
+      try Program.flotilla.request(from: ["run", "a.db", "--http", address])
+    }
+  }
+
+  @Test(arguments: ["./127.0.0.1:80", "a.db", "v1.2"])
+  func `takes for a file what is none`(file: String) throws {
+    let request = try Program.flotilla.request(from: ["run", "--http", file])
+    guard case .call(_, let read) = request else { throw UsageError("no call") }
+    #expect(read.text("--http") == "" && read.texts("DB") == [file])
+  }
+
   @Test func `takes options anywhere and values after a blank or an equals sign`() throws {
     let read = try arguments("--wait", "2s", "Argo", "--crane=a=b", "--all", "--crane", "-c")
     #expect(read.duration("--wait") == .seconds(2))

@@ -63,7 +63,7 @@ private struct Reading {
 
   mutating func receive(_ word: String) throws(UsageError) {
     if let (option, value) = open, value.isOptional,
-      word.hasPrefix("-") || value.kind.objection(to: word) != nil
+      word.hasPrefix("-") || !value.kind.isMeant(by: word)
     {
       open = nil
       arguments.add("", to: option.name)

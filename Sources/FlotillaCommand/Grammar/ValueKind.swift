@@ -33,6 +33,19 @@ enum ValueKind: Sendable, Equatable {
   }
 }
 
+extension ValueKind {
+  /// Whether a word is meant as such a value, though there may be something wrong with it. It tells
+  /// the value of an option that can stand alone from an argument behind it.
+  ///
+  /// A file whose name looks like an address is written `./127.0.0.1:80`.
+  func isMeant(by text: String) -> Bool {
+    guard case .address = self else { return objection(to: text) == nil }
+    guard !text.contains("/") else { return false }
+    let isNumber = !text.isEmpty && text.utf8.allSatisfy { $0 == 46 || (48...57).contains($0) }
+    return text.contains(":") || isNumber || text == "localhost"
+  }
+}
+
 private func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
 
 private func objectionToName(_ text: String) -> String? {
