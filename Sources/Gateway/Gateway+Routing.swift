@@ -11,7 +11,7 @@ extension Gateway {
       return .json(.object(["status": .text("alive")]))
     case ["ready"]:
       try allow(request, ["GET"])
-      return try await states.pass("states") { () throws(Problem) in try await ready() }
+      return try await ready()
     case ["metrics"]:
       try allow(request, ["GET"])
       let known = try await databases(for: request)
@@ -138,19 +138,19 @@ extension Gateway {
     return !target.parameters.isEmpty
   }
 
-  /// Whether each node is at work and can use its file.
+  /// Whether each node is at work and can use its file. Anybody may ask, so no name is told.
   private func ready() async throws(Problem) -> HTTPResponse {
     guard nodesServe else { throw .later("node", "the node is starting or stopping") }
-    for database in databases {
-      do throws(FlotillaError) {
-        let status = try await database.replica.status(all: false)
-        if !status.running { throw FlotillaError(.node, "a node was stopped") }
-        if status.trouble != nil { throw FlotillaError(.node, "a node cannot use its file") }
-      } catch {
-        // Anybody may ask, so no name is told.
-        throw .later("node", "the node is not ready", seconds: 5)
+    let databases = databases
+    let isReady = await readiness.isReady {
+      for database in databases {
+        guard let status = try? await database.replica.status(all: false), status.running,
+          status.trouble == nil
+        else { return false }
       }
+      return true
     }
+    guard isReady else { throw .later("node", "the node is not ready", seconds: 5) }
     return .json(.object(["status": .text("ready")]))
   }
 

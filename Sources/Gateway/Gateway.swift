@@ -15,8 +15,8 @@ public final class Gateway: Sendable {
   let metrics = GatewayMetrics()
   /// What the node has to work out, and what reads every row.
   let reports = Turnstile(most: 8)
-  /// The same for what anybody may ask.
-  let states = Turnstile(most: 2)
+  /// What anybody may ask.
+  let readiness = ReadyState()
   let proofs = Turnstile(most: 1)
   private let server = HTTPServer()
   private let isReady = Atomic(false)
@@ -70,7 +70,10 @@ public final class Gateway: Sendable {
   }
 
   /// From now on requests are answered.
-  public func nodesAreReady() { isReady.store(true, ordering: .releasing) }
+  public func nodesAreReady() {
+    readiness.begin()
+    isReady.store(true, ordering: .releasing)
+  }
 
   public func stop() async {
     isReady.store(false, ordering: .releasing)

@@ -12,7 +12,7 @@ import Testing
 
   @Test(arguments: [
     "", "v1", "http://h/v1", "*", "/a#b", "/a?%", "/a?%zz=1", "/a?b=%ff", "/a?b=%c3",
-    "/a?" + String(repeating: "a&", count: 101),
+    "/a?" + String(repeating: "a&", count: 101), "/" + String(repeating: "a", count: 16 << 10),
   ])
   func `that is none is refused`(_ target: String) {
     #expect(throws: Problem.self) { try RequestTarget(target) }
@@ -101,11 +101,27 @@ import Testing
   @Test func `has conditions`() throws {
     #expect(try TagCondition(nil) == nil)
     #expect(try TagCondition(" * ") == .any)
-    #expect(try TagCondition("\"a\", W/\"b\" ,\"c\"") == .tags(["\"a\"", "\"c\""]))
-    #expect(throws: Problem.self) { try TagCondition("a") }
-    #expect(throws: Problem.self) { try TagCondition("\"a\",") }
-    #expect(TagCondition.any.matches("\"a\"") && !TagCondition.any.matches(nil))
-    #expect(!TagCondition.tags(["\"b\""]).matches("\"a\""))
+    #expect(
+      try TagCondition("\"a\", W/\"b\" ,\"c,d\"")
+        == .tags([
+          .init(text: "\"a\""), .init(text: "\"b\"", isWeak: true), .init(text: "\"c,d\""),
+        ]))
+    for wrong in ["a", "\"a\",", "w/\"a\"", "\"a\" \"b\"", "W/a", "*, \"a\"", ",", "\"a"] {
+      #expect(throws: Problem.self, "\(wrong)") { try TagCondition(wrong) }
+    }
+  }
+
+  @Test func `is matched strongly by a strong tag alone`() throws {
+    let tag = "\"a\""
+    for comparison in [TagCondition.Comparison.strong, .weak] {
+      #expect(TagCondition.any.matches(tag, by: comparison))
+      #expect(!TagCondition.any.matches(nil, by: comparison))
+      #expect(try TagCondition("\"b\", \"a\"")?.matches(tag, by: comparison) == true)
+      #expect(try TagCondition("\"b\", \"a,\"")?.matches(tag, by: comparison) == false)
+    }
+    let weak = try TagCondition("W/\"a\"")
+    #expect(weak?.matches(tag, by: .strong) == false)
+    #expect(weak?.matches(tag, by: .weak) == true)
   }
 }
 

@@ -1,6 +1,19 @@
 import Network
 import SQLite
 
+extension TouchedRow {
+  /// About how many bytes its values hold.
+  var size: Int {
+    (values ?? []).reduce(0) { sum, value in
+      switch value {
+      case .text(let text): sum + text.utf8.count
+      case .blob(let bytes), .malformedText(let bytes): sum + bytes.count
+      default: sum + 8
+      }
+    }
+  }
+}
+
 /// For a program that keeps a connection of its own and writes plain SQL in transactions of its
 /// own: which rows one has touched, and what becomes of them.
 extension Replica {
@@ -13,6 +26,8 @@ extension Replica {
   /// The rows that a transaction has touched.
   package struct Edit: Sendable {
     package let rows: [TouchedRow]
+    /// Whether these are all of them.
+    package let isWhole: Bool
     fileprivate let before: UInt64
   }
 
@@ -25,17 +40,32 @@ extension Replica {
     package var obstacle: String?
   }
 
+  /// What programs have written and the node has not folded yet: the place of the oldest edit in
+  /// the journal, which moves on as the node folds, and about how many there are.
+  package func unfolded(
+    on connection: Connection
+  ) throws(SQLiteError) -> (first: Int64, count: Int64)? {
+    let ends = try connection.row(
+      "SELECT (SELECT min(id) FROM _flotilla_journal), (SELECT max(id) FROM _flotilla_journal)")
+    guard let first = ends?[0].integer, let last = ends?[1].integer else { return nil }
+    return (first, last - first + 1)
+  }
+
   /// To be taken inside the transaction, before it writes.
   package func editMark(on connection: Connection) throws(SQLiteError) -> EditMark {
     EditMark(
       journal: try lastJournalEntry(on: connection), edits: try ownEdits(on: connection))
   }
 
-  /// The rows that were touched since, the first `limit` of them; inside the same transaction.
+  /// The rows that were touched since, inside the same transaction: the first `limit` of them, and
+  /// no more once they hold so many bytes.
   package func edit(
-    since mark: EditMark, limit: Int, on connection: Connection
+    since mark: EditMark, limit: Int, bytes: Int, on connection: Connection
   ) throws(SQLiteError) -> Edit {
-    Edit(rows: try touched(after: mark.journal, limit: limit, on: connection), before: mark.edits)
+    let rows = try touched(after: mark.journal, limit: limit + 1, bytes: bytes, on: connection)
+    let size = rows.reduce(0) { $0 + $1.size }
+    return Edit(
+      rows: rows, isWhole: rows.count <= limit && size <= bytes, before: mark.edits)
   }
 
   /// Waits for what the anchor says of an edit that is committed. Without an anchor an error of

@@ -161,19 +161,21 @@ extension Replica {
     return UInt64(edits.integer ?? 0)
   }
 
-  /// The rows that the triggers noted since, as they are now, each once.
+  /// The rows that the triggers noted since, as they are now, each once; no more once they hold
+  /// so many bytes.
   func touched(
-    after last: Int64, limit: Int, on connection: Connection
+    after last: Int64, limit: Int, bytes: Int = .max, on connection: Connection
   ) throws(SQLiteError) -> [TouchedRow] {
     var rows: [TouchedRow] = []
+    var size = 0
     var seen: Set<TouchedRow.Name> = []
     var readings: [Int64: RowReading?] = [:]
     var last = last
-    while rows.count < limit {
+    while rows.count < limit, size <= bytes {
       let entries = try Journal.read(after: last, limit: Self.shownRows, on: connection)
       guard let end = entries.last else { break }
       last = end.id
-      for entry in entries where rows.count < limit {
+      for entry in entries where rows.count < limit && size <= bytes {
         if readings[entry.table] == nil {
           readings.updateValue(
             try RowReading.of(entry.table, on: connection), forKey: entry.table)
@@ -181,6 +183,7 @@ extension Replica {
         guard let row = try readings[entry.table]??.row(entry.key), seen.insert(row.name).inserted
         else { continue }
         rows.append(row)
+        size += row.size
       }
     }
     return rows

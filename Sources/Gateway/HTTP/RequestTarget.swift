@@ -12,8 +12,16 @@ struct RequestTarget: Equatable {
 
   /// How many parameters a query may have.
   static let mostParameters = 100
+  /// So many bytes a target may have. What the gateway itself makes as a link is no longer.
+  static let longest = 16 << 10
 
   init(_ target: String) throws(Problem) {
+    guard target.utf8.count <= Self.longest else {
+      throw Problem(
+        414, "target",
+        "path and query have \(target.utf8.count) bytes, and \(Self.longest) are taken",
+        remedy: "Name rows by shorter values; POST and PATCH take long ones in the body.")
+    }
     guard target.utf8.first == UInt8(ascii: "/"), !target.utf8.contains(UInt8(ascii: "#")) else {
       throw .badRequest("target", "the target of the request must be a path")
     }

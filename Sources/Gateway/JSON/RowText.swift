@@ -35,6 +35,27 @@ struct RowText {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// How many bytes a value takes as JSON, at most. A control character takes six.
+  static func size(of value: Value) -> Int {
+    switch value {
+    case .null, .integer, .real: return 40
+    case .blob(let bytes): return 20 + bytes.count / 3 * 4
+    case .text(let bytes):
+      var (size, isASCII) = (20, true)
+      for byte in bytes {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), 10: size += 2
+        case 0..<0x20: size += 6
+        default:
+          size += 1
+          isASCII = isASCII && byte < 0x80
+        }
+      }
+      let isText = isASCII || String(validating: bytes, as: UTF8.self) != nil
+      return isText ? size : 20 + bytes.count / 3 * 4
+    }
+  }
+
   /// One value; `isUntyped` says that its column makes nothing of what is written into it.
   mutating func append(_ value: Value, isUntyped: Bool) {
     switch value {

@@ -107,6 +107,19 @@ struct RowQuery: Equatable {
 struct PageEnd: Equatable {
   var values: [Value]
 
+  /// Whether the values may fit into a link at all.
+  var isShort: Bool {
+    values.reduce(0) { $0 + RowText.size(of: $1) } <= RequestTarget.longest
+  }
+
+  /// Such a page has no next one: no client could ask for it.
+  static var tooLong: Problem {
+    Problem(
+      422, "next",
+      "the page ends in a row whose order takes more than a link can hold (16 KiB)",
+      remedy: "Sort by shorter columns, or take another limit.")
+  }
+
   /// A text that only this gateway is to understand.
   func text(of order: String) -> String {
     var json = RowText()
@@ -190,8 +203,17 @@ extension RowQuery {
 }
 
 extension SQLText {
-  /// The rows that stand behind the end of a page. SQLite sorts NULL before everything.
+  /// The rows that stand behind the end of a page. SQLite sorts NULL before everything. Each value
+  /// is bound once, in however many conditions it stands.
   mutating func add(after end: PageEnd, _ order: [(name: String, isDescending: Bool)]) {
+    var numbers: [Int: Int] = [:]
+    func refer(to index: Int, in sql: inout SQLText) {
+      if let number = numbers[index] {
+        sql.add(bound: number)
+      } else {
+        numbers[index] = sql.bind(end.values[index])
+      }
+    }
     add("(")
     for index in order.indices {
       if index > 0 { add(" OR ") }
@@ -199,7 +221,7 @@ extension SQLText {
       for before in 0..<index {
         add(name: order[before].name)
         add(" IS ")
-        bind(end.values[before])
+        refer(to: before, in: &self)
         add(" AND ")
       }
       let (name, isDescending) = order[index]
@@ -212,14 +234,14 @@ extension SQLText {
         add("(")
         add(name: name)
         add(" < ")
-        bind(end.values[index])
+        refer(to: index, in: &self)
         add(" OR ")
         add(name: name)
         add(" IS NULL)")
       case (false, false):
         add(name: name)
         add(" > ")
-        bind(end.values[index])
+        refer(to: index, in: &self)
       }
       add(")")
     }

@@ -27,10 +27,16 @@ struct SQLText: Equatable {
     text += columns.map { quoted($0.name) }.joined(separator: ", ")
   }
 
-  mutating func bind(_ value: Value) {
+  /// Adds a value; gives its number, by which it can stand in the text once more.
+  @discardableResult
+  mutating func bind(_ value: Value) -> Int {
     values.append(value)
     text += "?"
+    return values.count
   }
+
+  /// A value that is bound already.
+  mutating func add(bound number: Int) { text += "?" + String(number) }
 
   /// Whether more can be bound; SQLite takes 32,766 (sqlite.org/limits.html).
   var isTooLong: Bool { values.count > 30_000 }

@@ -48,6 +48,7 @@ struct RowCall {
       let others = target.parameters.filter { $0.name != "next" }
         .map { "\(RequestTarget.encoded($0.name))=\(RequestTarget.encoded($0.value))" }
       let link = resource + "?" + (others + ["next=\(next)"]).joined(separator: "&")
+      guard link.utf8.count <= RequestTarget.longest else { throw PageEnd.tooLong }
       headers.append(("Link", "<\(link)>; rel=\"next\""))
     }
     return HTTPResponse(200, headers: headers, body: page.body)
@@ -62,10 +63,14 @@ struct RowCall {
     }
     guard let row else { throw Problem(404, "row", "\(table) has no row of this key") }
     let tag = row.tag
-    if let condition = try TagCondition(request.list("if-match")), !condition.matches(tag) {
+    if let condition = try TagCondition(request.list("if-match")),
+      !condition.matches(tag, by: .strong)
+    {
       throw Problem(412, "precondition", "the row is another one than If-Match names")
     }
-    if let condition = try TagCondition(request.list("if-none-match")), condition.matches(tag) {
+    if let condition = try TagCondition(request.list("if-none-match")),
+      condition.matches(tag, by: .weak)
+    {
       return HTTPResponse(304, headers: [("ETag", tag)])
     }
     return HTTPResponse(
@@ -148,7 +153,7 @@ extension RowCall {
         preferences.wait == nil
         ? nil
         : try database.replica.edit(
-          since: mark, limit: RowWriter.mostRows + 1, on: connection)
+          since: mark, limit: RowWriter.mostRows, bytes: StoredRow.longest, on: connection)
       _ = try connection.run("COMMIT")
       return (response, edit)
     }
@@ -224,8 +229,10 @@ extension RowCall {
     var response = HTTPResponse(result.status)
     if !result.isList, let row = result.rows.first {
       response.headers.append(("ETag", row.tag))
-      if result.status == 201 {
-        response.headers.append(("Location", resource + "/" + row.path))
+      let location = resource + "/" + row.path
+      // A longer one could not be asked for.
+      if result.status == 201, location.utf8.count <= RequestTarget.longest {
+        response.headers.append(("Location", location))
       }
     }
     if preferences.returnsRows, !result.rows.isEmpty || result.isList {
@@ -251,7 +258,7 @@ extension RowCall {
   ) async -> HTTPResponse {
     if edit.rows.isEmpty { return response.with("Flotilla-Verdict", "none") }
     // It is committed here, whatever becomes of asking; so many rows nobody asks about.
-    guard edit.rows.count <= RowWriter.mostRows, database.waits.enter() else {
+    guard edit.isWhole, database.waits.enter() else {
       return response.with("Flotilla-Verdict", "unknown")
     }
     defer { database.waits.leave() }

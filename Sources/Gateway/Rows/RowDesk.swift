@@ -17,6 +17,7 @@ actor RowDesk {
   private let writes: Bool
   private var connection: Connection?
   private var file: [UInt64] = []
+  private var pause = WritePause()
 
   init(_ replica: Replica, writes: Bool) {
     self.replica = replica
@@ -37,18 +38,45 @@ actor RowDesk {
       throw Problem(error)
     }
     let end = deadline ?? .now + Self.longest
+    if writes { try leaveLock(connection, until: end) }
     let rest = Int((end - .now) / .milliseconds(1))
     guard rest > 0 else {
       throw .later("locked", "others had the write lock of the database for too long")
     }
     connection.setBusyTimeout(milliseconds: rest)
+    let start = ContinuousClock.now
     // LIKE over a long text is one step.
     connection.setWatch(every: 100) { .now < end }
     defer {
       connection.setWatch(every: 0, nil)
       connection.rollBack()
+      if writes { pause.wrote(for: .now - start, until: .now) }
     }
     return try body(connection)
+  }
+
+  /// Waits while the write lock is left to the node, on the thread that is there for writing.
+  private func leaveLock(
+    _ connection: Connection, until end: ContinuousClock.Instant
+  ) throws(Problem) {
+    let now = ContinuousClock.now
+    sleep(min(pause.rest(at: now), end - now))
+    guard pause.looksAtFold() else { return }
+    let latest = min(end, .now + WritePause.longestFold)
+    var (first, moved) = (Int64.min, ContinuousClock.now)
+    while .now < latest {
+      let waiting = try reporting { () throws(SQLiteError) in
+        try replica.unfolded(on: connection)
+      }
+      guard let waiting, waiting.count > WritePause.backlog else { return }
+      if waiting.first != first { (first, moved) = (waiting.first, .now) }
+      guard .now - moved < WritePause.standstill else { return }
+      sleep(.milliseconds(5))
+    }
+  }
+
+  private func sleep(_ time: Duration) {
+    if time > .zero { usleep(UInt32(clamping: Int(time / .microseconds(1)))) }
   }
 
   /// The connection; a new one if the file was replaced by another one, as a restore does.

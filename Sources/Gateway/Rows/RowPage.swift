@@ -18,7 +18,7 @@ struct RowPage: Sendable {
     let order = try query.places(in: table)
     let orderName = try query.name(of: order, table)
     let columns = shown.map { table.columns[$0] }
-    var tooLarge: Problem?
+    var problem: Problem?
     let page = try reporting { () throws(SQLiteError) in
       try connection.with(sql.text, sql.values) { (statement) throws(SQLiteError) in
         var text = RowText()
@@ -33,7 +33,7 @@ struct RowPage: Sendable {
           do throws(Problem) {
             try StoredRow.checkSize(of: values, in: table)
           } catch {
-            tooLarge = error
+            problem = error
             break
           }
           if count > 0 { text.append(",\n") }
@@ -42,12 +42,14 @@ struct RowPage: Sendable {
           count += 1
         }
         text.append("]\n")
+        let last = PageEnd(values: end)
+        if hasMore, !last.isShort { problem = PageEnd.tooLong }
         return RowPage(
           body: text.bytes,
-          next: hasMore ? PageEnd(values: end).text(of: orderName) : nil)
+          next: hasMore && problem == nil ? last.text(of: orderName) : nil)
       }
     }
-    if let tooLarge { throw tooLarge }
+    if let problem { throw problem }
     return page
   }
 }

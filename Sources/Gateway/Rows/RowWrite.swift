@@ -78,10 +78,19 @@ struct RowWriter {
       throw Problem(413, "too-many-rows", "one request adds \(Self.mostRows) rows at most")
     }
     var result = WriteResult(status: 201, isList: isList)
+    var size = 0
     for members in rows {
       let row = try insert(members)
       // Of many rows only those that are wanted are kept.
-      if !isList || terms.returnsRows { result.rows.append(row) }
+      guard !isList || terms.returnsRows else { continue }
+      size += row.size
+      guard !isList || size <= StoredRow.longest else {
+        throw Problem(
+          422, "row-too-large",
+          "the rows come to more than \(StoredRow.longest) bytes as JSON; nothing was done",
+          remedy: "Add fewer at a time, or leave out Prefer: return=representation.")
+      }
+      result.rows.append(row)
     }
     if isList { result.changes = rows.count }
     return result
@@ -141,12 +150,12 @@ struct RowWriter {
   private func current(_ key: [Value]) throws(Problem) -> StoredRow? {
     let row = try table.row(key, on: connection)
     let tag = row?.tag
-    if let condition = terms.ifMatch, !condition.matches(tag) {
+    if let condition = terms.ifMatch, !condition.matches(tag, by: .strong) {
       throw Problem(
         412, "precondition",
         row == nil ? "there is no row of this key" : "the row is another one than If-Match names")
     }
-    if let condition = terms.ifNoneMatch, condition.matches(tag) {
+    if let condition = terms.ifNoneMatch, condition.matches(tag, by: .weak) {
       throw Problem(412, "precondition", "the row is there already")
     }
     return row
@@ -155,7 +164,10 @@ struct RowWriter {
   private func put(_ part: String, _ members: [JSONMember]) throws(Problem) -> WriteResult {
     let key = try RowKey.read(part, of: table)
     let row = try current(key)
-    var (columns, values) = try settings(members)
+    let computed = members.filter { member in
+      table.place(of: member.name).map { table.columns[$0].isGenerated } ?? false
+    }
+    var (columns, values) = try settings(members.filter { !computed.contains($0) })
     for (column, value) in zip(table.keyColumns, key) {
       guard let place = columns.firstIndex(of: column) else {
         columns.append(column)
@@ -171,14 +183,47 @@ struct RowWriter {
       throw .badRequest(
         "column", "PUT writes the whole row, and \(missing.name) is missing; PATCH changes parts")
     }
-    guard row != nil else {
-      return WriteResult(status: 201, rows: [try insert(columns, values)])
+    guard let row else {
+      let made = try insert(columns, values)
+      try check(computed, against: [made])
+      return WriteResult(status: 201, rows: [made])
     }
     let rest = columns.indices.filter { !table.keyColumns.contains(columns[$0]) }
     if !rest.isEmpty {
       try update(key, rest.map { columns[$0] }, rest.map { values[$0] })
     }
-    return WriteResult(status: 200, rows: try table.row(key, on: connection).map { [$0] } ?? [])
+    let rows = try table.row(key, on: connection).map { [$0] } ?? []
+    try check(computed, against: [row] + rows)
+    return WriteResult(status: 200, rows: rows)
+  }
+
+  /// Who puts back what GET gave names computed columns, too: each must be as it was in the row, or
+  /// as it is there now.
+  private func check(_ computed: [JSONMember], against rows: [StoredRow]) throws(Problem) {
+    var seen: Set<Int> = []
+    for member in computed {
+      let place = try table.column(member.name)
+      let column = table.columns[place]
+      guard seen.insert(place).inserted else {
+        throw .badRequest("column", "\(column.name) is named twice")
+      }
+      let value: Value
+      do throws(ValueError) {
+        value = try member.value.stored()
+      } catch {
+        throw .badRequest("value", "\(column.name): \(error.message)")
+      }
+      var isKnown = false
+      for row in rows where !isKnown {
+        isKnown = try isSame(value, row.values[place], in: column)
+      }
+      guard isKnown else {
+        var problem = Problem(
+          400, "column", "\(column.name) is computed, and cannot be set to another value")
+        problem.remedy = "Leave it out, or send it as GET gave it."
+        throw problem
+      }
+    }
   }
 
   /// Whether a value is what the column makes of another one.

@@ -67,7 +67,7 @@ struct StoredRow: Sendable {
     }
   }
 
-  /// A row that holds more is not shown: as JSON it would take several times as much.
+  /// A row that is longer as JSON is not shown; nor are rows together that a write gives back.
   static let longest = 16 << 20
 
   func json() throws(Problem) -> [UInt8] {
@@ -77,16 +77,15 @@ struct StoredRow: Sendable {
     return text.bytes
   }
 
+  /// How long it is as JSON, without the names of its columns.
+  var size: Int { values.reduce(0) { $0 + RowText.size(of: $1) } }
+
   static func checkSize(of values: [Value], in table: TableShape) throws(Problem) {
-    let size = values.reduce(0) { sum, value in
-      switch value {
-      case .text(let bytes), .blob(let bytes): sum + bytes.count
-      default: sum + 8
-      }
-    }
+    let size = values.reduce(0) { $0 + RowText.size(of: $1) }
     guard size > longest else { return }
     throw Problem(
-      422, "row-too-large", "a row of \(table.name) holds \(size) bytes, and \(longest) are shown",
+      422, "row-too-large",
+      "a row of \(table.name) takes \(size) bytes as JSON, and \(longest) are shown",
       remedy: "Leave its large columns out: select=…")
   }
 }

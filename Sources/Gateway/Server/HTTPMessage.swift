@@ -62,6 +62,7 @@ package struct HTTPResponse: Sendable {
     case 409: "Conflict"
     case 412: "Precondition Failed"
     case 413: "Content Too Large"
+    case 414: "URI Too Long"
     case 415: "Unsupported Media Type"
     case 421: "Misdirected Request"
     case 422: "Unprocessable Content"

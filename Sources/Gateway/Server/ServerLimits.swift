@@ -4,7 +4,7 @@ struct ServerLimits: Sendable {
   var connections = 256
   /// Requests that are worked on at a time; further ones are told to come again.
   var requests = 64
-  var headerBytes = 32 << 10
+  var headerBytes = 64 << 10
   var bodyBytes = 8 << 20
   /// What all requests that are not complete yet may hold together.
   var unfinishedBytes = 64 << 20

@@ -53,36 +53,31 @@ enum GatewayListener {
   private static func open(
     _ host: String, _ port: UInt16
   ) throws(FlotillaError) -> (socket: Int32, port: UInt16) {
-    let isSix = host.contains(":")
+    var found: UnsafeMutablePointer<addrinfo>?
+    var wish = addrinfo()
+    wish.ai_family = AF_UNSPEC
+    wish.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    wish.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
+    let code = getaddrinfo(host, String(port), &wish, &found)
+    defer { if let found { freeaddrinfo(found) } }
+    guard code == 0, let place = found?.pointee else {
+      throw FlotillaError(
+        .usage, "\(host) is no address of this machine: \(String(cString: gai_strerror(code)))")
+    }
     let descriptor = socket(
-      isSix ? AF_INET6 : AF_INET,
+      place.ai_family,
       Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { throw failure("open a socket") }
     var yes: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-    let isBound = isSix ? bindSix(descriptor, host, port) : bindFour(descriptor, host, port)
-    guard isBound, listen(descriptor, 128) == 0 else {
+    guard Glibc.bind(descriptor, place.ai_addr, place.ai_addrlen) == 0,
+      listen(descriptor, 128) == 0
+    else {
       let error = failure("listen on \(host), port \(port)")
       close(descriptor)
       throw error
     }
-    return (descriptor, boundPort(of: descriptor, isSix: isSix))
-  }
-
-  private static func bindFour(_ descriptor: Int32, _ host: String, _ port: UInt16) -> Bool {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    inet_pton(AF_INET, host, &address.sin_addr)
-    return bind(descriptor, &address)
-  }
-
-  private static func bindSix(_ descriptor: Int32, _ host: String, _ port: UInt16) -> Bool {
-    var address = sockaddr_in6()
-    address.sin6_family = sa_family_t(AF_INET6)
-    address.sin6_port = port.bigEndian
-    inet_pton(AF_INET6, host, &address.sin6_addr)
-    return bind(descriptor, &address)
+    return (descriptor, boundPort(of: descriptor))
   }
 
   private static func bind<Address>(_ descriptor: Int32, _ address: inout Address) -> Bool {
@@ -93,15 +88,18 @@ enum GatewayListener {
     }
   }
 
-  private static func boundPort(of descriptor: Int32, isSix: Bool) -> UInt16 {
-    var address = sockaddr_in6()
-    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+  private static func boundPort(of descriptor: Int32) -> UInt16 {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
     let isKnown = withUnsafeMutableBytes(of: &address) { bytes in
-      getsockname(
-        descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length) == 0
+      let place = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+      return getsockname(descriptor, place, &length) == 0
+        && getnameinfo(
+          place, length, nil, 0, &port, socklen_t(port.count), NI_NUMERICSERV) == 0
     }
-    // Both kinds of address have the port in the same place.
-    return isKnown ? UInt16(bigEndian: address.sin6_port) : 0
+    guard isKnown else { return 0 }
+    return port.withUnsafeBufferPointer { UInt16(String(cString: $0.baseAddress!)) } ?? 0
   }
 
   /// Opens the socket beside a database, for its owner alone; nil, with a reason, if its path is

@@ -41,7 +41,9 @@ struct PageFile: Sendable {
       (name: "ETag", value: tag), ("Cache-Control", "no-cache"),
       ("Content-Security-Policy", Self.policy), ("Cross-Origin-Opener-Policy", "same-origin"),
     ]
-    if let condition = try TagCondition(request.list("if-none-match")), condition.matches(tag) {
+    if let condition = try TagCondition(request.list("if-none-match")),
+      condition.matches(tag, by: .weak)
+    {
       return HTTPResponse(304, headers: headers)
     }
     return HTTPResponse(200, headers: headers + [("Content-Type", type)], body: bytes)
