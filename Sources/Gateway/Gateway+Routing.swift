@@ -95,6 +95,11 @@ extension Gateway {
         .json(try await TableList.read(database, for: token))
       }
     }
+    if what == "query" {
+      try allow(request, ["POST"])
+      _ = try flag("", in: target, isKnown: false)
+      return try await QueryCall(database: database, token: token, request: request).answer()
+    }
     if path.count == 3, path[0] == "conflicts" {
       try allow(request, ["POST"])
       _ = try flag("", in: target, isKnown: false)

@@ -49,12 +49,7 @@ extension Gateway {
 
   /// The token in a body `{"token": "…"}`.
   private static func token(in request: HTTPRequest) throws(Problem) -> String {
-    let type = request.header("content-type")?.split(separator: ";").first.map { $0.trimmed }
-    guard type?.lowercased() == "application/json" else {
-      throw Problem(
-        415, "media-type", "a body is JSON", remedy: "Send Content-Type: application/json")
-    }
-    guard case .object(let members)? = try? JSONReader.read(request.body),
+    guard case .object(let members) = try request.json(),
       members.count == 1, members[0].name == "token", case .text(let text) = members[0].value
     else { throw .badRequest("body", "to sign in send {\"token\": \"…\"}") }
     return text

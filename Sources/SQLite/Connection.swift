@@ -13,6 +13,8 @@ package final class Connection {
   private var statements = StatementCache()
   /// What statements ask now and then whether to go on.
   fileprivate var watch: (() -> Bool)?
+  /// What statements ask while they are prepared.
+  var authorizer: ((Access, String?) -> Bool)?
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
   /// `vfs` names another file system than the machine's, as `sqlite3_vfs_register` knows it.

@@ -48,6 +48,10 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
   package var cannotOpen: Bool { primary == SQLITE_CANTOPEN }
   package var isSchemaChange: Bool { primary == SQLITE_SCHEMA }
   package var isTooBig: Bool { primary == SQLITE_TOOBIG }
+  /// The authorizer has refused it.
+  package var isRefused: Bool { primary == SQLITE_AUTH }
+  /// The watch has ended it.
+  package var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
 
   /// The file is to blame, or who else uses it, and not what was wanted of it: it may work later.
   package var isOfFile: Bool {

@@ -185,34 +185,21 @@ extension RowCall {
       return try added()
     case ("PUT", let key?):
       try refuseParameters()
-      return .put(key: key, try members(of: try body()))
+      return .put(key: key, try members(of: try request.json()))
     case (_, let key?):
       try refuseParameters()
-      return .change(key: key, try members(of: try body()))
-    default: return .changeAll(target.parameters, try members(of: try body()))
+      return .change(key: key, try members(of: try request.json()))
+    default: return .changeAll(target.parameters, try members(of: try request.json()))
     }
   }
 
   private func added() throws(Problem) -> RowWrite {
-    guard case .array(let elements) = try body() else {
-      return .add([try members(of: try body())], isList: false)
+    guard case .array(let elements) = try request.json() else {
+      return .add([try members(of: try request.json())], isList: false)
     }
     var rows: [[JSONMember]] = []
     for element in elements { rows.append(try members(of: element)) }
     return .add(rows, isList: true)
-  }
-
-  private func body() throws(Problem) -> JSONValue {
-    let type = request.header("content-type")?.split(separator: ";").first.map { $0.trimmed }
-    guard type?.lowercased() == "application/json" else {
-      throw Problem(
-        415, "media-type", "a body is JSON", remedy: "Send Content-Type: application/json")
-    }
-    do throws(JSONError) {
-      return try JSONReader.read(request.body)
-    } catch {
-      throw .badRequest("json", "\(error.message) (at byte \(error.offset))")
-    }
   }
 
   private func members(of value: JSONValue) throws(Problem) -> [JSONMember] {

@@ -13,15 +13,24 @@ actor RowDesk {
   /// So long a statement may run, and so long it waits for another program's lock.
   static let longest: Duration = .seconds(5)
 
+  /// What a desk is there for.
+  enum Purpose: Sendable {
+    case reading
+    case writing
+    /// Statements of clients: within the bounds of `QueryBounds`.
+    case queries
+  }
+
   private let replica: Replica
-  private let writes: Bool
+  private let purpose: Purpose
+  private var writes: Bool { purpose == .writing }
   private var connection: Connection?
   private var file: [UInt64] = []
   private var pause = WritePause()
 
-  init(_ replica: Replica, writes: Bool) {
+  init(_ replica: Replica, for purpose: Purpose) {
     self.replica = replica
-    self.writes = writes
+    self.purpose = purpose
     self.executor = QueueExecutor("flotilla.gateway")
   }
 
@@ -46,7 +55,11 @@ actor RowDesk {
     connection.setBusyTimeout(milliseconds: rest)
     let start = ContinuousClock.now
     // LIKE over a long text is one step.
-    connection.setWatch(every: 100) { .now < end }
+    if purpose == .queries {
+      QueryBounds.watch(connection, until: end)
+    } else {
+      connection.setWatch(every: 100) { .now < end }
+    }
     defer {
       connection.setWatch(every: 0, nil)
       connection.rollBack()
@@ -85,7 +98,11 @@ actor RowDesk {
     if let connection, file == self.file { return connection }
     connection = nil
     let opened = try Connection(path: replica.path, mode: writes ? .readWrite : .readOnly)
-    if writes { try opened.execute("PRAGMA foreign_keys = ON") }
+    switch purpose {
+    case .reading: break
+    case .writing: try opened.execute("PRAGMA foreign_keys = ON")
+    case .queries: try QueryBounds.set(on: opened)
+    }
     (connection, self.file) = (opened, file)
     return opened
   }

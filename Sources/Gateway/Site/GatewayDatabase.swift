@@ -20,20 +20,25 @@ final class GatewayDatabase: Sendable {
   let writes = Turnstile(most: 24)
   /// Clients that wait for verdicts: each holds a connection to the node.
   let waits = Turnstile(most: 16)
+  /// Clients with statements of their own.
+  let queries = Turnstile(most: askerCount)
   private let readers: [RowDesk]
+  private let askers: [RowDesk]
   private let turn = Atomic(0)
   private let known = Mutex(Known())
   private let file: TokenFile
 
   private static let readerCount = 3
+  private static let askerCount = 2
   /// So long what the node may do is taken as known.
   private static let memory: Duration = .seconds(1)
 
   init(_ replica: Replica) {
     self.replica = replica
     name = Self.name(of: replica.path)
-    writer = RowDesk(replica, writes: true)
-    readers = (0..<Self.readerCount).map { _ in RowDesk(replica, writes: false) }
+    writer = RowDesk(replica, for: .writing)
+    readers = (0..<Self.readerCount).map { _ in RowDesk(replica, for: .reading) }
+    askers = (0..<Self.askerCount).map { _ in RowDesk(replica, for: .queries) }
     file = TokenFile(replica)
   }
 
@@ -44,9 +49,14 @@ final class GatewayDatabase: Sendable {
     return String(file[..<stop])
   }
 
-  var reader: RowDesk {
+  var reader: RowDesk { next(of: readers) }
+
+  /// For a statement of a client.
+  var asker: RowDesk { next(of: askers) }
+
+  private func next(of desks: [RowDesk]) -> RowDesk {
     let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
-    return readers[abs(number % readers.count)]
+    return desks[abs(number % desks.count)]
   }
 
   func standing() async throws(Problem) -> OwnStanding {
