@@ -88,6 +88,11 @@ extension Gateway {
     _ database: GatewayDatabase, _ token: AccessToken
   ) async throws(Problem) -> HTTPResponse {
     let what = path.joined(separator: "/")
+    if what == "changes" {
+      try allow(request, ["GET"])
+      let call = try await ChangeCall(request, target, database, token)
+      return try await call.answer()
+    }
     if what == "tables" {
       try allow(request, ["GET"])
       _ = try flag("", in: target, isKnown: false)

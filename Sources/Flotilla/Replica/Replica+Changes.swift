@@ -1,3 +1,5 @@
+import Store
+
 /// The change feed without an open replica.
 extension Replica {
   /// The next changes after a cursor; none, and where they begin, if it is nil. A running node is
@@ -12,4 +14,9 @@ extension Replica {
       return try await node.changes(since: cursor, tables: tables, within: .zero)
     }
   }
+}
+
+extension Replica {
+  /// Whether a text has the form of a cursor.
+  public static func isCursor(_ text: String) -> Bool { ChangeCursor(text) != nil }
 }

@@ -13,6 +13,8 @@ final class ClientConnection {
     case working
     /// The answer goes out. Next: waiting.
     case sending
+    /// An answer goes on for as long as the client listens. Next: sending.
+    case streaming
   }
 
   let bufferEvent: OpaquePointer
@@ -60,6 +62,10 @@ final class ClientConnection {
     (state, since, unsent) = (.sending, .now, bytes)
   }
 
+  func stream() {
+    (state, since, unsent) = (.streaming, .now, 0)
+  }
+
   /// The answer is out; the beginning of the next request may be here already.
   func sent() {
     (state, since, unsent) = (.waiting, .now, 0)
@@ -75,6 +81,10 @@ final class ClientConnection {
       return now - since > limits.idleTime
     case .working: return false
     case .sending: return now - since > limits.sendTime
+    case .streaming:
+      // Since it took the last byte of what there was.
+      if evbuffer_get_length(bufferevent_get_output(bufferEvent)) == 0 { since = now }
+      return now - since > limits.sendTime
     }
   }
 

@@ -18,6 +18,8 @@ final class EventLoop {
   var listeners: [OpaquePointer] = []
   var isListening = true
   private var requests: [Int: OpaquePointer] = [:]
+  /// Answers that go on.
+  private var streams: [Int: Streamed] = [:]
   /// The bytes of the bodies that are worked on, by request.
   private var held: [Int: Int] = [:]
   private var next = 0
@@ -151,7 +153,11 @@ final class EventLoop {
     for message in mailbox.take() {
       switch message {
       case .answer(let number, let response): answer(number, response)
+      case .begin(let number, let response, let stream): begin(number, response, stream)
+      case .part(let number, let bytes): write(bytes, to: number)
+      case .finish(let number): finish(number)
       case .stop:
+        for number in streams.keys { finish(number) }
         end = .now + .seconds(2)
         listen(false)
       }
@@ -168,7 +174,9 @@ final class EventLoop {
     // The library sends what it is given, also as an answer to HEAD.
     let isHead = evhttp_request_get_command(request) == EVHTTP_REQ_HEAD
     let body = isHead ? [] : response.body
-    if isHead { evhttp_add_header(headers, "Content-Length", String(response.body.count)) }
+    if isHead, response.stream == nil {
+      evhttp_add_header(headers, "Content-Length", String(response.body.count))
+    }
     connection(of: request)?.send(body.count)
     evhttp_request_set_on_complete_cb(
       request,
@@ -182,7 +190,60 @@ final class EventLoop {
     evhttp_send_reply(request, Int32(response.status), response.reason, buffer)
   }
 
+  private func begin(_ number: Int, _ response: HTTPResponse, _ stream: ResponseStream) {
+    held[number] = nil
+    guard let request = requests.removeValue(forKey: number) else { return stream.close() }
+    guard end == nil, let connection = connection(of: request) else {
+      stream.close()
+      evhttp_send_reply_end(request)
+      return
+    }
+    let headers = evhttp_request_get_output_headers(request)
+    for (name, value) in response.headers { evhttp_add_header(headers, name, value) }
+    // Nothing else follows on the connection: who has heard enough hangs up.
+    evhttp_add_header(headers, "Connection", "close")
+    connection.stream()
+    streams[number] = Streamed(request: request, stream: stream)
+    evhttp_send_reply_start(request, Int32(response.status), response.reason)
+  }
+
+  /// Sends more of an answer; who has left, or does not read, gets no more.
+  private func write(_ bytes: [UInt8], to number: Int) {
+    guard let streamed = streams[number] else { return }
+    guard let connection = connection(of: streamed.request) else { return finish(number) }
+    let waiting = evbuffer_get_length(bufferevent_get_output(connection.bufferEvent))
+    guard waiting + bytes.count <= limits.streamBytes || waiting == 0 else {
+      connection.cut()
+      return finish(number)
+    }
+    let buffer = evbuffer_new()
+    defer { if let buffer { evbuffer_free(buffer) } }
+    evbuffer_add(buffer, bytes, bytes.count)
+    evhttp_send_reply_chunk(streamed.request, buffer)
+  }
+
+  private func finish(_ number: Int) {
+    guard let streamed = streams.removeValue(forKey: number) else { return }
+    streamed.stream.close()
+    connection(of: streamed.request)?.send(0)
+    // Frees the request, also that of a client that is gone.
+    evhttp_send_reply_end(streamed.request)
+  }
+
+  /// Ends what is written to those who are gone.
+  private func endDeserted() {
+    for (number, streamed) in streams where connection(of: streamed.request) == nil {
+      finish(number)
+    }
+  }
+
+  private struct Streamed {
+    let request: OpaquePointer
+    let stream: ResponseStream
+  }
+
   private func tick() {
+    endDeserted()
     sweep()
     stopIfDone()
   }

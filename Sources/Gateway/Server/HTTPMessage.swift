@@ -33,6 +33,8 @@ package struct HTTPResponse: Sendable {
   package var body: [UInt8]
   /// Whether nothing more is read on the connection.
   var closes = false
+  /// Writes the body, if it goes on for long; `body` is empty then.
+  var stream: (@Sendable (ResponseStream) async -> Void)?
 
   package init(
     _ status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []
@@ -60,6 +62,7 @@ package struct HTTPResponse: Sendable {
     case 404: "Not Found"
     case 405: "Method Not Allowed"
     case 409: "Conflict"
+    case 410: "Gone"
     case 412: "Precondition Failed"
     case 413: "Content Too Large"
     case 414: "URI Too Long"

@@ -39,7 +39,14 @@ package final class HTTPServer: Sendable {
     state.withLock { state in
       state.tasks[number] = Task { [self] in
         let response = await handle(request)
-        mailbox.post(.answer(number, response))
+        if let write = response.stream, request.method != "HEAD" {
+          let stream = ResponseStream(number, mailbox)
+          mailbox.post(.begin(number, response, stream))
+          await write(stream)
+          mailbox.post(.finish(number))
+        } else {
+          mailbox.post(.answer(number, response))
+        }
         self.state.withLock { $0.tasks[number] = nil }
       }
     }

@@ -7,6 +7,10 @@ import Synchronization
 final class Mailbox: Sendable {
   enum Message: Sendable {
     case answer(Int, HTTPResponse)
+    /// An answer begins that goes on in parts, and ends.
+    case begin(Int, HTTPResponse, ResponseStream)
+    case part(Int, [UInt8])
+    case finish(Int)
     case stop
   }
 

@@ -1,7 +1,7 @@
 /// What a client may take of the node, in time and room.
 struct ServerLimits: Sendable {
   /// Connections at a time; further ones wait in the queue of the kernel.
-  var connections = 256
+  var connections = 512
   /// Requests that are worked on at a time; further ones are told to come again.
   var requests = 64
   var headerBytes = 64 << 10
@@ -10,6 +10,8 @@ struct ServerLimits: Sendable {
   var unfinishedBytes = 64 << 20
   /// What all answers that are not sent yet may hold together.
   var unsentBytes = 128 << 20
+  /// What one answer that goes on may have unsent; a longer part goes alone.
+  var streamBytes = 4 << 20
   /// From the first byte of a request to its last.
   var requestTime: Duration = .seconds(20)
   /// Without any byte.

@@ -16,6 +16,10 @@ final class GatewayDatabase: Sendable {
   let name: String
   let replica: Replica
   let writer: RowDesk
+  let changes: ChangeHub
+  /// Clients that wait for changes, and those that follow them.
+  let polls = Turnstile(most: 32)
+  let followers = Turnstile(most: 320)
   /// Clients that write: while the file is locked they must not take the place of those that read.
   let writes = Turnstile(most: 24)
   /// Clients that wait for verdicts: each holds a connection to the node.
@@ -37,6 +41,7 @@ final class GatewayDatabase: Sendable {
     self.replica = replica
     name = Self.name(of: replica.path)
     writer = RowDesk(replica, for: .writing)
+    changes = ChangeHub(replica)
     readers = (0..<Self.readerCount).map { _ in RowDesk(replica, for: .reading) }
     askers = (0..<Self.askerCount).map { _ in RowDesk(replica, for: .queries) }
     file = TokenFile(replica)

@@ -1,0 +1,241 @@
+import Flotilla
+
+/// One request for changes: those that are there, or all that come from now on.
+struct ChangeCall {
+  /// In which form they are told.
+  enum Form: Sendable, Equatable {
+    /// One JSON object, after a while.
+    case page
+    /// A JSON object on each line.
+    case lines
+    /// Server-sent events.
+    case events
+
+    init(accept: String?) {
+      let wanted = (accept ?? "").lowercased()
+      self =
+        wanted.contains("text/event-stream")
+        ? .events
+        : wanted.contains("application/x-ndjson") || wanted.contains("application/ndjson")
+          ? .lines : .page
+    }
+
+    var type: String {
+      switch self {
+      case .page: "application/json"
+      case .lines: "application/x-ndjson"
+      case .events: "text/event-stream"
+      }
+    }
+  }
+
+  static let longestWait = 60
+
+  let database: GatewayDatabase
+  let token: AccessToken
+  let form: Form
+  /// Where the client was; nil if it begins.
+  let since: String?
+  let tables: [String]?
+  let wait: Int
+  /// What a token for these tables alone might do.
+  private let asked: AccessToken?
+
+  init(
+    _ request: HTTPRequest, _ target: RequestTarget, _ database: GatewayDatabase,
+    _ token: AccessToken
+  ) async throws(Problem) {
+    (self.database, self.token) = (database, token)
+    form = Form(accept: request.list("accept"))
+    var (since, tables, wait): (String?, [String]?, Int?) = (nil, nil, nil)
+    for parameter in target.parameters {
+      switch parameter.name {
+      case "since" where since == nil: since = parameter.value
+      case "tables" where tables == nil:
+        tables = parameter.value.split(separator: ",").map(String.init)
+      case "wait" where wait == nil && form == .page:
+        guard let seconds = Int(parameter.value), 0...Self.longestWait ~= seconds else {
+          throw .badRequest("query", "wait is a number of seconds up to \(Self.longestWait)")
+        }
+        wait = seconds
+      default:
+        throw .badRequest(
+          "query", "the parameter \(parameter.name) is unknown here, or there twice")
+      }
+    }
+    // A browser that has lost its connection says so with the last event that it has seen.
+    self.since = request.header("last-event-id") ?? since
+    (self.tables, self.wait) = (tables, wait ?? 0)
+    asked = tables.map { tables in
+      var asked = token
+      asked.tables = Dictionary(tables.map { ($0, .read) }) { first, _ in first }
+      return asked
+    }
+    try await requireTables()
+    if let since = self.since, !Replica.isCursor(since) {
+      throw .badRequest("cursor", "since is no cursor; take one from an answer")
+    }
+  }
+
+  private func requireTables() async throws(Problem) {
+    for table in tables ?? [] {
+      let own = try await database.standing().right(to: table)
+      guard min(own, token.right(to: table)) >= .read else {
+        throw Problem(404, "table", "there is no replicated table \(table)")
+      }
+      try await database.reader.run { connection throws(Problem) in
+        _ = try TableShape.find(table, on: connection)
+      }
+    }
+  }
+
+  func isWanted(_ change: ChangeHub.Told) -> Bool {
+    guard token.right(to: change.table) >= .read else { return false }
+    return asked.map { $0.right(to: change.table) >= .read } ?? true
+  }
+
+  func answer() async throws(Problem) -> HTTPResponse {
+    do throws(FlotillaError) {
+      guard form == .page else { return try await stream() }
+      guard wait > 0 else { return try await page() }
+      guard database.polls.enter() else { return Self.busy }
+      defer { database.polls.leave() }
+      return try await page()
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  private static var busy: HTTPResponse {
+    Problem.later("busy", "too many clients wait for changes", seconds: 5).response
+  }
+
+  /// What is to be read before what follows the cursor.
+  private var snapshot: JSON {
+    let base = "/v1/\(RequestTarget.encoded(database.name))/"
+    guard let tables else { return .array([.text(base + "tables")]) }
+    return .array(tables.map { .text(base + "rows/" + RequestTarget.encoded($0)) })
+  }
+
+  private func page() async throws(FlotillaError) -> HTTPResponse {
+    guard var cursor = since else {
+      return page([], upTo: try await database.changes.begin())
+    }
+    let deadline = ContinuousClock.now + .seconds(wait)
+    while true {
+      let left = max(.zero, deadline - ContinuousClock.now)
+      switch try await database.changes.next(after: cursor, within: left) {
+      case .reset(let cursor): return gone(cursor)
+      case .nothing: return page([], upTo: cursor)
+      case .page(let news):
+        let wanted = news.changes.filter(isWanted)
+        cursor = news.end
+        if !wanted.isEmpty { return page(wanted, upTo: cursor) }
+      }
+    }
+  }
+
+  private func page(_ changes: [ChangeHub.Told], upTo cursor: String) -> HTTPResponse {
+    var body = Array("{\"changes\":[".utf8)
+    for (index, change) in changes.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body += change.text
+    }
+    body += Array("],\"cursor\":\(JSON.text(cursor).description)}\n".utf8)
+    return HTTPResponse(200, headers: [("Content-Type", form.type)], body: body)
+  }
+
+  private func gone(_ cursor: String) -> HTTPResponse {
+    var problem = Problem(
+      410, "gone", "what has changed since then is not known any more",
+      remedy: "Read the tables, then the changes after this cursor.")
+    problem.more = ["cursor": .text(cursor), "snapshot": snapshot]
+    return problem.response
+  }
+
+  private func stream() async throws(FlotillaError) -> HTTPResponse {
+    guard database.followers.enter() else { return Self.busy }
+    database.followers.leave()
+    let start: String
+    if let since { start = since } else { start = try await database.changes.begin() }
+    var response = HTTPResponse(
+      200, headers: [("Content-Type", form.type), ("X-Accel-Buffering", "no")])
+    let isNew = since == nil
+    response.stream = { stream in
+      guard database.followers.enter() else { return }
+      await follow(from: start, isNew: isNew, into: stream)
+      database.followers.leave()
+    }
+    return response
+  }
+}
+
+/// Answers that do not end.
+extension ChangeCall {
+  /// So often a client hears that it is connected.
+  static let heartbeat: Duration = .seconds(15)
+
+  private func follow(from start: String, isNew: Bool, into stream: ResponseStream) async {
+    var cursor = start
+    // The client waits for its first byte.
+    var isOpen = stream.write(isNew ? place(cursor, "begin") : form == .events ? ": \n\n" : "")
+    var (told, lastWord) = (cursor, ContinuousClock.now)
+    while isOpen, !Task.isCancelled {
+      let news: ChangeHub.News
+      let left = max(.zero, Self.heartbeat - (ContinuousClock.now - lastWord))
+      do throws(FlotillaError) {
+        news = try await database.changes.next(after: cursor, within: left)
+      } catch {
+        // The node is away for a moment: what comes then follows.
+        guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+        news = .nothing
+      }
+      // A token that was taken back ends what it has begun.
+      guard (try? await database.token(hash: token.hash)) == token else { return }
+      switch news {
+      case .reset(let place):
+        isOpen = stream.write(reset(place))
+        (cursor, told, lastWord) = (place, place, .now)
+      case .page(let page):
+        cursor = page.end
+        let wanted = page.changes.filter(isWanted)
+        guard !wanted.isEmpty else { continue }
+        isOpen = stream.write(text(of: wanted))
+        (told, lastWord) = (cursor, .now)
+      case .nothing:
+        guard ContinuousClock.now - lastWord >= Self.heartbeat else { continue }
+        isOpen = stream.write(
+          told == cursor && form == .events ? ": \n\n" : place(cursor, "progress"))
+        (told, lastWord) = (cursor, .now)
+      }
+    }
+  }
+
+  private func text(of changes: [ChangeHub.Told]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for change in changes {
+      switch form {
+      case .events:
+        bytes += Array("id: \(change.cursor)\nevent: change\ndata: ".utf8)
+        bytes += change.text
+        bytes += [10, 10]
+      case .lines, .page:
+        bytes += change.text
+        bytes.append(10)
+      }
+    }
+    return bytes
+  }
+
+  private func place(_ cursor: String, _ event: String) -> String {
+    let text = JSON.object(["cursor": .text(cursor)]).description
+    return form == .events ? "id: \(cursor)\nevent: \(event)\ndata: \(text)\n\n" : text + "\n"
+  }
+
+  private func reset(_ cursor: String) -> String {
+    let text = JSON.object(
+      ["cursor": .text(cursor), "reset": .bool(true), "snapshot": snapshot]
+    ).description
+    return form == .events ? "id: \(cursor)\nevent: reset\ndata: \(text)\n\n" : text + "\n"
+  }
+}

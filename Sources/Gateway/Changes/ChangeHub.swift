@@ -1,0 +1,177 @@
+import Flotilla
+
+/// Reads the changes of one database once, for all clients that follow them.
+///
+/// A client that is at the end gets what was read for all; one that is behind reads for itself
+/// until it has come there.
+actor ChangeHub {
+  /// Changes that follow each other, as texts.
+  struct Page: Sendable {
+    var changes: [Told]
+    /// Behind the last of them, or behind others that nobody is told of.
+    var end: String
+  }
+
+  struct Told: Sendable {
+    var cursor: String
+    var table: String
+    /// One JSON object.
+    var text: [UInt8]
+  }
+
+  enum News: Sendable {
+    case page(Page)
+    /// What came before cannot be told; the log goes on here.
+    case reset(String)
+    /// The time is over.
+    case nothing
+  }
+
+  /// So many pages, and bytes of changes, are kept for those who are a little behind.
+  private static let mostPages = 64
+  private static let mostBytes = 4 << 20
+  /// So long it goes on reading while nobody waits, in seconds.
+  private static let patience: Duration = .seconds(30)
+
+  private struct Kept {
+    var start: String
+    var page: Page
+    var bytes: Int
+  }
+
+  private let replica: Replica
+  private var kept: [Kept] = []
+  /// Where the reader is; nil while there is none.
+  private var end: String?
+  private var reader: Task<Void, Never>?
+  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+  private var nextWaiter = 0
+  private var lastWait = ContinuousClock.now
+
+  init(_ replica: Replica) { self.replica = replica }
+
+  /// Where what changes from now on begins.
+  func begin() async throws(FlotillaError) -> String {
+    try await replica.changes(since: nil, within: .zero).cursor
+  }
+
+  /// What follows a cursor; waits so long for something.
+  func next(after cursor: String, within limit: Duration) async throws(FlotillaError) -> News {
+    let deadline = ContinuousClock.now + limit
+    while !Task.isCancelled {
+      if let page = page(after: cursor) { return .page(page) }
+      if cursor != end {
+        let news = try await replica.changes(since: cursor, within: .zero)
+        if news.reset { return .reset(news.cursor) }
+        if news.cursor != cursor { return .page(Self.page(news)) }
+        read(from: cursor)
+        // What came meanwhile is kept by now.
+        if page(after: cursor) != nil { continue }
+      }
+      guard await wait(until: deadline) else { return .nothing }
+    }
+    return .nothing
+  }
+
+  private static func page(_ news: OpenReplica.Changes) -> Page {
+    let told = news.changes.map {
+      Told(cursor: $0.cursor, table: $0.table, text: Array(JSON($0).description.utf8))
+    }
+    return Page(changes: told, end: news.cursor)
+  }
+
+  /// The rest of a page that was read for all.
+  private func page(after cursor: String) -> Page? {
+    for one in kept {
+      if one.start == cursor { return one.page }
+      if let index = one.page.changes.firstIndex(where: { $0.cursor == cursor }) {
+        guard index + 1 < one.page.changes.count || one.page.end != cursor else { continue }
+        return Page(changes: Array(one.page.changes[(index + 1)...]), end: one.page.end)
+      }
+    }
+    return nil
+  }
+
+  private func read(from cursor: String) {
+    guard reader == nil else { return }
+    end = cursor
+    reader = Task { [weak self] in
+      while !Task.isCancelled, let self, await self.readOn() {}
+    }
+  }
+
+  /// False if nobody waits any more.
+  private func readOn() async -> Bool {
+    guard let start = end, !waiting.isEmpty || .now - lastWait < Self.patience else {
+      (reader, end, kept) = (nil, nil, [])
+      return false
+    }
+    do {
+      let news = try await replica.changes(since: start)
+      if news.reset {
+        kept = []
+      } else if news.cursor != start {
+        keep(Self.page(news), from: start)
+      }
+      end = news.cursor
+      if news.cursor != start { wake() }
+    } catch {
+      // The node is busy or starts anew; clients that ask for themselves are told why.
+      try? await Task.sleep(for: .seconds(1))
+    }
+    return true
+  }
+
+  private func keep(_ page: Page, from start: String) {
+    kept.append(
+      Kept(start: start, page: page, bytes: page.changes.reduce(0) { $0 + $1.text.count }))
+    while kept.count > Self.mostPages || kept.reduce(0, { $0 + $1.bytes }) > Self.mostBytes {
+      kept.removeFirst()
+    }
+  }
+
+  private func wake() {
+    for continuation in waiting.values { continuation.resume() }
+    waiting = [:]
+  }
+
+  /// True if something was read before the time was over.
+  private func wait(until deadline: ContinuousClock.Instant) async -> Bool {
+    guard ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+    nextWaiter += 1
+    let number = nextWaiter
+    lastWait = .now
+    let alarm = Task { [weak self] in
+      try? await Task.sleep(until: deadline)
+      await self?.giveUp(number)
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiting[number] = $0 }
+    } onCancel: {
+      alarm.cancel()
+    }
+    alarm.cancel()
+    return ContinuousClock.now < deadline && !Task.isCancelled
+  }
+
+  private func giveUp(_ number: Int) { waiting.removeValue(forKey: number)?.resume() }
+
+  /// Nobody is served any more.
+  func stop() {
+    reader?.cancel()
+    wake()
+  }
+}
+
+extension JSON {
+  /// A change, as `flotilla changes` prints it.
+  init(_ change: OpenReplica.Change) {
+    let row = change.row.map { JSON.object($0.mapValues { JSON($0) }) } ?? .null
+    self = .object([
+      "cursor": .text(change.cursor), "table": .text(change.table),
+      "key": .object(change.key.mapValues { JSON($0) }), "deleted": .bool(change.deleted),
+      "row": row, "author": change.author.map(JSON.text) ?? .null,
+      "stamp": change.stamp.map(JSON.text) ?? .null, "certified": .bool(change.certified),
+    ])
+  }
+}

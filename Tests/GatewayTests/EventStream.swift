@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A client that follows changes: it reads an answer in parts for as long as it comes.
+final class EventStream: Sendable {
+  private struct State: Sendable {
+    var text = ""
+    var hasEnded = false
+  }
+
+  private let descriptor: Int32
+  /// So many bytes are kept of what has come, or half of that.
+  private let most: Int
+  private let state = Mutex(State())
+
+  /// Asks, and begins to read; with `reads` off it takes nothing but what the kernel keeps for it.
+  init(
+    _ port: UInt16, _ target: String, token: String, accept: String = "text/event-stream",
+    headers: [String: String] = [:], reads: Bool = true, keeping most: Int = .max
+  ) throws {
+    self.most = most
+    descriptor = try RawClient.connect(port)
+    var lines = [
+      "GET \(target) HTTP/1.1", "Host: localhost", "Authorization: Bearer \(token)",
+      "Accept: \(accept)",
+    ]
+    lines += headers.map { "\($0.key): \($0.value)" }
+    let bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    guard Glibc.send(descriptor, bytes, bytes.count, 0x4000) == bytes.count else {
+      throw POSIXError(.ECONNRESET)
+    }
+    if reads { readOn() }
+  }
+
+  deinit { close(descriptor) }
+
+  func readOn() {
+    let (descriptor, most) = (dup(descriptor), most)
+    Thread.detachNewThread { [weak self] in
+      var buffer = [UInt8](repeating: 0, count: 64 << 10)
+      while true {
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        guard count > 0, let self else { break }
+        state.withLock { state in
+          state.text += String(decoding: buffer.prefix(count), as: UTF8.self)
+          if state.text.utf8.count > most { state.text = String(state.text.suffix(most / 2)) }
+        }
+      }
+      close(descriptor)
+      self?.state.withLock { $0.hasEnded = true }
+    }
+  }
+
+  /// Hangs up without a word.
+  func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  /// Everything that has come: head, lengths of parts, and events.
+  var text: String { state.withLock(\.text) }
+  var hasEnded: Bool { state.withLock(\.hasEnded) }
+
+  /// What the events of a name say, each a JSON object.
+  func data(of event: String) -> [[String: Any]] {
+    text.components(separatedBy: "event: \(event)\ndata: ").dropFirst().compactMap {
+      let line = $0.prefix { $0 != "\n" }
+      return try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    }
+  }
+}
