@@ -8,11 +8,11 @@ where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the t
 it shall be. `depth: pure returns` looks where machines come back and deleted rows are let go of,
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
-programs write beside parked rows, `full changes` where they follow what changes. In a copy of the tree each is applied alone, the simulator is
-built and runs until it finds a fault or has spent the schedules that `make test` runs. The tree as
-it is comes first: where it fails by itself nothing can be found. Only a seed that the simulator
-reports counts, neither a crash nor what cannot be built. Prints a table; the status is 0 only if
-all were found.
+programs write beside parked rows, `full changes` where they follow what changes. In a copy of the
+tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
+schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
+be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
+Prints a table; the status is 0 only if all were found.
 """
 import pathlib
 import re

@@ -125,11 +125,8 @@ package final class Store {
       throw StoreError(error)
     }
     let identity = try Self.identity(meta, path: path)
-    self.path = path
-    self.vfs = vfs
-    self.pace = pace
-    self.connection = connection
-    self.meta = meta
+    (self.path, self.vfs, self.pace) = (path, vfs, pace)
+    (self.connection, self.meta) = (connection, meta)
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
     )

@@ -5,7 +5,7 @@ import Synchronization
 /// A client that follows changes: it reads an answer in parts for as long as it comes.
 final class EventStream: Sendable {
   private struct State: Sendable {
-    var text = ""
+    var bytes: [UInt8] = []
     var hasEnded = false
   }
 
@@ -43,8 +43,8 @@ final class EventStream: Sendable {
         let count = Glibc.read(descriptor, &buffer, buffer.count)
         guard count > 0, let self else { break }
         state.withLock { state in
-          state.text += String(decoding: buffer.prefix(count), as: UTF8.self)
-          if state.text.utf8.count > most { state.text = String(state.text.suffix(most / 2)) }
+          state.bytes += buffer.prefix(count)
+          if state.bytes.count > most { state.bytes.removeFirst(state.bytes.count - most / 2) }
         }
       }
       close(descriptor)
@@ -56,7 +56,10 @@ final class EventStream: Sendable {
   func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// Everything that has come: head, lengths of parts, and events.
-  var text: String { state.withLock(\.text) }
+  var text: String { String(decoding: state.withLock(\.bytes), as: UTF8.self) }
+  /// The last bytes of it.
+  var end: String { String(decoding: state.withLock { $0.bytes.suffix(500) }, as: UTF8.self) }
+  var count: Int { state.withLock { $0.bytes.count } }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
   /// What the events of a name say, each a JSON object.

@@ -170,7 +170,8 @@ private func ask(
         CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 'a'), (2, 'b');
         CREATE TABLE hidden(id INTEGER PRIMARY KEY, v); CREATE VIEW both AS
           SELECT t.v FROM t JOIN hidden USING (id);
-        CREATE TABLE big(id INTEGER PRIMARY KEY, v BLOB); INSERT INTO big VALUES (1, zeroblob(400000));
+        CREATE TABLE big(id INTEGER PRIMARY KEY, v BLOB);
+        INSERT INTO big VALUES (1, zeroblob(400000));
         """)
       let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
       let client = RawClient(

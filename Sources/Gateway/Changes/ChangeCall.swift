@@ -178,7 +178,7 @@ extension ChangeCall {
   private func follow(from start: String, isNew: Bool, into stream: ResponseStream) async {
     var cursor = start
     // The client waits for its first byte.
-    var isOpen = stream.write(isNew ? place(cursor, "begin") : form == .events ? ": \n\n" : "")
+    var isOpen = await stream.write(isNew ? place(cursor, "begin") : form == .events ? ": \n\n" : "")
     var (told, lastWord) = (cursor, ContinuousClock.now)
     while isOpen, !Task.isCancelled {
       let news: ChangeHub.News
@@ -194,17 +194,17 @@ extension ChangeCall {
       guard (try? await database.token(hash: token.hash)) == token else { return }
       switch news {
       case .reset(let place):
-        isOpen = stream.write(reset(place))
+        isOpen = await stream.write(reset(place))
         (cursor, told, lastWord) = (place, place, .now)
       case .page(let page):
         cursor = page.end
         let wanted = page.changes.filter(isWanted)
         guard !wanted.isEmpty else { continue }
-        isOpen = stream.write(text(of: wanted))
+        isOpen = await stream.write(text(of: wanted))
         (told, lastWord) = (cursor, .now)
       case .nothing:
         guard ContinuousClock.now - lastWord >= Self.heartbeat else { continue }
-        isOpen = stream.write(
+        isOpen = await stream.write(
           told == cursor && form == .events ? ": \n\n" : place(cursor, "progress"))
         (told, lastWord) = (cursor, .now)
       }

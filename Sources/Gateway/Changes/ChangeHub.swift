@@ -52,7 +52,11 @@ actor ChangeHub {
 
   /// Where what changes from now on begins.
   func begin() async throws(FlotillaError) -> String {
-    try await replica.changes(since: nil, within: .zero).cursor
+    // Who reads the tables later than that misses nothing.
+    if let end { return end }
+    let cursor = try await replica.changes(since: nil, within: .zero).cursor
+    read(from: cursor)
+    return cursor
   }
 
   /// What follows a cursor; waits so long for something.

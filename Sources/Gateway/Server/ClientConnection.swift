@@ -83,7 +83,8 @@ final class ClientConnection {
     case .sending: return now - since > limits.sendTime
     case .streaming:
       // Since it took the last byte of what there was.
-      if evbuffer_get_length(bufferevent_get_output(bufferEvent)) == 0 { since = now }
+      unsent = evbuffer_get_length(bufferevent_get_output(bufferEvent))
+      if unsent == 0 { since = now }
       return now - since > limits.sendTime
     }
   }

@@ -88,6 +88,7 @@ final class EventLoop {
     pthread_sigmask(SIG_BLOCK, &pipe, nil)
     event_base_dispatch(base)
     mailbox.shut()
+    for number in streams.keys { finish(number) }
     requests = [:]
     evhttp_free(http)
     for connection in connections.values { connection.release() }
@@ -207,19 +208,19 @@ final class EventLoop {
     evhttp_send_reply_start(request, Int32(response.status), response.reason)
   }
 
-  /// Sends more of an answer; who has left, or does not read, gets no more.
+  /// Sends more of an answer; who has left gets no more.
   private func write(_ bytes: [UInt8], to number: Int) {
     guard let streamed = streams[number] else { return }
-    guard let connection = connection(of: streamed.request) else { return finish(number) }
-    let waiting = evbuffer_get_length(bufferevent_get_output(connection.bufferEvent))
-    guard waiting + bytes.count <= limits.streamBytes || waiting == 0 else {
-      connection.cut()
-      return finish(number)
-    }
+    guard connection(of: streamed.request) != nil else { return finish(number) }
     let buffer = evbuffer_new()
     defer { if let buffer { evbuffer_free(buffer) } }
     evbuffer_add(buffer, bytes, bytes.count)
-    evhttp_send_reply_chunk(streamed.request, buffer)
+    evhttp_send_reply_chunk_with_cb(
+      streamed.request, buffer,
+      { _, owner in
+        guard let owner else { return }
+        Unmanaged<ResponseStream>.fromOpaque(owner).takeUnretainedValue().sent()
+      }, Unmanaged.passUnretained(streamed.stream).toOpaque())
   }
 
   private func finish(_ number: Int) {
@@ -279,7 +280,7 @@ extension EventLoop {
     let all = connections.values
     giveBack(all.reduce(0) { $0 + $1.held + $1.unsent })
     var unsent = all.reduce(0) { $0 + $1.unsent }
-    for connection in all.filter({ $0.state == .sending }).sorted(by: { $0.since < $1.since })
+    for connection in all.filter({ $0.unsent > 0 }).sorted(by: { $0.since < $1.since })
     where unsent > limits.unsentBytes {
       unsent -= connection.unsent
       connection.cut()

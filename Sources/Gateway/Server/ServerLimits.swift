@@ -10,8 +10,6 @@ struct ServerLimits: Sendable {
   var unfinishedBytes = 64 << 20
   /// What all answers that are not sent yet may hold together.
   var unsentBytes = 128 << 20
-  /// What one answer that goes on may have unsent; a longer part goes alone.
-  var streamBytes = 4 << 20
   /// From the first byte of a request to its last.
   var requestTime: Duration = .seconds(20)
   /// Without any byte.

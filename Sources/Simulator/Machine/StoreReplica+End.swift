@@ -4,6 +4,16 @@ import Store
 extension StoreReplica {
   func chart() throws -> [Int64: Int64]? { try charts?.rows(on: application.connection) }
 
+  /// Does what a program does that follows the changes; all of it at the end.
+  func followChanges(_ history: inout History, isEnd: Bool) throws {
+    guard followed != nil, !isGone, let store = try? store() else { return }
+    if isEnd {
+      try followed?.check(store, application.connection, &history, at: name)
+    } else {
+      try followed?.glance(at: store, application.connection)
+    }
+  }
+
   /// Nothing waits, and every transaction is here whole, however its exchange was cut into slices.
   func inspectEnd(_ history: inout History) throws {
     try AnytimeConstraints.check(application, &history, at: name)

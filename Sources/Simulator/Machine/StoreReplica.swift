@@ -65,7 +65,7 @@ final class StoreReplica: SimulatedReplica {
   var spared = AnytimeSpared()
   let mischief: Mischief
   /// What follows the changes here, if the schedule has it.
-  private var followed: FollowedChanges?
+  var followed: FollowedChanges?
   var random: Seeded
   /// Whether the application has written since the last look, and what others had by then.
   var hasWritten = true
@@ -206,16 +206,6 @@ final class StoreReplica: SimulatedReplica {
     open?.departed = departed
     try lookAtRights(&history)
     try inspect(at: now, &history)
-  }
-
-  /// Does what a program does that follows the changes; all of it at the end.
-  func followChanges(_ history: inout History, isEnd: Bool) throws {
-    guard followed != nil, let open else { return }
-    if isEnd {
-      try followed?.check(open, application.connection, &history, at: name)
-    } else {
-      try followed?.glance(at: open, application.connection)
-    }
   }
 
   func write(_ random: inout Seeded, at now: Instant, _ story: inout Story) throws {

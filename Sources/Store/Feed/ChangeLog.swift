@@ -5,7 +5,8 @@ import SQLite
 /// applied them (docs/changes.md).
 ///
 /// It costs nothing until somebody has asked for changes, and nothing again when nobody has for a
-/// week. Its entries name rows; what stands in them is read when the entries are.
+/// week. Its entries name rows; what stands in them is read when the entries are. Those of one
+/// commit lie in one row of `_flotilla_change`, under the number of the first.
 final class ChangeLog {
   /// For how long a log is kept that nobody reads, in ms.
   static let keepLimit: Int64 = 7 * 24 * 3_600_000
@@ -25,8 +26,7 @@ final class ChangeLog {
   private let meta: Meta
   /// Nil while nobody wants changes.
   private var state: State?
-  private var noted: [Export.RowID] = []
-  private var seen: Set<Export.RowID> = []
+  private var noted = ChangedKeys()
   private var isBroken = false
 
   init(_ connection: Connection, _ meta: Meta) throws(SQLiteError) {
@@ -35,10 +35,12 @@ final class ChangeLog {
   }
 
   func reload() throws(SQLiteError) {
-    (state, noted, seen, isBroken) = (nil, [], [], false)
+    (state, isBroken) = (nil, false)
+    noted.removeAll()
     guard try Layout.hasTable("_flotilla_change", on: connection),
       let first = try connection.row("SELECT n FROM _flotilla_change ORDER BY n LIMIT 1"),
-      let last = try connection.row("SELECT n, mark FROM _flotilla_change ORDER BY n DESC LIMIT 1"),
+      let last = try connection.row(
+        "SELECT n + count - 1, mark FROM _flotilla_change ORDER BY n DESC LIMIT 1"),
       let readAt = try meta.integer(.changesRead)
     else { return }
     state = State(
@@ -55,8 +57,7 @@ final class ChangeLog {
   /// A row was written in the open transaction, or its version was.
   func note(_ table: ReplicaTable, _ key: Key) {
     guard state != nil, !table.isSettings, !table.isHeld else { return }
-    let row = Export.RowID(table: table.id, key: key)
-    if seen.insert(row).inserted { noted.append(row) }
+    noted.append(table.id, key)
   }
 
   /// Rows have gone or changed without being looked at one by one: who has read so far must read
@@ -70,28 +71,31 @@ final class ChangeLog {
     if isBroken || Int64(bitPattern: look()) != old.look {
       return try begin(look: look(), at: old.readAt)
     }
-    guard !noted.isEmpty else { return }
+    guard noted.count > 0 else { return }
     var state = old
     let mark = Self.newMark()
-    for row in noted {
-      state.last = ChangeCursor(number: state.last.number + 1, mark: mark)
+    for part in noted.parts {
       try connection.run(
-        "INSERT INTO _flotilla_change(n, mark, tbl, key) VALUES (?, ?, ?, ?)",
+        "INSERT INTO _flotilla_change(n, count, mark, rows) VALUES (?, ?, ?, ?)",
         [
-          .integer(state.last.number), .integer(mark), .integer(row.table), .blob(row.key.bytes),
+          .integer(state.last.number + 1), .integer(Int64(part.count)), .integer(mark),
+          .blob(part.bytes),
         ])
+      state.last = ChangeCursor(number: state.last.number + Int64(part.count), mark: mark)
     }
-    try trim(&state, to: Int64(limit()), by: Int64(noted.count))
+    noted.removeAll()
+    try trim(&state, to: Int64(limit()))
     self.state = state
-    (noted, seen) = ([], [])
   }
 
-  /// Lets go of the oldest entries, a little more than came: a slice of a commit stays one.
-  private func trim(_ state: inout State, to limit: Int64, by count: Int64) throws(SQLiteError) {
+  /// Lets go of the oldest entries.
+  private func trim(_ state: inout State, to limit: Int64) throws(SQLiteError) {
     let excess = state.last.number - state.first + 1 - limit
     // Not each commit writes to both ends.
     guard excess > limit / 16 else { return }
-    state.first += min(excess, 2 * count + 1_000)
+    let first = try connection.scalar(
+      "SELECT max(n) FROM _flotilla_change WHERE n <= ?", [.integer(state.first + excess)])
+    state.first = first.integer ?? state.first
     try connection.run("DELETE FROM _flotilla_change WHERE n < ?", [.integer(state.first)])
   }
 
@@ -101,13 +105,14 @@ final class ChangeLog {
     try connection.execute("DELETE FROM _flotilla_change")
     // The first entry names no row: it is where a reader begins.
     try connection.run(
-      "INSERT INTO _flotilla_change(n, mark, tbl, key) VALUES (?, ?, 0, x'')",
+      "INSERT INTO _flotilla_change(n, count, mark, rows) VALUES (?, 1, ?, x'')",
       [.integer(last.number), .integer(last.mark)])
     try meta.set(.changesLook, .integer(Int64(bitPattern: look)))
     try meta.set(.changesRead, .integer(wall))
     state = State(
       first: last.number, last: last, look: Int64(bitPattern: look), readAt: wall)
-    (noted, seen, isBroken) = ([], [], false)
+    noted.removeAll()
+    isBroken = false
   }
 
   func noteRead(at wall: Int64) throws(SQLiteError) {
@@ -122,10 +127,11 @@ final class ChangeLog {
     try connection.run(
       "DELETE FROM _flotilla_meta WHERE name IN (?, ?)",
       [.string(Meta.Name.changesRead.rawValue), .string(Meta.Name.changesLook.rawValue)])
-    (state, noted, seen, isBroken) = (nil, [], [], false)
+    (state, isBroken) = (nil, false)
+    noted.removeAll()
   }
 
-  /// Six bytes, whatever they are: entries are of one size.
+  /// Six bytes, whatever they are: rows of one length are of one size.
   private static func newMark() -> Int64 { .random(in: 1 << 46..<1 << 47) }
 
   struct Entry {
@@ -135,16 +141,80 @@ final class ChangeLog {
 
   /// The entries after a cursor; nil if it is not of this log, or what follows it is not kept.
   func entries(after cursor: ChangeCursor, limit: Int) throws(SQLiteError) -> [Entry]? {
-    let known = try connection.row(
-      "SELECT mark FROM _flotilla_change WHERE n = ?", [.integer(cursor.number)])
-    guard known?[0].integer == cursor.mark else { return nil }
-    return try connection.rows(
-      "SELECT n, mark, tbl, key FROM _flotilla_change WHERE n > ? ORDER BY n LIMIT ?",
-      [.integer(cursor.number), .integer(Int64(limit))]
-    ).map { row in
-      Entry(
-        cursor: ChangeCursor(number: row[0].integer ?? 0, mark: row[1].integer ?? 0),
-        row: Export.RowID(table: row[2].integer ?? 0, key: Key(bytes: row[3].blob ?? [])))
+    let holder = try connection.row(
+      "SELECT n, count, mark FROM _flotilla_change WHERE n <= ? ORDER BY n DESC LIMIT 1",
+      [.integer(cursor.number)])
+    guard let holder, let first = holder[0].integer, let count = holder[1].integer,
+      cursor.number - first < count, holder[2].integer == cursor.mark
+    else { return nil }
+    return try connection.with(
+      "SELECT n, mark, rows FROM _flotilla_change WHERE n >= ? ORDER BY n", [.integer(first)]
+    ) { (statement) throws(SQLiteError) in
+      var entries: [Entry] = []
+      while entries.count < limit, try statement.step() {
+        var number = statement.integer(0)
+        for row in ChangedKeys.rows(in: statement.bytes(2)) {
+          if number > cursor.number, entries.count < limit {
+            let cursor = ChangeCursor(number: number, mark: statement.integer(1))
+            entries.append(Entry(cursor: cursor, row: row))
+          }
+          number += 1
+        }
+      }
+      return entries
     }
+  }
+}
+
+/// Rows that have changed in one commit, by table and key, as they are kept.
+struct ChangedKeys {
+  /// Some of them in one text of bytes.
+  struct Part {
+    var bytes: [UInt8] = []
+    var count = 0
+  }
+
+  /// So many bytes lie together.
+  private static let mostBytes = 128 << 10
+
+  private(set) var parts: [Part] = []
+  private var last: Export.RowID?
+
+  var count: Int { parts.reduce(0) { $0 + $1.count } }
+
+  /// Adds a row, unless it is the one that was added last.
+  mutating func append(_ table: Int64, _ key: Key) {
+    if let last, last.table == table, last.key == key { return }
+    last = Export.RowID(table: table, key: key)
+    if parts.last.map({ $0.bytes.count >= Self.mostBytes }) ?? true { parts.append(Part()) }
+    let index = parts.count - 1
+    for number in [UInt32(truncatingIfNeeded: table), UInt32(key.bytes.count)] {
+      withUnsafeBytes(of: number.littleEndian) { parts[index].bytes.append(contentsOf: $0) }
+    }
+    parts[index].bytes.append(contentsOf: key.bytes)
+    parts[index].count += 1
+  }
+
+  mutating func removeAll() {
+    guard !parts.isEmpty else { return }
+    (parts, last) = ([], nil)
+  }
+
+  /// Reads what was kept; what follows something that is none is left out.
+  static func rows(in bytes: [UInt8]) -> [Export.RowID] {
+    var rows: [Export.RowID] = []
+    var place = 0
+    func number(at place: Int) -> Int {
+      (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) }
+    }
+    while bytes.count - place >= 8 {
+      let (table, length) = (number(at: place), number(at: place + 4))
+      place += 8
+      guard bytes.count - place >= length else { break }
+      rows.append(
+        Export.RowID(table: Int64(table), key: Key(bytes: Array(bytes[place..<place + length]))))
+      place += length
+    }
+    return rows
   }
 }

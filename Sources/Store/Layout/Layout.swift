@@ -85,7 +85,7 @@ enum Layout {
     CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
       WHERE why <> 'columns';
     CREATE TABLE IF NOT EXISTS _flotilla_change(
-      n INTEGER PRIMARY KEY, mark INTEGER NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL
+      n INTEGER PRIMARY KEY, count INTEGER NOT NULL, mark INTEGER NOT NULL, rows BLOB NOT NULL
     );
     CREATE TABLE IF NOT EXISTS _flotilla_count(tbl INTEGER PRIMARY KEY, rows INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS _flotilla_dismissed(
