@@ -96,7 +96,8 @@ let package = Package(
     .testTarget(
       name: "LANTests", dependencies: ["FlotillaCommand", "SQLite"], swiftSettings: tests),
     .testTarget(
-      name: "GatewayTests", dependencies: ["Gateway", "Flotilla", "FlotillaCommand", "SQLite"],
+      name: "GatewayTests",
+      dependencies: ["Gateway", "Flotilla", "FlotillaCommand", "Network", "SQLite"],
       swiftSettings: tests),
     .target(name: "ClockShim", path: "Tests/ClockShim"),
     .testTarget(

@@ -6,10 +6,13 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
 
 // What libevent offers as macros, or through fields that Swift does not see.
 
@@ -29,4 +32,44 @@ static inline int flotilla_is_in_use(struct bufferevent *connection) {
   void *context = NULL;
   bufferevent_getcb(connection, &read, &write, &event, &context);
   return read != NULL || write != NULL || event != NULL;
+}
+
+/// What serves TLS 1.2 and 1.3 with a certificate and its key on P-256, both DER; NULL if one of
+/// them is damaged or they do not fit.
+static inline SSL_CTX *flotilla_tls_new(
+    const unsigned char *certificate, int length, const unsigned char *key, long keyLength) {
+  SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+  if (!context) return NULL;
+  int isReady = SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)
+      && SSL_CTX_use_certificate_ASN1(context, length, certificate) == 1
+      && SSL_CTX_use_PrivateKey_ASN1(EVP_PKEY_EC, context, key, keyLength) == 1
+      && SSL_CTX_check_private_key(context) == 1;
+  if (!isReady) {
+    SSL_CTX_free(context);
+    return NULL;
+  }
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET
+                                   | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  // Buffers of idle connections are given back.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  return context;
+}
+
+static inline void flotilla_tls_free(SSL_CTX *context) { SSL_CTX_free(context); }
+
+/// A connection that begins with the handshake of a client; its socket comes later.
+static inline struct bufferevent *flotilla_tls_connection(struct event_base *base, SSL_CTX *context) {
+  SSL *tls = SSL_new(context);
+  if (!tls) return NULL;
+  struct bufferevent *made = bufferevent_openssl_socket_new(
+      base, -1, tls, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+  // Who hangs up without the last words of TLS has hung up.
+  if (made) bufferevent_openssl_set_allow_dirty_shutdown(made, 1);
+  else SSL_free(tls);
+  return made;
+}
+
+static inline int flotilla_is_tls(struct bufferevent *connection) {
+  return bufferevent_openssl_get_ssl(connection) != NULL;
 }

@@ -18,7 +18,7 @@ extension Gateway {
     case "DELETE":
       try requireOwnOrigin(request)
       if let cookie = request.cookie(cookieName) { sessions.end(cookie) }
-      return HTTPResponse(204, headers: [("Set-Cookie", cookieLine("", seconds: 0))])
+      return HTTPResponse(204, headers: [("Set-Cookie", cookieLine("", seconds: 0, request))])
     default:
       try allow(request, ["GET", "POST", "DELETE"])
       guard let (database, token) = try await signedIn(request) else {
@@ -37,14 +37,16 @@ extension Gateway {
       let cookie = sessions.begin(database.name, token: hash, at: .now)
       let seconds = Int(PageSessions.lifetime / .seconds(1))
       return HTTPResponse.json(Self.account(database, token))
-        .with("Set-Cookie", cookieLine(cookie, seconds: seconds))
+        .with("Set-Cookie", cookieLine(cookie, seconds: seconds, request))
     }
     throw await tries.note("somebody signed in with an unknown or expired token")
   }
 
-  /// Not `Secure`: without TLS some browsers would not send it, not even to this machine.
-  private func cookieLine(_ value: String, seconds: Int) -> String {
+  /// `Secure` where it came through TLS alone: else some browsers would not send it, not even to
+  /// this machine.
+  private func cookieLine(_ value: String, seconds: Int, _ request: HTTPRequest) -> String {
     "\(cookieName)=\(value); Path=/v1; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
+      + (request.isSecure ? "; Secure" : "")
   }
 
   /// The token in a body `{"token": "…"}`.

@@ -11,6 +11,7 @@ public final class Gateway: Sendable {
   let databases: [GatewayDatabase]
   let check: RequestCheck
   let tries: FailedTries
+  let log: @Sendable (String) -> Void
   let sessions = PageSessions()
   let metrics = GatewayMetrics()
   /// What the node has to work out, and what reads every row.
@@ -24,10 +25,13 @@ public final class Gateway: Sendable {
 
   /// Where it is reached, as a URL.
   public let url: String
+  /// What the one who runs it should know beside that: its certificate and its sockets.
+  public let remarks: [String]
   let port: UInt16
 
-  /// Listens at HOST:PORT, or at the usual port of 127.0.0.1, and on a socket in the folder beside
-  /// each database. Until `nodesAreReady` is called, requests are told to wait.
+  /// Listens at HOST:PORT, or at the usual port of 127.0.0.1, and on a socket for each database.
+  /// Other machines are served through TLS. Until `nodesAreReady` is called, requests are told to
+  /// wait.
   public init(
     _ replicas: [Replica], address: String?, log: @escaping @Sendable (String) -> Void
   ) throws(FlotillaError) {
@@ -39,32 +43,18 @@ public final class Gateway: Sendable {
         remedy: "Serve them by two nodes: flotilla run DB --http, each with its own port.")
     }
     let place = try GatewayListener.address(address)
-    let (socket, port) = try GatewayListener.open(place)
-    var (sockets, paths) = ([socket], [String]())
-    for replica in replicas {
-      let path =
-        URL(filePath: replica.path + "-flotilla").resolvingSymlinksInPath().path
-        + "/http.sock"
-      do throws(FlotillaError) {
-        guard let local = try GatewayListener.openLocal(path) else {
-          log("the path of \(path) is too long for a socket, so there is none")
-          continue
-        }
-        sockets.append(local)
-        paths.append(path)
-      } catch {
-        for socket in sockets { close(socket) }
-        for path in paths { unlink(path) }
-        throw error
-      }
-    }
-    localPaths = paths
-    let host = place.host.contains(":") ? "[\(place.host)]" : place.host
-    self.port = port
-    url = "http://\(host):\(port)"
-    check = RequestCheck(hosts: RequestCheck.local.union([host]))
+    let opened = try Opened(place, databases.map(\.replica))
+    localPaths = opened.paths
+    (port, url, remarks) = (opened.port, opened.url, opened.remarks)
+    check = RequestCheck(
+      hosts: RequestCheck.local.union([place.written])
+        .union(place.isForOthers ? MachineNames.all() : []),
+      takesAddresses: place.isForOthers)
+    self.log = log
     tries = FailedTries(log: log)
-    server.start(sockets, limits: Self.limits, busy: { Self.busy }) { [weak self] request in
+    server.start(
+      opened.sockets, secure: opened.secure, limits: Self.limits, busy: { Self.busy }
+    ) { [weak self] request in
       await self?.answer(request) ?? Self.busy
     }
   }

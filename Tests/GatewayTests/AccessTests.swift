@@ -139,10 +139,14 @@ import Testing
     }
   }
 
-  @Test func `through curl, also by the socket beside the database`() async throws {
+  @Test func `through curl, also by the socket for this machine`() async throws {
     try await withNode { place, node in
       let token = try await place.token("clinic.db")
-      let socket = place.path("clinic.db-flotilla/http.sock")
+      let said = node.text.firstMatch(of: /by the socket (\S+)/)
+      let socket = try #require(said.map { String($0.1) })
+      #expect(socket.hasPrefix(place.path("run/flotilla/")))
+      let attributes = try FileManager.default.attributesOfItem(atPath: socket)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
       let local = try await place.run(
         "curl", "-s", "--unix-socket", socket, "-H", "Authorization: Bearer \(token)",
         "http://localhost/v1/clinic/rows/open/1")
@@ -158,18 +162,19 @@ import Testing
     }
   }
 
-  @Test func `is for this machine alone, and for one name each`() async throws {
+  @Test func `is at an address of this machine, and for one name each`() async throws {
     try await Workplace.with { place in
       try await place.found("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)")
       let far = try await place.run(
-        "flotilla", "run", "a.db", "--no-discovery", "--http", "0.0.0.0:0")
-      #expect(far.status == 2 && far.text.contains("this machine alone"))
+        "flotilla", "run", "a.db", "--no-discovery", "--http", "far.example:0")
+      #expect(far.status == 2 && far.text.contains("no address on which"))
       let node = try await place.serve("a.db", "--http=127.0.0.1:0")
       let taken = try await place.run(
         "flotilla", "run", "a.db", "--no-discovery", "--http", "127.0.0.1:\(node.port)")
       #expect(taken.status == 1 && taken.text.contains("--http 127.0.0.1:0"))
       try await node.stop()
-      #expect(!FileManager.default.fileExists(atPath: place.path("a.db-flotilla/http.sock")))
+      let left = try FileManager.default.contentsOfDirectory(atPath: place.path("run/flotilla"))
+      #expect(!left.contains { $0.hasSuffix(".http.sock") })
       let twice = try await place.run(
         "flotilla", "run", "a.db", place.folder + "/../" + "a.sqlite", "--http", "127.0.0.1:0")
       #expect(twice.status != 0)

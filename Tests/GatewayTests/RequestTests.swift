@@ -54,6 +54,28 @@ import Testing
     #expect(problem([("host", name)])?.status == 421)
   }
 
+  @Test func `of another machine names this one by any address, and by no foreign name`() throws {
+    let check = RequestCheck(hosts: ["localhost", "ward-1"], takesAddresses: true)
+    func status(_ host: String, origin: String? = nil) -> Int? {
+      var request = HTTPRequest("POST", "/", headers: [("host", host)])
+      if let origin { request.headers.append(("origin", origin)) }
+      request.isSecure = true
+      do throws(Problem) {
+        try check.check(request)
+        return nil
+      } catch {
+        return error.status
+      }
+    }
+    for host in ["10.0.0.7:7392", "[fe80::1]:7392", "ward-1", "localhost:1"] {
+      #expect(status(host) == nil && status(host, origin: "https://" + host) == nil)
+      #expect(status(host, origin: "http://" + host) == 403)
+    }
+    for host in ["evil.example", "10.0.0.7.evil.example", "fe80::1", "10.0.0"] {
+      #expect(status(host) == 421, "\(host)")
+    }
+  }
+
   @Test func `has one Host`() {
     #expect(problem([])?.status == 400)
     #expect(problem([host, host])?.status == 400)
@@ -136,11 +158,31 @@ import Testing
   }
 
   @Test(arguments: [
-    "0.0.0.0:80", "10.0.0.1:80", "[::]:80", "[fe80::1]:80", "host.example:80", "127.0.0.1",
-    "127.0.0.1:x", "128.0.0.1:1", "127.0.0.1.evil:1", "[::ffff:127.0.0.1]:1",
+    "0.0.0.0:80", "10.0.0.1:80", "[::]:80", "[fe80::1]:80", "128.0.0.1:1",
+    "[::ffff:127.0.0.1]:1",
+  ])
+  func `to others through TLS`(_ address: String) throws {
+    #expect(try GatewayListener.address(address).isForOthers)
+    for own in [nil, ":80", "localhost:0", "127.1.2.3:9", "[::1]:9"] as [String?] {
+      #expect(try !GatewayListener.address(own).isForOthers)
+    }
+  }
+
+  @Test(arguments: [
+    "host.example:80", "127.0.0.1", "127.0.0.1:x", "127.0.0.1.evil:1", "127.1:80", "[::1:80",
+    "127.0.0.1:70000",
   ])
   func `nowhere else`(_ address: String) {
     #expect(throws: (any Error).self) { try GatewayListener.address(address) }
+  }
+
+  @Test(arguments: [
+    ("ward-1", ["ward-1", "ward-1.local", "localhost"]), ("localhost", ["localhost"]),
+    ("Ward-1.example.org", ["ward-1", "ward-1.local", "localhost"]), ("", ["localhost"]),
+    ("a,DNS:evil", ["localhost"]), (String(repeating: "x", count: 70), ["localhost"]),
+  ])
+  func `under the names of its machine`(host: String, names: [String]) {
+    #expect(MachineNames.all(of: host) == names)
   }
 
   @Test func `and slows down who tries tokens`() {

@@ -52,10 +52,10 @@ final class Workplace: Sendable {
 
   /// Runs a program to its end; gives its status and all that it said.
   func run(_ words: String...) async throws -> (status: Int32, text: String) {
-    try await run(words)
+    try await run(words: words)
   }
 
-  private func run(_ words: [String]) async throws -> (status: Int32, text: String) {
+  func run(words: [String]) async throws -> (status: Int32, text: String) {
     let output = path("said-\(UUID().uuidString)")
     let process = try process(words, output: output)
     let status = try await withCheckedThrowingContinuation { continuation in
@@ -69,7 +69,7 @@ final class Workplace: Sendable {
   /// The same; anything else than success is an issue of the test.
   @discardableResult
   func flotilla(_ words: String...) async throws -> String {
-    let (status, text) = try await run(["flotilla"] + words)
+    let (status, text) = try await run(words: ["flotilla"] + words)
     #expect(status == 0, "\(words): \(text)")
     return text
   }

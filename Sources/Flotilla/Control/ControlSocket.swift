@@ -17,6 +17,14 @@ enum ControlSocket {
     }
   }
 
+  /// The same for the gateway's socket; nil where its path would be too long.
+  static func httpPath(database: String) -> String? {
+    let hash = hash64(Array(database.utf8), seed: 0xC0)
+    let own = Sidecar(database: database).folder + "/http.sock"
+    let place = (try? folder()).map { $0 + "/" + String(hash, radix: 36) + ".http.sock" } ?? own
+    return [place, own].first { $0.utf8.count <= longest }
+  }
+
   /// "sun_path […] 108" bytes with the NUL (unix(7)).
   private static let longest = 107
 

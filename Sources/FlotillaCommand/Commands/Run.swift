@@ -27,7 +27,8 @@ enum Run {
         name: "--http",
         value: Option.Value(
           name: "HOST:PORT", kind: .address(listening: true), isOptional: true),
-        help: "serves rows over HTTP, and a page, to this machine alone; see docs/http.md"),
+        help: "serves rows over HTTP, and a page: to this machine, or with an address of it to "
+          + "others through TLS; see docs/http.md"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
     body: run)
@@ -71,6 +72,7 @@ enum Run {
     guard let address = arguments.text("--http") else { return nil }
     let gateway = try Gateway(replicas, address: address, log: log)
     log("the gateway serves \(gateway.url)/v1/, and a page for people: \(gateway.url)/")
+    for remark in gateway.remarks { log(remark) }
     return gateway
   }
 

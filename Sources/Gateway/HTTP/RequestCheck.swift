@@ -3,6 +3,9 @@
 struct RequestCheck: Sendable {
   /// The names under which the gateway is called, without ports.
   var hosts: Set<String>
+  /// Whether any address will do for a name: then others reach this machine, by whatever address
+  /// it has. No page can have an address mean another machine than it does.
+  var takesAddresses = false
 
   static let local: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -45,11 +48,16 @@ struct RequestCheck: Sendable {
     guard request.count(of: "host") == 1, let host = request.header("host"), !host.isEmpty else {
       throw .badRequest("host", "a request has one Host header")
     }
-    guard hosts.contains(Self.name(of: host)) else {
+    let name = Self.name(of: host)
+    guard hosts.contains(name) || takesAddresses && isAddress(name) else {
       throw Problem(
         421, "host", "this gateway is not called \(host)",
         remedy: "Call it by \(hosts.sorted().joined(separator: ", ")).")
     }
+  }
+
+  private func isAddress(_ name: String) -> Bool {
+    GatewayListener.isAddress(name) && (name.hasPrefix("[") || !name.contains(":"))
   }
 
   /// The name in a Host header, without the port.
@@ -70,7 +78,9 @@ struct RequestCheck: Sendable {
   private func checkOrigin(_ request: HTTPRequest) throws(Problem) {
     let isForeign = request.headers.contains { header in
       switch header.name {
-      case "origin": header.value != "http://" + (request.header("host") ?? "")
+      case "origin":
+        header.value
+          != (request.isSecure ? "https://" : "http://") + (request.header("host") ?? "")
       case "sec-fetch-site":
         !["same-origin", "none"].contains(header.value) && !isVisit(request)
       default: false

@@ -6,7 +6,10 @@ import Glibc
 /// what has become of them. It never waits for anything but the sockets.
 final class EventLoop {
   let base: OpaquePointer
-  let http: OpaquePointer
+  private let http: OpaquePointer
+  /// The same for other machines, and what makes their connections.
+  private var secureHTTP: OpaquePointer?
+  private var tls: OpaquePointer?
   let limits: ServerLimits
   let mailbox: Mailbox
   /// Has a request worked on elsewhere.
@@ -32,7 +35,7 @@ final class EventLoop {
   /// Takes over listening sockets. `refuse` makes the answer for who comes while too many
   /// requests are worked on.
   init?(
-    listening sockets: [Int32], limits: ServerLimits, mailbox: Mailbox,
+    listening sockets: [Int32], secure: SecureSocket?, limits: ServerLimits, mailbox: Mailbox,
     deliver: @escaping @Sendable (Int, HTTPRequest) -> Void,
     refuse: @escaping @Sendable () -> HTTPResponse
   ) {
@@ -41,20 +44,21 @@ final class EventLoop {
     guard let base = event_base_new(), let http = evhttp_new(base) else { return nil }
     (self.base, self.http, self.limits, self.mailbox) = (base, http, limits, mailbox)
     (self.deliver, self.refuse) = (deliver, refuse)
-    let owner = Unmanaged.passUnretained(self).toOpaque()
-    evhttp_set_max_headers_size(http, limits.headerBytes)
-    evhttp_set_max_body_size(http, limits.bodyBytes)
-    evhttp_set_default_content_type(http, nil)
-    evhttp_set_allowed_methods(http, Self.methods.reduce(0) { $0 | UInt16($1.0.rawValue) })
-    evhttp_set_bevcb(http, { base, owner in owner.flatMap { EventLoop.of($0).open(base) } }, owner)
-    evhttp_set_gencb(
-      http, { request, owner in if let owner, let request { EventLoop.of(owner).take(request) } },
-      owner)
+    prepare(http)
+    evhttp_set_bevcb(
+      http, { base, owner in owner.flatMap { EventLoop.of($0).open(base, isSecure: false) } },
+      Unmanaged.passUnretained(self).toOpaque())
     for socket in sockets {
-      guard let bound = evhttp_accept_socket_with_handle(http, socket),
-        let listener = evhttp_bound_socket_get_listener(bound)
-      else { return nil }
-      listeners.append(listener)
+      guard listen(on: socket, http) else { return nil }
+    }
+    if let secure {
+      guard let other = evhttp_new(base), let context = secure.context() else { return nil }
+      (secureHTTP, tls) = (other, context)
+      prepare(other)
+      evhttp_set_bevcb(
+        other, { base, owner in owner.flatMap { EventLoop.of($0).open(base, isSecure: true) } },
+        Unmanaged.passUnretained(self).toOpaque())
+      guard listen(on: secure.descriptor, other) else { return nil }
     }
     add(mailbox.readEnd, Int16(EV_READ | EV_PERSIST), nil) { _, _, owner in
       if let owner { EventLoop.of(owner).readMail() }
@@ -63,6 +67,24 @@ final class EventLoop {
     add(-1, Int16(EV_PERSIST), &tick) { _, _, owner in
       if let owner { EventLoop.of(owner).tick() }
     }
+  }
+
+  private func prepare(_ http: OpaquePointer) {
+    evhttp_set_max_headers_size(http, limits.headerBytes)
+    evhttp_set_max_body_size(http, limits.bodyBytes)
+    evhttp_set_default_content_type(http, nil)
+    evhttp_set_allowed_methods(http, Self.methods.reduce(0) { $0 | UInt16($1.0.rawValue) })
+    evhttp_set_gencb(
+      http, { request, owner in if let owner, let request { EventLoop.of(owner).take(request) } },
+      Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func listen(on socket: Int32, _ http: OpaquePointer) -> Bool {
+    guard let bound = evhttp_accept_socket_with_handle(http, socket),
+      let listener = evhttp_bound_socket_get_listener(bound)
+    else { return false }
+    listeners.append(listener)
+    return true
   }
 
   private static func of(_ owner: UnsafeMutableRawPointer) -> EventLoop {
@@ -91,16 +113,21 @@ final class EventLoop {
     for number in streams.keys { finish(number) }
     requests = [:]
     evhttp_free(http)
+    if let secureHTTP { evhttp_free(secureHTTP) }
     for connection in connections.values { connection.release() }
     connections = [:]
     for event in events { event_free(event) }
+    // What libevent frees in its own time holds on to the context by itself.
+    if let tls { flotilla_tls_free(tls) }
     event_base_free(base)
   }
 
-  private func open(_ base: OpaquePointer?) -> OpaquePointer? {
-    guard
-      let event = bufferevent_socket_new(base, -1, Int32(BEV_OPT_CLOSE_ON_FREE.rawValue))
-    else { return nil }
+  private func open(_ base: OpaquePointer?, isSecure: Bool) -> OpaquePointer? {
+    let made =
+      isSecure
+      ? flotilla_tls_connection(base, tls)
+      : bufferevent_socket_new(base, -1, Int32(BEV_OPT_CLOSE_ON_FREE.rawValue))
+    guard let event = made else { return nil }
     connections[event] = ClientConnection(event) { [unowned self] in bound(after: $0) }
     if connections.count >= limits.connections { listen(false) }
     return event
@@ -123,7 +150,9 @@ final class EventLoop {
       answer(next, refuse())
       return
     }
-    deliver(next, Self.read(request))
+    var read = Self.read(request)
+    read.isSecure = connection(of: request).map { flotilla_is_tls($0.bufferEvent) != 0 } ?? false
+    deliver(next, read)
   }
 
   private static let methods: [(evhttp_cmd_type, String)] = [

@@ -6,6 +6,8 @@ package struct HTTPRequest: Sendable {
   /// Names in small letters, in the order in which they came; one name may come twice.
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
+  /// Whether it came through TLS.
+  package var isSecure = false
 
   package init(
     _ method: String, _ target: String, headers: [(name: String, value: String)] = [],

@@ -17,13 +17,13 @@ package final class HTTPServer: Sendable {
 
   /// Begins to serve; the sockets belong to the server from now on.
   func start(
-    _ sockets: [Int32], limits: ServerLimits,
+    _ sockets: [Int32], secure: SecureSocket? = nil, limits: ServerLimits,
     busy: @escaping @Sendable () -> HTTPResponse,
     _ handle: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
   ) {
     let thread = Thread { [self] in
       let loop = EventLoop(
-        listening: sockets, limits: limits, mailbox: mailbox,
+        listening: sockets, secure: secure, limits: limits, mailbox: mailbox,
         deliver: { number, request in self.work(number, request, handle) }, refuse: busy)
       loop?.run()
       finish()

@@ -2,7 +2,7 @@ import Flotilla
 import Foundation
 import Glibc
 
-/// Where the gateway listens: an address of this machine alone, and a socket beside each database.
+/// Where the gateway listens: one address, and a socket for each database.
 enum GatewayListener {
   static let defaultPort: UInt16 = 7392
 
@@ -12,6 +12,13 @@ enum GatewayListener {
     var port: UInt16
     /// Whether another port will do.
     var isFlexible = false
+
+    /// Whether other machines get there: then all goes through TLS.
+    var isForOthers: Bool { !GatewayListener.isLoopback(host) }
+    /// Whether it stands for every address of this machine.
+    var isEvery: Bool { ["0.0.0.0", "::"].contains(host) }
+    /// The host as a URL has it.
+    var written: String { host.contains(":") ? "[\(host)]" : host }
   }
 
   /// Reads HOST:PORT; without a host it is 127.0.0.1, and without anything also the usual port.
@@ -26,14 +33,22 @@ enum GatewayListener {
     var host = String(text[..<colon])
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
     if host.isEmpty || host == "localhost" { host = "127.0.0.1" }
-    guard isLoopback(host) else {
+    guard isAddress(host) else {
       throw FlotillaError(
-        .usage,
-        "the gateway listens on this machine alone, and \(host) is an address for others, too",
-        remedy: "It has no TLS of its own yet. Take 127.0.0.1:PORT, and for other machines a web "
-          + "server with TLS in front of it.")
+        .usage, "\(host) is no address on which the gateway can listen",
+        remedy: "Take one of this machine, 127.0.0.1 for programs of this machine alone, or "
+          + "0.0.0.0 for every one.")
     }
     return Address(host: host, port: port)
+  }
+
+  /// Whether a text is an IP address; in brackets, too.
+  static func isAddress(_ text: String) -> Bool {
+    var bytes = in6_addr()
+    if inet_pton(AF_INET, text, &bytes) == 1 { return true }
+    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+    let inner = isBracketed ? String(text.dropFirst().dropLast()) : text
+    return inet_pton(AF_INET6, inner, &bytes) == 1
   }
 
   /// Whether only programs of this machine get there.
@@ -102,13 +117,11 @@ enum GatewayListener {
     return port.withUnsafeBufferPointer { UInt16(String(cString: $0.baseAddress!)) } ?? 0
   }
 
-  /// Opens the socket beside a database, for its owner alone; nil, with a reason, if its path is
-  /// too long for one.
-  static func openLocal(_ path: String) throws(FlotillaError) -> Int32? {
+  /// Opens a socket for the owner of the database alone; the path is no longer than one may be.
+  static func openLocal(_ path: String) throws(FlotillaError) -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8) + [0]
-    guard bytes.count <= MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+    let bytes = Array(path.utf8.prefix(MemoryLayout.size(ofValue: address.sun_path) - 1)) + [0]
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     let descriptor = socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
