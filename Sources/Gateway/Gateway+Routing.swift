@@ -100,10 +100,22 @@ extension Gateway {
         .json(try await TableList.read(database, for: token))
       }
     }
+    if what == "openapi.json" {
+      try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
+      return try await reports.pass(what) { () throws(Problem) in
+        try await OpenAPI.answer(database, for: token)
+      }
+    }
     if what == "query" {
       try allow(request, ["POST"])
       _ = try flag("", in: target, isKnown: false)
       return try await QueryCall(database: database, token: token, request: request).answer()
+    }
+    let isOfPeople = ["doctor", "clock", "invitations"].contains(path[0])
+    if isOfPeople || path[0] == "members" && path.count > 1 {
+      _ = try flag("", in: target, isKnown: false)
+      if let answer = try await people(path, request, database, token) { return answer }
     }
     if path.count == 3, path[0] == "conflicts" {
       try allow(request, ["POST"])

@@ -8,6 +8,10 @@ struct TableShape: Sendable, Equatable {
     var isUntyped: Bool
     /// Whether SQLite computes it.
     var isGenerated = false
+    /// As it was declared; it may be any text.
+    var type = ""
+    /// Whether a new row must say what it is.
+    var isRequired = false
   }
 
   var name: String
@@ -31,12 +35,22 @@ struct TableShape: Sendable, Equatable {
         "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
       ).integer == 1
     let rows = try connection.rows(
-      "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
-      [.string(name)])
+      """
+      SELECT name, type, pk, hidden, "notnull", dflt_value IS NOT NULL
+      FROM pragma_table_xinfo(?, 'main') ORDER BY cid
+      """, [.string(name)])
+    let keys = rows.count { ($0[2].integer ?? 0) > 0 }
     let columns = rows.map { row in
-      Column(
-        name: row[0].string ?? "", isUntyped: isUntyped(row[1].string ?? "", isStrict: isStrict),
-        isGenerated: (row[3].integer ?? 0) > 1)
+      let type = row[1].string ?? ""
+      let isKey = (row[2].integer ?? 0) > 0
+      // "A rowid table that has a primary key named INTEGER": SQLite draws a number for it.
+      let isDrawn = isKey && keys == 1 && type.asciiLowercased == "integer"
+      let isGenerated = (row[3].integer ?? 0) > 1
+      return Column(
+        name: row[0].string ?? "", isUntyped: isUntyped(type, isStrict: isStrict),
+        isGenerated: isGenerated, type: type,
+        isRequired: !isGenerated && !isDrawn && row[5].integer == 0
+          && (isKey || row[4].integer == 1))
     }
     let key = rows.indices.filter { (rows[$0][2].integer ?? 0) > 0 }
       .sorted { (rows[$0][2].integer ?? 0) < (rows[$1][2].integer ?? 0) }
