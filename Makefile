@@ -38,8 +38,8 @@ applications: setup ## Django, SQLAlchemy and PHP on two hosts that migrate apar
 fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
 	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
 
-demo: build ## three hosts with real discovery on this machine, in a minute
-	@scripts/demo.sh
+demo: build ## three hosts with real discovery on this machine; HTTP=1 leaves the page open
+	@HTTP=$(HTTP) scripts/demo.sh
 
 bench: setup ## measure, with the release build
 	$(SWIFT) build $(RELEASE) --product flotilla

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Three machines of a clinic on a LAN of their own, with real discovery: an edit arrives, a cable is
 # pulled, both sides go on working, and all become equal again. Ends by itself; exit 1 if anything
-# did not happen as told.
+# did not happen as told. With HTTP=1 it waits for Enter at the end; the page is open until then.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 # shellcheck source=scripts/lan.sh
@@ -93,7 +93,7 @@ good "ward-1, pharmacy and field-bag are up"
 step "ward-1 has a database in daily use and makes it the first replica"
 "$python" scripts/clinic.py make "$(file 1)" || fail "no database"
 on 1 flotilla init clinic.db --site "North clinic" --name ward-1 --all
-on 1 flotilla run clinic.db --background
+on 1 flotilla run clinic.db --http --background
 
 for k in 2 3; do
   step "${names[k]} has nothing but a code"
@@ -138,6 +138,33 @@ for ((i = 0; i < 50; i++)); do
   sleep 0.1
 done
 on 1 flotilla status clinic.db
+
+step "There is a page for people, too"
+token=$(lan_exec 1 flotilla token clinic.db add demo 2>"$FLOTILLA_LAB/said") || fail "no token"
+log=$(file 1)-flotilla/node.log
+gate=$(sed -n 's|.*serves http://127.0.0.1:\([0-9]*\)/v1/.*|\1|p' "$log" | head -1)
+[[ -n $gate ]] || fail "the log does not say where"
+answer=$(lan_exec 1 curl -sS -H "Authorization: Bearer $token" \
+  "http://127.0.0.1:$gate/v1/clinic/rows/patient/p-0117") || fail "the gateway does not answer"
+good "ward-1 serves http://127.0.0.1:$gate/ to a browser on that machine"
+good "and rows to programs: $answer"
+if [[ ${HTTP:-} == 1 ]]; then
+  port=7392
+  "$python" -c "import socket; socket.create_server(('127.0.0.1', $port)).close()" 2>/dev/null ||
+    port=0
+  "$python" scripts/door.py "$port" scripts/lan.sh exec 1 \
+    "$python" "$PWD/scripts/door.py" - "$gate" >"$FLOTILLA_LAB/door" 2>"$FLOTILLA_LAB/said" &
+  # shellcheck disable=SC2016
+  lan_until sh -c 'curl -sfo "$1.page" "$(cat "$1")" 2>"$1.said"' sh "$FLOTILLA_LAB/door" || {
+    cat "$FLOTILLA_LAB/said"
+    fail "no port of this machine leads there"
+  }
+  good "here it is at $bold$(cat "$FLOTILLA_LAB/door")$plain, with the token"
+  printf '      %s\n' "$token"
+  read -r -p "  Press Enter to end. " || echo
+else
+  good "make demo HTTP=1 leaves it open for your browser"
+fi
 
 step "Good night"
 for k in 1 2 3; do on "$k" flotilla stop clinic.db; done

@@ -13,7 +13,9 @@ const views = [
   { name: 'tables', title: 'Tables', open: tables },
   { name: 'conflicts', title: 'Conflicts', open: conflicts.conflicts, isOfSite: true },
   { name: 'parked', title: 'Parked', open: conflicts.parked, isOfSite: true },
-  { name: 'members', title: 'Members', open: site.members, isOfSite: true },
+  { name: 'members', title: 'Members', file: './members.js', isOfSite: true },
+  { name: 'clock', title: 'Clock', file: './clock.js', isOfSite: true },
+  { name: 'doctor', title: 'Doctor', file: './doctor.js', isOfSite: true },
 ];
 
 /** What the views share: who has signed in, and what was last heard of the site. */
@@ -35,6 +37,12 @@ function route() {
   return { parts, query: new URLSearchParams(query ?? '') };
 }
 
+/** Views that are seldom looked at are fetched once somebody does. */
+async function opened(chosen) {
+  if (chosen.file) chosen.open ??= (await import(chosen.file)).open;
+  return chosen.open;
+}
+
 // One view at a time; going elsewhere ends what the last one was asking.
 
 async function show() {
@@ -47,7 +55,10 @@ async function show() {
   drawNavigation(chosen.name, known);
   // What was asked of the same view before stays until the answer is there.
   if (isOther) replace($('main'), element('p.quiet', {}, 'Asking the node…'));
-  view = { name: chosen.name, last: null, ...chosen.open($('main'), context, where) };
+  view = null;
+  const open = await opened(chosen).catch((error) => tell(error));
+  if (!open || route().parts[0] !== where.parts[0]) return;
+  view = { name: chosen.name, last: null, ...open($('main'), context, where) };
   document.title = `${chosen.title} · ${context.account.database} · Flotilla`;
   if (isOther) scrollTo(0, 0);
   await ask();
@@ -99,7 +110,7 @@ async function ask() {
       + 'time is over, or the node was started again.');
     tell(error);
   }
-  if (asking === own) timer = setTimeout(ask, pause);
+  if (asking === own) timer = setTimeout(ask, of.pause ?? pause);
 }
 
 function tell(error) {

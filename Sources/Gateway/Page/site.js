@@ -1,7 +1,7 @@
-// How the site is: each node, the links of this one, its tables; and who belongs to it.
+// How the site is: each node, the links of this one, its tables.
 
 import { call } from './calls.js';
-import { command, counted, element, list, moment, replace, shape, shellWord } from './elements.js';
+import { counted, element, list, moment, replace, shape } from './elements.js';
 
 const states = {
   'in-sync': ['in sync', 'good', '●'], 'catching-up': ['catching up', 'waiting', '◐'],
@@ -133,8 +133,7 @@ export function overview(main, context) {
         element('div.halves', {},
           element('section', {}, element('h2', {}, 'Other nodes'),
             nodes.length ? list(heads, rows, 'Nodes') : element('p', {},
-              'There is no other node yet. To add one, type here: ',
-              command(`flotilla invite ${shellWord(context.account.file)}`))),
+              'There is no other node yet. ', element('a', { href: '#/members' }, 'Invite one.'))),
           nodes.length ? element('section', {}, element('h2', {}, 'Links of this node'),
             picture(status, main.clientWidth < 600)) : null),
         element('h2', {}, 'Tables'),
@@ -145,35 +144,6 @@ export function overview(main, context) {
           table.rule === table.acting_rule ? table.rule
             : `${table.rule}, acts as ${table.acting_rule} while there is no anchor`,
         ]), 'Tables', 'table.lines'));
-    },
-  };
-}
-
-export function members(main, context) {
-  const file = shellWord(context.account.file);
-  return {
-    ticks: true,
-    load: (signal) => call('GET', context.path('members'), { signal }),
-    draw({ data }) {
-      replace(main, element('h1', {}, 'Members'),
-        list(['Node', 'Role', 'State', 'Since', 'Last seen', 'Admitted by', 'Words', 'Rights'],
-          data.members.map((one) => [
-            element('span.name', {}, one.node,
-              one.is_this_node ? element('span.quiet', {}, ' (this node)') : null),
-            one.role, one.state, moment(one.since),
-            one.is_this_node ? 'now' : moment(one.last_seen),
-            one.admitted_by, one.words ?? '',
-            Object.entries(one.rights).map(([table, right]) => `${table}: ${right}`).join(', '),
-          ]), 'Members'),
-        element('h2', {}, 'To change this, type on a machine of the site'),
-        element('dl.commands', {},
-          element('dt', {}, 'add a machine'), element('dd', {}, command(`flotilla invite ${file}`)),
-          element('dt', {}, 'say what it may do with a table'),
-          element('dd', {}, command(`flotilla grant ${file} NODE TABLE read`)),
-          element('dt', {}, 'shut one out, for good'),
-          element('dd', {}, command(`flotilla revoke ${file} NODE`)),
-          element('dt', {}, 'wait no longer for one that will not return'),
-          element('dd', {}, command(`flotilla forget ${file} NODE`))));
     },
   };
 }

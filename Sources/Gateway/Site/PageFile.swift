@@ -27,6 +27,10 @@ struct PageFile: Sendable {
     "page/tables.js": PageFile(script, PackageResources.tables_js),
     "page/editor.js": PageFile(script, PackageResources.editor_js),
     "page/conflicts.js": PageFile(script, PackageResources.conflicts_js),
+    "page/members.js": PageFile(script, PackageResources.members_js),
+    "page/clock.js": PageFile(script, PackageResources.clock_js),
+    "page/doctor.js": PageFile(script, PackageResources.doctor_js),
+    "page/qr.js": PageFile(script, PackageResources.qr_js),
   ]
 
   /// What the page may do: its own files, its own gateway, and nothing else.
