@@ -2,18 +2,20 @@ import SQLite
 
 /// What a statement of a client may read: replicated tables that its token and the node may read,
 /// and views, whose own tables are looked at in the same way.
-///
-/// What is refused is as if it was not there. A message of SQLite's would tell that it is.
 final class QueryAccess {
   /// Functions that give rows, and read no table.
   private static let rowFunctions: Set<String> = ["json_each", "json_tree"]
   /// What reaches beyond the file or tells of the process.
   private static let functions: Set<String> = ["load_extension", "sqlite_offset"]
 
-  private let readable: Set<String>
-  private let views: Set<String>
-  /// Other tables, and views of Flotilla's own, as the file spells them.
-  private let hidden: [String]
+  /// In small letters, as the next ones.
+  let readable: Set<String>
+  let views: Set<String>
+  /// Other tables, and views of Flotilla's own.
+  private let hidden: Set<String>
+  /// Whether a name without a column is none of the hidden ones, for the statement was taken apart
+  /// before where there are none: it is that of a subquery then.
+  var namesAreKnown = false
   private let end: ContinuousClock.Instant
   private var accesses = 0
   /// What was refused first, as a client may hear it.
@@ -28,16 +30,21 @@ final class QueryAccess {
     readable = Set(shapes.map(\.asciiLowercased))
     let objects = try connection.rows(
       "SELECT name, type FROM main.sqlite_schema WHERE type IN ('table', 'view')")
-    var (views, hidden): (Set<String>, [String]) = ([], [])
+    var (views, hidden): (Set<String>, Set<String>) = ([], [])
     for row in objects {
-      let name = row[0].string ?? ""
-      if row[1].string == "view", !name.asciiLowercased.hasPrefix("_flotilla_") {
-        views.insert(name.asciiLowercased)
-      } else if !readable.contains(name.asciiLowercased) {
-        hidden.append(name)
+      let name = (row[0].string ?? "").asciiLowercased
+      if row[1].string == "view", !name.hasPrefix("_flotilla_") {
+        views.insert(name)
+      } else if !readable.contains(name) {
+        hidden.insert(name)
       }
     }
     (self.views, self.hidden) = (views, hidden)
+  }
+
+  /// The same where nothing is hidden.
+  init(readable: Set<String>, views: Set<String>, until end: ContinuousClock.Instant) {
+    (self.readable, self.views, self.hidden, self.end) = (readable, views, [], end)
   }
 
   func allows(_ access: Connection.Access, within view: String?) -> Bool {
@@ -52,7 +59,7 @@ final class QueryAccess {
     case .read(let table, let column, let schema):
       if mayRead(table.asciiLowercased, column, schema) { return true }
       let blamed = view.flatMap { views.contains($0.asciiLowercased) ? $0 : nil } ?? table
-      refused = refused ?? Self.missing(blamed)
+      refused = refused ?? "no such table: \(blamed)"
     case .function(let name):
       if !Self.functions.contains(name.asciiLowercased) { return true }
       refused = refused ?? "the function \(name) is not for clients"
@@ -68,19 +75,8 @@ final class QueryAccess {
     }
     // Without a column it may be the name of a subquery: then nothing of the file has that name.
     guard column.isEmpty, schema == nil else { return false }
-    let isKnown =
-      ["sqlite_", "pragma_", "dbstat", "bytecode", "tables_used"].contains(where: name.hasPrefix)
-      || hidden.contains { $0.asciiLowercased == name }
-    return !isKnown
-  }
-
-  private static func missing(_ name: String) -> String { "no such table: \(name)" }
-
-  /// An error as a client hears it: SQLite may have met something that is hidden before it asked.
-  func told(_ message: String, of statement: String) -> String {
-    if let refused { return refused }
-    let text = statement.asciiLowercased
-    let met = hidden.filter { text.contains($0.asciiLowercased) }.max { $0.count < $1.count }
-    return met.map(Self.missing) ?? message
+    let isOfSQLite = ["sqlite_", "pragma_", "dbstat", "bytecode", "tables_used"]
+      .contains(where: name.hasPrefix)
+    return !isOfSQLite && (namesAreKnown || !hidden.contains(name))
   }
 }

@@ -13,7 +13,7 @@ struct QueryCall {
     let token = token
     let body = try await database.queries.pass("queries") { () throws(Problem) in
       try await database.asker.run { connection throws(Problem) in
-        try Self.rows(statement, values, on: connection) {
+        try Self.rows(statement, values, on: connection, hides: !token.readsAll) {
           min(standing.right(to: $0), token.right(to: $0)) >= .read
         }
       }
@@ -41,40 +41,66 @@ struct QueryCall {
     }
   }
 
-  /// The answer to a statement: `{"columns":[…],"rows":[[…]],"more":false}`.
+  /// The answer to a statement: `{"columns":[…],"rows":[[…]],"more":false}`. `hides` says that the
+  /// names of what may not be read are no business of the client's.
   static func rows(
-    _ text: String, _ values: [Value], on connection: Connection,
+    _ text: String, _ values: [Value], on connection: Connection, hides: Bool,
     mayRead: (String) -> Bool
   ) throws(Problem) -> [UInt8] {
+    // SQLite reads up to it.
+    guard !text.utf8.contains(0) else {
+      throw .badRequest("sql", "the statement has a NUL in it")
+    }
     let end = ContinuousClock.now + RowDesk.longest
     let access = try reporting { () throws(SQLiteError) in
       try QueryAccess(connection, until: end, mayRead: mayRead)
     }
+    if hides { try check(text, on: connection, access, until: end) }
     connection.setAuthorizer { access.allows($0, within: $1) }
     defer { connection.setAuthorizer(nil) }
     do throws(SQLiteError) {
-      // SQLite reads up to it.
-      guard !text.utf8.contains(0) else {
-        throw SQLiteError(code: 1, message: "the statement has a NUL in it")
-      }
       let statement = try connection.prepare(text)
-      guard statement.isAlone else {
-        throw SQLiteError(code: 1, message: "one statement at a time, please")
-      }
-      guard statement.isReadOnly else {
-        throw SQLiteError(code: 1, message: "a query only reads rows: SELECT, WITH or VALUES")
-      }
-      guard statement.parameterCount == values.count else {
-        let message =
-          "the statement has \(statement.parameterCount) parameters, and there are "
-          + "\(values.count) values"
-        throw SQLiteError(code: 1, message: message)
-      }
+      try check(statement, values.count)
       try statement.bind(values)
       return try json(statement)
     } catch {
-      throw problem(error, text, access, end)
+      if error.isInterrupted, .now < end {
+        throw Problem(
+          413, "too-large",
+          "the query sorts or gathers more than \(QueryBounds.memory >> 20) MiB",
+          remedy: "Select fewer rows or columns.")
+      }
+      throw problem(error, access)
     }
+  }
+
+  private static func check(
+    _ text: String, on connection: Connection, _ access: QueryAccess,
+    until end: ContinuousClock.Instant
+  ) throws(Problem) {
+    let visible = try reporting { () throws(SQLiteError) in
+      try VisibleSchema(of: connection, access, until: end)
+    }
+    guard visible.isWhole else {
+      throw Problem(
+        422, "sql", "queries of this token cannot be checked: a table needs functions of a program",
+        remedy: "Ask for rows, or with a token that may read every table.")
+    }
+    try visible.check(text)
+    access.namesAreKnown = true
+  }
+
+  private static func check(_ statement: Statement, _ count: Int) throws(SQLiteError) {
+    var wrong: String?
+    if !statement.isAlone {
+      wrong = "one statement at a time, please"
+    } else if !statement.isReadOnly || statement.columnCount == 0 {
+      wrong = "a query only reads rows: SELECT, WITH or VALUES"
+    } else if statement.parameterCount != count {
+      wrong =
+        "the statement has \(statement.parameterCount) parameters, and there are \(count) values"
+    }
+    if let wrong { throw SQLiteError(code: 1, message: wrong) }
   }
 
   private static func json(_ statement: Statement) throws(SQLiteError) -> [UInt8] {
@@ -104,25 +130,17 @@ struct QueryCall {
     return text.bytes
   }
 
-  private static func problem(
-    _ error: SQLiteError, _ text: String, _ access: QueryAccess,
-    _ end: ContinuousClock.Instant
-  ) -> Problem {
-    if error.isInterrupted, .now < end {
-      return Problem(
-        413, "too-large",
-        "the query sorts or gathers more than \(QueryBounds.memory >> 20) MiB",
-        remedy: "Select fewer rows or columns.")
-    }
+  static func problem(_ error: SQLiteError, _ access: QueryAccess) -> Problem {
     if error.isTooBig {
       return Problem(
         413, "too-large",
-        "a value of a query has more than \(QueryBounds.longestValue >> 10) KiB",
+        "a value of a query has more than \(QueryBounds.longestValue >> 10) KiB, or the query "
+          + "itself more than \(QueryBounds.longestStatement >> 10)",
         remedy: "Read that row by its key: rows/TABLE/KEY")
     }
     guard error.primary == 1 || error.isRefused || error.primary == 21 || error.primary == 20
     else { return Problem(error) }
-    return .badRequest("sql", access.told(error.message, of: text))
+    return .badRequest("sql", access.refused ?? error.message)
   }
 }
 
