@@ -107,6 +107,8 @@ package final class Store {
   var putBacks: UInt64 = 0
   /// What has changed since it was decided which rows stand.
   var parking = Parking()
+  /// Rows that came in the open transaction with a content which does not give their hash.
+  var unmatched = UnmatchedContent()
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers.

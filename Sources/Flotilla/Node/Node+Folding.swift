@@ -128,6 +128,7 @@ extension Node {
   /// A session has merged rows from its peer: the others hear of it.
   func merged(_ outcome: MergeOutcome, _ position: Position, sender: String) async {
     tellShelved(outcome.shelved, from: sender)
+    await tell(outcome.unmatched, from: sender)
     await folded(outcome.fold, position)
     guard outcome.fold.hasMore, folding == nil else { return }
     // Beside the session: it must go on reading, else the link is taken for dead.
@@ -200,6 +201,7 @@ extension Node {
     await examineFile()
     await trimLogs()
     tellShelved(0, from: nil)
+    await tell(UnmatchedContent(), from: "")
     await collectDeletions()
     if rights(of: identity.node) != rights { await followRights() }
     await askForRows()

@@ -54,7 +54,7 @@ extension Node {
         + "is another one there"
         + keptApart(here: apart, there: Int(clamping: sums.apart))
         + "; see: flotilla schema \(shellWord(path)); values of a column that was dropped and "
-        + "added again come with: flotilla verify \(shellWord(path)) --repair"
+        + "added again come with: flotilla verify \(shellWord(path)) --repair, here and there"
       return report(sums, VerifyReport.Peer(node: name, state: .differing, error: reason))
     case .unexplained(let sums, isMoving: true):
       return report(sums, VerifyReport.Peer(node: name, state: .moving))

@@ -130,7 +130,7 @@ extension Node {
     var (differed, least, futile) = (0, Int.max, 0)
     var pause = Self.pause
     var last: VerifyReport.Peer?
-    var asked: (count: Int, last: RowName?) = (0, nil)
+    var asked: (rows: [RowName], isShown: Bool) = ([], false)
     while true {
       let start = Uptime.now
       let found = await inspect(node, audit, deadline: deadline)
@@ -139,7 +139,7 @@ extension Node {
       var report = await report(found, name: name)
       differed = max(differed, report.differing_rows)
       report.repaired = repairs ? differed - min(differed, report.differing_rows) : 0
-      if case .equal = found { report.repaired += asked.count }
+      if case .equal = found { report.repaired += asked.rows.count }
       last = report
       let next = Uptime.now + pause + (Uptime.now - start)
       let canWait = next < deadline && peers[node]?.session != nil && !isStopping
@@ -149,11 +149,7 @@ extension Node {
       switch found {
       case .equal, .stopped: return report
       case .shownOtherwise:
-        // Values of a column that was dropped here and is here again may be there.
-        let rows = repairs ? await incompleteRows(after: asked.last) : []
-        guard !rows.isEmpty else { return report }
-        asked = (asked.count + rows.count, rows.last)
-        await peers[node]?.session?.feed(.want(rows))
+        guard repairs, await mend(&asked, with: node) else { return report }
       case .unexplained(_, let isMoving):
         guard isMoving || futile < Self.attempts else { return report }
       case .compared(_, let comparison, let buckets):
@@ -167,6 +163,29 @@ extension Node {
       audit = next
     }
   }
+
+  /// Asks a peer for rows of which not all values are known here: of a column that was dropped here
+  /// and is here again, or of an edit of which it has another content. When all have come, the peer
+  /// is shown those here. False if nothing is left to do.
+  private func mend(
+    _ asked: inout (rows: [RowName], isShown: Bool), with node: Identity
+  ) async -> Bool {
+    let rows = await incompleteRows(after: asked.rows.last)
+    guard rows.isEmpty else {
+      asked.rows += rows
+      await peers[node]?.session?.feed(.want(rows))
+      return true
+    }
+    let buckets = Set(
+      asked.rows.map { Digest.bucket(table: tableSeed($0.table), key: Key(bytes: $0.key)) })
+    guard !asked.isShown, 1...Self.shownBuckets ~= buckets.count else { return false }
+    asked.isShown = true
+    await peers[node]?.session?.feed(.repair(buckets.sorted()))
+    return true
+  }
+
+  /// A sixteenth of all rows, at most.
+  private static let shownBuckets = 16
 
   private func incompleteRows(after last: RowName?) async -> [RowName] {
     do {

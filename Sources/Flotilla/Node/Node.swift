@@ -95,6 +95,7 @@ actor Node {
   var resting = 0
   /// Rows that came and cannot stand in their tables, as the log tells them.
   var shelvedLine = CountedLine()
+  var unmatchedLines = UnmatchedLines()
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.

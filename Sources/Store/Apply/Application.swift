@@ -250,15 +250,20 @@ extension Store {
   private func complete(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
   ) throws {
-    guard case .values(let values) = row.row.content, let statements = table.statements,
-      let entry = try shelf.entry(table: table.id, key: key)
+    guard case .values(let values) = row.row.content, let statements = table.statements
     else { return }
+    let entry = try shelf.entry(table: table.id, key: key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
-    guard
-      entry.why == .tooLarge
-        || entry.why == .columns && entry.rest != 0 && placement.isCounted(by: statements)
-    else { return }
+    let isBetter =
+      switch entry?.why {
+      case .tooLarge: true
+      case .columns where application.isRepair, nil where application.isRepair:
+        try self.isBetter(placement, than: entry, by: row.row.version.edit.origin, statements)
+      case .columns: entry?.rest != 0 && placement.isCounted(by: statements)
+      default: false
+      }
+    guard isBetter else { return }
     try shelf.remove(table: table.id, key: key)
     changed(table, key)
     if try !place(placement, statements, table, key) {

@@ -132,6 +132,7 @@ extension Store {
         beside.rest = statements.sum(shown, counted).rest(to: placement.hash)
       }
     }
+    if beside.rest != 0 { try noteUnmatched(table) }
     if !beside.isEmpty { try keep(beside, statements, table, key) }
     return true
   }

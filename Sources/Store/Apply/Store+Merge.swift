@@ -8,6 +8,8 @@ package struct MergeOutcome: Sendable {
   package var fold: FoldResult
   /// Rows that could not be placed and wait on the shelf.
   package var shelved: Int
+  /// Rows whose content does not give the hash of their version.
+  package var unmatched = UnmatchedContent()
 
   /// Both together. What both have folded goes out by no push: it is read from the file.
   func followed(by next: MergeOutcome) -> MergeOutcome {
@@ -15,6 +17,7 @@ package struct MergeOutcome: Sendable {
     both.result.rows += result.rows
     both.result.check &+= result.check
     both.shelved += shelved
+    both.unmatched.join(unmatched)
     if fold.versions > 0 {
       if next.fold.versions > 0 { both.fold.push = nil } else { both.fold = fold }
       both.fold.versions = fold.versions + next.fold.versions
@@ -75,6 +78,7 @@ extension Store {
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
+      unmatched = UnmatchedContent()
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
       application.held = merge.held
       try applyAll(rows, &edits, at: now, &application)
@@ -91,7 +95,7 @@ extension Store {
       let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
         result: MergeResult(rows: UInt64(rows.count), check: check),
-        fold: try result(of: edits), shelved: application.shelved)
+        fold: try result(of: edits), shelved: application.shelved, unmatched: unmatched)
     }
   }
 
