@@ -23,15 +23,31 @@ extension RowStatements {
     /// It has something else for them. Who has dropped a column and added it again counts what he
     /// had there, and shows its default.
     var others: [(column: Int, value: Replication.Value)]
+  }
 
-    /// What may stay, the likeliest first: nothing, all that the version does not carry, or some.
-    var choices: [[(column: Int, value: Replication.Value)]] {
-      let all = missing + others
-      // More than a few columns at once are not worth the search.
-      let masks = others.isEmpty || all.count > 8 ? 0 : 1 << all.count
-      return [[], missing]
-        + (0..<masks).map { mask in all.indices.filter { mask >> $0 & 1 == 1 }.map { all[$0] } }
+  /// A value of a column here and what it adds to the sum, which takes long for a long one: so it
+  /// is taken once.
+  struct Part {
+    var column: Int
+    var value: Replication.Value
+    var share: UInt64
+  }
+
+  private func parts(_ values: [(column: Int, value: Replication.Value)]) -> [Part] {
+    values.map { column, value in
+      Part(
+        column: column, value: value,
+        share: ContentHash.share(column: columnHashes[column], value))
     }
+  }
+
+  /// What may stay, the likeliest first: nothing, all that the version does not carry, or some.
+  private static func choices(_ missing: [Part], _ others: [Part]) -> [[Part]] {
+    let all = missing + others
+    // More than a few columns at once are not worth the search.
+    let masks = others.isEmpty || all.count > 8 ? 0 : 1 << all.count
+    return [[], missing]
+      + (0..<masks).map { mask in all.indices.filter { mask >> $0 & 1 == 1 }.map { all[$0] } }
   }
 
   /// Finds out what the author has counted: the columns of which the version says nothing are at
@@ -40,21 +56,46 @@ extension RowStatements {
     _ known: [(column: Int, value: Replication.Value)],
     _ extras: [(name: String, value: Replication.Value)], hash: UInt64, standing: Unsaid?
   ) -> Reading {
-    for kept in standing?.choices ?? [[]] {
+    if standing == nil {
+      let guessed = guess(extras)
+      if sum(known, guessed).value == hash { return Reading(extras: guessed) }
+    }
+    let known = parts(known)
+    let shares = extras.map { ContentHash.share(column: ContentHash.column($0.name), $0.value) }
+    let missing = standing.map { parts($0.missing) } ?? []
+    let others = standing.map { parts($0.others) } ?? []
+    var search = Search(extras: extras, shares: shares, hash: hash)
+    for kept in standing == nil ? [[]] : Self.choices(missing, others) {
       let columns = Set(kept.map(\.column))
       let all = kept.isEmpty ? known : known.filter { !columns.contains($0.column) } + kept
-      guard var reading = counted(all, keeping: columns, extras, hash) else { continue }
+      guard var reading = counted(all, keeping: columns, &search) else { continue }
       reading.kept = columns
-      if kept.isEmpty {
-        for (column, value) in staying(of: standing) {
-          reading.rest &-= ContentHash.share(column: columnHashes[column], value)
-        }
-      }
+      if kept.isEmpty { for part in staying(of: missing) { reading.rest &-= part.share } }
       return reading
     }
     let guessed = guess(extras)
     return Reading(
-      extras: guessed, rest: sum(known + staying(of: standing), guessed).rest(to: hash))
+      extras: guessed, rest: sum(known + staying(of: missing), search).rest(to: hash))
+  }
+
+  /// What is sought for one version, and for how long: a member may send rows over which a node
+  /// would think for minutes.
+  private struct Search {
+    let extras: [(name: String, value: Replication.Value)]
+    /// What each of them adds.
+    let shares: [UInt64]
+    let hash: UInt64
+    /// Sums that may still be tried.
+    var tries = 1 << 14
+  }
+
+  private func sum(_ parts: [Part], _ search: Search) -> ContentHash {
+    var sum = ContentHash()
+    for part in parts where defaults[part.column] != part.value { sum.add(rest: part.share) }
+    for (extra, share) in zip(search.extras, search.shares) where extra.value != .null {
+      sum.add(rest: share)
+    }
+    return sum
   }
 
   /// Nearly always NULL is the default of a column that does not exist here. To keep one at its
@@ -71,59 +112,61 @@ extension RowStatements {
   /// otherwise: 'new' counts for him, and is the default here. What gives the hash is right. What
   /// is kept counts, or it would not be.
   private func counted(
-    _ known: [(column: Int, value: Replication.Value)], keeping kept: Set<Int>,
-    _ extras: [(name: String, value: Replication.Value)], _ hash: UInt64
+    _ known: [Part], keeping kept: Set<Int>, _ search: inout Search
   ) -> Reading? {
-    let guessed = guess(extras)
-    let missing = sum(known, guessed).rest(to: hash)
-    if missing == 0 { return Reading(extras: guessed) }
+    let extras = search.extras
+    let missing = sum(known, search).rest(to: search.hash)
+    if missing == 0 { return Reading(extras: guess(extras)) }
     let names = Set(extras.map(\.name))
     let open =
-      known.filter { (column, value) in
-        column >= shape.keyCount && (!kept.contains(column) || defaults[column] == value)
+      known.filter { part in
+        part.column >= shape.keyCount
+          && (!kept.contains(part.column) || defaults[part.column] == part.value)
       }
-      + defaulted(without: known.map(\.column)).filter { !names.contains(shape.columns[$0.column]) }
+      + parts(
+        defaulted(without: known.map(\.column)).filter {
+          !names.contains(shape.columns[$0.column])
+        })
     // What it adds to the sum if each of them counts otherwise.
     let shares =
-      extras.map { (name, value) in
-        let share = ContentHash.share(column: ContentHash.column(name), value)
-        return value == .null ? share : 0 &- share
-      }
-      + open.map { (column, value) in
-        let share = ContentHash.share(column: columnHashes[column], value)
-        return defaults[column] == value ? share : 0 &- share
-      }
+      zip(extras, search.shares).map { $0.value == .null ? $1 : 0 &- $1 }
+      + open.map { defaults[$0.column] == $0.value ? $0.share : 0 &- $0.share }
     guard
-      let found = Self.places(of: missing, in: shares.prefix(extras.count))
-        ?? Self.places(of: missing, in: shares[...])
+      let found = Self.places(of: missing, in: shares.prefix(extras.count), &search.tries)
+        ?? Self.places(of: missing, in: shares[...], &search.tries)
     else { return nil }
     let others = Set(found)
     return Reading(
       extras: extras.indices.filter { (extras[$0].value != .null) != others.contains($0) }
         .map { extras[$0] },
-      otherwise: open.indices.filter { others.contains(extras.count + $0) }.map { open[$0] })
+      otherwise: open.indices.filter { others.contains(extras.count + $0) }
+        .map { (open[$0].column, open[$0].value) })
   }
 
   /// The places of the shares that give a sum together; nil if none do.
-  private static func places(of sum: UInt64, in shares: ArraySlice<UInt64>) -> [Int]? {
+  private static func places(
+    of sum: UInt64, in shares: ArraySlice<UInt64>, _ tries: inout Int
+  ) -> [Int]? {
     // More than a few columns at once are not worth the search.
     let most = shares.count <= 8 ? 8 : shares.count <= 64 ? 2 : 1
-    return places(of: sum, in: shares, atMost: most)
+    return places(of: sum, in: shares, atMost: most, &tries)
   }
 
   private static func places(
-    of sum: UInt64, in shares: ArraySlice<UInt64>, atMost most: Int
+    of sum: UInt64, in shares: ArraySlice<UInt64>, atMost most: Int, _ tries: inout Int
   ) -> [Int]? {
     if sum == 0 { return [] }
-    guard most > 0, let first = shares.first else { return nil }
+    guard most > 0, tries > 0, let first = shares.first else { return nil }
+    tries -= 1
     let others = shares.dropFirst()
-    if let found = places(of: sum, in: others, atMost: most) { return found }
-    return places(of: sum &- first, in: others, atMost: most - 1).map { [shares.startIndex] + $0 }
+    if let found = places(of: sum, in: others, atMost: most, &tries) { return found }
+    return places(of: sum &- first, in: others, atMost: most - 1, &tries)
+      .map { [shares.startIndex] + $0 }
   }
 
   /// Of what stands in columns that a version does not carry, what goes on to stand: those columns
   /// take no NULL and have no other default.
-  private func staying(of standing: Unsaid?) -> [(column: Int, value: Replication.Value)] {
-    (standing?.missing ?? []).filter { isRequired[$0.column] && defaults[$0.column] == .null }
+  private func staying(of missing: [Part]) -> [Part] {
+    missing.filter { isRequired[$0.column] && defaults[$0.column] == .null }
   }
 }
