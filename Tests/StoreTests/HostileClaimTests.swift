@@ -57,6 +57,95 @@ import Testing
     }
   }
 
+  @Test func `invented tables are in nobody's way who tracks one`() throws {
+    let columns = "(id INTEGER PRIMARY KEY, name TEXT)"
+    let replicas = try KeysTests.site(
+      2, schema: "CREATE TABLE patient\(columns); CREATE TABLE visit\(columns)",
+      tables: ["patient"])
+    for replica in replicas { replica.store.tables.limit = 40 }
+    for start in stride(from: 0, to: 80, by: 20) {
+      let rows = (start..<start + 20).map { number in
+        HostileKeysTests.row(
+          replicas[0],
+          TableShape(
+            name: "invented\(number)", keyCount: 1, columns: ["id"], affinities: [.integer]),
+          UInt64(number + 1), [.integer(1)])
+      }
+      try HostileKeysTests.send(rows, to: replicas[0])
+    }
+    #expect(replicas[0].store.tables.byID.count <= 50)
+    try KeysTests.settle(replicas)
+    try replicas[1].store.track(["visit"], rule: nil, at: replicas[1].now)
+    for (replica, name) in zip(replicas, ["one", "two"]) {
+      try KeysTests.settle(replicas)
+      KeysTests.later(replica, than: replicas)
+      try replica.write("INSERT INTO visit(name) VALUES ('\(name)')")
+      try replica.foldAll()
+    }
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try replica.prepareRows("SELECT name FROM visit ORDER BY 1") == ["one", "two"])
+    }
+    #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
+  }
+
+  /// A member may track as many tables as it likes: others go on, and people can stop that.
+  @Test func `tables that a member has tracked are left alone beyond a limit`() throws {
+    let replicas = try KeysTests.site(2, schema: WrongBatchTests.schema, tables: ["t"])
+    let shape = TableShape(
+      name: "_flotilla_table", keyCount: 1, columns: ["name", "rule"], affinities: [.text])
+    replicas[0].store.tables.limit = 40
+    let names = (0..<90).map { "invented\($0)" }
+    let rows = names.enumerated().map { number, name in
+      let values = [HostileKeysTests.text(name), HostileKeysTests.text("")]
+      return HostileKeysTests.row(replicas[0], shape, UInt64(number + 1), values)
+    }
+    try HostileKeysTests.send(rows, to: replicas[0])
+    #expect(replicas[0].store.tables.tracked.count == 40)
+    try replicas[0].write("CREATE TABLE more(id TEXT PRIMARY KEY)")
+    #expect {
+      try replicas[0].store.track(["more"], rule: nil, at: replicas[0].now)
+    } throws: { ($0 as? StoreError)?.remedy?.contains("untrack") == true }
+    KeysTests.later(replicas[0], than: replicas)
+    try replicas[0].store.untrack(Array(names.prefix(52)), at: replicas[0].now)
+    try replicas[0].store.track(["more"], rule: nil, at: replicas[0].now)
+    #expect(replicas[0].store.tables.table("more")?.isTracked == true)
+  }
+
+  /// The highest of all ranks, the highest that a site may reach, and what nobody can have counted.
+  @Test(arguments: [
+    (Stamp.highest, UInt64(1) << 62, false), (.highest, 0, false), (.latest, 0, false),
+    (.latest, 1 << 40, false), (.latest, Epoch.latest - 1, true), (.zero, 1 << 52, true),
+  ])
+  func `no rank freezes a row`(stamp: Stamp, epoch: UInt64, isRefused: Bool) throws {
+    let schema = "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT)"
+    let replicas = try KeysTests.site(2, schema: schema, tables: ["patient"])
+    try replicas[0].write("INSERT INTO patient VALUES (7, 'first')")
+    try replicas[0].foldAll()
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      let row = HostileKeysTests.row(
+        replica, HostileKeysTests.patient, 1, [.integer(7), HostileKeysTests.text("frozen")]
+      ) { version in
+        version.dot = Dot(Origin(rawValue: .max), 1)
+        (version.created, version.stamp, version.epoch) = (version.dot, stamp, epoch)
+        version.createdAt = stamp
+      }
+      let send = { try HostileKeysTests.send([row], to: replica) }
+      if isRefused { #expect(throws: StoreError.self) { try send() } } else { try send() }
+    }
+    for (replica, name) in zip(replicas, ["second", "third"]) {
+      KeysTests.later(replica, than: replicas)
+      try replica.write("UPDATE patient SET name = '\(name)'")
+      try replica.foldAll()
+      try KeysTests.settle(replicas)
+      for other in replicas {
+        #expect(try other.value("SELECT name FROM patient") == .string(name))
+      }
+    }
+    #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
+  }
+
   @Test func `a term that nobody was appointed for unseats no anchor`() throws {
     let replica = try TestReplica(1, schema: WrongBatchTests.schema, tracking: ["t"])
     let governance = Governance(

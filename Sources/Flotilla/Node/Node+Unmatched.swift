@@ -1,9 +1,11 @@
 import Replication
 import Store
 
-/// What the log tells of rows whose content does not give the hash of their version.
+/// What the log tells of rows whose content does not give the hash of their version, and of rows of
+/// tables that nobody tracks.
 struct UnmatchedLines {
   var counted = CountedLine()
+  var leftOut = CountedLine()
   /// Of whose edits it was said that two contents are about.
   var authors: Set<Origin> = []
 }
@@ -15,8 +17,14 @@ extension Node {
       let rows = due.count == 1 ? "1 row" : "\(due.count) rows"
       log(
         "\(rows) from \(due.isFirst ? sender : "members") came without all that its author has "
-          + "written: a column was dropped there, or the content was changed on the way; to compare: "
-          + "flotilla verify \(shellWord(path)) --repair")
+          + "written: a column was dropped there, or the content was changed on the way; to "
+          + "compare: flotilla verify \(shellWord(path)) --repair")
+    }
+    if let due = unmatchedLines.leftOut.receive(unmatched.leftOut, at: .now) {
+      let rows = due.count == 1 ? "1 row" : "\(due.count) rows"
+      log(
+        "\(rows) from \(due.isFirst ? sender : "members") were left out: of more tables than may "
+          + "wait here without being tracked; they come again once their table is")
     }
     for origin in unmatched.doubled where unmatchedLines.authors.insert(origin).inserted {
       log(

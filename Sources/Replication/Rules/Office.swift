@@ -72,13 +72,11 @@ extension Office {
 
 /// Epochs count the certificates of a term.
 package enum Epoch {
-  /// The highest that peers read; it is its own successor.
-  package static let highest: UInt64 = 1 << 62
-
   /// The next one of a replica that has given `own` at last: they never go back, whoever gave those
-  /// of the versions that this certificate outranks.
+  /// of the versions that this certificate outranks. Those that nobody can reach do not count.
   package static func next(after own: UInt64, over versions: [Version?]) -> UInt64 {
-    min(max(own, versions.compactMap { $0?.epoch }.max() ?? 0) + 1, highest)
+    let given = versions.compactMap { $0?.epoch } + [own]
+    return (given.filter { $0 < latest }.max() ?? 0) + 1
   }
 }
 

@@ -32,6 +32,7 @@ package struct Floors: Sendable, Equatable {
   }
 
   package mutating func raise(table: UInt64, key: Key, over version: Version) {
+    guard version.isPossible else { return }
     raise(Digest.bucket(table: table, key: key), to: Floor(version))
   }
 

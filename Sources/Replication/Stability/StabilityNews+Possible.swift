@@ -11,6 +11,7 @@ extension StabilityNews {
     news.floors = Floors(
       floors.buckets.filter { _, floor in
         floor.term.number <= signedTerm + Office.onTheWay && floor.stamp <= latest
+          && floor.epoch <= Epoch.most(at: latest)
       })
     if let cut {
       news.cut = Cut(

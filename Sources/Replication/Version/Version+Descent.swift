@@ -14,8 +14,7 @@ extension Version {
     var version = Version(
       dot: dot, created: isNew ? dot : old?.created ?? dot,
       createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted)
-    version.term = old?.term ?? .none
-    version.epoch = old?.epoch ?? 0
+    (version.term, version.epoch) = old?.base ?? (.none, 0)
     for (seen, isSeen) in [(pending, true), (old, isSeen)] {
       guard let seen else { continue }
       // Of the author of what was not seen, all that it had made of the row before that; and of
@@ -74,7 +73,7 @@ extension Version {
   package func joined(with other: Version?) -> Version {
     guard let other, saysTheSame(as: other) else { return self }
     var version = self
-    version.stamp = max(stamp, other.stamp)
+    if other.isPossible { version.stamp = max(stamp, other.stamp) }
     for dot in other.context.dots + [other.edit] where dot.origin != edit.origin {
       version.context.add(dot)
     }
@@ -90,7 +89,7 @@ extension Version {
   /// does not accept has not seen.
   package static func nothing(_ dot: Dot, instead edit: Version) -> Version {
     var version = Version(dot: dot, created: dot, stamp: edit.stamp, hash: 0, isDeleted: true)
-    (version.term, version.epoch) = (edit.term, edit.epoch)
+    if edit.isPossible { (version.term, version.epoch) = (edit.term, edit.epoch) }
     return version
   }
 

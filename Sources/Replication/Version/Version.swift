@@ -75,8 +75,12 @@ package struct Version: Sendable, Equatable {
     hasSeen(other.first) || other.image.map { hasSeen($0) } ?? false
   }
 
+  /// One that cannot be ranks below all others.
   package var rank: Rank {
-    Rank(
+    guard isPossible else {
+      return Rank(stamp: .zero, origin: dot.origin, content: hash, seq: dot.seq)
+    }
+    return Rank(
       term: term, epoch: epoch, isTentative: isTentative, turn: turn,
       seniority: seniority, stamp: stamp, origin: dot.origin, content: hash, seq: dot.seq)
   }

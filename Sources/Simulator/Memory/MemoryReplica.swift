@@ -172,7 +172,7 @@ final class MemoryReplica: SimulatedReplica {
       var version = Version.edit(
         dot, over: old, pending: repeating ?? file.office.pending[row]?[origin], again: repeating,
         above: file.stability.floors[table: Self.table, key: Self.encoded[row]],
-        stamp: .placing(madeAt, over: old?.stamp), hash: content ?? 0, isDeleted: content == nil)
+        stamp: .placing(madeAt, above: old), hash: content ?? 0, isDeleted: content == nil)
       version.isUndated = !moment.isCertain
       if file.office.office.certifies {
         version = version.certified(

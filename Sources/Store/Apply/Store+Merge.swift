@@ -48,6 +48,7 @@ extension Store {
     let rows = try slice.rows()
     try requireAppointed(rows, slice.merge)
     try requireTime(at: now)
+    try requireReached(rows, at: now)
     try foldBacklog(at: now)
     // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
     // and with it all that came before. Edits of our own always are: they may be exported next.
@@ -69,6 +70,7 @@ extension Store {
     let merge = slice.merge
     return try transaction(isDurable: isDurable) {
       var edits = beginEdits()
+      unmatched = UnmatchedContent()
       try foldRest(&edits, at: now)
       try requireDurable(isDurable, edits)
       try finish(&edits)
@@ -78,7 +80,6 @@ extension Store {
         rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
-      unmatched = UnmatchedContent()
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
       application.held = merge.held
       try applyAll(rows, &edits, at: now, &application)
@@ -104,7 +105,9 @@ extension Store {
   private func vouched(_ rows: [ShapedRow], by leaf: LeafLicence) throws -> [ShapedRow] {
     try rows.map { row in
       var row = row
-      guard !row.row.version.numbering.former.isEmpty else { return row }
+      guard !row.row.version.numbering.former.isEmpty,
+        tables.hasRoom(for: row.shape.name)
+      else { return row }
       let table = try self.rows(of: row.shape, isNameless: isNameless(row))
       let standing = try versions.version(table: table.id, key: key(of: row, in: table))
       row.row.version.numbering.former = try row.row.version.numbering.former.filter { former in
@@ -228,6 +231,11 @@ extension Store {
       let isNameless = isNameless(row)
       var table = last?.table
       if isNameless || last?.shape != row.shape {
+        // Once the site tracks its table it comes again: digests differ then.
+        guard tables.hasRoom(for: row.shape.name) else {
+          (unmatched.leftOut, last) = (unmatched.leftOut + 1, nil)
+          continue
+        }
         let found = try self.rows(of: row.shape, isNameless: isNameless)
         (table, last) = (found, isNameless ? nil : (row.shape, found))
       }

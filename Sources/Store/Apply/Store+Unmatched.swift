@@ -1,14 +1,18 @@
 import Replication
 import SQLite
 
-/// Rows that came with a content which does not give the hash of their version.
+/// What came in a merge and cannot be as its author wrote it.
 ///
-/// So are those of a member that has dropped a column, and counts what it held. A member that lies
-/// can tell two nodes two contents of one edit in the same way. So they are told to people, and of two
-/// contents the one that gives the hash stands.
+/// A content may not give the hash of its version. So are those of a member that has dropped a
+/// column, and counts what it held. A member that lies can tell two nodes two contents of one edit
+/// in the same way. So they are told to people, and of two contents the one that gives the hash
+/// stands.
 package struct UnmatchedContent: Sendable, Equatable {
   /// How many came of tables that have lost no column here.
   package var rows = 0
+  /// How many came of tables that the site does not track, and were left out: there are too many
+  /// of those.
+  package var leftOut = 0
   /// The authors of edits of which two contents are about, that differ in a column which both have.
   package var doubled: Set<Origin> = []
   package init() {}
@@ -18,6 +22,7 @@ package struct UnmatchedContent: Sendable, Equatable {
 
   mutating func join(_ other: UnmatchedContent) {
     rows += other.rows
+    leftOut += other.leftOut
     doubled.formUnion(other.doubled)
   }
 }
@@ -31,8 +36,8 @@ extension Store {
     if unmatched.explained[table.id] == false { unmatched.rows += 1 }
   }
 
-  /// The version that stands has come again, in a repair. True if what came is to stand: it gives the
-  /// hash, and what stands does not, or neither does and it is the higher one.
+  /// The version that stands has come again, in a repair. True if what came is to stand: it gives
+  /// the hash, and what stands does not, or neither does and it is the higher one.
   func isBetter(
     _ placement: Placement, than entry: Shelf.Entry?, by author: Origin,
     _ statements: RowStatements

@@ -266,7 +266,7 @@ extension Store {
     let stamp =
       isBaseline
       ? Stamp.zero.successor
-      : unaltered?.stamp.successor ?? Stamp.placing(madeAt.at, over: old?.stamp)
+      : unaltered?.stamp.successor ?? Stamp.placing(madeAt.at, above: old)
     let waiting = try pending.all(table: table.id, key: key)
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(

@@ -66,7 +66,7 @@ extension Store {
       dot, over: old, stamp: now.stamp, hash: old.hash, isDeleted: old.isDeleted)
     version.created = old.created
     version.createdAt = min(old.createdAt, now.stamp)
-    version.epoch = Epoch.next(after: old.epoch, over: [])
+    version.epoch = Epoch.next(after: version.epoch, over: [])
     version.isDangling = old.isDangling
     return version
   }

@@ -133,9 +133,6 @@ extension Tables {
 
   /// Of too many shapes those go of which nothing is left but deleted rows.
   private func makeRoom(for key: KeyShape, of name: String) throws(StoreError) {
-    guard byID.count < Self.limit else {
-      throw StoreError(.table, "the site names more than \(Self.limit) tables")
-    }
     for old in held(of: name).reversed()
     where shapes.known(name).count >= Limits.keyShapes && !old.isLeading {
       let isEmpty = try reporting { () throws(SQLiteError) in

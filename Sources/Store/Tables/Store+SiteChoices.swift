@@ -14,6 +14,7 @@ extension Store {
     onCollision: KeyHandling.Kind? = nil, at now: Instant
   ) throws(StoreError) {
     try edit(at: now) { edits in
+      try self.requireRoom(for: names)
       if let takesNew { try self.set(takesNew: takesNew, &edits, at: now) }
       for name in names { try self.consent(to: name) }
       try self.whileRulesMayChange {
@@ -30,6 +31,16 @@ extension Store {
         }
       }
     }
+  }
+
+  private func requireRoom(for names: [String]) throws {
+    let tracked = Set(try tables.trackedNames().map(folded))
+    let added = Set(names.map(folded)).subtracting(tracked)
+    guard !added.isEmpty, tracked.count + added.count > tables.limit else { return }
+    throw StoreError(
+      .table,
+      "the site tracks \(tracked.count) tables, and cannot track more than \(tables.limit)",
+      remedy: "Stop tracking those that nobody needs: flotilla untrack \(path) TABLE…")
   }
 
   private func set(

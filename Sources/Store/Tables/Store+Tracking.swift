@@ -11,16 +11,19 @@ extension Store {
   /// others did since.
   func applySettings(isLocal: Bool) throws {
     let names = try tables.trackedNames()
+    let tracked = Set(names.map(folded))
     for table in tables.byID.values
-    where table.isTracked && !table.isSettings
-      && !names.contains(where: { isSameName($0, table.name) })
-    {
+    where table.isTracked && !table.isSettings && !tracked.contains(folded(table.name)) {
       try forget(table)
     }
     try followNewTables(names, isLocal: isLocal)
+    var count = tables.tracked.count
     for name in try ForeignKey.parentsFirst(names, on: connection) {
+      if tables.table(name)?.isTracked == true { continue }
+      // What a peer has tracked beyond that is left alone.
+      guard count < tables.limit else { break }
+      count += 1
       let known = try tables.tableOrNew(name)
-      guard !known.isTracked else { continue }
       if !isLocal { try welcome(name) }
       try connection.run(
         "UPDATE _flotilla_local SET baseline = ? WHERE id = ?",

@@ -17,8 +17,8 @@ final class Tables {
   }
   /// The replicated tables that hold for the whole site.
   static let siteWide = [settings, Renames.settings, CollisionChoices.settings]
-  /// Names that peers may bring along, at most.
-  static let limit = 2_000
+  /// Tables that the site tracks, at most; and names of others that peers may bring along.
+  var limit = 2_000
 
   let connection: Connection
   var byID: [Int64: ReplicaTable] = [:]
@@ -63,6 +63,7 @@ final class Tables {
       try shapes.reload()
       return try choices.withheld()
     }
+    let trackedKeys = Set(tracked.map(folded))
     let owner = columns[TableNames.owner] ?? Renames.Columns()
     names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
     remembered = collations
@@ -76,7 +77,7 @@ final class Tables {
         if let known = shapes.known(id) { add(held(known)) }
         continue
       }
-      let isTracked = Self.isSettings(name) || tracked.contains { isSameName($0, name) }
+      let isTracked = Self.isSettings(name) || trackedKeys.contains(folded(name))
       let nameHere = names.here(id, name)
       // Without its owner's word a table is as if it were not here.
       var known =
@@ -175,14 +176,19 @@ final class Tables {
     return table
   }
 
+  /// Whether there is room for a name that peers bring along.
+  ///
+  /// Those that the site does not track leave no room for each other alone: a member that invents
+  /// thousands of them is in nobody's way who tracks a table.
+  func hasRoom(for name: String) -> Bool {
+    table(name) != nil || byID.values.count { !$0.isTracked } < limit
+  }
+
   /// The table of a name; a name that is new here gets a number and waits for its table.
   func tableOrNew(_ name: String) throws(StoreError) -> ReplicaTable {
     if let table = table(name) { return table }
     guard !folded(name).hasPrefix(KeyShapes.prefix) else {
       throw StoreError(.wire, "\(name) is no name of a table")
-    }
-    guard byID.count < Self.limit else {
-      throw StoreError(.table, "the site names more than \(Self.limit) tables")
     }
     let id = try reporting { () throws(SQLiteError) in
       try connection.run("INSERT INTO _flotilla_local(name) VALUES (?)", [.string(name)])

@@ -48,4 +48,12 @@ extension Store {
     guard let term = terms.first(where: { $0.number > signed + Office.onTheWay }) else { return }
     throw StoreError(.wire, "nobody was appointed the anchor of term \(term.number)")
   }
+
+  /// Refuses an epoch that nobody can have reached: nobody could edit the row after that.
+  func requireReached(_ rows: [ShapedRow], at now: Instant) throws(StoreError) {
+    let latest = Stamp(millisecondsSince1970: now.moment + SiteClock.farthest)
+    guard let row = rows.first(where: { !$0.row.version.isReached(by: latest) }) else { return }
+    let text = "no site has counted \(row.row.version.epoch) epochs"
+    throw StoreError(.wire, "\(text), as a row of \(quoted(row.shape.name)) has it")
+  }
 }

@@ -195,7 +195,7 @@ import Testing
     #expect(Epoch.next(after: 4, over: [version, nil]) == 5)
     version.epoch = 9
     #expect(Epoch.next(after: 4, over: [nil, version]) == 10)
-    version.epoch = Epoch.highest
+    version.epoch = Epoch.latest - 1
     version.term = Term(number: 1, incarnation: 0)
     let epoch = Epoch.next(after: 4, over: [version])
     var writer = RowBatchWriter()

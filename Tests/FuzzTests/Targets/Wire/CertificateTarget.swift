@@ -55,7 +55,7 @@ private func expectJudgement(of edit: Version, over standing: Version?) {
     let certificate = winner.certified(
       Dot(CertificateBatch.origins[3], 1 << 62), term: term, epoch: epoch, at: edit.stamp)
     demand(certificate.edit == winner.edit, "\(certificate) certifies another edit")
-    if epoch < Epoch.highest {
+    if epoch < Epoch.latest {
       demand(versions.allSatisfy { $0.rank < certificate.rank }, "\(certificate) is too low")
     }
     let isGone = certificate.hash == 0
