@@ -3,6 +3,31 @@ import Testing
 
 private let fuzzSeconds = ProcessInfo.processInfo.environment["FLOTILLA_FUZZ_SECONDS"]
 
+/// Of each kind of member so many messages, and from which seed on.
+private let wholeMessages = ProcessInfo.processInfo.environment["FLOTILLA_MESSAGES"].flatMap(
+  Int.init)
+private let wholeSeed = ProcessInfo.processInfo.environment["FLOTILLA_SEED"].flatMap(UInt64.init)
+
+/// A node with a real file, and a member that says anything.
+@Suite struct `A node to which a member lies` {
+  @Test(arguments: WholeSession.Part.allCases)
+  func `says what can be read, and goes on`(part: WholeSession.Part) throws {
+    var (seed, heard, said, merged, sessions) = (wholeSeed ?? 1, 0, 0, 0, 0)
+    while heard < wholeMessages ?? 3_000 {
+      var whole = try WholeSession(as: part, seed: seed)
+      while whole.heard < 1_000 { try whole.step() }
+      try whole.expectGoingOn()
+      (heard, said) = (heard + whole.heard, said + whole.said)
+      (merged, sessions) = (merged + whole.merged, sessions + whole.sessions)
+      seed += 1
+    }
+    print("\(part): heard \(heard), said \(said), merged \(merged), in \(sessions) sessions")
+    // Who may write is taken in; who may not is not.
+    #expect(part == .reader ? merged == 0 : merged > heard / 200)
+    #expect(said > heard / 10)
+  }
+}
+
 /// A second or two of fuzzing for each target.
 @Suite(
   .timeLimit(.minutes(30)),
