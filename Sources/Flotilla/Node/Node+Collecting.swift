@@ -68,7 +68,8 @@ extension Node {
     }
     guard !isBeginningLife, position.stability.mustRenew(for: standing) else { return }
     let name = peer(of: session)?.name ?? "a peer"
-    guard mayBeginLifeByWord() else {
+    guard let sender = peer(of: session)?.node, livesByWord.mayBegin(by: sender, at: clock.now)
+    else {
       let text = "\(name) claims again and again that this node was away for too long"
       return await session.feed(.close(Bye(.badMessage, text)))
     }

@@ -5,9 +5,6 @@ import Store
 /// Seeing to it that no two edits get one number: a file that was restored or copied goes on under
 /// a new origin (docs/lives.md).
 extension Node {
-  /// So many lives are begun in one run because of what members say; who goes on is not believed.
-  private static let mostLivesByWord = 8
-
   /// Compares the file with what stands beside it, before anything is written. Unless it is
   /// offline, this node begins a run, and may send what it writes. False if that is yet to be noted
   /// in the file, for another program has the lock; a node for one command fails then.
@@ -141,25 +138,61 @@ extension Node {
     }
     // Two peers may say so in one moment.
     guard !isBeginningLife else { return }
-    guard mayBeginLifeByWord() else {
-      let text = "\(name) claims again and again to hold edits that this node never made"
-      return await session.feed(.close(Bye(.badMessage, text)))
+    guard let sender = peer(of: session)?.node, mayBeginLife(by: sender) else {
+      return await session.feed(.confirmed(have, position))
     }
     await beginLife(.unknown)
   }
 
   /// A peer has sent edits of this node that are not in the file, though its frontier said nothing
   /// of them.
-  func meetUnknownEdits() async {
-    guard !isBeginningLife, mayBeginLifeByWord() else { return }
+  func meetUnknownEdits(of sender: Identity) async {
+    guard !isBeginningLife, mayBeginLife(by: sender) else { return }
     await beginLife(.unknown)
   }
 
-  /// Counts a life that is begun because of what a member says.
-  func mayBeginLifeByWord() -> Bool {
-    guard livesByWord < Self.mostLivesByWord else { return false }
-    livesByWord += 1
+  /// Counts a life that is begun because of what a member says; says in the log if it is not.
+  func mayBeginLife(by member: Identity) -> Bool {
+    let wasBelieved = !disbelieved.contains(member)
+    guard livesByWord.mayBegin(by: member, at: clock.now) else {
+      disbelieved.insert(member)
+      if wasBelieved {
+        log(
+          "\(peers[member]?.name ?? "a member") claims again and again to hold edits that this "
+            + "node never made; that is not believed any more, and it may lack what is written here"
+        )
+      }
+      return false
+    }
+    disbelieved.remove(member)
     return true
+  }
+
+  /// What is taken of an exchange: of origins that this node knows for itself no more than that.
+  func believed(_ merge: Merge) -> Merge {
+    var firsthand: [Origin: UInt64] = [:]
+    if disbelieved.contains(merge.sender) {
+      firsthand[position.own] = position.frontier[position.own]
+    }
+    for peer in peers.values
+    where peer.hasBegunLife && peer.session != nil && peer.node != merge.sender {
+      guard let origin = peer.origin else { continue }
+      firsthand[origin] = max(peer.holds[origin], position.frontier[origin])
+    }
+    return merge.believing(firsthand)
+  }
+
+  /// Authors alone push what they have written.
+  func mayPush(_ merge: Merge) -> Bool {
+    guard case .push(let origin, _, _) = merge.kind else { return true }
+    return peers[merge.sender]?.origin.map { $0 == origin } ?? true
+  }
+
+  /// A peer is gone that has told of its edits itself: from now on others may tell of them, and
+  /// what they have told in vain they tell again.
+  func askOthers(instead peer: PeerRecord) async {
+    guard peer.hasBegunLife else { return }
+    for session in sessions.values { await session.feed(.ask) }
   }
 
   /// Goes on under a new origin, and meets everybody anew.

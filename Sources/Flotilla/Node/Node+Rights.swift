@@ -52,7 +52,8 @@ extension Node {
 
   /// How much of what was written here some node holds that may pass it on.
   var deliveredSeq: UInt64 {
-    peers.values.filter { rights(of: $0.node).isWhole }.map { $0.holds[position.own] }.max() ?? 0
+    peers.values.filter { rights(of: $0.node).isWhole && !disbelieved.contains($0.node) }
+      .map { $0.holds[position.own] }.max() ?? 0
   }
 
   /// A leaf may begin a new life now and then, for its file may be restored; not as it likes.

@@ -77,10 +77,7 @@ extension Node {
         record.behindSince = Uptime.now
       }
       record.seen = Uptime.wall
-      record.run = hello.run
-      (record.standing, record.keys) = (hello.standing, hello.keys)
-      record.lives.insert(hello.life)
-      record.origin = Origin.of(hello.node, life: hello.life, .openSSL)
+      record.note(hello, origin: Origin.of(hello.node, life: hello.life, .openSSL))
       peers[hello.node] = record
     }
     await perform(drops)
@@ -199,7 +196,10 @@ extension Node {
       peers[peer.node]?.going = nil
       peers[peer.node]?.hasLeftWithPages = peer.hasPages
       peers[peer.node]?.seen = Uptime.wall
-      if left == nil { await time(.lost(peer.node)) }
+      if left == nil {
+        await time(.lost(peer.node))
+        await askOthers(instead: peer)
+      }
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
         syncs[round]?.parts[peer.node]?.error = bye.reason
       }

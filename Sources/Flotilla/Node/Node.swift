@@ -37,7 +37,9 @@ actor Node {
   /// Whether the file knows of this run; nobody is met before.
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
-  var livesByWord = 0
+  var livesByWord = LivesByWord()
+  /// Whose word about edits of this node is not believed any more.
+  var disbelieved: Set<Identity> = []
   /// Lets go of deleted versions at present; since when nobody can help this node to come back.
   var collecting: Task<Void, Never>?
   var helplessSince: Int64?

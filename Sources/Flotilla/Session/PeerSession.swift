@@ -179,6 +179,12 @@ actor PeerSession {
   private func merge(_ merge: Merge) async {
     var merge = merge
     merge.signedTerm = await owner?.signedTerm
+    if let owner {
+      guard await owner.mayPush(merge) else {
+        return await feed(.mergeFailed(Bye(.badMessage, "a push of what another node wrote")))
+      }
+      merge = await owner.believed(merge)
+    }
     do {
       var result = MergeResult(rows: 0, check: 0)
       for slice in try await store.slices(of: merge) {
@@ -202,7 +208,7 @@ actor PeerSession {
         }
       await owner?.couldNotMerge(
         error, from: machine.peer?.name ?? "a peer", isTold: error.code != .behind)
-      if error.code == .unknownEdits { await owner?.meetUnknownEdits() }
+      if error.code == .unknownEdits { await owner?.meetUnknownEdits(of: merge.sender) }
       await feed(.mergeFailed(Bye(code, error.message)))
     }
   }

@@ -175,6 +175,8 @@ package struct Merge: Sendable, Equatable {
   package var asked: Mark?
   /// The highest term that was signed for, where appointments are signed.
   package var signedTerm: UInt64?
+  /// How far origins have come of which this node need not believe others.
+  package internal(set) var firsthand: [Origin: UInt64] = [:]
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,

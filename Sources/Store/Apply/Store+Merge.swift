@@ -45,7 +45,8 @@ extension Store {
   /// Local edits are folded first, in the same transaction, so that they rank against what they
   /// replaced and unsent data is never overwritten.
   package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
-    let rows = try slice.rows()
+    let all = try slice.rows()
+    let rows = all.filter { !slice.merge.isHearsay($0.row.version) }
     try requireAppointed(rows, slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)
@@ -55,12 +56,17 @@ extension Store {
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
     defer { settleTime(after: now) }
     let isDurable = slice.merge.end != nil || !isQuiet
+    var outcome: MergeOutcome
     do {
-      return try apply(rows, of: slice, isDurable: isDurable, at: now)
+      outcome = try apply(rows, of: slice, isDurable: isDurable, at: now)
     } catch {
       guard error.code == .backlog else { throw error }
-      return try apply(rows, of: slice, isDurable: true, at: now)
+      outcome = try apply(rows, of: slice, isDurable: true, at: now)
     }
+    // What was left out has been worked through as well.
+    let check = all.reduce(0) { $0 &+ $1.row.check }
+    outcome.result = MergeResult(rows: UInt64(all.count), check: check)
+    return outcome
   }
 
   /// Throws `.backlog` if the commit need not be durable, but holds edits of our own.
@@ -93,9 +99,8 @@ extension Store {
       try conclude(&edits, at: now)
       // One may have been made again, or judged.
       try requireDurable(isDurable, edits)
-      let check = rows.reduce(0) { $0 &+ $1.row.check }
       return MergeOutcome(
-        result: MergeResult(rows: UInt64(rows.count), check: check),
+        result: MergeResult(rows: 0, check: 0),
         fold: try result(of: edits), shelved: application.shelved, unmatched: unmatched)
     }
   }

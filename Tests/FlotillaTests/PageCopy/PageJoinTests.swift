@@ -232,6 +232,6 @@ extension NodeTests {
 extension Node {
   /// Whether nothing is told of a new life.
   fileprivate var lifeRemarkIsEmpty: Bool {
-    get async { livesByWord == 0 }
+    get async { livesByWord.count == 0 }
   }
 }

@@ -137,6 +137,74 @@ extension NodeTests {
       ),
     ]
 
+    /// One that may write claims what another one has not written, again and again.
+    @Test func `drives nobody from life to life, and parts nobody`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first.address])
+        let keys = NodeKeys()
+        await site.admit(keys, "liar")
+        await site.tell(first)
+        #expect(try await eventually { await second.roster.roll.members.count == 3 })
+        let liar = try await Talk(as: keys, to: second, in: site)
+        let node = await first.identity.node
+        for round in 1...6 as ClosedRange<UInt64> {
+          #expect(
+            try await eventually {
+              let (record, own) = (await second.peers[node], await first.position.own)
+              return record?.session != nil && record?.origin == own
+            })
+          let covers = Frontier([await first.position.own: 1 << 40, liar.origin: round])
+          let row = Self.batch("item", ["id", "text"], ["\(round)", "x"], by: liar.origin, round)
+          try await liar.exchange(.full(covers: covers), row)
+          #expect(try await eventually { try b.count() >= Int(round) })
+          _ = await liar.answer()
+        }
+        #expect(await first.livesByWord.count == 1)
+        for (replica, key) in [(a, "from a"), (b, "from b")] {
+          try replica.write("INSERT INTO item VALUES ('\(key)', 'x')")
+        }
+        #expect(try await eventually { try [a.count(), b.count()] == [8, 8] })
+      }
+    }
+
+    /// What it says to the one itself of whom it lies costs two lives and no connection.
+    @Test func `is not believed for ever about edits of whom it talks to`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first.address])
+        let keys = NodeKeys()
+        await site.admit(keys, "liar")
+        await site.tell(first)
+        for round in 1...5 as ClosedRange<UInt64> {
+          let liar = try await Talk(as: keys, to: first, in: site)
+          let claim = Frontier([await first.position.own: 1 << 40])
+          try await liar.link.send(
+            .have(Have(frontier: claim, frontierHash: claim.hash, rootDigest: 0)))
+          let row = Self.batch("item", ["id", "text"], ["\(round)", "x"], by: liar.origin, round)
+          if round > 2 {
+            try await liar.exchange(
+              .full(covers: claim.joined(Frontier([liar.origin: round]))), row)
+          }
+          _ = await liar.answer()
+          liar.link.close()
+        }
+        #expect(await first.livesByWord.count == 2)
+        try a.write("INSERT INTO item VALUES ('from a', 'x')")
+        try b.write("INSERT INTO item VALUES ('from b', 'x')")
+        // What the liar wrote after that has come, and what it claimed has not.
+        #expect(try await eventually { try [a.count(), b.count()] == [5, 5] })
+        #expect(await first.position.frontier[first.position.own] < 1 << 40)
+        #expect(
+          try await eventually {
+            let (here, there) = (await first.position.frontier, await second.position.frontier)
+            return here == there
+          })
+      }
+    }
+
     @Test func `gets in no row and no claim without the right`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a", schema: Self.schema)
