@@ -178,7 +178,8 @@ extension ChangeCall {
   private func follow(from start: String, isNew: Bool, into stream: ResponseStream) async {
     var cursor = start
     // The client waits for its first byte.
-    var isOpen = await stream.write(isNew ? place(cursor, "begin") : form == .events ? ": \n\n" : "")
+    let hello = isNew ? place(cursor, "begin") : form == .events ? ": \n\n" : ""
+    var isOpen = await stream.write(hello)
     var (told, lastWord) = (cursor, ContinuousClock.now)
     while isOpen, !Task.isCancelled {
       let news: ChangeHub.News
