@@ -67,6 +67,7 @@ public final class Gateway: Sendable {
 
   public func stop() async {
     isReady.store(false, ordering: .releasing)
+    for database in databases { await database.changes.stop() }
     await server.stop()
     for path in localPaths { unlink(path) }
   }

@@ -47,6 +47,7 @@ actor ChangeHub {
   private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
   private var nextWaiter = 0
   private var lastWait = ContinuousClock.now
+  private var isStopped = false
 
   init(_ replica: Replica) { self.replica = replica }
 
@@ -97,7 +98,7 @@ actor ChangeHub {
   }
 
   private func read(from cursor: String) {
-    guard reader == nil else { return }
+    guard reader == nil, !isStopped else { return }
     end = cursor
     reader = Task { [weak self] in
       while !Task.isCancelled, let self, await self.readOn() {}
@@ -162,6 +163,7 @@ actor ChangeHub {
 
   /// Nobody is served any more.
   func stop() {
+    isStopped = true
     reader?.cancel()
     wake()
   }

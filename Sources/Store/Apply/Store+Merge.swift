@@ -46,7 +46,9 @@ extension Store {
   /// replaced and unsent data is never overwritten.
   package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
     let all = try slice.rows()
-    let rows = all.filter { !slice.merge.isHearsay($0.row.version) }
+    let rows =
+      slice.merge.firsthand.isEmpty
+      ? all : all.filter { !slice.merge.isHearsay($0.row.version) }
     try requireAppointed(rows, slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)
