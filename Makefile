@@ -60,7 +60,7 @@ TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
 SWAPS = --with unique,swap,crash,diskFull --first 740000
-CHANGES = --with changes,restore,crash
+CHANGES = --with changes,unique,swap,crash --first 1000
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh

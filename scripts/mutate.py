@@ -41,7 +41,7 @@ KINDS = {
     "offices": ["--with", "collection,office", "--first", "602000"],
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
-    "changes": ["--with", "changes,restore,crash"],
+    "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
 }
 
 

@@ -56,7 +56,8 @@ struct `The simulator` {
 
   @Test func `finds no fault where programs follow what changes`() throws {
     try Program.run(
-      "full", "--seeds", "600", "--jobs", "2", "--with", "changes,restore,crash")
+      "full", "--seeds", "600", "--first", "1000", "--jobs", "2", "--with",
+      "changes,unique,swap,crash")
   }
 
   @Test func `finds no fault where anchors are copied`() throws {
