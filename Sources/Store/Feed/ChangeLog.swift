@@ -13,7 +13,10 @@ final class ChangeLog {
   /// How precisely it is noted when it was read last, in ms.
   static let readPrecision: Int64 = 3_600_000
 
-  private struct State: Equatable {
+  /// No number and no time is above that.
+  private static let most: Int64 = 1 << 62
+
+  private struct State {
     var first: Int64
     var last: ChangeCursor
     /// What the tables looked like when this log was begun.
@@ -37,16 +40,17 @@ final class ChangeLog {
   func reload() throws(SQLiteError) {
     (state, isBroken) = (nil, false)
     noted.removeAll()
+    // Where these are not what was written, the log is begun anew by the next who asks.
     guard try Layout.hasTable("_flotilla_change", on: connection),
-      let first = try connection.row("SELECT n FROM _flotilla_change ORDER BY n LIMIT 1"),
+      let first = try connection.scalar("SELECT min(n) FROM _flotilla_change").integer,
       let last = try connection.row(
         "SELECT n + count - 1, mark FROM _flotilla_change ORDER BY n DESC LIMIT 1"),
-      let readAt = try meta.integer(.changesRead)
+      let number = last[0].integer, let mark = last[1].integer,
+      let readAt = try meta.integer(.changesRead), let look = try meta.integer(.changesLook),
+      0 < first, first <= number, number < Self.most, 0...Self.most ~= readAt
     else { return }
     state = State(
-      first: first[0].integer ?? 0,
-      last: ChangeCursor(number: last[0].integer ?? 0, mark: last[1].integer ?? 0),
-      look: try meta.integer(.changesLook) ?? 0, readAt: readAt)
+      first: first, last: ChangeCursor(number: number, mark: mark), look: look, readAt: readAt)
   }
 
   var isOn: Bool { state != nil }
@@ -144,7 +148,7 @@ final class ChangeLog {
     let holder = try connection.row(
       "SELECT n, count, mark FROM _flotilla_change WHERE n <= ? ORDER BY n DESC LIMIT 1",
       [.integer(cursor.number)])
-    guard let holder, let first = holder[0].integer, let count = holder[1].integer,
+    guard let holder, let first = holder[0].integer, let count = holder[1].integer, first > 0,
       cursor.number - first < count, holder[2].integer == cursor.mark
     else { return nil }
     return try connection.with(
@@ -158,7 +162,7 @@ final class ChangeLog {
             let cursor = ChangeCursor(number: number, mark: statement.integer(1))
             entries.append(Entry(cursor: cursor, row: row))
           }
-          number += 1
+          number &+= 1
         }
       }
       return entries

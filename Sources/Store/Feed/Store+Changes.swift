@@ -114,13 +114,15 @@ extension Store {
     _ entry: ChangeLog.Entry, of table: ReplicaTable, _ room: inout Int
   ) throws(SQLiteError) -> ChangedRow? {
     // A table that is being changed: the log begins anew when that is noticed.
-    guard let schema = table.schema, let statements = table.statements else { return nil }
     let key = entry.row.key
+    guard let schema = table.schema, let statements = table.statements,
+      let values = key.values?.map(\.sqlite), values.count == schema.key.count
+    else { return nil }
     var change = ChangedRow(
       cursor: entry.cursor, table: table.nameHere, key: named(key, of: table.name))
     let names = schema.columns.map(\.name)
     let text = statements.select(names.map(quoted).joined(separator: ", "))
-    try connection.with(text, (key.values ?? []).map(\.sqlite)) {
+    try connection.with(text, values) {
       (statement) throws(SQLiteError) in
       guard try statement.step() else { return }
       let size = statement.size(names.count)

@@ -188,6 +188,39 @@ import Testing
   }
 
   @Test(
+    arguments: [
+      "n = 9223372036854775807", "n = -9223372036854775808", "count = 9223372036854775807",
+      "count = -1", "count = 'x'", "mark = NULL", "mark = -1", "rows = zeroblob(8)",
+      "rows = x'FFFFFFFFFFFFFFFF'", "rows = 'text'", "n = 1 << 62",
+    ])
+  func `a log that somebody else has written ends nothing`(change: String) throws {
+    let r = try replicas(1)
+    let follower = try Follower(r[0], ["item"])
+    try r[0].write("INSERT INTO item(id) VALUES ('a'), ('b')")
+    try r[0].foldAll()
+    for place in ["ORDER BY n", "ORDER BY n DESC"] {
+      try? r[0].write(
+        """
+        UPDATE _flotilla_change SET \(change)
+        WHERE n = (SELECT n FROM _flotilla_change \(place) LIMIT 1)
+        """
+      )
+      try r[0].reopen()
+      for number in [Int64.max, 1, 2, 3] {
+        _ = try r[0].store.changes(
+          after: ChangeCursor(number: number, mark: 1), limit: 9, at: .max >> 2)
+      }
+      try r[0].write("INSERT OR REPLACE INTO item(id, v) VALUES ('c', hex(randomblob(4)))")
+      try r[0].foldAll()
+      try r[0].store.tendChanges(at: 0)
+    }
+    try follower.follow()
+    try r[0].write("INSERT INTO item(id) VALUES ('d')")
+    try r[0].foldAll()
+    try follower.expectEqual()
+  }
+
+  @Test(
     arguments: ["", "1", "1.", ".1", "0.1", "-1.1", "1.1.1", "1.g", "01.1", "1.0", "1.-1", "1.A"])
   func `other text is no cursor`(text: String) {
     #expect(ChangeCursor(text) == nil)
