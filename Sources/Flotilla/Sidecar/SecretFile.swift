@@ -1,8 +1,8 @@
 import Glibc
 
 /// A file that appears whole or not at all, readable by its owner alone.
-enum SecretFile {
-  static func write(_ bytes: [UInt8], to path: String) throws(FlotillaError) {
+package enum SecretFile {
+  package static func write(_ bytes: [UInt8], to path: String) throws(FlotillaError) {
     let new = path + ".new"
     // Somebody else may have made it, to read what is written into it.
     unlink(new)

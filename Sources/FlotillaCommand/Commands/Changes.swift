@@ -98,7 +98,7 @@ enum Changes {
     private func deliver(
       _ news: OpenReplica.Changes, isLast: Bool
     ) async throws(FlotillaError) {
-      var lines = news.changes.map { JSON(reflecting: $0).description }
+      var lines = news.changes.map { JSON($0).description }
       let place = ["cursor": JSON.text(news.cursor)]
       if news.reset {
         lines.append(JSON.object(place.merging(["reset": .bool(true)]) { $1 }).description)

@@ -23,18 +23,6 @@ struct CursorFile: Sendable {
 
   /// Puts another one there: whole and on disk, or not at all.
   func write(_ cursor: String) throws(FlotillaError) {
-    let new = path + ".new"
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failure() }
-    let bytes = Array((cursor + "\n").utf8)
-    let isWritten =
-      Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-    close(descriptor)
-    guard isWritten, rename(new, path) == 0 else { throw failure() }
-  }
-
-  private func failure() -> FlotillaError {
-    FlotillaError(
-      .system, "cannot write the cursor to \(path): \(String(cString: strerror(errno)))")
+    try SecretFile.write(Array((cursor + "\n").utf8), to: path)
   }
 }

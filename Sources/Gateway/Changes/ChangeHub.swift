@@ -168,16 +168,3 @@ actor ChangeHub {
     wake()
   }
 }
-
-extension JSON {
-  /// A change, as `flotilla changes` prints it.
-  init(_ change: OpenReplica.Change) {
-    let row = change.row.map { JSON.object($0.mapValues { JSON($0) }) } ?? .null
-    self = .object([
-      "cursor": .text(change.cursor), "table": .text(change.table),
-      "key": .object(change.key.mapValues { JSON($0) }), "deleted": .bool(change.deleted),
-      "row": row, "author": change.author.map(JSON.text) ?? .null,
-      "stamp": change.stamp.map(JSON.text) ?? .null, "certified": .bool(change.certified),
-    ])
-  }
-}
