@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+extension BadInputTests {
+  /// `flotilla changes`, as a script uses it.
+  @Suite struct ChangesTests {
+    private func cursor(_ output: String) throws -> String {
+      let line = try #require(output.split(separator: "\n").last)
+      return String(try #require(line.firstMatch(of: /"cursor":"([^"]+)"/)).1)
+    }
+
+    @Test func `a batch that its command fails on comes again`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all", "--name", "a")
+        try await desk.succeed("changes", "a.db", "--cursor", "place")
+        try await desk.sql("a.db", "UPDATE t SET v = 'new' WHERE id IN ('k1', 'k2')")
+        let failed = try await desk.flotilla(
+          "changes", "a.db", "t", "--cursor", "place", "--exec", "cat >bad; exit 3")
+        #expect(failed.status == 1 && failed.error.contains("ended with status 3"), "\(failed)")
+        #expect(failed.error.contains("the batch comes once more"))
+        let good = try await desk.flotilla(
+          "changes", "a.db", "t", "--cursor", "place", "--exec",
+          "cat >good; echo $FLOTILLA_CURSOR >at")
+        #expect(good.status == 0 && good.output.isEmpty, "\(good)")
+        let lines = try String(contentsOfFile: desk.path("good"), encoding: .utf8)
+        #expect(try String(contentsOfFile: desk.path("bad"), encoding: .utf8) == lines)
+        #expect(lines.split(separator: "\n").count == 2 && lines.contains("\"v\":\"new\""))
+        let place = try String(contentsOfFile: desk.path("place"), encoding: .utf8)
+        #expect(try String(contentsOfFile: desk.path("at"), encoding: .utf8) == place)
+        // Nothing is left, and nothing is run for nothing.
+        try await desk.succeed("changes", "a.db", "--cursor", "place", "--exec", "touch ran")
+        #expect(!FileManager.default.fileExists(atPath: desk.path("ran")))
+      }
+    }
+
+    @Test func `who has missed changes is told, with another status`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let start = try cursor(try await desk.succeed("changes", "a.db"))
+        try await desk.sql("a.db", "ALTER TABLE t ADD COLUMN more")
+        let missed = try await desk.flotilla("changes", "a.db", "--since", start)
+        #expect(missed.status == 1 && missed.output.hasSuffix(",\"reset\":true}"), "\(missed)")
+        #expect(missed.error.contains("changes were missed: read the tables"))
+        let next = try await desk.flotilla(
+          "changes", "a.db", "--since", try cursor(missed.output))
+        #expect(next.status == 0 && next.error.isEmpty, "\(next)")
+      }
+    }
+
+    @Test func `what is no cursor and no table is wrong, and changes no file`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let word = try await desk.flotilla("changes", "a.db", "--since", "yesterday")
+        #expect(word.status == 2 && word.error.contains("this is no cursor: yesterday"), "\(word)")
+        let table = try await desk.flotilla("changes", "a.db", "absent")
+        #expect(table.status == 1 && table.error.contains("absent is not replicated here"))
+        try Data().write(to: URL(filePath: desk.path("empty")))
+        let file = try await desk.flotilla("changes", "a.db", "--cursor", "empty")
+        #expect(file.status == 2 && file.error.contains("empty holds no cursor"), "\(file)")
+        let folder = try await desk.flotilla("changes", "a.db", "--cursor", "absent/place")
+        #expect(folder.status == 1 && folder.error.contains("cannot write absent/place"))
+        let both = try await desk.flotilla("changes", "a.db", "--since", "1.1", "--cursor", "f")
+        #expect(both.status == 2)
+        #expect(try Data(contentsOf: URL(filePath: desk.path("empty"))).isEmpty)
+      }
+    }
+
+    @Test func `goes on beside a node until it is stopped`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        _ = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        let script = "timeout -s INT 8 flotilla changes a.db --follow >said 2>&1; echo $? >status"
+        async let follower = desk.run("sh", "-c", script)
+        let hasBegun = try await eventually(within: .seconds(7)) {
+          (try? String(contentsOfFile: desk.path("said"), encoding: .utf8))?.isEmpty == false
+        }
+        #expect(hasBegun)
+        try await desk.sql("a.db", "DELETE FROM t WHERE id = 'k3'")
+        let isTold = try await eventually(within: .seconds(7)) {
+          try String(contentsOfFile: desk.path("said"), encoding: .utf8)
+            .contains("\"deleted\":true,\"key\":{\"id\":\"k3\"},\"row\":null")
+        }
+        #expect(isTold)
+        _ = try await follower
+        // `timeout` says 124 whatever the program says that it has stopped.
+        let status = try String(contentsOfFile: desk.path("status"), encoding: .utf8)
+        #expect(status == "124\n")
+      }
+    }
+  }
+}
