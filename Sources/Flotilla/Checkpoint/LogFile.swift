@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The write-ahead log of a database, as a look from outside shows it.

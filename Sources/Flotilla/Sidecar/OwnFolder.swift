@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A folder for its owner alone: looked at before anything is written into it.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Whether this process may write a database, by the permissions alone.
