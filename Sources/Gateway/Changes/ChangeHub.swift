@@ -44,6 +44,8 @@ actor ChangeHub {
   /// Where the reader is; nil while there is none.
   private var end: String?
   private var reader: Task<Void, Never>?
+  /// How often something was read for all.
+  private var readings = 0
   private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
   private var nextWaiter = 0
   private var lastWait = ContinuousClock.now
@@ -66,12 +68,13 @@ actor ChangeHub {
     while !Task.isCancelled {
       if let page = page(after: cursor) { return .page(page) }
       if cursor != end {
+        let before = readings
         let news = try await replica.changes(since: cursor, within: .zero)
         if news.reset { return .reset(news.cursor) }
         if news.cursor != cursor { return .page(Self.page(news)) }
         read(from: cursor)
-        // What came meanwhile is kept by now.
-        if page(after: cursor) != nil { continue }
+        // What was read for all meanwhile woke nobody here, and may be too large to be kept.
+        if readings != before { continue }
       }
       guard await wait(until: deadline) else { return .nothing }
     }
@@ -136,6 +139,7 @@ actor ChangeHub {
   }
 
   private func wake() {
+    readings += 1
     for continuation in waiting.values { continuation.resume() }
     waiting = [:]
   }

@@ -68,6 +68,14 @@ import Testing
     }
   }
 
+  @Test func `the anchor's word on what nobody can have reached ranks above it`() {
+    let edit = Self.version(stamp: Stamp(rawValue: 1 << 62), epoch: 1 << 62)
+    let epoch = Epoch.next(after: 0, over: [edit])
+    let word = edit.certified(
+      Dot(edit.dot.origin, 1), term: Term(number: 1, incarnation: 1), epoch: epoch, at: edit.stamp)
+    #expect(word.isPossible && edit.rank < word.rank)
+  }
+
   @Test func `epochs that can be reached grow faster than anybody counts`() {
     let now = Stamp(millisecondsSince1970: 1_800_000_000_000)
     let most = Epoch.most(at: now)
