@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash fuzz demo bench chaos applications simulate nightly mutate install clean help
+.PHONY: setup build test check crash fuzz demo bench browser chaos applications simulate nightly mutate install clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -34,6 +34,13 @@ applications: setup ## Django, SQLAlchemy and PHP on two hosts that migrate apar
 	  FLOTILLA_APPLICATION_SECONDS=$(or $(APPLICATION_SECONDS),120) FLOTILLA_TWINS=500 \
 	  SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test --skip-build --disable-xctest --filter ApplicationTests || exit 1; done
+
+browser: setup ## drive the page of a node in Chromium; PICTURES=folder keeps what it looked like
+	@scripts/setup.sh chromium
+	$(SWIFT) build --build-tests --disable-xctest
+	FLOTILLA_BROWSER=1 $(if $(PICTURES),FLOTILLA_SCREENSHOTS="$(abspath $(PICTURES))") \
+	  SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build --disable-xctest --no-parallel \
+	  --filter 'The page in a browser'
 
 fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
 	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
@@ -97,7 +104,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
-	@$(MAKE) --no-print-directory chaos applications
+	@$(MAKE) --no-print-directory chaos applications browser
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py

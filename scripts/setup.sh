@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what building, testing and the demo need and this machine lacks: Debian packages, as
 # root or through sudo. Says what is missing where it can do neither. Quick if nothing is missing.
+#
+#   setup.sh [PROGRAM…]    also these, each in the package of its name
 set -u
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -40,6 +42,8 @@ python3-alembic     /usr/lib/python3/dist-packages/alembic/__init__.py
 php-cli             php
 php-sqlite3         /usr/lib/php/*/pdo_sqlite.so
 '
+
+for program in "$@"; do needs+="$program $program"$'\n'; done
 
 has() {
   case $1 in

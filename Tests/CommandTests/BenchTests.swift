@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: [
     ("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4), ("verdicts", 20),
-    ("updates", 14),
+    ("updates", 14), ("feed", 7),
   ])
   func `measures what the security costs, and the verdicts`(name: String, count: Int) throws {
     let figures = try measured(name)

@@ -45,6 +45,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case json
     /// The target of such a request.
     case query
+    /// A statement of a client who asks in SQL.
+    case question
   #endif
 
   func read(_ bytes: [UInt8]) {
@@ -71,6 +73,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
       case .pem: readPEM(bytes)
       case .json: readJSON(bytes)
       case .query: readQuery(bytes)
+      case .question: readQuestion(bytes)
     #endif
     }
   }

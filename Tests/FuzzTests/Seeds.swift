@@ -32,6 +32,7 @@ extension FuzzTarget {
     case .pem: [Array(SigningKey(seed: Array(repeating: 9, count: 32))!.pem.utf8)]
     case .json: Seeds.json.map { Array($0.utf8) }
     case .query: Seeds.queries.map { Array($0.utf8) }
+    case .question: Seeds.questions.map { Array($0.utf8) }
     case .txt: [Array("\u{6}v=1\u{4}a=b".utf8), Array("\u{B}k=f9585,aaa\u{0}\u{2}=x".utf8)]
     }
   }

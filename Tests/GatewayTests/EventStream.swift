@@ -6,6 +6,7 @@ import Synchronization
 final class EventStream: Sendable {
   private struct State: Sendable {
     var bytes: [UInt8] = []
+    var received = 0
     var hasEnded = false
   }
 
@@ -44,6 +45,7 @@ final class EventStream: Sendable {
         guard count > 0, let self else { break }
         state.withLock { state in
           state.bytes += buffer.prefix(count)
+          state.received += count
           if state.bytes.count > most { state.bytes.removeFirst(state.bytes.count - most / 2) }
         }
       }
@@ -59,7 +61,8 @@ final class EventStream: Sendable {
   var text: String { String(decoding: state.withLock(\.bytes), as: UTF8.self) }
   /// The last bytes of it.
   var end: String { String(decoding: state.withLock { $0.bytes.suffix(500) }, as: UTF8.self) }
-  var count: Int { state.withLock { $0.bytes.count } }
+  /// So many bytes have come, also those that are not kept.
+  var received: Int { state.withLock(\.received) }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
   /// What the events of a name say, each a JSON object.

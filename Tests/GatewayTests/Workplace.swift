@@ -31,6 +31,9 @@ final class Workplace: Sendable {
     try await body(place)
   }
 
+  /// Ends another program with this.
+  func adopt(_ process: Process) { started.withLock { $0.append(process) } }
+
   func path(_ name: String) -> String { folder + "/" + name }
 
   private func process(_ words: [String], output: String) throws -> Process {

@@ -30,9 +30,10 @@ final class BenchReplica {
 
   /// Starts the node and waits until it listens.
   @discardableResult
-  func run(peer: String? = nil) throws -> Child {
+  func run(peer: String? = nil, more: [String] = []) throws -> Child {
     let peers = peer.map { ["--peer", $0] } ?? []
-    let child = try place.start(["run", path, "--listen", address, "--no-discovery"] + peers)
+    let child = try place.start(
+      ["run", path, "--listen", address, "--no-discovery"] + peers + more)
     node = child
     try Clock.wait("the node of \(path)", within: .seconds(60)) {
       if let ended = child.poll() { throw BenchError("the node ended: \(ended.error)") }

@@ -8,6 +8,9 @@ struct ProcessFacts {
   /// The largest resident memory since the start or the last `resetPeak`, in MiB.
   var peakMiB: Double { field("VmHWM", in: "status") / 1_024 }
 
+  /// What is in memory now.
+  var residentKiB: Double { field("VmRSS", in: "status") }
+
   /// "5: reset the peak resident set size to the current value" (proc_pid_clear_refs(5)).
   func resetPeak() throws {
     let file = FileHandle(forWritingAtPath: "/proc/\(pid)/clear_refs")

@@ -1,7 +1,9 @@
-// The page of a node: signing in, the views, and asking again every two seconds while it is seen.
+// The page of a node: signing in, the views, and asking again every two seconds while it is seen,
+// or at once when a row has changed.
 
 import { call } from './calls.js';
 import { element, replace } from './elements.js';
+import { follow } from './live.js';
 import * as site from './site.js';
 import { tables } from './tables.js';
 import * as conflicts from './conflicts.js';
@@ -28,8 +30,11 @@ const context = {
 let view = null;
 let timer = null;
 let asking = null;
+/** Whether a row has changed since the node was asked. */
+let isBehind = false;
 let rounds = 0;
 let heard = null;
+let unfollow = null;
 
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
@@ -87,6 +92,7 @@ async function ask() {
   asking?.abort();
   if (document.hidden || !context.account || !view) return;
   const own = asking = new AbortController();
+  isBehind = false;
   const of = view;
   try {
     const answer = await of.load(own.signal);
@@ -110,7 +116,23 @@ async function ask() {
       + 'time is over, or the node was started again.');
     tell(error);
   }
-  if (asking === own) timer = setTimeout(ask, of.pause ?? pause);
+  if (asking !== own) return;
+  asking = null;
+  timer = setTimeout(ask, isBehind ? 200 : of.pause ?? pause);
+}
+
+/** Rows have changed; the view that shows them asks again. */
+function changed(tables) {
+  if (!view || view.table && tables && !tables.has(view.table())) return;
+  // What is asked already is not asked anew: an answer might never come.
+  if (asking) isBehind = true; else ask();
+}
+
+function signedIn(account) {
+  context.account = account;
+  unfollow?.();
+  unfollow = follow(context.path('changes'), changed);
+  return show();
 }
 
 function tell(error) {
@@ -135,7 +157,8 @@ function tell(error) {
 function signedOut(remark) {
   clearTimeout(timer);
   asking?.abort();
-  [context.account, context.status, view, heard] = [null, null, null, null];
+  unfollow?.();
+  [context.account, context.status, view, heard, unfollow] = [null, null, null, null, null];
   $('header').hidden = true;
   $('trouble').hidden = true;
   document.body.classList.remove('stale');
@@ -154,8 +177,7 @@ function signedOut(remark) {
       said.textContent = 'Asking the node…';
       try {
         const body = JSON.stringify({ token: field.value.trim() });
-        context.account = (await call('POST', '/v1/session', { body })).data;
-        await show();
+        await signedIn((await call('POST', '/v1/session', { body })).data);
       } catch (error) {
         said.textContent = error.status === 401
           ? 'No database of this node knows that token. It may have been mistyped, removed, or its '
@@ -194,8 +216,7 @@ async function start() {
   try {
     const { data } = await call('GET', '/v1/session');
     if (!data.database) return signedOut();
-    context.account = data;
-    await show();
+    await signedIn(data);
   } catch (error) {
     tell(error);
     setTimeout(start, pause);

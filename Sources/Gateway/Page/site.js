@@ -134,7 +134,8 @@ export function overview(main, context) {
           element('section', {}, element('h2', {}, 'Other nodes'),
             nodes.length ? list(heads, rows, 'Nodes') : element('p', {},
               'There is no other node yet. ', element('a', { href: '#/members' }, 'Invite one.'))),
-          nodes.length ? element('section', {}, element('h2', {}, 'Links of this node'),
+          status.peers.some((one) => one.state !== 'revoked') ? element('section', {},
+            element('h2', {}, 'Links of this node'),
             picture(status, main.clientWidth < 600)) : null),
         element('h2', {}, 'Tables'),
         list(['Table', 'Rows', 'Rule'], status.tables.map((table) => [

@@ -123,6 +123,7 @@ export function tables(main, context, where) {
     [frame, isOld] = [null, false];
   };
   return {
+    table: () => table?.name,
     async load(signal) {
       if (isOld) await settle(signal);
       if (!table) return { text: '', data: [] };

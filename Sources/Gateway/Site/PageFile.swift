@@ -21,6 +21,7 @@ struct PageFile: Sendable {
     "page/icon.svg": PageFile("image/svg+xml", PackageResources.icon_svg),
     "page/app.js": PageFile(script, PackageResources.app_js),
     "page/calls.js": PageFile(script, PackageResources.calls_js),
+    "page/live.js": PageFile(script, PackageResources.live_js),
     "page/elements.js": PageFile(script, PackageResources.elements_js),
     "page/values.js": PageFile(script, PackageResources.values_js),
     "page/site.js": PageFile(script, PackageResources.site_js),

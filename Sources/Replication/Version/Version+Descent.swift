@@ -100,7 +100,7 @@ extension Version {
     version.term = term
     version.epoch = epoch
     version.certificate = Certificate(edit: edit, at: certificate?.at ?? moment)
-    // An edit whose stamp cannot be ranks below all others, and what the anchor says of it does not.
+    // An edit whose stamp cannot be ranks below all others; what the anchor says of it does not.
     version.stamp = min(stamp, .latest)
     version.session = 0
     return version

@@ -43,6 +43,62 @@ func readQuery(_ bytes: [UInt8]) {
   }
 }
 
+/// A statement of a client who may not read every table: it changes nothing, and neither rows nor
+/// words tell of what is hidden.
+func readQuestion(_ bytes: [UInt8]) {
+  do {
+    let connection = try StatementFile.connection()
+    let before = connection.totalChanges
+    let text = String(decoding: bytes, as: UTF8.self)
+    // A second of SQLite is many of the sanitizer's.
+    QueryBounds.watch(connection, until: .now + .milliseconds(200))
+    var said: String
+    do throws(Problem) {
+      let body = try QueryCall.rows(text, [], on: connection, hides: true) {
+        $0 != StatementFile.hidden
+      }
+      said = String(decoding: body, as: UTF8.self)
+      demand((try? JSONReader.read(body)) != nil, "no JSON: \(said)")
+    } catch {
+      demand((400...422).contains(error.status) || error.status == 503, "\(error): \(text)")
+      said = error.detail
+    }
+    demand(!said.contains(StatementFile.secret), "it tells what is hidden: \(said)")
+    // A name that the client has not said itself.
+    demand(
+      !said.contains(StatementFile.column) || text.contains(StatementFile.column),
+      "it tells a name: \(said)")
+    demand(connection.totalChanges == before, "it has written: \(text)")
+  } catch {
+    fatalError("\(error)")
+  }
+}
+
+private enum StatementFile {
+  static let hidden = "Hidden"
+  static let column = "col_of_hidden"
+  static let secret = "value of the hidden"
+
+  static func connection() throws -> Connection {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.execute(
+      """
+      CREATE TABLE open(id INTEGER PRIMARY KEY, v, at REAL);
+      CREATE TABLE Hidden(id INTEGER PRIMARY KEY, col_of_hidden TEXT);
+      CREATE TABLE _flotilla_answer(token TEXT);
+      CREATE VIEW _flotilla_rows_open AS SELECT 1;
+      CREATE VIEW _flotilla_rows_Hidden AS SELECT 1;
+      CREATE VIEW fine AS SELECT v FROM open;
+      CREATE VIEW leak AS SELECT v FROM open UNION SELECT col_of_hidden FROM Hidden;
+      INSERT INTO open VALUES (1, 'one', 1.0), (2, x'00FF', -0.5), (3, 9007199254740993, NULL);
+      INSERT INTO Hidden VALUES (1, 'value of the hidden');
+      INSERT INTO _flotilla_answer VALUES ('value of the hidden');
+      """)
+    try QueryBounds.set(on: connection)
+    return connection
+  }
+}
+
 private enum QueryTable {
   static let schema = """
     CREATE TABLE t(a INTEGER, b TEXT COLLATE NOCASE, c, "d""e" REAL, PRIMARY KEY(a, b));
@@ -65,6 +121,14 @@ extension Seeds {
     #"{"id":"p-1","n":[1,-2.5e3,true,null],"é":"\u00e9\ud83d\ude00\n"}"#,
     #"[{"base64":"AP8="},{"integer":"9007199254740993"},{"real":"-Infinity"}]"#,
     #"{"base64_text":"/w=="}"#,
+  ]
+
+  static let questions = [
+    "SELECT id, v, at FROM open WHERE v LIKE 'o%' ORDER BY 1 LIMIT 5",
+    "WITH x(a) AS (SELECT id FROM open UNION ALL VALUES (7)) SELECT sum(a) OVER () FROM x",
+    "SELECT * FROM leak", "SELECT col_of_hidden FROM Hidden", "SELECT value FROM json_each('[1]')",
+    "EXPLAIN SELECT (SELECT count(*) FROM fine) FROM open", "DELETE FROM open RETURNING id",
+    "SELECT sql FROM sqlite_schema", "PRAGMA table_info(Hidden)", "ATTACH 'x' AS y; SELECT 1",
   ]
 
   static let queries = [
