@@ -93,6 +93,13 @@ extension Gateway {
       let call = try await ChangeCall(request, target, database, token)
       return try await call.answer()
     }
+    if path.count == 2, path[0] == "receipts" {
+      try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
+      return try await ReceiptCall(
+        database: database, token: token, request: request, id: path[1]
+      ).answer()
+    }
     if what == "tables" {
       try allow(request, ["GET"])
       _ = try flag("", in: target, isKnown: false)

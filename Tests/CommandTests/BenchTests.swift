@@ -19,12 +19,18 @@ import Testing
 
   @Test(arguments: [
     ("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4), ("verdicts", 20),
-    ("updates", 14), ("feed", 7),
+    ("updates", 14),
   ])
   func `measures what the security costs, and the verdicts`(name: String, count: Int) throws {
     let figures = try measured(name)
     #expect(figures.count == count)
     #expect(figures.allSatisfy { $0.measurement == name && $0.p50 > 0 })
+  }
+
+  @Test func `measures how soon followers are told`() throws {
+    let figures = try measured("feed")
+    try #require(figures.count == 7)
+    #expect(figures[1].p50 > 0 && figures[2].p50 > 0 && figures[4].p50 > 0)
   }
 
   @Test func `tells what a reconnect says apart from what TLS adds`() throws {

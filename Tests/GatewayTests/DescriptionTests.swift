@@ -105,7 +105,10 @@ import Testing
     try await described(tables: "patient=read") { object, text in
       let paths = try #require(object["paths"] as? [String: [String: Any]])
       #expect(
-        Set(paths.keys) == ["/rows/patient", "/rows/patient/{key}", "/tables", "/query"])
+        Set(paths.keys) == [
+          "/rows/patient", "/rows/patient/{key}", "/tables", "/query", "/changes",
+          "/receipts/{id}",
+        ])
       #expect(Set(paths["/rows/patient"]?.keys.map { $0 } ?? []) == ["get"])
       #expect(Set(paths["/rows/patient/{key}"]?.keys.map { $0 } ?? []) == ["get", "parameters"])
       for word in ["hidden", "secret", "odd"] { #expect(!text.contains(word)) }

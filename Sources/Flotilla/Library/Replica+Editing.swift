@@ -24,7 +24,7 @@ extension Replica {
   }
 
   /// The rows that a transaction has touched.
-  package struct Edit: Sendable {
+  package struct Edit: Sendable, Codable {
     package let rows: [TouchedRow]
     /// Whether these are all of them.
     package let isWhole: Bool

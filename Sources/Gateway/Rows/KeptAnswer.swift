@@ -15,6 +15,10 @@ struct KeptAnswer {
   /// A day, in ms.
   static let lifetime: Int64 = 86_400_000
 
+  init(token: String, key: String, request: [UInt8]) {
+    (self.token, self.key, self.request) = (token, key, request)
+  }
+
   /// Nil if the header is not there.
   init?(_ request: HTTPRequest, token: String) throws(Problem) {
     guard let key = request.header("idempotency-key") else { return nil }

@@ -64,6 +64,10 @@ struct OpenAPI {
     var paths: [String: JSON] = [
       "/tables": ["get": Self.reading("The tables that the token may read.")],
       "/query": ["post": Self.query],
+      "/changes": ["get": Self.changes],
+      "/receipts/{id}": [
+        "get": Self.reading("What has become of a write."), "parameters": [Self.inPath("id")],
+      ],
     ]
     if seesSite {
       let all: JSON = [["$ref": "#/components/parameters/all"]]
@@ -75,16 +79,25 @@ struct OpenAPI {
         "get": Self.reading("Edits that lost, and parked rows.", ["parameters": all])
       ]
       paths["/verify"] = ["get": Self.reading("Whether all nodes hold the same rows.")]
+      paths["/clock"] = ["get": Self.reading("The time of the site, and whose clock is off.")]
+      paths["/doctor"] = ["get": Self.reading("What is wrong with this node.")]
     }
     if settles {
       for what in ["restore", "dismiss"] {
         paths["/conflicts/{id}/" + what] = [
           "post": Self.reading("Settles a conflict."),
-          "parameters": [
-            ["name": "id", "in": "path", "required": true, "schema": ["type": "integer"]]
-          ],
+          "parameters": [Self.inPath("id", "integer")],
         ]
       }
+      for (what, summary) in [
+        ("grant", "Gives or takes a right."), ("revoke", "Shuts a machine out."),
+        ("forget", "Waits no longer for a machine."),
+      ] {
+        paths["/members/{node}/" + what] = [
+          "post": Self.reading(summary), "parameters": [Self.inPath("node")],
+        ]
+      }
+      paths["/invitations"] = ["post": Self.reading("Makes a code for a new machine.")]
     }
     for (index, table) in tables.enumerated() {
       let path = "/rows/" + RequestTarget.encoded(table.shape.name)
@@ -94,6 +107,20 @@ struct OpenAPI {
     }
     return paths
   }
+
+  private static func inPath(_ name: String, _ type: String = "string") -> JSON {
+    ["name": .text(name), "in": "path", "required": true, "schema": ["type": .text(type)]]
+  }
+
+  private static let changes = reading(
+    "Which rows have changed after a cursor; also as server-sent events and lines of JSON.",
+    [
+      "parameters": [
+        ["name": "since", "in": "query", "schema": ["type": "string"]],
+        ["name": "tables", "in": "query", "schema": ["type": "string"]],
+        ["name": "wait", "in": "query", "schema": ["type": "integer", "maximum": 60]],
+      ]
+    ])
 
   private var schemas: [String: JSON] {
     var schemas = Self.usual

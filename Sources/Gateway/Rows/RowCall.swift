@@ -245,18 +245,34 @@ extension RowCall {
   ) async -> HTTPResponse {
     if edit.rows.isEmpty { return response.with("Flotilla-Verdict", "none") }
     // It is committed here, whatever becomes of asking; so many rows nobody asks about.
-    guard edit.isWhole, database.waits.enter() else {
-      return response.with("Flotilla-Verdict", "unknown")
+    guard edit.isWhole else { return response.with("Flotilla-Verdict", "unknown") }
+    guard database.waits.enter() else {
+      let answer = response.with("Flotilla-Verdict", "unknown")
+      guard let receipt = await receipt(for: edit) else { return answer }
+      return answer.with("Flotilla-Receipt", receipt)
     }
     defer { database.waits.leave() }
     do throws(FlotillaError) {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
       let own = try? await database.standing()
-      return VerdictAnswer(edit: edit, outcome: outcome) { table in
+      let answer = VerdictAnswer(edit: edit, outcome: outcome) { table in
         min(own?.right(to: table) ?? .none, token.right(to: table)) >= .read
-      }.response(after: response)
+      }
+      let receipt = answer.isOpen ? await receipt(for: edit) : nil
+      return answer.response(after: response, receipt: receipt)
     } catch {
       return response.with("Flotilla-Verdict", error.code == .noAnchor ? "none" : "unknown")
     }
+  }
+
+  /// Where the client asks later; nil if that cannot be kept now. The row is committed anyway.
+  private func receipt(for edit: Replica.Edit) async -> String? {
+    let hash = token.hash
+    guard let now = try? await database.standing().siteTime,
+      let kept = try? await database.writer.run({ connection throws(Problem) in
+        try Receipt.keep(edit, token: hash, at: now, on: connection)
+      })
+    else { return nil }
+    return "/v1/\(RequestTarget.encoded(database.name))/receipts/\(kept.id)"
   }
 }

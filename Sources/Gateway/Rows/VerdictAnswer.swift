@@ -18,11 +18,49 @@ struct VerdictAnswer {
       ?? "accepted"
   }
 
+  /// What has become of the write, as a document of its own.
+  var report: HTTPResponse {
+    HTTPResponse(
+      200, headers: [("Content-Type", "application/json"), ("Flotilla-Verdict", verdict)],
+      body: Array((JSON.object(members).description + "\n").utf8))
+  }
+
   /// Accepted as if nobody had been asked; pending 202; rejected 409, with the row that stands.
-  func response(after response: HTTPResponse) -> HTTPResponse {
+  /// `receipt` is where the client asks again.
+  func response(after response: HTTPResponse, receipt: String?) -> HTTPResponse {
     var answer = response
     answer.headers.append(("Flotilla-Verdict", verdict))
     answer.headers.append(("Preference-Applied", "wait"))
+    switch verdict {
+    case "rejected":
+      var problem = Problem(
+        409, "rejected", "the anchor has rejected the write; what stands is in server",
+        remedy: "See what lost with `flotilla conflicts`.")
+      problem.more = members
+      answer.status = 409
+      answer.headers =
+        problem.response.headers
+        + answer.headers.filter { $0.name.hasPrefix("Flotilla") }
+      answer.body = problem.response.body
+    case "accepted", "superseded": break
+    default:
+      var members = members
+      if let receipt {
+        members["receipt"] = .text(receipt)
+        answer.headers.append(("Flotilla-Receipt", receipt))
+      }
+      answer.status = 202
+      answer.headers.removeAll { ["Content-Type", "ETag"].contains($0.name) }
+      answer.headers.append(("Content-Type", "application/json"))
+      answer.body = Array((JSON.object(members).description + "\n").utf8)
+    }
+    return answer
+  }
+
+  /// Whether the anchor may still say more.
+  var isOpen: Bool { verdict == "pending" || verdict == "unknown" }
+
+  private var members: [String: JSON] {
     let rows = edit.rows.filter { !$0.isKeyless }
     let all = zip(rows, zip(outcome.verdicts, outcome.standing))
     let parts = all.filter { isShown($0.0.table) }.map { local, after in
@@ -34,29 +72,10 @@ struct VerdictAnswer {
         "server": after.0.verdict == "pending" ? .null : Self.values(after.1),
       ])
     }
-    let object: [String: JSON] = [
+    return [
       "verdict": .text(verdict), "rows": .array(parts),
       "others": .number(String(rows.count - parts.count)),
     ]
-    switch verdict {
-    case "rejected":
-      var problem = Problem(
-        409, "rejected", "the anchor has rejected the write; what stands is in server",
-        remedy: "See what lost with `flotilla conflicts`.")
-      problem.more = object
-      answer.status = 409
-      answer.headers =
-        problem.response.headers
-        + answer.headers.filter { $0.name.hasPrefix("Flotilla") }
-      answer.body = problem.response.body
-    case "accepted", "superseded": break
-    default:
-      answer.status = 202
-      answer.headers.removeAll { ["Content-Type", "ETag"].contains($0.name) }
-      answer.headers.append(("Content-Type", "application/json"))
-      answer.body = Array((JSON.object(object).description + "\n").utf8)
-    }
-    return answer
   }
 
   private static func values(_ row: TouchedRow) -> JSON {

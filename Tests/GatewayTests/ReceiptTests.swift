@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@Suite struct `A receipt` {
+  @Test func `tells what became of a write, also after the node was started anew`() async throws {
+    try await Workplace.with { place in
+      try await place.found(
+        "a.db",
+        "PRAGMA journal_mode = WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, v);"
+          + "INSERT INTO t VALUES (1, 'first')")
+      var node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let code = try await place.run("flotilla", "invite", "a.db")
+      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+      try await place.flotilla(
+        "join", "b.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", "office")
+      var office = try await place.serve("b.db")
+      try await place.flotilla("anchor", "a.db", "office")
+      let token = try await place.token("a.db")
+      var client = RawClient(port: node.port, token: token)
+      let isKnown = try await eventually {
+        try await client.ask("GET", "/v1/a/status").object["anchor"] as? String == "office"
+      }
+      #expect(isKnown)
+      try await office.stop()
+
+      let wait = ["Prefer": "wait=0"]
+      let written = try await client.ask("PATCH", "/v1/a/rows/t/1", wait, body: #"{"v":"mine"}"#)
+      #expect(written.status == 202, "\(written.body)")
+      let address = try #require(written.header("Flotilla-Receipt"))
+      #expect(written.object["receipt"] as? String == address)
+      let pending = try await client.ask("GET", address)
+      #expect(pending.status == 200 && pending.object["verdict"] as? String == "pending")
+      #expect(try await client.ask("GET", address + "0").status == 404)
+      #expect(try await client.ask("DELETE", address).status == 405)
+      #expect(try await client.ask("GET", address + "?x=1").status == 400)
+      let other = RawClient(port: node.port, token: try await place.token("a.db", "other"))
+      #expect(try await other.ask("GET", address).status == 404)
+      // No key of a client is that of a receipt.
+      #expect(
+        try await client.ask(
+          "PATCH", "/v1/a/rows/t/1", ["Idempotency-Key": "\u{1}receipt x"], body: #"{"v":"x"}"#
+        ).status == 400)
+
+      try await node.stop()
+      node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      client = RawClient(port: node.port, token: token)
+      office = try await place.serve("b.db", "--peer", "127.0.0.1:\(node.nodePort)")
+      var last = pending
+      let isJudged = try await eventually {
+        last = try await client.ask("GET", address, ["Prefer": "wait=5"])
+        return last.object["verdict"] as? String == "rejected"
+      }
+      #expect(isJudged, "\(last.body)")
+      // It was made while the anchor was away, and that is what the rule is about.
+      #expect(last.status == 200 && last.header("Flotilla-Verdict") == "rejected")
+      let row = (last.object["rows"] as? [[String: Any]])?.first
+      #expect(row?["reason"] as? String == "offline")
+      #expect((row?["server"] as? [String: Any])?["v"] as? String == "first")
+      try await office.stop()
+      try await node.stop()
+    }
+  }
+}
