@@ -104,7 +104,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
-	@$(MAKE) --no-print-directory chaos applications browser
+	@$(MAKE) --no-print-directory chaos applications browser fuzz
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py

@@ -5,8 +5,7 @@
 #   fuzz.sh --build [TARGET…]         only builds
 #   fuzz.sh --grow TARGET…            as the first, then keeps in the corpus what reaches new code
 #   fuzz.sh --repeat TARGET FILE      gives one file to a target
-#   fuzz.sh --quick …                 builds the program of everything without the optimiser, and
-#                                     makes the same inputs each time
+#   fuzz.sh --quick …                 builds the program of everything without the optimiser
 #
 # Exit status 1 if an input was found that does harm: it lies in .build/fuzz/found/, and what
 # repeats it is printed.
@@ -72,7 +71,7 @@ run() {
   times_used began
   FLOTILLA_FUZZ=$target $(program "$target") -max_total_time="$seconds" \
     -max_len="$(length "$target")" -timeout=10 -rss_limit_mb=2048 \
-    -artifact_prefix="$place/found/$target-" -print_final_stats=1 ${quick:+-seed=1} \
+    -artifact_prefix="$place/found/$target-" -print_final_stats=1 \
     "$place/made/$target" "$corpus/$target" >"$log" 2>&1
   status=$?
   times_used ended

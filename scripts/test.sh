@@ -6,8 +6,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # The backtracer of a crashed test can hang where its output is a pipe.
 export SWIFT_BACKTRACE=enable=no
-# So long is each reader of foreign bytes fed by libFuzzer.
-export FLOTILLA_FUZZ_SECONDS=${FLOTILLA_FUZZ_SECONDS:-3}
 export limit=${FLOTILLA_TEST_SECONDS:-3900}
 export built=$PWD/.build/tests/release
 
