@@ -41,7 +41,9 @@ enum Rules {
   /// Only programs with a person in front of them print.
   static func printing(_ file: TextFile) -> [Finding] {
     let programs = ["FlotillaCommand", "FlotillaBench", "FlotillaSimulator"]
-    guard !programs.contains(file.target ?? "") else { return [] }
+    guard !programs.contains(file.target ?? ""),
+      ["print(", "debugPrint(", "dump("].contains(where: file.text.contains)
+    else { return [] }
     return findings(SwiftCode(file.text).lines, in: file) { line in
       line.contains(/(?:^|[^\w.])(?:debugPrint|print|dump)\(/) ? "prints" : nil
     }
