@@ -26,7 +26,7 @@ private let wholeSeed = ProcessInfo.processInfo.environment["FLOTILLA_SEED"].fla
   }
 }
 
-/// What libFuzzer does for hours, in seconds and without it: the corpus, changed here and there. The
+/// What libFuzzer does for hours, in seconds and without it: the corpus, changed in places. The
 /// inputs are the same each time.
 @Suite(.timeLimit(.minutes(20))) struct `A reader of foreign bytes` {
   @Test(arguments: FuzzTarget.allCases)

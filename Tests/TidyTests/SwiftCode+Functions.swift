@@ -11,6 +11,10 @@ extension SwiftCode {
   var functions: [FunctionSpan] {
     let words = ["func", "init", "deinit", "subscript"].map { Array($0.utf8) }
     return bytes.indices.compactMap { place in
+      switch bytes[place] {
+      case UInt8(ascii: "f"), UInt8(ascii: "i"), UInt8(ascii: "d"), UInt8(ascii: "s"): break
+      default: return nil
+      }
       guard let word = words.first(where: { isWord($0, at: place) }) else { return nil }
       guard let open = body(after: place + word.count, of: word) else { return nil }
       let close = closing(of: open)

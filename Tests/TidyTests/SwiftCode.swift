@@ -30,6 +30,13 @@ struct SwiftCode {
   }
 
   private mutating func blankNext() {
+    // Nearly every byte begins nothing of the kind.
+    switch bytes[at] {
+    case UInt8(ascii: "/"), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "`"): break
+    default:
+      at += 1
+      return
+    }
     if starts(with: "//", at: at) {
       blank(to: bytes[at...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)
     } else if starts(with: "/*", at: at) {
