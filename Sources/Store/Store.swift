@@ -20,6 +20,8 @@ package final class Store {
   let digests: DigestTable
   let versionFigures: VersionFigures
   let changeLog: ChangeLog
+  /// What is kept so that a member's edits can be undone.
+  package let undo: UndoBook
   let lost: LostVersions
   let shelf: Shelf
   let conflicts: ConflictLog
@@ -147,6 +149,7 @@ package final class Store {
     self.lost = try reporting { () throws(SQLiteError) in
       try LostVersions(connection, origins: origins, versions: versions)
     }
+    self.undo = UndoBook(connection)
     self.shelf = Shelf(connection: connection)
     self.conflicts = ConflictLog(connection: connection)
     self.rulings = RulingTable(versions: versions, limit: pace.rulings)

@@ -27,7 +27,7 @@ import Testing
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
     "grant": ["node", "table", "right", "is_leaf"],
-    "revoke": ["node", "id", "told", "also"],
+    "revoke": ["node", "id", "told", "also", "undo"],
     "forget": ["node", "id", "last_seen"],
     "members": ["site", "node", "members"],
     "members.members": [

@@ -200,6 +200,7 @@ extension Node {
     await noteRun()
     await examineFile()
     await trimLogs()
+    await tendUndoBook()
     tellShelved(0, from: nil)
     await tell(UnmatchedContent(), from: "")
     await collectDeletions()

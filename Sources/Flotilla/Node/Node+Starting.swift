@@ -9,6 +9,7 @@ extension Node {
   /// Opens the port and the control socket, and begins to find and to be found.
   func start() async throws(FlotillaError) {
     if mode == .offline { return }
+    if firstCopy == nil { await beginUndoBook() }
     try await startListening()
     if mode == .lasting { try await startControl() }
     startAccepting()

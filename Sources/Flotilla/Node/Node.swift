@@ -146,6 +146,7 @@ actor Node {
   let born = Uptime.now
   var lastAwakeGap = Uptime.now - Uptime.awake
   var lastTrim: Int64 = 0
+  var lastUndoLook = -UndoBook.interval
   var lastClockSave: Int64 = 0
   let fileIdentity: FileIdentity
   /// The first copy, while it is not complete.

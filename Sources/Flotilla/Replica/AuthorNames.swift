@@ -48,7 +48,7 @@ struct AuthorNames {
     stamp <= Stamp.zero.successor ? nil : Node.fineText(stamp.millisecondsSince1970)
   }
 
-  private func side(
+  func side(
     _ side: ConflictSide?, beside other: ConflictSide?, _ store: Store
   ) throws(StoreError) -> ConflictReport.Side? {
     guard let side else { return nil }

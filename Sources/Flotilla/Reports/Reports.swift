@@ -113,12 +113,18 @@ public struct GrantReport: Codable, Sendable, Equatable {
 }
 
 /// Who was shut out, which connected nodes were told at once, and who is no member any more with
-/// it. JSON: `{node,id,told:[…],also:[…]}`.
+/// it. JSON: `{node,id,told:[…],also:[…],undo}`; `undo` is null without `--undo-since`.
 public struct RevokeReport: Codable, Sendable, Equatable {
   public var node: String
   public var id: String
   public var told: [String]
   public var also: [String]
+  /// What it wrote since a moment, if that was asked for.
+  public var undo: UndoReport?
+
+  public init(node: String, id: String, told: [String], also: [String]) {
+    (self.node, self.id, self.told, self.also) = (node, id, told, also)
+  }
 }
 
 /// A member that nobody waits for any more. JSON: `{node,id,last_seen}`.

@@ -1,4 +1,5 @@
 import Flotilla
+import Foundation
 
 /// `flotilla revoke`: shuts a node out.
 enum Revoke {
@@ -11,6 +12,14 @@ enum Revoke {
       stays with it, and what it wrote before stays. If its machine is to come back,
       let it leave and join again.
 
+      --undo-since lists which rows the node wrote since then, by their times or
+      since they came in here, and what stood before where that is known. Nothing of
+      it is changed before --yes is given: then each such row is put back, as an
+      edit of this node, and what the node had made is taken out. The rest is listed
+      for a person to decide. It may be said again, also of a node that is shut out
+      already, and on another member, which may know more. TIME is 2026-03-01
+      08:14:00 in the zone of this machine, or ends with Z for UTC.
+
       What an admin has signed before stands: whom it invited stays. If that may have
       been a thief, --disown lets nothing of it stand: everybody whom it has ever
       invited is shut out too, and must leave and join again.
@@ -20,22 +29,79 @@ enum Revoke {
       Parameter(name: "NODE", help: "its name, or the beginning of its id (see members --json)"),
     ],
     options: [
-      Option(name: "--disown", help: "lets nothing stand that this admin has signed"), .json,
+      Option(name: "--disown", help: "lets nothing stand that this admin has signed"),
+      Option(
+        name: "--undo-since", value: Option.Value(name: "TIME", kind: .text),
+        help: "lists the rows that it wrote since then, to be put back"),
+      Option(name: "--yes", help: "puts them back"),
+      Option(name: "--by-stamp", help: "leaves alone what is dated before, though it came later"),
+      .json,
     ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await call.replica.revoke(
-      call.arguments.text("NODE") ?? "", disowning: call.arguments.has("--disown"))
+    let name = call.arguments.text("NODE") ?? ""
+    let since = try time(call)
+    guard let since else {
+      let report = try await call.replica.revoke(
+        name, disowning: call.arguments.has("--disown"))
+      call.print(report, as: said(report))
+      return .done
+    }
+    var report = try await shutOut(name, call)
+    let undo = try await call.replica.undo(
+      report.id, since: since, puttingBack: call.arguments.has("--yes"),
+      byStamp: call.arguments.has("--by-stamp"))
+    report.undo = undo
+    let lines = [
+      report.told.isEmpty && report.also.isEmpty ? nil : said(report),
+      text(undo, isDone: call.arguments.has("--yes"), colour: call.output.colour),
+    ]
+    call.print(report, as: lines.compactMap(\.self).joined(separator: "\n"))
+    return .done
+  }
+
+  /// Shuts a node out, unless it is already.
+  private static func shutOut(
+    _ name: String, _ call: Call
+  ) async throws(FlotillaError) -> RevokeReport {
+    let all = try await call.replica.members().members
+    let named = all.filter {
+      $0.node == name || name.count >= 8 && $0.id.hasPrefix(name.lowercased())
+    }
+    if !named.contains(where: { $0.state == "member" || $0.state == "forgotten" }),
+      let former = named.last
+    {
+      return RevokeReport(node: former.node, id: former.id, told: [], also: [])
+    }
+    return try await call.replica.revoke(name, disowning: call.arguments.has("--disown"))
+  }
+
+  private static func time(_ call: Call) throws(FlotillaError) -> Int64? {
+    guard let text = call.arguments.text("--undo-since") else {
+      for option in ["--yes", "--by-stamp"] where call.arguments.has(option) {
+        throw FlotillaError(
+          .usage, "\(option) says nothing without --undo-since TIME",
+          remedy: "To shut the node out alone, leave it out.")
+      }
+      return nil
+    }
+    guard let date = SiteTime.date(from: text, in: .current) else {
+      throw FlotillaError(
+        .usage, "\(text) is no time",
+        remedy: "Write it in the zone of this machine, as in --undo-since \"2026-03-01 08:14:00\"; "
+          + "or in UTC, with a Z behind it.")
+    }
+    return Int64((date.timeIntervalSince1970 * 1_000).rounded())
+  }
+
+  private static func said(_ report: RevokeReport) -> String {
     let told =
       report.told.isEmpty
       ? "no other node is connected; they hear of it when they are"
       : "told \(report.told.map { printable($0) }.joined(separator: ", "))"
     let also = report.also.map { printable($0) }.joined(separator: ", ")
-    call.print(
-      report,
-      as: "\(printable(report.node)) is shut out\(also.isEmpty ? "" : ", and with it \(also)"); "
-        + told)
-    return .done
+    return "\(printable(report.node)) is shut out\(also.isEmpty ? "" : ", and with it \(also)"); "
+      + told
   }
 }

@@ -199,6 +199,7 @@ extension Store {
     if let gone, gone.rank > incoming.rank { return }
     if old?.isDeleted == false { try noteReferred(table, key) }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
+    if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
     try keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
     if !incoming.numbering.isEmpty { try noteFormer(of: row, table, key) }

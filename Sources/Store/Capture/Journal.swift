@@ -99,8 +99,19 @@ package enum Journal {
     }
   }
 
+  /// How many rows the entries above `id` name.
+  package static func touchedRows(
+    after id: Int64, on connection: Connection
+  ) throws(SQLiteError) -> Int {
+    let keys = (0..<(try width(on: connection))).map { ", k\($0)" }.joined()
+    let count = try connection.scalar(
+      "SELECT count(*) FROM (SELECT DISTINCT tbl\(keys) FROM main.\(table) WHERE id > ?)",
+      [.integer(id)])
+    return Int(count.integer ?? 0)
+  }
+
   /// The number of the newest entry.
-  static func lastEntry(on connection: Connection) throws(SQLiteError) -> Int64? {
+  package static func lastEntry(on connection: Connection) throws(SQLiteError) -> Int64? {
     try connection.scalar("SELECT max(id) FROM main.\(table)").integer
   }
 

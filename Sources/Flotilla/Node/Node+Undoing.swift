@@ -1,0 +1,28 @@
+import Replication
+import Store
+
+/// What a node keeps so that the edits of a member can be undone once it is shut out.
+extension Node {
+  /// From the first row on that comes: others may write over what stands here.
+  func beginUndoBook() async {
+    do {
+      try await store.patiently { (store) throws(StoreError) in try store.undo.begin() }
+    } catch {
+      // The next patrol tries again.
+      if !note(error) { log("could not begin to keep replaced rows: \(error.message)") }
+    }
+  }
+
+  /// Every ten minutes it is written down how far each author has come.
+  func tendUndoBook() async {
+    guard clock.now.site != nil, Uptime.now - lastUndoLook >= UndoBook.interval else { return }
+    lastUndoLook = Uptime.now
+    do {
+      try await store.patiently { (store) throws(StoreError) in
+        try store.tendUndo(at: self.clock.now.moment)
+      }
+    } catch {
+      if !note(error) { log("could not tend the kept rows: \(error.message)") }
+    }
+  }
+}

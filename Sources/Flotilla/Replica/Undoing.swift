@@ -1,0 +1,73 @@
+import Replication
+import SQLite
+import Store
+
+/// Puts rows back as they stood before a member wrote over them, as any program would write them.
+struct Undoing {
+  /// What has become of one row.
+  enum Outcome: Sendable, Equatable {
+    case done
+    case left(String)
+  }
+
+  let rows: [UndoReport.Row]
+  /// The versions that these rows have in the file.
+  let places: [UndoableRow.Place]
+  /// The keys as versions have them.
+  let keys: [[UInt8]]
+
+  /// Undoes the chosen rows in the open transaction. A row that others stand in the way of is tried
+  /// again once more of them are done: so children go before their parents.
+  func write(_ chosen: [Int], on connection: Connection) throws -> [Int: Outcome] {
+    var outcomes: [Int: Outcome] = [:]
+    var waiting = chosen
+    var isMoving = true
+    while !waiting.isEmpty, isMoving {
+      isMoving = false
+      var again: [Int] = []
+      for index in waiting {
+        let outcome = try write(index, on: connection)
+        outcomes[index] = outcome
+        if outcome == .done { isMoving = true } else { again.append(index) }
+      }
+      waiting = again
+    }
+    return outcomes
+  }
+
+  private func write(_ index: Int, on connection: Connection) throws -> Outcome {
+    guard try stands(index, on: connection) else {
+      return .left("it has changed while this command ran")
+    }
+    let row = rows[index]
+    let restoration = Restoration(
+      conflict: ConflictReport.Conflict(
+        id: 0, table: row.table, key: row.key, rule: "", reason: "", at: "", state: "",
+        loser: row.way == "remove" ? nil : row.before),
+      keyColumns: row.key_columns)
+    let isDelete = restoration.conflict.loser?.row == nil
+    var reason = "other rows would change with it"
+    do {
+      let isDone = try connection.attempt {
+        let mark = try Journal.lastEntry(on: connection) ?? 0
+        try restoration.write(on: connection)
+        return try !isDelete || Journal.touchedRows(after: mark, on: connection) <= 1
+      }
+      if isDone { return .done }
+    } catch let error as SQLiteError {
+      // SQLite may have taken the whole transaction back.
+      guard error.isConstraint || error.code == 1, !connection.isAutocommit else { throw error }
+      reason = error.message
+    }
+    return .left(reason)
+  }
+
+  /// Whether the row is as it was when it was looked for.
+  private func stands(_ index: Int, on connection: Connection) throws(SQLiteError) -> Bool {
+    let place = places[index]
+    let row = try connection.row(
+      "SELECT origin, seq FROM _flotilla_version WHERE tbl = ? AND key = ?",
+      [.integer(place.table), .blob(keys[index])])
+    return row?[0].integer == place.origin && row?[1].integer == place.seq
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+extension BadInputTests {
+  /// What a member wrote that was shut out, and what stood before.
+  @Suite struct UndoTests {
+    private static let rows =
+      "SELECT group_concat(id || '=' || v, ' ') FROM (SELECT * FROM t ORDER BY id)"
+
+    private struct Report: Decodable {
+      struct Row: Decodable {
+        var table: String
+        var key: [String: String]
+        var way: String
+        var done: Bool
+        var why: String?
+
+        var text: String { "\(table) \(key["id"] ?? "") \(way)\(done ? " done" : "")" }
+      }
+      struct Undo: Decodable {
+        var rows: [Row]
+        var put_back: Int
+        var left: Int
+      }
+      var undo: Undo
+    }
+
+    /// Makes the site: `first` and `second` run, and have both tables.
+    private func site(_ desk: Desk) async throws -> RunningNode {
+      try await desk.sql(
+        "a.db",
+        """
+        CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT);
+        CREATE TABLE part(id TEXT PRIMARY KEY NOT NULL, t TEXT REFERENCES t(id) ON DELETE CASCADE);
+        INSERT INTO t VALUES ('k1', 'one'), ('k2', 'two'), ('k3', 'three'), ('k4', 'four');
+        """)
+      try await desk.succeed("init", "a.db", "--all", "--name", "first")
+      let first = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+      try await join(desk, "b.db", "second", first)
+      return first
+    }
+
+    private func join(
+      _ desk: Desk, _ database: String, _ name: String, _ first: RunningNode
+    ) async throws {
+      let code = try await desk.succeed("invite", "a.db")
+      try await desk.succeed("join", database, code, "--at", first.address, "--name", name)
+      _ = try await desk.start(
+        database, "--listen", "127.0.0.1:0", "--peer", first.address)
+      try await desk.succeed("wait", database, "--for", "all")
+    }
+
+    /// A moment after all that was written until now, and before what follows.
+    private func now(_ desk: Desk) async throws -> String {
+      try await desk.run("sh", "-c", "sleep 1.1; date -u '+%Y-%m-%d %H:%M:%SZ'").output
+    }
+
+    private func undo(_ desk: Desk, since: String, _ options: String...) async throws -> Report.Undo
+    {
+      let words =
+        ["flotilla", "revoke", "a.db", "second", "--undo-since", since, "--json"] + options
+      let outcome = try await desk.run(words)
+      guard outcome.status == 0 else { throw ProgramFailure(words: words, outcome: outcome) }
+      return try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8)).undo
+    }
+
+    private func shows(_ desk: Desk, _ database: String, _ wanted: String) async throws -> Bool {
+      try await eventually(within: .seconds(30)) {
+        try await desk.sql(database, Self.rows) == wanted
+      }
+    }
+
+    @Test func `what a member wrote that is shut out is put back, where what stood is known`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let first = try await site(desk)
+        try await join(desk, "c.db", "third", first)
+        try await desk.sql("b.db", "UPDATE t SET v = 'honest' WHERE id = 'k4'")
+        try await desk.succeed("wait", "b.db", "--for", "all")
+        let isNoted = try await eventually(within: .seconds(30)) {
+          let text = "SELECT count(*) FROM _flotilla_reached"
+          let outcome = try await desk.run("sqlite3", "-readonly", "a.db", text)
+          return (Int(outcome.output) ?? 0) > 0
+        }
+        #expect(isNoted)
+        // What a member writes over its own rows of the last minutes nobody keeps.
+        let since = try await now(desk)
+        try await desk.sql(
+          "b.db",
+          """
+          UPDATE t SET v = 'spoilt' WHERE id IN ('k1', 'k3', 'k4'); DELETE FROM t WHERE id = 'k2';
+          INSERT INTO t VALUES ('x', 'invented');
+          """)
+        try await desk.succeed("wait", "b.db", "--for", "all")
+        try await desk.sql("a.db", "UPDATE t SET v = v || ', seen' WHERE id = 'k3'")
+        let spoilt = "k1=spoilt k3=spoilt, seen k4=spoilt x=invented"
+        #expect(try await shows(desk, "c.db", spoilt))
+
+        let seen = try await undo(desk, since: since)
+        let ways = seen.rows.map(\.text).sorted()
+        #expect(
+          ways == [
+            "t k1 put-back", "t k2 put-back", "t k3 edited-since", "t k4 older", "t x remove",
+          ])
+        #expect(try await desk.sql("a.db", Self.rows) == spoilt)
+        #expect(try await desk.succeed("members", "a.db", "--all").contains("revoked"))
+
+        let done = try await undo(desk, since: since, "--yes")
+        #expect(done.put_back == 3 && done.left == 2, "\(done)")
+        let healed = "k1=one k2=two k3=spoilt, seen k4=spoilt"
+        #expect(try await desk.sql("a.db", Self.rows) == healed)
+        #expect(try await shows(desk, "c.db", healed))
+        let rest = try await undo(desk, since: since, "--yes")
+        #expect(rest.rows.map(\.text).sorted() == ["t k3 edited-since", "t k4 older"])
+        #expect(rest.put_back == 0)
+      }
+    }
+
+    @Test func `a row to which others refer is not taken out under them`() async throws {
+      try await Desk.with { desk in
+        _ = try await site(desk)
+        let since = try await now(desk)
+        try await desk.sql(
+          "b.db",
+          """
+          INSERT INTO t VALUES ('x', 'invented'), ('y', 'invented');
+          INSERT INTO part VALUES ('of x', 'x');
+          """)
+        try await desk.succeed("wait", "b.db", "--for", "all")
+        try await desk.sql("a.db", "INSERT INTO part VALUES ('of y', 'y')")
+        let done = try await undo(desk, since: since, "--yes")
+        #expect(done.put_back == 2 && done.left == 1, "\(done)")
+        let left = try #require(done.rows.first { !$0.done })
+        #expect(left.key["id"] == "y" && left.why == "other rows would change with it", "\(left)")
+        let parts = "SELECT group_concat(id) FROM part"
+        #expect(try await desk.sql("a.db", parts) == "of y")
+        #expect(try await desk.sql("a.db", Self.rows).contains("y=invented"))
+        #expect(try await !desk.sql("a.db", Self.rows).contains("x="))
+      }
+    }
+
+    @Test func `a moment that is none, and options without it, change nothing`() async throws {
+      try await Desk.with { desk in
+        _ = try await desk.pair("a.db", "b.db", rows: 1)
+        for words in [["--undo-since", "yesterday"], ["--yes"], ["--by-stamp"]] {
+          let outcome = try await desk.run(["flotilla", "revoke", "a.db", "second"] + words)
+          #expect(outcome.status == 2, "\(outcome)")
+        }
+        #expect(try await !desk.succeed("members", "a.db", "--all").contains("revoked"))
+      }
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What a store keeps so that the edits of a member can be undone, and how they are found.
+@Suite struct UndoBookTests {
+  private static let schema = "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+  private static let member = Identity(high: 2, low: 0)
+  private static let minute: Int64 = 60_000
+
+  /// One that keeps what is replaced, and a member that writes; both have the rows a and b.
+  private func pair() throws -> (TestReplica, TestReplica) {
+    let keeper = try TestReplica(1, schema: Self.schema, tracking: ["t"])
+    let other = try TestReplica(2, schema: Self.schema)
+    try keeper.store.note([
+      KnownAuthor(origin: other.origin, node: Self.member, name: "other", life: 1)
+    ])
+    try keeper.store.undo.begin()
+    try edit("INSERT INTO t VALUES ('a', 'one'), ('b', 'two')", at: keeper)
+    try other.pull(from: keeper)
+    return (keeper, other)
+  }
+
+  private func write(_ sql: String, at other: TestReplica, _ keeper: TestReplica) throws {
+    try edit(sql, at: other)
+    try keeper.pull(from: other)
+  }
+
+  /// Writes at the time of the replica's clock.
+  private func edit(_ sql: String, at replica: TestReplica) throws {
+    try replica.write(sql)
+    try replica.write("UPDATE _flotilla_journal SET at = \(replica.clock)")
+    try replica.foldAll()
+  }
+
+  private func found(_ keeper: TestReplica, since moment: Int64) throws -> [String] {
+    try keeper.store.undoable(of: Self.member, since: moment).rows.map { row in
+      let key = keeper.store.named(row.key, of: row.table)["id"]
+      let before = row.before.map { $0.isDeleted ? "none" : word($0.values.last?.value) }
+      return [word(key), row.way.rawValue, row.isLate ? "late" : nil, before ?? "-"]
+        .compactMap(\.self).joined(separator: " ")
+    }
+  }
+
+  private func word(_ value: Replication.Value?) -> String {
+    guard case .text(let bytes)? = value else { return "\(value ?? .null)" }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func `what another one writes over is kept, and so is what was older than ten minutes`()
+    throws
+  {
+    let (keeper, other) = try pair()
+    (keeper.clock, other.clock) = (keeper.clock + Self.minute, keeper.clock + Self.minute)
+    let first = keeper.clock
+    try write("UPDATE t SET v = 'first' WHERE id = 'a'", at: other, keeper)
+    (keeper.clock, other.clock) = (
+      keeper.clock + 120 * Self.minute, other.clock + 120 * Self.minute
+    )
+    let second = keeper.clock
+    try write("UPDATE t SET v = 'second' WHERE id = 'a'", at: other, keeper)
+    try write("UPDATE t SET v = 'third' WHERE id = 'a'", at: other, keeper)
+    let (whole, last) = (try found(keeper, since: first), try found(keeper, since: second))
+    #expect(whole == ["a put-back one"])
+    #expect(last == ["a put-back first"])
+    #expect(try found(keeper, since: keeper.clock + Self.minute).isEmpty)
+    #expect(try keeper.value("SELECT count(*) FROM _flotilla_replaced") == .integer(2))
+  }
+
+  @Test func `what is dated before and came later is told as late`() throws {
+    let (keeper, other) = try pair()
+    let noted = keeper.clock
+    try keeper.store.tendUndo(at: noted)
+    let since = noted + 5 * Self.minute
+    other.clock = noted + 2 * Self.minute
+    try write("INSERT INTO t VALUES ('between', '')", at: other, keeper)
+    other.clock = noted - 600 * Self.minute
+    try write("INSERT INTO t VALUES ('backdated', '')", at: other, keeper)
+    other.clock = since + Self.minute
+    try write("INSERT INTO t VALUES ('since', '')", at: other, keeper)
+    let told = try found(keeper, since: since).sorted()
+    #expect(told == ["backdated remove late -", "since remove -"])
+    // Before the first note nobody knows.
+    let unknown = try keeper.store.undoable(of: Self.member, since: noted - Self.minute)
+    #expect(!unknown.knowsArrivals && !unknown.rows.contains(where: \.isLate))
+  }
+
+  @Test func `where nothing is kept, or a later state is missing, a person decides`() throws {
+    let (keeper, other) = try pair()
+    let third = try TestReplica(3, schema: Self.schema)
+    try third.pull(from: keeper)
+    let since = keeper.clock + Self.minute
+    for replica in [keeper, other, third] { replica.clock = since + Self.minute }
+    // Of a the keeper gets what was made over an edit that it never saw.
+    try edit("UPDATE t SET v = 'unseen' WHERE id = 'a'", at: third)
+    try other.pull(from: third)
+    try write("UPDATE t SET v = 'spoilt'", at: other, keeper)
+    #expect(
+      try found(keeper, since: since).sorted() == [
+        "a older one", "b put-back two",
+      ])
+    try keeper.write("DROP TABLE _flotilla_replaced")
+    #expect(
+      try found(keeper, since: since).sorted() == [
+        "a unknown -", "b unknown -",
+      ])
+  }
+
+  @Test func `a row that others edited since is theirs to judge`() throws {
+    let (keeper, other) = try pair()
+    try keeper.store.tendUndo(at: keeper.clock)
+    let since = keeper.clock + Self.minute
+    (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+    try write("UPDATE t SET v = 'spoilt' WHERE id = 'a'", at: other, keeper)
+    try edit("UPDATE t SET v = v || '!' WHERE id = 'a'", at: keeper)
+    let told = try found(keeper, since: since)
+    #expect(told == ["a edited-since one"])
+    // Who has put it back has undone it.
+    try edit("UPDATE t SET v = 'one' WHERE id = 'a'", at: keeper)
+    let rest = try found(keeper, since: since)
+    #expect(rest.isEmpty)
+  }
+
+  @Test func `no more is kept than fits`() throws {
+    let (keeper, other) = try pair()
+    keeper.store.undo.bounds.bytes = 20_000
+    for round in 0..<100 {
+      try write(
+        "UPDATE t SET v = hex(zeroblob(1000)) || \(round) WHERE id = 'a'", at: other, keeper)
+      try edit("UPDATE t SET v = hex(zeroblob(1000)) || 'back' WHERE id = 'a'", at: keeper)
+      try other.pull(from: keeper)
+    }
+    let bytes = try keeper.value("SELECT sum(length(side)) FROM _flotilla_replaced").integer ?? 0
+    #expect(bytes > 10_000 && bytes < 30_000, "\(bytes)")
+    // The latest is among them.
+    let long = String(repeating: "00", count: 1_000)
+    try write("UPDATE t SET v = 'spoilt' WHERE id = 'a'", at: other, keeper)
+    let told = try found(keeper, since: keeper.clock - Self.minute)
+    #expect(told == ["a put-back \(long)back"])
+  }
+}
