@@ -29,6 +29,8 @@ extension Program {
       case .version: output.result("\(name) \(version)")
       case .call(let command, let arguments):
         return await run(command, Call(arguments: arguments, output: output))
+      case .completion(let words): await Completion(of: self).answer(to: words, output)
+      case .manual(let folder): return Manual(of: self).write(into: folder, output)
       }
       return .done
     } catch {

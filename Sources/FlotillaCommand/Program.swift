@@ -20,9 +20,10 @@ struct Program: Sendable {
       Rule.command, Anchor.command, Conflicts.command, Changes.command, Members.command,
       Grant.command,
       Revoke.command, Forget.command, Token.command, SiteKey.export, SiteKey.import,
-      SiteTime.command, Schema.command, Verify.command, Doctor.command, Leave.command,
+      SiteTime.command, Schema.command, Verify.command, Doctor.command, Service.command,
+      Replicas.command, Completions.command, Leave.command,
     ],
-    laterCommands: ["completions"])
+    laterCommands: ["mirror"])
 }
 
 /// The exit status of the program, a contract with scripts.

@@ -14,7 +14,7 @@ import Testing
     "track.keys": ["table", "on_collision", "next"],
     "rule": ["rules", "remark"],
     "rule.rules": ["table", "rule", "acting_rule"],
-    "invite": ["code", "expires", "role", "served", "port"],
+    "invite": ["code", "expires", "role", "served", "port", "addresses"],
     "join": [
       "site", "node", "from", "address", "words", "rows", "bytes", "seconds", "replaced",
       "warnings",

@@ -50,6 +50,9 @@ import Testing
           verify           proves that the rows here are those of the other nodes
           doctor           checks file, rows, discovery and node, each finding with a
                            remedy
+          service          lets systemd run the node, from now on and at each start
+          list             shows the replicas on this machine, and which have a node
+          completions      prints what lets a shell complete commands and tables
           leave            takes Flotilla out of this file; the data stays
 
         Options:
@@ -106,9 +109,10 @@ import Testing
     (
       "run",
       "run DB… [--listen HOST:PORT] [--peer HOST:PORT]… [--no-discovery] [--http [HOST:PORT]] "
-        + "[--background]"
+        + "[--on-conflict CMD] [--on-state CMD] [--background]"
     ),
-    ("stop", "stop DB"), ("status", "status DB [--all] [--json]"), ("peers", "peers DB [--json]"),
+    ("stop", "stop DB"), ("status", "status DB [--all] [--watch] [--json]"),
+    ("peers", "peers DB [--json]"),
     ("sync", "sync DB [NODE|HOST:PORT] [--timeout TIME] [--json]"),
     ("wait", "wait DB [--for NODE|anchor|all] [--timeout TIME] [--json]"),
     ("sql", "sql DB STATEMENT [--online] [--timeout TIME] [--json]"),
@@ -119,7 +123,9 @@ import Testing
     ("untrack", "untrack DB (TABLE… | --new) [--here] [--json]"),
     ("rule", "rule DB [TABLE [RULE]] [--json]"),
     ("verify", "verify DB [NODE] [--repair] [--timeout TIME] [--json]"),
-    ("doctor", "doctor DB [--repair] [--json]"), ("leave", "leave DB [--force] [--json]"),
+    ("doctor", "doctor DB [--repair] [--json]"), ("list", "list [FOLDER…] [--json]"),
+    ("service", "service DB ACTION [--root FOLDER] [--json]"),
+    ("completions", "completions SHELL"), ("leave", "leave DB [--force] [--json]"),
   ])
   func `says how each command is called`(name: String, usage: String) throws {
     let command = try #require(Program.flotilla.commands.first { $0.name == name })

@@ -136,7 +136,7 @@ private let clinic = """
         "1 conflict · 1,204 parked (not in their tables) · in sync with 1 of 3 nodes"))
     #expect(
       Status.hint(status, path: "x.db") == """
-        1,204 rows parked: kept, but programs do not see them; which, and why, says
+        1,204 rows parked: kept, but programs do not see them; see which, and why, with
           flotilla conflicts x.db --parked
         what lost in 1 conflict is kept; see it with
           flotilla conflicts x.db
@@ -191,7 +191,14 @@ private let clinic = """
     invitation.port = 7391
     #expect(
       Invite.instructions(invitation, path: "a.db", at: moment)
-        == text + "\n  with --at HOST:7391 if it does not find this machine (HOST) by itself")
+        == text
+        + "\nif it does not find this machine by itself, add --at and its address: HOST:7391")
+    invitation.addresses = ["192.168.4.17:7391", "10.0.0.2:7391"]
+    #expect(
+      Invite.instructions(invitation, path: "a.db", at: moment)
+        == text + "\nif it does not find this machine by itself, add "
+        + "--at 192.168.4.17:7391 or 10.0.0.2:7391")
+    invitation.addresses = nil
     invitation.port = nil
     invitation.served = false
     let more = Invite.instructions(invitation, path: "/srv/a.db", at: moment).dropFirst(text.count)

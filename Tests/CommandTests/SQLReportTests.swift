@@ -76,3 +76,17 @@ private let rows = """
 
   private var blob17: String { "x'" + String(repeating: "ab", count: 16) + "'… (17 bytes)" }
 }
+
+@Suite struct `Long values` {
+  @Test func `are cut on a terminal, and whole elsewhere`() throws {
+    let long = String(repeating: "ä", count: 18_000)
+    let text = #"{"columns":["a","b"],"rows":[["\#(long)","short"]],"changes":0,"#
+    let report = try JSONDecoder().decode(
+      SQLReport.self, from: Data((text + #""returnedRows":true,"touched":[]}"#).utf8))
+    let terminal = Output(results: { _ in }, remarks: { _ in }, isTerminal: true)
+    let pipe = Output(results: { _ in }, remarks: { _ in })
+    #expect(report.cut(for: pipe) == report)
+    let cut = String(repeating: "ä", count: 300) + "… (18,000 characters; all: --json)"
+    #expect(report.cut(for: terminal).rows == [[.text(cut), .text("short")]])
+  }
+}

@@ -8,11 +8,13 @@ import Replication
 enum ControlSocket {
   static func path(database: String) throws(FlotillaError) -> String {
     let hash = hash64(Array(database.utf8), seed: 0xC0)
+    let own = Sidecar(database: database).folder + "/control.sock"
     do {
-      return try folder() + "/" + String(hash, radix: 36) + ".sock"
+      let path = try folder() + "/" + String(hash, radix: 36) + ".sock"
+      // A runtime folder that a service manager has named can have a long path.
+      return path.utf8.count > longest && own.utf8.count <= longest ? own : path
     } catch {
       // Somebody else has made it first; nobody else has made the folder beside the database.
-      let own = Sidecar(database: database).folder + "/control.sock"
       guard own.utf8.count <= longest else { throw error }
       return own
     }

@@ -122,7 +122,10 @@ extension Node {
     let rows = due.count == 1 ? "1 row" : "\(due.count) rows"
     let whose = due.isFirst ? sender.map { "\(rows) from \($0)" } : nil
     let place = due.count == 1 ? "its table" : "their tables"
-    log("\(whose ?? "\(rows) more") cannot stand in \(place) yet; see status")
+    let state = due.count == 1 ? "is kept" : "are kept"
+    log(
+      "\(whose ?? "\(rows) more") cannot stand in \(place) yet, and \(state); see why: "
+        + "flotilla conflicts \(shellWord(path)) --parked")
   }
 
   /// A session has merged rows from its peer: the others hear of it.

@@ -25,7 +25,17 @@ extension Node {
     await advertise()
     return InviteReport(
       code: code.description, expires: Self.text(expires), role: role.name,
-      served: mode == .lasting, port: port.map(Int.init))
+      served: mode == .lasting, port: port.map(Int.init), addresses: dialled)
+  }
+
+  /// Where this node can be dialled: at the address that it was told to listen on, or at all.
+  private var dialled: [String]? {
+    guard let port else { return nil }
+    let named = options.listen.flatMap { try? ListenAddress($0).host }
+    if let named, !["0.0.0.0", "::"].contains(named) {
+      return [(named.contains(":") ? "[\(named)]" : named) + ":\(port)"]
+    }
+    return LocalNetworks.here.dialled.map { "\($0):\(port)" }
   }
 
   private func mayInvite(_ role: Role) throws(FlotillaError) {

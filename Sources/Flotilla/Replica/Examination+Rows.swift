@@ -33,7 +33,12 @@ extension Examination {
         count: group[2].integer ?? 0)
     }
     for group in replaced {
-      let what = "\(rows(group[1].integer ?? 0)) of \(named(group[0].string ?? "?"))"
+      let count = group[1].integer ?? 0
+      let what =
+        group[0].string == Store.settings
+        ? "\(count == 1 ? "1 setting" : "\(count) settings") of the site (which tables, by "
+          + "which rule)"
+        : "\(rows(count)) of \(named(group[0].string ?? "?"))"
       let isRefused = group[2].string == "not-allowed"
       add(
         "conflicts", .warning,

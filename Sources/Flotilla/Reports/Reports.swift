@@ -76,6 +76,8 @@ public struct InviteReport: Codable, Sendable, Equatable {
   public var served: Bool
   /// The port of the node that serves it; nil if none runs.
   public var port: Int?
+  /// Where that node can be dialled, HOST:PORT each; nil if none runs.
+  public var addresses: [String]?
 }
 
 /// Who belongs to the site. JSON: `{site, node, members:[{node, id, role, state, since, last_seen,

@@ -84,9 +84,20 @@ struct OpeningCheck {
     guard access(sidecar.folder, F_OK) == 0, access(sidecar.folder, R_OK | X_OK) != 0 else {
       return
     }
+    var status = stat()
+    guard stat(sidecar.folder, &status) == 0, status.st_uid != getuid() else {
+      throw FlotillaError(
+        .readOnly, "\(sidecar.folder) cannot be looked into, though it is yours",
+        remedy: "Let its owner in again: chmod 700 \(shellWord(sidecar.folder))")
+    }
+    let (owner, caller) = (Self.name(of: status.st_uid), Self.name(of: getuid()))
     throw FlotillaError(
-      .readOnly, "\(sidecar.folder) belongs to another user",
-      remedy: "Run as the owner of the database.")
+      .readOnly, "\(sidecar.folder) belongs to \(owner), and you are \(caller)",
+      remedy: "Run this as \(owner): sudo -u \(shellWord(owner)) flotilla …")
+  }
+
+  private static func name(of user: uid_t) -> String {
+    getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "user \(user)"
   }
 
   /// Two copies that write as one node would give the same numbers to different edits.

@@ -44,8 +44,12 @@ enum Invite {
       "good until \(expiry), for one machine; type there:",
       "  flotilla join \(name) \(printable(report.code))",
     ]
-    if let port = report.port {
-      lines.append("  with --at HOST:\(port) if it does not find this machine (HOST) by itself")
+    let addresses = (report.addresses ?? []).prefix(3).map(printable)
+    if !addresses.isEmpty {
+      lines.append("if it does not find this machine by itself, add --at \(enumerated(addresses))")
+    } else if let port = report.port {
+      lines.append(
+        "if it does not find this machine by itself, add --at and its address: HOST:\(port)")
     }
     if !report.served {
       lines.append(

@@ -71,11 +71,12 @@ enum Leave {
         so on a member: flotilla revoke DB \(printable(shellWord(report.node)))
         """
       ])
-    } else if report.told.isEmpty, let other = report.untold.first {
+    } else if report.told.isEmpty, !report.shut_out, let other = report.untold.first {
       call.output.warnings([
         """
-        nobody could be told: \(printable(other))\(report.untold.count > 1 ? " and others" : "") \
-        will still count \(printable(report.node)) as a member and wait for it; say so there with: \
+        no other node was in reach, so \(printable(other))\
+        \(report.untold.count > 1 ? " and others still count" : " still counts") \
+        \(printable(report.node)) as a member; on an admin, say that it has left: \
         flotilla revoke DB \(printable(shellWord(report.node)))
         """
       ])

@@ -29,12 +29,20 @@ enum Run {
           name: "HOST:PORT", kind: .address(listening: true), isOptional: true),
         help: "serves rows over HTTP, and a page: to this machine, or with an address of it to "
           + "others through TLS; see docs/http.md"),
+      Option(
+        name: "--on-conflict", value: Option.Value(name: "CMD", kind: .text),
+        help: "runs a shell command for new conflicts, with one JSON line for each as its input"),
+      Option(
+        name: "--on-state", value: Option.Value(name: "CMD", kind: .text),
+        help: "runs a shell command when a node comes, goes or fails, or this one is in sync or "
+          + "no more, with what status --json says as its input"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let readiness = Readiness()
+    let notice = ServiceNotice.taken()
     do throws(FlotillaError) {
       let replicas = call.arguments.texts("DB").map { Replica(path: $0) }
       for replica in replicas { try await check(replica) }
@@ -42,19 +50,27 @@ enum Run {
       signal(SIGHUP, SIG_IGN)
       let options = options(from: call.arguments)
       let output = call.output
+      let isDated = !JournalStream.isStandardError
       let log: @Sendable (String) -> Void = {
         LogRotation.rotate()
-        output.remark("\(Moment.current.stamp) \(printable($0))")
+        output.remark(isDated ? dated($0) : printable($0))
       }
       let gateway = try gateway(for: replicas, call.arguments, log: log)
+      let ready: @Sendable () -> Void = {
+        gateway?.nodesAreReady()
+        readiness.ready()
+        notice.ready(counted(replicas.count, "database"))
+      }
+      let heartbeat = Task { await Heartbeat.beat(notice, for: replicas) }
+      let commands = alarmCommands(call.arguments)
+      let alarms = Task { await OperatorAlarm.watch(replicas, commands, log: log) }
       let result = await outcome { () async throws(FlotillaError) in
         try await stoppingOnSignal { () async throws(FlotillaError) in
-          try await Replica.run(replicas, options: options, log: log) {
-            gateway?.nodesAreReady()
-            readiness.ready()
-          }
+          try await Replica.run(replicas, options: options, log: log, ready: ready)
         }
       }
+      notice.stopping()
+      for task in [heartbeat, alarms] { task.cancel() }
       await gateway?.stop()
       try result.get()
       return .done
@@ -62,6 +78,10 @@ enum Run {
       readiness.failed(error)
       throw error
     }
+  }
+
+  private static func dated(_ line: String) -> String {
+    "\(Moment.current.stamp) \(printable(line))"
   }
 
   /// The gateway, if one is wanted: it listens at once, so that a port that is taken is an error of
@@ -85,6 +105,11 @@ enum Run {
     } catch {
       return .failure(error)
     }
+  }
+
+  private static func alarmCommands(_ arguments: Arguments) -> AlarmCommands {
+    AlarmCommands(
+      conflict: arguments.text("--on-conflict"), state: arguments.text("--on-state"))
   }
 
   static func options(from arguments: Arguments) -> RunOptions {
@@ -138,6 +163,9 @@ enum Run {
     if arguments.has("--no-discovery") { words.append("--no-discovery") }
     if let address = arguments.text("--http") {
       words.append(address.isEmpty ? "--http" : "--http=\(address)")
+    }
+    for option in ["--on-conflict", "--on-state"] {
+      if let command = arguments.text(option) { words.append("\(option)=\(command)") }
     }
     return words + ["--"] + arguments.texts("DB")
   }

@@ -8,7 +8,9 @@ extension SQL {
       statement, timeout: call.arguments.duration("--timeout")
     ) { local in
       guard !call.json else { return }
-      for line in here(local, colour: call.output.colour) { call.output.result(line) }
+      for line in here(local.cut(for: call.output), colour: call.output.colour) {
+        call.output.result(line)
+      }
     }
     if call.json {
       call.output.result(json(report).description)

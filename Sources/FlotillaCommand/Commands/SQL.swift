@@ -34,9 +34,11 @@ enum SQL {
       return .done
     }
     if !report.columns.isEmpty {
-      call.output.result(text(report, colour: call.output.colour))
+      call.output.result(text(report.cut(for: call.output), colour: call.output.colour))
     }
-    for line in touched(report, colour: call.output.colour) { call.output.result(line) }
+    for line in touched(report.cut(for: call.output), colour: call.output.colour) {
+      call.output.result(line)
+    }
     if let remark = outcome(of: call.arguments.text("STATEMENT") ?? "", report) {
       call.output.remark(remark)
     }

@@ -15,11 +15,16 @@ enum Status {
       """,
     parameters: [.database],
     options: [
-      Option(name: "--all", help: "counts nodes that are away, too"), .json,
+      Option(name: "--all", help: "counts nodes that are away, too"),
+      Option(
+        name: "--watch",
+        help: "goes on until Ctrl-C: in place on a terminal, else a line whenever it changes"),
+      .json,
     ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    if call.arguments.has("--watch") { return try await watch(call) }
     let report = try await call.replica.status(all: call.arguments.has("--all"))
     call.print(report, as: text(report, at: .current, colour: call.output.colour))
     for remark in report.remarks { call.output.remark(printable(remark)) }
@@ -33,8 +38,8 @@ enum Status {
     var lines: [String] = []
     if report.parked > 0 {
       lines.append(
-        "\(counted(report.parked, "row")) parked: kept, but programs do not see them; which, and "
-          + "why, says\n  flotilla conflicts \(path) --parked")
+        "\(counted(report.parked, "row")) parked: kept, but programs do not see them; see which, "
+          + "and why, with\n  flotilla conflicts \(path) --parked")
     }
     if report.conflicts > 0 {
       lines.append(

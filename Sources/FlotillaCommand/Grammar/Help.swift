@@ -42,7 +42,7 @@ extension Command {
     return parts.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
   }
 
-  private var usageWords: [String] {
+  var usageWords: [String] {
     let optional = parameters.filter { $0.count == .oneOrNone }
     // In the order in which they are written.
     let before = parameters.prefix { $0.count != .oneOrNone }.last?.name
@@ -74,7 +74,7 @@ extension Command {
 }
 
 extension Parameter {
-  fileprivate var synopsis: String { repeats ? name + "…" : name }
+  var synopsis: String { repeats ? name + "…" : name }
 
   fileprivate var bracketed: String {
     count == .any ? "[\(synopsis)]" : synopsis
@@ -82,11 +82,11 @@ extension Parameter {
 }
 
 extension Option {
-  fileprivate var synopsis: String {
+  var synopsis: String {
     value.map { $0.isOptional ? "\(name) [\($0.name)]" : "\(name) \($0.name)" } ?? name
   }
 
-  fileprivate var explanation: String {
+  var explanation: String {
     let more = repeats ? "; may be repeated" : ""
     return help + more + (value?.standard.map { " (default \($0))" } ?? "")
   }

@@ -3,6 +3,10 @@ enum Request: Sendable {
   case help(Command?)
   case version
   case call(Command, Arguments)
+  /// What can stand in the place of the last of these words; a shell asks for it.
+  case completion([String])
+  /// The pages of the manual, as files in a folder; who packs the program asks for it.
+  case manual(folder: String)
 }
 
 extension Program {
@@ -16,6 +20,9 @@ extension Program {
     case "help" where words.count == 2 && Self.isHelp(words[1]): return .help(nil)
     case "help" where words.count == 2: return .help(try command(named: words[1], words: words))
     case "help": throw UsageError("`flotilla help` takes the name of one command")
+    case Completion.request: return .completion(Array(words.dropFirst()))
+    case Manual.request where words.count == 2: return .manual(folder: words[1])
+    case Manual.request: throw UsageError("`flotilla \(Manual.request)` takes a folder")
     default: break
     }
     let command = try command(named: first, words: words)

@@ -9,15 +9,18 @@ struct Output: Sendable {
   let colour: Bool
   /// Whether a line on standard error can be redrawn in place.
   let redraws: Bool
+  /// The same of results.
+  let isTerminal: Bool
 
   init(
     results: @escaping @Sendable (String) -> Void, remarks: @escaping @Sendable (String) -> Void,
-    colour: Bool = false, redraws: Bool = false
+    colour: Bool = false, redraws: Bool = false, isTerminal: Bool = false
   ) {
     toResults = results
     toRemarks = remarks
     self.colour = colour
     self.redraws = redraws
+    self.isTerminal = isTerminal
   }
 
   /// The streams of this process.
@@ -26,7 +29,8 @@ struct Output: Sendable {
     return Output(
       results: { writeResults($0) }, remarks: { _ = writeAll($0, to: STDERR_FILENO) },
       colour: isatty(STDOUT_FILENO) == 1 && wantsColour(environment),
-      redraws: isatty(STDERR_FILENO) == 1 && canRedraw(environment))
+      redraws: isatty(STDERR_FILENO) == 1 && canRedraw(environment),
+      isTerminal: isatty(STDOUT_FILENO) == 1 && canRedraw(environment))
   }()
 
   /// Whether a terminal shows colour and the person who sits there wants it.

@@ -33,6 +33,16 @@ package struct LocalNetworks: Sendable {
     return LocalNetworks(networks)
   }
 
+  /// The IPv4 addresses by which others can reach this machine: not those that lead back to itself
+  /// (127.0.0.0/8) or that it gave itself (169.254.0.0/16), unless there is no other.
+  package var dialled: [String] {
+    let four = networks.map(\.address).filter { $0.count == 4 }
+    let outer = four.filter { $0[0] != 127 && ($0[0], $0[1]) != (169, 254) }
+    return (outer.isEmpty ? four : outer).map { address in
+      address.map { String($0) }.joined(separator: ".")
+    }
+  }
+
   /// Whether the host of an endpoint is an address in one of them; a name is none.
   package func contain(_ endpoint: Endpoint) -> Bool {
     let (host, interface) = HostText.splitInterface(endpoint.host)

@@ -1,0 +1,67 @@
+import Flotilla
+import Foundation
+
+/// `flotilla status --watch`: the state as it goes on.
+extension Status {
+  /// So often the running node is asked; a file without a node is looked at less often, for that
+  /// keeps a node from starting for a moment.
+  private static let pauses = (running: Duration.seconds(1), idle: Duration.seconds(5))
+  /// How many looks the line of bars goes back.
+  private static let memory = 60
+
+  /// Shows the state until a signal comes: in place on a terminal, elsewhere whenever it changes.
+  static func watch(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    try await stoppingOnSignal { () async throws(FlotillaError) in
+      var screen = Screen()
+      var shown = ""
+      var behind: [Int] = []
+      var last = ExitStatus.done
+      while !Task.isCancelled {
+        let report = try await call.replica.status(all: call.arguments.has("--all"))
+        last = report.in_sync ? .done : .notInSync
+        behind = (behind + [report.peers.reduce(0) { $0 + $1.behind_rows }]).suffix(memory)
+        if call.output.isTerminal, !call.json {
+          let text = watched(report, behind, at: .current, colour: call.output.colour)
+          call.output.write(screen.frame(text, in: Screen.size()))
+        } else {
+          let text = call.json ? JSON(reflecting: report).description : plain(report)
+          if text != shown { call.output.result(call.json ? text : stamped(text)) }
+          shown = text
+        }
+        try? await Task.sleep(for: report.running ? pauses.running : pauses.idle)
+      }
+      return last
+    }
+  }
+
+  /// The state, the rows that were behind lately, and when that was.
+  static func watched(
+    _ report: StatusReport, _ behind: [Int], at moment: Moment, colour: Bool
+  ) -> String {
+    var lines = [text(report, at: moment, colour: colour)]
+    if behind.contains(where: { $0 > 0 }) {
+      lines.append("rows behind, the last at the right: \(Sparkline.text(behind))")
+    }
+    if !report.running { lines.append("no node runs: this is what was known last") }
+    lines.append("\(moment.stamp.prefix(19)) · Ctrl-C ends this")
+    return lines.joined(separator: "\n")
+  }
+
+  /// In one line, without what changes with every second.
+  static func plain(_ report: StatusReport) -> String {
+    let peers = report.peers.map { peer in
+      let rows = peer.behind_rows > 0 ? " (\(counted(peer.behind_rows, "row")) behind)" : ""
+      return "\(printable(peer.node)) \(peer.state.rawValue)\(rows)"
+    }
+    let state = report.in_sync ? "in sync" : "not in sync"
+    let trouble = report.trouble.map { printable($0.text) }
+    return
+      ([report.running ? state : "\(state), no node runs"] + peers
+      + [counted(report.conflicts, "conflict"), "\(thousands(report.parked)) parked", trouble]
+      .compactMap { $0 }).joined(separator: " · ")
+  }
+
+  private static func stamped(_ text: String) -> String {
+    "\(Moment.current.stamp.prefix(19)) \(text)"
+  }
+}

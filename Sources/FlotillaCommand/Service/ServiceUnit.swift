@@ -1,0 +1,113 @@
+import Flotilla
+import Foundation
+import Glibc
+
+/// The unit of systemd that runs the node of one database: `flotilla@srv-clinic-clinic.db.service`,
+/// and what stands beside the common `flotilla@.service` for it.
+struct ServiceUnit: Equatable {
+  /// The absolute path of the database.
+  let database: String
+  /// Who owns the database and runs the node.
+  let user: String
+  let group: String
+
+  static let template = "flotilla@.service"
+  /// "The total length of the unit name including the suffix must not exceed 255 characters"
+  /// (systemd.unit(5)).
+  private static let longest = 255
+
+  /// The unit of a file, whose path is that which it has within the image of a system.
+  init(of path: String, within root: String = "") throws(FlotillaError) {
+    guard let real = realpath(path, nil) else {
+      throw FlotillaError(
+        .notADatabase, "there is no file \(path)",
+        remedy: "Name the database as it is called from this folder.")
+    }
+    defer { free(real) }
+    let file = String(cString: real)
+    var status = stat()
+    guard stat(file, &status) == 0 else {
+      throw FlotillaError(.system, "cannot look at \(path): \(String(cString: strerror(errno)))")
+    }
+    database = file.hasPrefix(root + "/") ? String(file.dropFirst(root.count)) : file
+    user =
+      getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) }
+      ?? String(status.st_uid)
+    group =
+      getgrgid(status.st_gid).map { String(cString: $0.pointee.gr_name) }
+      ?? String(status.st_gid)
+    try check()
+  }
+
+  init(database: String, user: String, group: String) {
+    self.database = database
+    self.user = user
+    self.group = group
+  }
+
+  private func check() throws(FlotillaError) {
+    guard name.utf8.count <= Self.longest else {
+      throw FlotillaError(
+        .usage, "the path of \(database) is too long for the name of a unit of systemd",
+        remedy: "Move the database with its folder to a shorter path.")
+    }
+    guard !database.contains(where: \.isNewline) else {
+      throw FlotillaError(.usage, "a unit of systemd cannot name a path with a line end in it")
+    }
+  }
+
+  var folder: String { (database as NSString).deletingLastPathComponent }
+  var name: String { "flotilla@\(Self.escaped(database)).service" }
+
+  /// As `systemd-escape --path` does: a slash is a dash, and other signs are written as numbers.
+  static func escaped(_ path: String) -> String {
+    let trimmed = path.utf8.drop { $0 == UInt8(ascii: "/") }
+    return trimmed.enumerated().map { place, byte in
+      switch byte {
+      case UInt8(ascii: "/"): "-"
+      case UInt8(ascii: ".") where place == 0: hexadecimal(byte)
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "_"),
+        UInt8(ascii: "."):
+        String(UnicodeScalar(byte))
+      default: hexadecimal(byte)
+      }
+    }.joined()
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16)
+    return "\\x" + (digits.count == 1 ? "0" + digits : digits)
+  }
+
+  /// What systemd has to know of this database alone: whose it is, and where it may write.
+  ///
+  /// Homes are hidden from the service; the folder of a database that lies in one is shown to it.
+  var settings: String {
+    let place = Self.setting(folder)
+    let isInHome = ["/home/", "/root/", "/run/user/"].contains { (folder + "/").hasPrefix($0) }
+    return """
+      # Written by: flotilla service \(shellWord(database)) enable
+      [Service]
+      User=\(Self.percent(user))
+      Group=\(Self.percent(group))
+      \(isInHome ? "BindPaths" : "ReadWritePaths")=\(place)
+
+      """
+  }
+
+  /// A path as one word of a unit file, in which `%` begins a name of systemd's own.
+  private static func setting(_ path: String) -> String {
+    let escaped = path.map { character in
+      switch character {
+      case "\\", "\"", ":": "\\\(character)"
+      default: String(character)
+      }
+    }.joined()
+    return "\"" + percent(escaped) + "\""
+  }
+
+  private static func percent(_ text: String) -> String {
+    text.replacingOccurrences(of: "%", with: "%%")
+  }
+}

@@ -1,0 +1,109 @@
+import Flotilla
+import Foundation
+import Testing
+
+@testable import FlotillaCommand
+
+@Suite struct `Watching` {
+  @Test func `draws over the lines of the last time`() {
+    var screen = Screen()
+    let size = Screen.Size(columns: 20, rows: 10)
+    #expect(screen.frame("a\nb", in: size) == "\ra\u{1b}[K\nb\u{1b}[K\n\u{1b}[J")
+    #expect(screen.frame("c", in: size) == "\r\u{1b}[2Ac\u{1b}[K\n\u{1b}[J")
+    #expect(screen.frame("d", in: size).hasPrefix("\r\u{1b}[1A"))
+  }
+
+  @Test func `shows as many lines as there are`() {
+    let text = (1...9).map(String.init).joined(separator: "\n")
+    let fitting = Screen.fitting(text, in: Screen.Size(columns: 20, rows: 5))
+    #expect(fitting == ["1", "2", "3", "… and 6 more lines"])
+    #expect(Screen.fitting(text, in: Screen.Size(columns: 20, rows: 10)).count == 9)
+    #expect(Screen.fitting("a\nb", in: Screen.Size(columns: 20, rows: 1)).count == 1)
+  }
+
+  @Test(arguments: [
+    ("harbour", 7, "harbour"), ("harbour", 4, "har…"), ("港港港", 5, "港港…"), ("", 3, ""),
+    ("\u{1b}[31mharbour\u{1b}[0m", 7, "\u{1b}[31mharbour\u{1b}[0m"),
+    ("\u{1b}[31mharbour\u{1b}[0m", 4, "\u{1b}[31mhar…\u{1b}[0m"),
+  ])
+  func `cuts a line, and ends its colour`(line: String, columns: Int, cut: String) {
+    #expect(Screen.cut(line, to: columns) == cut)
+  }
+
+  @Test func `draws numbers as bars, and nothing as the lowest`() {
+    #expect(Sparkline.text([0, 1, 50, 100]) == "▁▂▅█")
+    #expect(Sparkline.text([0, 0]) == "▁▁")
+    #expect(Sparkline.text([]) == "")
+  }
+
+  @Test func `is plain where nobody sees a terminal, and ends with the state`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    try folder.flotilla("init", "a.db")
+    let said = try folder.run(
+      "/usr/bin/timeout",
+      [
+        "--preserve-status", "-s", "INT", "2", "flotilla", "status", "a.db",
+        "--watch",
+      ])
+    #expect(said.hasSuffix("in sync, no node runs · 0 conflicts · 0 parked\n"), "\(said)")
+    #expect(said.split(separator: "\n").count == 1)
+  }
+}
+
+@Suite struct `An alarm` {
+  private func report(_ state: PeerReport.State, conflicts: Int = 0) throws -> StatusReport {
+    let text = """
+      {"site":"s","node":"n","role":"writer","tables":[],"takes_new_tables":false,"new_tables":[],
+      "asked_tables":[],"conflicts":\(conflicts),"parked":0,"unjudged":0,"in_sync":true,
+      "not_in_sync":[],"running":true,"remarks":[],"peers":[{"node":"p","id":"1",
+      "state":"\(state.rawValue)","behind_rows":0,"behind_seconds":0,"clock_offset_ms":0,
+      "clock_corrected":false}]}
+      """
+    return try JSONDecoder().decode(StatusReport.self, from: Data(text.utf8))
+  }
+
+  @Test func `is given when a state is another one, and once`() throws {
+    var book = AlarmBook()
+    #expect(try !book.isNews(report(.inSync)))
+    #expect(try !book.isNews(report(.inSync, conflicts: 3)))
+    #expect(try book.isNews(report(.away)))
+    #expect(try !book.isNews(report(.away)))
+    #expect(try book.isNews(report(.inSync)))
+  }
+
+  @Test func `reads the log only where its length has changed`() throws {
+    var book = AlarmBook()
+    #expect(try book.wantsConflicts(report(.inSync)))
+    #expect(try !book.wantsConflicts(report(.away)))
+    #expect(try book.wantsConflicts(report(.away, conflicts: 1)))
+  }
+
+  @Test func `runs a command for what happens to a node`() async throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    try folder.run("/usr/bin/sqlite3", ["a.db", "CREATE TABLE t (id TEXT PRIMARY KEY)"])
+    try folder.flotilla("init", "a.db", "--all")
+    try folder.flotilla(
+      "run", "a.db", "--no-discovery", "--listen", "127.0.0.1:0", "--background", "--on-state",
+      "cat >> states; echo \"$FLOTILLA_DB\" >> names; exit 3")
+    defer { _ = try? folder.flotilla("stop", "a.db") }
+    let invitation = try folder.flotilla("invite", "a.db", "--json")
+    let address = try #require(invitation.firstMatch(of: /"(127\.0\.0\.1:\d+)"/)?.1)
+    let code = try #require(invitation.firstMatch(of: /"code":"([A-Z0-9-]+)"/)?.1)
+    try folder.flotilla(
+      "join", "b.db", String(code), "--at", String(address), "--name", "second")
+    let states = folder.url.appending(component: "states")
+    // Whenever the first look was: at some time the other node comes, or goes, after it.
+    for _ in 1...20 where !FileManager.default.fileExists(atPath: states.path) {
+      try folder.flotilla(
+        "run", "b.db", "--no-discovery", "--listen", "127.0.0.1:0", "--background", "--peer",
+        String(address))
+      try await Task.sleep(for: .seconds(3))
+      try folder.flotilla("stop", "b.db")
+    }
+    #expect(try String(contentsOf: states, encoding: .utf8).contains("\"node\":\"second\""))
+    let names = folder.url.appending(component: "names")
+    #expect(try String(contentsOf: names, encoding: .utf8).hasPrefix("a.db\n"))
+  }
+}
