@@ -65,6 +65,8 @@ OFFICES = --with collection,office --first 602000
 RESTORES = --with office,restore --first 2000
 TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
+# A member says what its program likes, and is shut out in the end.
+LIES = --with liar --first 101000 --steps 250 --drawn
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
 SWAPS = --with unique,swap,crash,diskFull --first 740000
 CHANGES = --with changes,unique,swap,crash --first 1000
@@ -82,6 +84,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
+	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(LIES)
 	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(CHANGES)
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
@@ -102,6 +105,8 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(TWINS)
+	@$(SIMULATOR) full --seeds 20000 --jobs $(JOBS) $(LIES)
+	@$(SIMULATOR) pure --seeds 20000 --jobs $(JOBS) --with liar
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
 	@$(MAKE) --no-print-directory chaos applications browser fuzz

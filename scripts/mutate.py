@@ -8,7 +8,8 @@ where to look and what to change, and pairs of `<<<<`, `====`, `>>>>` hold the t
 it shall be. `depth: pure returns` looks where machines come back and deleted rows are let go of,
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
-programs write beside parked rows, `full changes` where they follow what changes. In a copy of the
+programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
+a member lies. In a copy of the
 tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
 schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
 be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
@@ -32,6 +33,7 @@ BUDGET = {
     "full restores": 600,
     "full swaps": 1_000,
     "full changes": 600,
+    "full lies": 300,
 }
 KINDS = {
     "returns": ["--with", "collection,slowness", "--steps", "250"],
@@ -42,6 +44,7 @@ KINDS = {
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
+    "lies": ["--with", "liar", "--first", "101000", "--steps", "250", "--drawn"],
 }
 
 

@@ -181,7 +181,7 @@ extension World {
     if hasSiteTime { foundTime() }
     if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }
     live(steps: steps)
-    let needsRepair = faults[.removal] > 0 || history.hasForks
+    let needsRepair = faults[.removal] > 0 || history.hasForks || liar != nil
     if !settle() || needsRepair && !repair() { history.blame("they never fall silent") }
     // Clocks are compared once a minute, and each node follows its neighbour.
     if hasSiteTime { for node in nodes.indices where node == 0 || !isTimed { idle(for: 65_000) } }

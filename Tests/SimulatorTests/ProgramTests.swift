@@ -60,6 +60,12 @@ struct `The simulator` {
       "changes,unique,swap,crash")
   }
 
+  @Test func `finds no fault where a member lies until it is shut out`() throws {
+    try Program.run(
+      "full", "--seeds", "300", "--first", "101000", "--jobs", "2", "--with", "liar",
+      "--steps", "250", "--drawn")
+  }
+
   @Test func `finds no fault where anchors are copied`() throws {
     try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
   }

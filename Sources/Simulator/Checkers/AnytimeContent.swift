@@ -10,6 +10,7 @@ enum AnytimeContent {
   ) {
     if history.hasForks { return }
     for (row, version) in news {
+      if history.isOfLiar(version) { history.noteLied(row) }
       guard let made = history[version.dot], !waiting.contains(row) else { continue }
       if made.row != row || made.version.rank != version.rank {
         history.blame("\(version.dot) is row \(row) at \(node), and row \(made.row) elsewhere")

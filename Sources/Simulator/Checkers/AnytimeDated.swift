@@ -25,7 +25,8 @@ enum AnytimeDated {
     _ history: inout History, at node: String
   ) {
     // What is issued again in a new life keeps its stamp, and dots prove nothing where forks are.
-    if history.hasForks { return }
+    // What a liar has said stands above any time.
+    if history.hasForks || history.lied.contains(row) { return }
     let now = site.map(Stamp.init(millisecondsSince1970:)) ?? .zero
     // Above a floor, which is that of many rows.
     let highest = max(history.collects ? history.highestOfAll : history.highest[row] ?? .zero, now)

@@ -13,6 +13,8 @@ enum AnytimeWhole {
       WHERE node IS NOT \(own.map { "\($0)" } ?? "NULL") GROUP BY node
       HAVING count(*) <> \(Ledger.slots) OR min(value) <> max(value)
       """)
-    for group in torn { history.blame("\(node) shows part of a transaction: \(group)") }
+    for group in torn where !history.isOfLiar(group) {
+      history.blame("\(node) shows part of a transaction: \(group)")
+    }
   }
 }

@@ -22,6 +22,8 @@ enum FinallyKept {
       }
       let authors: Set<Origin> = [own, edit.author ?? own]
       if authors.contains(where: { now.hasLogged(row, of: $0, above: edit.above) }) { continue }
+      // Without a log nothing tells what the liar has claimed to know better.
+      if now.log == nil, history.lied.contains(row) { continue }
       if edit.content != nil, isParked(row, edit.moment, now, own) { continue }
       if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
       let isOutranked = now.versions[row].map { version in

@@ -32,7 +32,34 @@ struct History {
 
   func last(_ origin: Origin, _ row: RowNumber) -> Version? { latest[origin]?[row] }
 
+  /// Under which a member writes that lies: what it says of its edits proves nothing.
+  private(set) var distrusted: Set<Origin> = []
+  /// Rows of which somebody was seen to hold an edit of it.
+  private(set) var lied: Set<RowNumber> = []
+  /// Blames nobody for now.
+  var isDeaf = false
+
+  private var liar: Int?
+
+  mutating func distrust(_ origin: Origin, of node: Int) {
+    distrusted.insert(origin)
+    liar = node
+  }
+
+  /// Whether a text that begins with the number of a node means the liar.
+  func isOfLiar(_ text: String) -> Bool { liar.map { text.hasPrefix("integer(\($0))") } ?? false }
+
+  /// Whether it is an edit of the liar, or was made over one.
+  func isOfLiar(_ version: Version) -> Bool {
+    guard !distrusted.isEmpty else { return false }
+    return distrusted.contains(version.edit.origin)
+      || version.context.dots.contains { distrusted.contains($0.origin) }
+  }
+
+  mutating func noteLied(_ row: RowNumber) { lied.insert(row) }
+
   mutating func add(_ new: Made) {
+    if distrusted.contains(new.version.dot.origin) { return }
     if isDated {
       highest[new.row] = max(highest[new.row] ?? .zero, new.version.stamp)
       highestOfAll = max(highestOfAll, new.version.stamp)
@@ -188,7 +215,12 @@ struct History {
   }
 
   /// Whether a delete of a row may be known to one node and not to another.
-  func mayForgetDelete(of row: RowNumber) -> Bool { collects || forgotten.contains(row) }
+  ///
+  /// Of what a liar claims to have told, but has not, nobody else has the delete, and no digest
+  /// shows that.
+  func mayForgetDelete(of row: RowNumber) -> Bool {
+    collects || forgotten.contains(row) || lied.contains(row)
+  }
 
   subscript(dot: Dot) -> Made? {
     guard let list = made[dot.origin], dot.seq <= UInt64(list.count) else { return nil }
@@ -289,6 +321,6 @@ struct History {
   }
 
   mutating func blame(_ fault: String) {
-    if faults.count < 20 { faults.append(fault) }
+    if !isDeaf, faults.count < 20 { faults.append(fault) }
   }
 }

@@ -29,6 +29,8 @@ struct NumberedNames {
         version.term = terms[Int64(try reader.number("term"))] ?? .none
         version.epoch = try reader.number("epoch")
       }
+      // An epoch without a term.
+      if flags & 32 != 0 { version.epoch = try reader.number("epoch") }
       let edit = flags & 2 != 0 ? try dot(&reader) : version.dot
       if let moment {
         version.certificate = Version.Certificate(edit: edit, at: Stamp(rawValue: moment))

@@ -66,6 +66,8 @@ package struct Faults: Sendable, Equatable {
     case swap
     /// Programs follow what changes, and do the same to a copy.
     case changes
+    /// A member says what its program likes, and is shut out in the end.
+    case liar
   }
 
   private var chances: [Int]
@@ -79,7 +81,7 @@ package struct Faults: Sendable, Equatable {
     // Whether there is an anchor, rights and so on is drawn apart from these.
     let apart: Set<Kind> = [
       .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique, .passing,
-      .swap, .changes,
+      .swap, .changes, .liar,
     ]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
@@ -105,6 +107,9 @@ package struct Faults: Sendable, Equatable {
   mutating func insist(on kinds: [Kind], _ random: inout Seeded) {
     for kind in kinds where self[kind] == 0 { self[kind] = kind.rate(&random) }
     if !kinds.contains(.rights) { self[.rights] = 0 }
+    if kinds.contains(.liar) {
+      for kind in Kind.withoutLiar where !kinds.contains(kind) { self[kind] = 0 }
+    }
     if self[.unique] > 0 {
       for kind in Kind.withoutClaims where !kinds.contains(kind) { self[kind] = 0 }
     }
@@ -197,6 +202,7 @@ extension Faults.Kind {
     case .interleaving: 5 + random.below(100)
     case .office: 0
     case .changes: 1_000
+    case .liar: 200 + random.below(700)
     case .collection: 20 + random.below(80)
     case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)
@@ -209,6 +215,11 @@ extension Faults.Kind {
   /// What is not tried where nodes claim each other's values: of a file that was put back, nobody
   /// knows what it had claimed.
   static let withoutClaims: [Self] = [.restore, .clone, .collection, .rights]
+
+  /// What is not tried beside a liar: nobody knows what a machine holds that it has told something.
+  static let withoutLiar: [Self] = [
+    .migration, .removal, .restore, .clone, .collection, .unique, .swap, .passing,
+  ]
 
   /// Where these happen an edit may have another time than that at which its row was written.
   static let redating: [Self] = [

@@ -20,7 +20,8 @@ extension World {
     }
     tell("\(Words.node(node)) cannot go on: \(error)")
     let isWire = (error as? StoreError)?.code == .wire || error is WireError
-    let isFair = link.map { !links[$0].isSpoilt && !links[$0].isMisunderstood } ?? true
+    let isFair =
+      link.map { !links[$0].isSpoilt && !links[$0].isMisunderstood && !hasLiar($0) } ?? true
     // A node that was not waited for may send something while the other one collects.
     let isCrossing = hasCollection && (error as? StoreError)?.code == .behind
     // Of two machines that look the same one learns so from a peer.

@@ -87,11 +87,12 @@ extension World {
   /// Whether those who are left still reach each other without one more.
   private var canLose: Bool {
     let isMesh = links.count == nodes.count * (nodes.count - 1) / 2
-    return isMesh && nodes.indices.count(where: { !nodes[$0].isDead }) > 2
+    return isMesh && nodes.indices.count(where: { !nodes[$0].isDead && !isLiar($0) }) > 2
   }
 
   /// Everything heals; true once nothing but pings is said for ten seconds.
   mutating func settle() -> Bool {
+    revokeLiar()
     isCalm = true
     guard settleCopies() else { return false }
     heal()

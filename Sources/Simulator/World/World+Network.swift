@@ -68,6 +68,7 @@ extension World {
       let name = Words.node(links[link].nodes[side])
       return tell("a frame from \(name) is lost")
     }
+    if isLiar(links[link].nodes[side]), !isCalm { return lie(message, link, side) }
     let frame = Link.Frame(message)
     links[link].sides[side].queue.append(frame)
     if happens(.duplication) {
@@ -78,6 +79,15 @@ extension World {
       links[link].isSpoilt = true
       reorder(link, side)
     }
+    minds(link, side)
+  }
+
+  /// What the liar says instead.
+  private mutating func lie(_ message: Message, _ link: Int, _ side: Int) {
+    let own = nodes[links[link].nodes[side]].replica.own
+    let said = liar?.twist(message, by: own, on: links[link].id) ?? []
+    for word in liar?.takeWords() ?? [] { tell("it lies: \(word)") }
+    for message in said { links[link].sides[side].queue.append(Link.Frame(message)) }
     minds(link, side)
   }
 
@@ -116,12 +126,20 @@ extension World {
     guard let body = try? links[link].sides[1 - side].arrive(frame.bytes),
       let message = try? Message(frame: body)
     else {
+      if liar != nil {
+        if !hasLiar(link) {
+          history.blame("\(Words.node(links[link].nodes[side])) says what nobody can read")
+        }
+        return feed(link, 1 - side, .close(Bye(.badMessage, "a frame that cannot be read")))
+      }
       preconditionFailure("a frame that was sent cannot be read")
     }
     feed(link, 1 - side, .heard)
     let isFollowed = !links[link].sides[side].queue.isEmpty && gatherings.chance(500)
     feed(link, 1 - side, .received(message, isFollowed: isFollowed))
-    if hasLives, case .have(let have) = message, links[link].sides[1 - side].isConnected {
+    if hasLives, case .have(let have) = message, links[link].sides[1 - side].isConnected,
+      !hasLiar(link)
+    {
       let replica = nodes[links[link].nodes[1 - side]].replica
       AnytimeLife.check(have, replica.lifeMark, &history, at: replica.name)
     }

@@ -101,6 +101,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
   /// What a site with rights was founded with, and what can be said about it later.
   var founding: Membership?
   var shape = SiteShape()
+  /// The member that lies, if there is one.
+  var liar: Liar?
   /// What the site does about deleted versions.
   var collecting: Collecting
 
@@ -114,6 +116,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var draws = random
     tears = draws.fork()
     gatherings = draws.fork()
+    var lies = draws.fork()
     self.faults = faults
     self.story = story
     collecting = Collecting(random)
@@ -131,6 +134,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
         Node(replica: replica, clock: SimulatedClock(offset: offset, drift: drift)))
     }
     self.nodes = Places(nodes)
+    addLiar(isLine: isLine, &lies)
   }
 
   func now(_ node: Int) -> Instant {
@@ -158,6 +162,9 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     let now = now(node)
     let result = try body(&nodes[node].replica, now)
     if hasLives { noteLife(node) }
+    // Of the liar its words alone are told, and others may believe them and tell it so.
+    history.isDeaf = isLiar(node)
+    defer { history.isDeaf = false }
     try nodes[node].replica.inspect(at: now, &history)
     return result
   }
@@ -236,7 +243,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
   /// Peers that keep to the protocol, over a connection that keeps its bytes, never quarrel.
   private mutating func notice(_ bye: Bye, _ link: Int) {
     guard bye.code == .badMessage || bye.code == .notAllowed, !links[link].isSpoilt,
-      !links[link].isMisunderstood
+      !links[link].isMisunderstood, !hasLiar(link)
     else { return }
     history.blame("a session ended with: \(bye)")
   }
