@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash fuzz demo bench browser chaos applications simulate nightly mutate install clean help
+.PHONY: setup build test check crash fuzz demo bench browser chaos applications simulate nightly mutate install uninstall deb deb-test clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -109,19 +109,30 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 20000 --jobs $(JOBS) --with liar
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
-	@$(MAKE) --no-print-directory chaos applications browser fuzz
+	@$(MAKE) --no-print-directory chaos applications browser fuzz deb-test
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py
 
-install: setup ## build the release and install it to $(DESTDIR)$(PREFIX)/bin
+PROGRAM = "$$($(SWIFT) build $(RELEASE) --show-bin-path)/flotilla"
+
+install: setup ## build the release and install it, with pages and completions, to $(DESTDIR)$(PREFIX)
 	$(SWIFT) build $(RELEASE) --product flotilla
-	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install -m 755 "$$($(SWIFT) build $(RELEASE) --show-bin-path)/flotilla" \
-	  "$(DESTDIR)$(PREFIX)/bin/flotilla"
+	@scripts/packaging/stage.sh $(PROGRAM) "$(DESTDIR)" "$(PREFIX)"
+
+uninstall: ## take out what install has put there; databases stay
+	@scripts/packaging/stage.sh --remove "$(DESTDIR)" "$(PREFIX)"
+
+deb: setup ## build the release and make a Debian package of it in .build/deb
+	$(SWIFT) build $(RELEASE) --product flotilla
+	@scripts/packaging/deb.sh $(PROGRAM) .build/deb
+
+deb-test: deb ## install, upgrade, remove and purge the package in a clean Debian; look at it with lintian
+	@scripts/setup.sh packaging
+	@scripts/packaging/test.sh $(PROGRAM)
 
 clean: ## remove what was built
 	rm -rf .build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10

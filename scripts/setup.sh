@@ -41,7 +41,16 @@ python3-sqlalchemy  /usr/lib/python3/dist-packages/sqlalchemy/__init__.py
 python3-alembic     /usr/lib/python3/dist-packages/alembic/__init__.py
 php-cli             php
 php-sqlite3         /usr/lib/php/*/pdo_sqlite.so
+dpkg-dev            dpkg-shlibdeps
 '
+# What only `make deb-test` needs: setup.sh packaging.
+packaging_needs='
+lintian             lintian
+mmdebstrap          mmdebstrap
+uidmap              newuidmap
+systemd-container   systemd-nspawn
+'
+if [[ ${1-} == packaging ]]; then needs=$packaging_needs; fi
 
 for program in "$@"; do needs+="$program $program"$'\n'; done
 

@@ -294,7 +294,9 @@ extension BadInputTests {
         let first = try String(contentsOfFile: desk.path("first"), encoding: .utf8)
         let second = try await desk.flotilla("invite", "a.db")
         #expect(second.status == 0)
-        #expect(second.error.contains("--at HOST:\(port)"), "\(second)")
+        #expect(
+          second.error.contains(/--at [0-9.]+:\d+/) && second.error.contains(":\(port)"),
+          "\(second)")
         let isTold = try await eventually(within: .seconds(10)) {
           try String(contentsOfFile: desk.path("said"), encoding: .utf8)
             .contains("serving 2 invitations now")

@@ -28,7 +28,7 @@ import Testing
     #expect(
       parts == [.plain("One two."), .example(["$ make", "$ test"]), .plain("Three `make`.")])
     var page = Roff(title: "a", source: "b 1")
-    page.section("Text", parts + [.plain(".so /etc/passwd"), .term("--x", "a\\b")])
+    page.section("Text", parts + [.plain(".so /etc/passwd"), .term("--x", "a\\b,\"c\"")])
     #expect(
       page.text == """
         .TH "A" 1 "" "b 1" "Flotilla"
@@ -49,7 +49,7 @@ import Testing
         \\&.so /etc/passwd
         .TP
         \\fB\\-\\-x\\fR
-        a\\eb
+        a\\eb,\\:"c"
 
         """)
   }

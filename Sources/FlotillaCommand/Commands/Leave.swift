@@ -76,7 +76,7 @@ enum Leave {
         """
         no other node was in reach, so \(printable(other))\
         \(report.untold.count > 1 ? " and others still count" : " still counts") \
-        \(printable(report.node)) as a member; on an admin, say that it has left: \
+        \(printable(report.node)) as a member; say there that it has left: \
         flotilla revoke DB \(printable(shellWord(report.node)))
         """
       ])

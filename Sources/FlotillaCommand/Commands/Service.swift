@@ -86,6 +86,8 @@ enum Service {
   ) throws(FlotillaError) {
     if !manager.isImage {
       try manager.succeed(["stop", unit.name], remedy: "See: systemctl status '\(unit.name)'")
+      // A node that failed before would be shown as failed for ever; there may be nothing to reset.
+      try manager.control(["reset-failed", unit.name])
     }
     try manager.succeed(["--quiet", "disable", unit.name], remedy: nil)
     let found = manager.remove(unit)

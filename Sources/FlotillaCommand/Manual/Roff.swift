@@ -1,3 +1,5 @@
+import Foundation
+
 /// A page in the language of man(7).
 struct Roff {
   /// What a section is made of.
@@ -82,8 +84,13 @@ struct Roff {
     line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
   }
 
-  /// "\-" is the sign that is typed; "-" alone may come out as a hyphen (groff_char(7)).
+  /// "\-" is the sign that is typed; "-" alone may come out as a hyphen (groff_char(7)). A line may
+  /// break at "\:", so that JSON, which has no blanks, fits on a page.
   private static func escaped(_ text: String) -> String {
+    unbroken(text).replacingOccurrences(of: ",\"", with: ",\\:\"")
+  }
+
+  private static func unbroken(_ text: String) -> String {
     text.map { character in
       switch character {
       case "\\": "\\e"
