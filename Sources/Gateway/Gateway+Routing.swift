@@ -69,6 +69,17 @@ extension Gateway {
     return token
   }
 
+  /// Whether a client that was let in is so still: its token as it was, and its session.
+  func mayStill(
+    _ request: HTTPRequest, _ database: GatewayDatabase, _ token: AccessToken
+  ) async -> Bool {
+    if request.header("authorization") == nil {
+      guard let known = try? await signedIn(request) else { return false }
+      return known.0 === database && known.1 == token
+    }
+    return (try? await database.token(hash: token.hash)) == token
+  }
+
   private func authorisedByCookie(
     _ request: HTTPRequest, _ database: GatewayDatabase
   ) async throws(Problem) -> AccessToken {
@@ -90,7 +101,9 @@ extension Gateway {
     let what = path.joined(separator: "/")
     if what == "changes" {
       try allow(request, ["GET"])
-      let call = try await ChangeCall(request, target, database, token)
+      let call = try await ChangeCall(request, target, database, token) { [self] in
+        await mayStill(request, database, token)
+      }
       return try await call.answer()
     }
     if path.count == 2, path[0] == "receipts" {

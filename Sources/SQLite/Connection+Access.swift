@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 extension Connection {
   /// What a statement that is being prepared wants to do (sqlite.org/c3ref/c_alter_table.html).
@@ -44,6 +45,20 @@ extension Connection {
         let isAllowed = connection.authorizer?(access, text(within)) ?? false
         return isAllowed ? SQLITE_OK : SQLITE_DENY
       }, owner)
+  }
+
+  /// Has a function of SQLite be an error with so many arguments.
+  package func refuse(
+    _ function: String, arguments: Int, _ message: String
+  ) throws(SQLiteError) {
+    let words = strdup(message)
+    let code = sqlite3_create_function_v2(
+      handle, function, Int32(clamping: arguments), SQLITE_UTF8, words,
+      { context, _, _ in
+        let words = sqlite3_user_data(context)?.assumingMemoryBound(to: CChar.self)
+        sqlite3_result_error(context, words, -1)
+      }, nil, nil, { free($0) })
+    if code != SQLITE_OK { throw SQLiteError(code: code, message: "no function \(function)") }
   }
 
   /// How much a statement may be and make (sqlite.org/c3ref/c_limit_attached.html).

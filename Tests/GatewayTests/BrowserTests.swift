@@ -88,6 +88,8 @@ struct `The page in a browser` {
       try await tab.type("Annette", into: "#field-1")
       try await tab.press("Save")
       #expect(try await tab.says("somebody else has changed the row"))
+      // What was typed is not lost.
+      #expect(try await tab.run("document.querySelector('#field-1').value") == "Annette")
       #expect(
         try await desk.place.sql("clinic.db", "SELECT name FROM patient WHERE id = 1") == "Anne")
       try await tab.press("Close")

@@ -125,6 +125,35 @@ import Testing
     }
   }
 
+  @Test func `who was let in no longer is told nothing that comes later`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let token = try await place.token("a.db")
+      let client = RawClient(port: node.port, token: token)
+      let start = try cursor(try await client.ask("GET", "/v1/a/changes"))
+      async let waiting = client.ask("GET", "/v1/a/changes?wait=30&since=\(start)")
+
+      let person = RawClient(port: node.port)
+      let body = "{\"token\":\"\(try await place.token("a.db", "page"))\"}"
+      let signedIn = try await person.ask("POST", "/v1/session", body: body)
+      let line = try #require(signedIn.header("set-cookie"))
+      let cookie = ["Cookie": String(line.prefix { $0 != ";" })]
+      let stream = try EventStream(node.port, "/v1/a/changes", token: nil, headers: cookie)
+      #expect(try await eventually { stream.data(of: "begin").count == 1 })
+
+      let own = cookie.merging(["Sec-Fetch-Site": "same-origin"]) { $1 }
+      #expect(try await person.ask("DELETE", "/v1/session", own).status < 300)
+      try await place.flotilla("token", "a.db", "remove", "me")
+      try await place.sql("a.db", "INSERT INTO t VALUES (1, 'unseen')")
+      let answer = try await waiting
+      #expect(answer.status == 401 && !answer.body.contains("unseen"))
+      #expect(try await eventually { stream.hasEnded })
+      #expect(!stream.text.contains("unseen"))
+      try await node.stop()
+    }
+  }
+
   @Test func `a client that does not read holds up nobody, and misses nothing`() async throws {
     try await Workplace.with { place in
       try await place.found("a.db", Self.schema)

@@ -17,15 +17,13 @@ final class EventStream: Sendable {
 
   /// Asks, and begins to read; with `reads` off it takes nothing but what the kernel keeps for it.
   init(
-    _ port: UInt16, _ target: String, token: String, accept: String = "text/event-stream",
+    _ port: UInt16, _ target: String, token: String?, accept: String = "text/event-stream",
     headers: [String: String] = [:], reads: Bool = true, keeping most: Int = .max
   ) throws {
     self.most = most
     descriptor = try RawClient.connect(port)
-    var lines = [
-      "GET \(target) HTTP/1.1", "Host: localhost", "Authorization: Bearer \(token)",
-      "Accept: \(accept)",
-    ]
+    var lines = ["GET \(target) HTTP/1.1", "Host: localhost", "Accept: \(accept)"]
+    if let token { lines.append("Authorization: Bearer \(token)") }
     lines += headers.map { "\($0.key): \($0.value)" }
     let bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     guard Glibc.send(descriptor, bytes, bytes.count, 0x4000) == bytes.count else {

@@ -40,12 +40,14 @@ struct ChangeCall {
   let wait: Int
   /// What a token for these tables alone might do.
   private let asked: AccessToken?
+  /// Whether the client is let in still: what it waits for comes later.
+  private let mayStill: @Sendable () async -> Bool
 
   init(
     _ request: HTTPRequest, _ target: RequestTarget, _ database: GatewayDatabase,
-    _ token: AccessToken
+    _ token: AccessToken, mayStill: @escaping @Sendable () async -> Bool
   ) async throws(Problem) {
-    (self.database, self.token) = (database, token)
+    (self.database, self.token, self.mayStill) = (database, token, mayStill)
     form = Form(accept: request.list("accept"))
     var (since, tables, wait): (String?, [String]?, Int?) = (nil, nil, nil)
     for parameter in target.parameters {
@@ -73,7 +75,8 @@ struct ChangeCall {
     }
     try await requireTables()
     if let since = self.since, !Replica.isCursor(since) {
-      throw .badRequest("cursor", "since is no cursor; take one from an answer")
+      throw .badRequest(
+        "cursor", "since, or Last-Event-ID, is no cursor; take one from an answer")
     }
   }
 
@@ -124,7 +127,11 @@ struct ChangeCall {
     let deadline = ContinuousClock.now + .seconds(wait)
     while true {
       let left = max(.zero, deadline - ContinuousClock.now)
-      switch try await database.changes.next(after: cursor, within: left) {
+      let news = try await database.changes.next(after: cursor, within: left, isLast: true)
+      guard await mayStill() else {
+        return Problem(401, "token", "the token was taken back, or you have signed out").response
+      }
+      switch news {
       case .reset(let cursor): return gone(cursor)
       case .nothing: return page([], upTo: cursor)
       case .page(let news):
@@ -174,6 +181,7 @@ struct ChangeCall {
 extension ChangeCall {
   /// So often a client hears that it is connected.
   static let heartbeat: Duration = .seconds(15)
+  private static let longestPart = 64 << 10
 
   private func follow(from start: String, isNew: Bool, into stream: ResponseStream) async {
     var cursor = start
@@ -191,17 +199,16 @@ extension ChangeCall {
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
         news = .nothing
       }
-      // A token that was taken back ends what it has begun.
-      guard (try? await database.token(hash: token.hash)) == token else { return }
+      // Who was let in no longer is told nothing more.
+      guard await mayStill() else { return }
       switch news {
       case .reset(let place):
         isOpen = await stream.write(reset(place))
         (cursor, told, lastWord) = (place, place, .now)
       case .page(let page):
         cursor = page.end
-        let wanted = page.changes.filter(isWanted)
-        guard !wanted.isEmpty else { continue }
-        isOpen = await stream.write(text(of: wanted))
+        guard let bytes = text(of: page.changes) else { continue }
+        isOpen = await write(bytes, into: stream)
         (told, lastWord) = (cursor, .now)
       case .nothing:
         guard ContinuousClock.now - lastWord >= Self.heartbeat else { continue }
@@ -212,9 +219,22 @@ extension ChangeCall {
     }
   }
 
-  private func text(of changes: [ChangeHub.Told]) -> [UInt8] {
+  /// Writes it in small parts. Of all that waits for clients only so much is kept: who has no room
+  /// there hangs up, and goes on where it was.
+  private func write(_ bytes: [UInt8], into stream: ResponseStream) async -> Bool {
+    guard database.waitingBytes.enter(bytes.count) else { return false }
+    defer { database.waitingBytes.leave(bytes.count) }
+    for start in stride(from: 0, to: bytes.count, by: Self.longestPart) {
+      let part = bytes[start..<min(start + Self.longestPart, bytes.count)]
+      guard await stream.write(Array(part)) else { return false }
+    }
+    return true
+  }
+
+  /// Those that the client wants; nil if it wants none.
+  private func text(of changes: [ChangeHub.Told]) -> [UInt8]? {
     var bytes: [UInt8] = []
-    for change in changes {
+    for change in changes where isWanted(change) {
       switch form {
       case .events:
         bytes += Array("id: \(change.cursor)\nevent: change\ndata: ".utf8)
@@ -225,7 +245,7 @@ extension ChangeCall {
         bytes.append(10)
       }
     }
-    return bytes
+    return bytes.isEmpty ? nil : bytes
   }
 
   private func place(_ cursor: String, _ event: String) -> String {

@@ -62,11 +62,14 @@ actor ChangeHub {
     return cursor
   }
 
-  /// What follows a cursor; waits so long for something.
-  func next(after cursor: String, within limit: Duration) async throws(FlotillaError) -> News {
+  /// What follows a cursor; waits so long for something. `isLast` asks for rows as they are now:
+  /// what was read for others a while ago is read again.
+  func next(
+    after cursor: String, within limit: Duration, isLast: Bool = false
+  ) async throws(FlotillaError) -> News {
     let deadline = ContinuousClock.now + limit
     while !Task.isCancelled {
-      if let page = page(after: cursor) { return .page(page) }
+      if let page = page(after: cursor), !isLast || page.end == end { return .page(page) }
       if cursor != end {
         let before = readings
         let news = try await replica.changes(since: cursor, within: .zero)

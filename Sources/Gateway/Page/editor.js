@@ -104,6 +104,10 @@ function field(state, column, index) {
   });
   return {
     node: element('div.edit', {}, label, element('div.pair', {}, input, kind)), input,
+    name: column.name,
+    text: () => input.value,
+    /** As if somebody had typed it. */
+    type: (text) => { input.value = text; input.dispatchEvent(new Event('input')); },
     /** `"column": value` if it was changed, else null. */
     change: () => kind.value === 'default'
       || (!isNew && kind.value === first && (input.value === before || isBare())) ? null
@@ -111,10 +115,24 @@ function field(state, column, index) {
   };
 }
 
+/** The fields that somebody has changed, and what he typed there. */
+const typedIn = (state) => state.fields.map((one, index) => [index, one])
+  .filter(([, one]) => one.change?.()).map(([index, one]) => [index, one.text()]);
+
+/** Puts back what was typed, with what stands now beside it. */
+function keep(state, typed) {
+  for (const [index, text] of typed) {
+    const one = state.fields[index];
+    if (!one?.input || one.text() === text) continue;
+    one.node.append(element('p.quiet', {}, 'Stands now: ', shown(state.row[one.name], 500)));
+    one.type(text);
+  }
+}
+
 function draw(state) {
   const { table, path } = state;
   const isNew = path === null;
-  const fields = table.columns.map((column, index) => field(state, column, index));
+  const fields = state.fields = table.columns.map((column, index) => field(state, column, index));
   const mayWrite = table.right === 'write';
   const form = element('form', {
     onsubmit: (event) => {
@@ -177,9 +195,10 @@ async function write(state, method, body) {
       state.context.refresh();
       if (path !== null) await read(state);
     } else if (error.status === 412) {
-      said.textContent = 'Nothing was saved: somebody else has changed the row meanwhile. '
-        + 'What stands now is shown here.';
-      await read(state);
+      const typed = new Map(typedIn(state));
+      if (await read(state)) keep(state, typed);
+      said.textContent = 'Nothing was saved: somebody else has changed the row meanwhile. What stands '
+        + 'now is shown here. What you typed is still in its fields; save again to write it over that.';
     } else fail(state, error);
   } finally {
     state.isBusy = false;

@@ -64,7 +64,12 @@ struct QueryCall {
       try statement.bind(values)
       return try json(statement)
     } catch {
-      if error.isInterrupted, .now < end {
+      if error.isInterrupted {
+        guard .now < end else {
+          throw Problem(
+            422, "too-slow", "the query took longer than 5 s and was ended",
+            remedy: "Select fewer rows, or by a column with an index.")
+        }
         throw Problem(
           413, "too-large",
           "the query sorts or gathers more than \(QueryBounds.memory >> 20) MiB",

@@ -31,7 +31,7 @@ struct KeptAnswer {
     self.token = token
     self.key = key
     var content = Array("\(request.method) \(request.target)".utf8) + [0]
-    for name in ["if-match", "if-none-match", "prefer"] {
+    for name in ["if-match", "if-none-match"] {
       content += Array((request.list(name) ?? "").utf8) + [0]
     }
     self.request = Array(Replica.fingerprint(content + request.body).utf8)

@@ -2,37 +2,33 @@ import Flotilla
 import Foundation
 import SQLite
 
-/// A write whose verdict had not come: its client asks again later, also after the node was
-/// started anew.
+/// A write about which its client asks later what the anchor says, also after the node was started
+/// anew.
 ///
-/// It lies beside the answers that are kept, as long and as many as these, under a key that no
-/// client can give.
+/// It lies beside the answers that are kept, as long and as many as these, as if another client had
+/// written it.
 struct Receipt {
-  let token: String
   let id: String
+  private let token: String
 
-  private static func key(_ id: String) -> String { "\u{1}receipt \(id)" }
+  init(token: String, id: String = UUID().uuidString.lowercased()) {
+    (self.token, self.id) = (token, id)
+  }
 
-  /// Nil if the edit is too large to be kept.
-  static func keep(
-    _ edit: Replica.Edit, token: String, at now: Int64, on connection: Connection
-  ) throws(Problem) -> Receipt? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    guard let content = try? encoder.encode(edit), content.count <= KeptAnswer.longestBody else {
-      return nil
-    }
-    let receipt = Receipt(token: token, id: UUID().uuidString.lowercased())
-    try reporting { () throws(SQLiteError) in _ = try connection.run("BEGIN IMMEDIATE") }
-    try KeptAnswer(token: token, key: key(receipt.id), request: [])
-      .keep(HTTPResponse(202, body: [UInt8](content)), at: now, on: connection)
-    try reporting { () throws(SQLiteError) in _ = try connection.run("COMMIT") }
-    return receipt
+  private var kept: KeptAnswer { KeptAnswer(token: "receipts of \(token)", key: id, request: []) }
+
+  /// Keeps an edit in the transaction that makes it; false if it is too large for that.
+  func keep(_ edit: Replica.Edit, at now: Int64, on connection: Connection) throws(Problem) -> Bool
+  {
+    guard edit.isWhole, !edit.rows.isEmpty, let content = try? JSONEncoder().encode(edit),
+      content.count <= KeptAnswer.longestBody
+    else { return false }
+    try kept.keep(HTTPResponse(202, body: [UInt8](content)), at: now, on: connection)
+    return true
   }
 
   /// What was written; nil if the token was given no such receipt, or it is kept no longer.
   func edit(on connection: Connection) throws(Problem) -> Replica.Edit? {
-    let kept = KeptAnswer(token: token, key: Self.key(id), request: [])
     guard let answer = try kept.find(on: connection) else { return nil }
     return try? JSONDecoder().decode(Replica.Edit.self, from: Data(answer.body))
   }
@@ -56,10 +52,11 @@ struct ReceiptCall {
         remedy: "Read the row: what stands there is what counts.")
     }
     let wait = try Preferences(request.list("prefer")).wait ?? 0
-    guard database.waits.enter() else {
+    let waits = wait > 0
+    guard !waits || database.waits.enter() else {
       throw .later("busy", "too many clients wait for verdicts")
     }
-    defer { database.waits.leave() }
+    defer { if waits { database.waits.leave() } }
     do throws(FlotillaError) {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(wait))
       let own = try? await database.standing()

@@ -100,6 +100,7 @@ extension RowCall {
     let preferences = try Preferences(request.list("prefer"))
     let (response, edit) = try await commit(preferences)
     guard let edit, let seconds = preferences.wait else { return response }
+    // What is told of a write again is told with the verdict of now.
     return await verdict(on: edit, within: seconds, response)
   }
 
@@ -140,23 +141,41 @@ extension RowCall {
     let write = try wanted()
     let kept = try KeptAnswer(request, token: token.hash)
     try begin(on: connection)
-    if let answer = try kept?.find(on: connection) { return (answer, nil) }
+    if let answer = try kept?.find(on: connection) {
+      return (answer, try edit(of: answer, on: connection))
+    }
     let mark = try reporting { () throws(SQLiteError) in
       try database.replica.editMark(on: connection)
     }
     let shape = try TableShape.find(table, on: connection)
     let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
-    let response = try answer(to: result, preferences)
-    try kept?.keep(response, at: now, on: connection)
-    return try reporting { () throws(SQLiteError) in
-      let edit =
-        preferences.wait == nil
+    var response = try answer(to: result, preferences)
+    let edit = try reporting { () throws(SQLiteError) in
+      preferences.wait == nil
         ? nil
         : try database.replica.edit(
           since: mark, limit: RowWriter.mostRows, bytes: StoredRow.longest, on: connection)
-      _ = try connection.run("COMMIT")
-      return (response, edit)
     }
+    let receipt = Receipt(token: token.hash)
+    if let edit, try receipt.keep(edit, at: now, on: connection) {
+      response = response.with(Self.receiptHeader, receiptPath + receipt.id)
+    }
+    try kept?.keep(response, at: now, on: connection)
+    try reporting { () throws(SQLiteError) in _ = try connection.run("COMMIT") }
+    return (response, edit)
+  }
+
+  static let receiptHeader = "Flotilla-Receipt"
+  private var receiptPath: String { "/v1/\(RequestTarget.encoded(database.name))/receipts/" }
+
+  /// The write to which this was the answer.
+  private func edit(
+    of answer: HTTPResponse, on connection: Connection
+  ) throws(Problem) -> Replica.Edit? {
+    guard let path = answer.headers.first(where: { $0.name == Self.receiptHeader })?.value,
+      let id = path.split(separator: "/").last
+    else { return nil }
+    return try Receipt(token: token.hash, id: String(id)).edit(on: connection)
   }
 
   private func begin(on connection: Connection) throws(Problem) {
@@ -245,11 +264,8 @@ extension RowCall {
   ) async -> HTTPResponse {
     if edit.rows.isEmpty { return response.with("Flotilla-Verdict", "none") }
     // It is committed here, whatever becomes of asking; so many rows nobody asks about.
-    guard edit.isWhole else { return response.with("Flotilla-Verdict", "unknown") }
-    guard database.waits.enter() else {
-      let answer = response.with("Flotilla-Verdict", "unknown")
-      guard let receipt = await receipt(for: edit) else { return answer }
-      return answer.with("Flotilla-Receipt", receipt)
+    guard edit.isWhole, database.waits.enter() else {
+      return response.with("Flotilla-Verdict", "unknown")
     }
     defer { database.waits.leave() }
     do throws(FlotillaError) {
@@ -258,21 +274,12 @@ extension RowCall {
       let answer = VerdictAnswer(edit: edit, outcome: outcome) { table in
         min(own?.right(to: table) ?? .none, token.right(to: table)) >= .read
       }
-      let receipt = answer.isOpen ? await receipt(for: edit) : nil
-      return answer.response(after: response, receipt: receipt)
+      return answer.response(after: response)
     } catch {
-      return response.with("Flotilla-Verdict", error.code == .noAnchor ? "none" : "unknown")
+      guard error.code == .noAnchor else { return response.with("Flotilla-Verdict", "unknown") }
+      var answer = response.with("Flotilla-Verdict", "none")
+      answer.headers.removeAll { $0.name == Self.receiptHeader }
+      return answer
     }
-  }
-
-  /// Where the client asks later; nil if that cannot be kept now. The row is committed anyway.
-  private func receipt(for edit: Replica.Edit) async -> String? {
-    let hash = token.hash
-    guard let now = try? await database.standing().siteTime,
-      let kept = try? await database.writer.run({ connection throws(Problem) in
-        try Receipt.keep(edit, token: hash, at: now, on: connection)
-      })
-    else { return nil }
-    return "/v1/\(RequestTarget.encoded(database.name))/receipts/\(kept.id)"
   }
 }

@@ -58,7 +58,7 @@ actor RowDesk {
     if purpose == .queries {
       QueryBounds.watch(connection, until: end)
     } else {
-      connection.setWatch(every: 100) { .now < end }
+      connection.setWatch(every: 4) { .now < end }
     }
     defer {
       connection.setWatch(every: 0, nil)

@@ -26,9 +26,9 @@ struct VerdictAnswer {
   }
 
   /// Accepted as if nobody had been asked; pending 202; rejected 409, with the row that stands.
-  /// `receipt` is where the client asks again.
-  func response(after response: HTTPResponse, receipt: String?) -> HTTPResponse {
+  func response(after response: HTTPResponse) -> HTTPResponse {
     var answer = response
+    answer.headers.removeAll { $0.name == "Preference-Applied" }
     answer.headers.append(("Flotilla-Verdict", verdict))
     answer.headers.append(("Preference-Applied", "wait"))
     switch verdict {
@@ -45,9 +45,8 @@ struct VerdictAnswer {
     case "accepted", "superseded": break
     default:
       var members = members
-      if let receipt {
-        members["receipt"] = .text(receipt)
-        answer.headers.append(("Flotilla-Receipt", receipt))
+      if let receipt = answer.headers.first(where: { $0.name == RowCall.receiptHeader }) {
+        members["receipt"] = .text(receipt.value)
       }
       answer.status = 202
       answer.headers.removeAll { ["Content-Type", "ETag"].contains($0.name) }
@@ -56,9 +55,6 @@ struct VerdictAnswer {
     }
     return answer
   }
-
-  /// Whether the anchor may still say more.
-  var isOpen: Bool { verdict == "pending" || verdict == "unknown" }
 
   private var members: [String: JSON] {
     let rows = edit.rows.filter { !$0.isKeyless }

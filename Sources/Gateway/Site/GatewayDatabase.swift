@@ -20,6 +20,8 @@ final class GatewayDatabase: Sendable {
   /// Clients that wait for changes, and those that follow them.
   let polls = Turnstile(most: 32)
   let followers = Turnstile(most: 320)
+  /// Bytes of changes that followers have not taken yet.
+  let waitingBytes = Turnstile(most: 64 << 20)
   /// Clients that write: while the file is locked they must not take the place of those that read.
   let writes = Turnstile(most: 24)
   /// Clients that wait for verdicts: each holds a connection to the node.

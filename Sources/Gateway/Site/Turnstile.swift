@@ -8,14 +8,14 @@ final class Turnstile: Sendable {
 
   init(most: Int) { self.most = most }
 
-  /// Whether there was room for one more; who got in must leave.
-  func enter() -> Bool {
-    if inside.add(1, ordering: .relaxed).newValue <= most { return true }
-    leave()
+  /// Whether there was room for one more, or so many; who got in must leave.
+  func enter(_ count: Int = 1) -> Bool {
+    if inside.add(count, ordering: .relaxed).newValue <= most { return true }
+    leave(count)
     return false
   }
 
-  func leave() { inside.subtract(1, ordering: .relaxed) }
+  func leave(_ count: Int = 1) { inside.subtract(count, ordering: .relaxed) }
 
   /// Does the work, or throws at once that there is too much of it.
   func pass<Result>(

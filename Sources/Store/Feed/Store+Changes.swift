@@ -30,7 +30,7 @@ extension Store {
   /// Longer rows are named without their values, in bytes.
   package static let longestChange = 1 << 20
   /// About so much is read at a time, in bytes.
-  private static let changesAtOnce = 4 << 20
+  private static let changesAtOnce = 1 << 20
 
   /// What has changed after a cursor; nothing yet, and where that begins, if it is none. `wall` is
   /// the clock of the machine, in ms since 1970.

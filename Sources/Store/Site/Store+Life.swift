@@ -188,6 +188,8 @@ extension Store {
         try settleNumbers(in: tables.tracked, leaves: true)
         try conclude(&edits, at: now)
         recent.requireScan()
+        // Who followed changes may have read what the file does not hold any more.
+        if changeLog.isOn { try changeLog.begin(look: look, at: now.wall) }
       }
     } catch {
       own = old

@@ -136,6 +136,21 @@ import Testing
     #expect(follower.resets == 2)
   }
 
+  @Test func `a new life of the file begins a new log`() throws {
+    let r = try replicas(1)
+    // The cursor is in the copy, too; the tables were read later.
+    let follower = try Follower(r[0], ["item"])
+    let copy = try r[0].backUp()
+    try r[0].write("INSERT INTO item(id) VALUES ('read')")
+    try r[0].foldAll()
+    try r[0].restore(copy)
+    try r[0].store.beginLife(
+      .restored, origin: Origin(rawValue: 77), life: 77, run: 77, reissuingAbove: nil,
+      at: r[0].now)
+    try follower.expectEqual()
+    #expect(follower.resets == 1)
+  }
+
   @Test func `a schema that changes begins a new log`() throws {
     let r = try replicas(1)
     try r[0].write("INSERT INTO item(id) VALUES ('a')")
