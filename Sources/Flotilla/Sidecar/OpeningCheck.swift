@@ -109,8 +109,9 @@ struct OpeningCheck {
     else { return }
     throw FlotillaError(
       .movedWithoutFolder, "\(path) is a copy of \(old), and both would be the same node",
-      remedy: "Remove one of them, or make this one a node of its own: flotilla leave "
-        + "\(shellWord(path)) --force, then join again.")
+      remedy:
+        "A backup is not opened by Flotilla: read it with sqlite3. To make this one a node of "
+        + "its own: flotilla leave \(shellWord(path)) --force, then join again.")
   }
 
   /// Opens the file to look at it; nothing is changed.

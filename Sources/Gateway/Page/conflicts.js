@@ -120,8 +120,8 @@ export function conflicts(main, context, where) {
     ]);
     replace(main, element('h1', {}, 'Conflicts'),
       id ? element('p', {}, `Conflict ${id} is not kept here any more.`) : null,
-      element('p.quiet', {}, 'Where two nodes have changed one row without knowing of each other, one '
-        + 'edit stands. The other is kept on the node where it was made and on the anchor.'),
+      element('p.quiet', {}, 'Edits that lost: another node had changed the row meanwhile, or the anchor '
+        + 'did not accept them. They are kept on the node where they were made, and on the anchor.'),
       rows.length ? list(['No.', 'Table', 'Row', 'Lost', 'Won', 'Lost because', 'Noticed'], rows,
         'Conflicts') : element('p.empty', {}, 'No conflicts.'));
   };

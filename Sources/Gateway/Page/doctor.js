@@ -34,7 +34,7 @@ export function open(main, context) {
         element('p.buttons', {}, element('button.plain', {
           type: 'button', 'data-at': 'again', onclick: () => context.refresh(),
         }, 'Look again')),
-        element('p.quiet', {}, 'What can be put right by itself is by: ',
+        element('p.quiet', {}, 'To repair what can be repaired, type: ',
           command(`flotilla doctor ${file} --repair`)));
     },
   };

@@ -177,7 +177,7 @@ export function open(main, context) {
             Object.entries(one.rights).map(([table, right]) => `${table}: ${right}`).join(', '),
             buttons(context, one, tables),
           ]), 'Members'),
-        element('p.quiet', {}, 'A machine that will not return is waited for no longer after: ',
+        element('p.quiet', {}, 'To wait no longer for a machine that will not return, type: ',
           command(`flotilla forget ${file} NODE`)));
     },
   };

@@ -98,20 +98,42 @@ extension OpenAPI {
       ]
       methods["delete"] = [
         "summary": "Removes the row.", "parameters": conditions,
-        "responses": written("202", "It was removed; the anchor has not judged that yet."),
+        "responses": written(nil, ""),
       ]
       return .object(methods)
     }
 
-    private func written(_ status: String, _ what: String) -> JSON {
-      .object([
-        status: [
-          "description": .text(what),
-          "content": Self.json(["type": ["object", "array"]]),
+    private func written(_ status: String?, _ what: String) -> JSON {
+      let headers: JSON = .object(
+        Dictionary(
+          ["ETag", "Flotilla-Verdict", "Flotilla-Receipt", "Idempotency-Replayed"].map {
+            ($0, ["schema": ["type": "string"]])
+          }
+        ) { first, _ in first })
+      let verdict: JSON = ["$ref": "#/components/schemas/verdict"]
+      var answers: [String: JSON] = [
+        "202": [
+          "description": "It was done; the anchor has not judged it yet.", "headers": headers,
+          "content": Self.json(verdict),
         ],
-        "204": ["description": "It was done; there is nothing more to say."],
+        "204": ["description": "It was done; there is nothing more to say.", "headers": headers],
+        "409": [
+          "description": "A constraint forbids it, or the anchor has rejected it.",
+          "content": [
+            "application/problem+json": [
+              "schema": ["anyOf": [["$ref": "#/components/schemas/problem"], verdict]]
+            ]
+          ],
+        ],
         "default": problem,
-      ])
+      ]
+      if let status {
+        answers[status] = [
+          "description": .text(what), "headers": headers,
+          "content": Self.json(["type": ["object", "array"]]),
+        ]
+      }
+      return .object(answers)
     }
 
     private static func new(_ schema: JSON, _ shape: TableShape) -> JSON {
@@ -178,6 +200,26 @@ extension OpenAPI {
           "type": ["type": "string", "description": "urn:flotilla:problem:KIND"],
           "title": ["type": "string"], "status": ["type": "integer"],
           "detail": ["type": "string"], "remedy": ["type": "string"],
+        ],
+      ],
+      "verdict": [
+        "type": "object", "required": ["verdict", "rows", "others"],
+        "properties": [
+          "verdict": [
+            "type": "string",
+            "enum": ["accepted", "superseded", "pending", "rejected", "unknown"],
+          ],
+          "rows": ["type": "array", "items": ["type": "object"]],
+          "others": ["type": "integer"], "receipt": ["type": "string"],
+        ],
+      ],
+      "change": [
+        "type": "object", "required": ["cursor", "table", "key", "deleted"],
+        "properties": [
+          "cursor": ["type": "string"], "table": ["type": "string"],
+          "key": ["type": "object"], "deleted": ["type": "boolean"],
+          "row": ["type": ["object", "null"]], "author": ["type": ["string", "null"]],
+          "stamp": ["type": ["string", "null"]], "certified": ["type": "boolean"],
         ],
       ],
       "query": [

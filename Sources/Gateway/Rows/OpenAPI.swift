@@ -66,7 +66,7 @@ struct OpenAPI {
       "/query": ["post": Self.query],
       "/changes": ["get": Self.changes],
       "/receipts/{id}": [
-        "get": Self.reading("What has become of a write."), "parameters": [Self.inPath("id")],
+        "get": Self.receipt, "parameters": [Self.inPath("id")],
       ],
     ]
     if seesSite {
@@ -112,15 +112,47 @@ struct OpenAPI {
     ["name": .text(name), "in": "path", "required": true, "schema": ["type": .text(type)]]
   }
 
-  private static let changes = reading(
-    "Which rows have changed after a cursor; also as server-sent events and lines of JSON.",
-    [
-      "parameters": [
-        ["name": "since", "in": "query", "schema": ["type": "string"]],
-        ["name": "tables", "in": "query", "schema": ["type": "string"]],
-        ["name": "wait", "in": "query", "schema": ["type": "integer", "maximum": 60]],
-      ]
-    ])
+  private static let changes: JSON = [
+    "summary": "Which rows have changed after a cursor, or from now on.",
+    "parameters": [
+      ["name": "since", "in": "query", "schema": ["type": "string"]],
+      ["name": "tables", "in": "query", "schema": ["type": "string"]],
+      ["name": "wait", "in": "query", "schema": ["type": "integer", "maximum": 60]],
+      ["name": "Last-Event-ID", "in": "header", "schema": ["type": "string"]],
+    ],
+    "responses": [
+      "200": [
+        "description": "Some of them; or, by Accept, all that come, without end.",
+        "content": [
+          "application/json": [
+            "schema": [
+              "type": "object", "required": ["changes", "cursor"],
+              "properties": [
+                "changes": ["type": "array", "items": ["$ref": "#/components/schemas/change"]],
+                "cursor": ["type": "string"],
+              ],
+            ]
+          ],
+          "text/event-stream": ["schema": ["type": "string"]],
+          "application/x-ndjson": ["schema": ["type": "string"]],
+        ],
+      ],
+      "410": ["$ref": "#/components/responses/problem"],
+      "default": ["$ref": "#/components/responses/problem"],
+    ],
+  ]
+
+  private static let receipt: JSON = [
+    "summary": "What has become of a write.",
+    "parameters": [["$ref": "#/components/parameters/prefer"]],
+    "responses": [
+      "200": [
+        "description": "What the anchor says of it by now.",
+        "content": ["application/json": ["schema": ["$ref": "#/components/schemas/verdict"]]],
+      ],
+      "default": ["$ref": "#/components/responses/problem"],
+    ],
+  ]
 
   private var schemas: [String: JSON] {
     var schemas = Self.usual
