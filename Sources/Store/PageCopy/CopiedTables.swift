@@ -22,6 +22,7 @@ package enum CopiedTables {
     "_flotilla_testimony", "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",
     "_flotilla_statement", "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer",
     "_flotilla_count", "_flotilla_answer", "_flotilla_change",
+    "_flotilla_replaced", "_flotilla_reached",
   ]
 
   /// Single values that go along: what everybody holds and has let go of, what was judged, which

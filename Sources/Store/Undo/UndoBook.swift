@@ -66,7 +66,7 @@ package final class UndoBook {
   static let replaced = "_flotilla_replaced"
   static let reached = "_flotilla_reached"
 
-  private static let statements = """
+  static let statements = """
     CREATE TABLE IF NOT EXISTS \(replaced)(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL,
       at INTEGER NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL, stamp INTEGER NOT NULL,

@@ -12,6 +12,7 @@ import Testing
     try scratch.execute(Layout.statements)
     try scratch.execute(Layout.additions)
     try Journal.create(on: scratch)
+    try scratch.execute(UndoBook.statements)
     let tables = try scratch.prepareRows("SELECT name FROM sqlite_schema WHERE type = 'table'")
     let named = CopiedTables.shared + CopiedTables.own
     #expect(named.sorted() == tables.sorted())
