@@ -47,13 +47,23 @@ extension Connection {
       }, owner)
   }
 
+  /// Whether the open transaction has references that lead nowhere, which fails its commit
+  /// (sqlite.org/c3ref/c_dbstatus_options.html, SQLITE_DBSTATUS_DEFERRED_FKS).
+  package var hasOpenReferences: Bool {
+    var (now, most): (Int32, Int32) = (0, 0)
+    sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &now, &most, 0)
+    return now > 0
+  }
+
   /// Has a function of SQLite be an error with so many arguments.
   package func refuse(
     _ function: String, arguments: Int, _ message: String
   ) throws(SQLiteError) {
     let words = strdup(message)
     let code = sqlite3_create_function_v2(
-      handle, function, Int32(clamping: arguments), SQLITE_UTF8, words,
+      handle, function, Int32(clamping: arguments),
+      // Else an index that uses it would make the schema unreadable.
+      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, words,
       { context, _, _ in
         let words = sqlite3_user_data(context)?.assumingMemoryBound(to: CChar.self)
         sqlite3_result_error(context, words, -1)

@@ -239,6 +239,7 @@ package final class Store {
       parking.obstacles = [:]
       backlog = Backlog()
       journalDates = JournalDates()
+      undo.forgetCount()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
       (search, sweepCursor) = (DeletionSearch(), nil)

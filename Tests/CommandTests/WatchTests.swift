@@ -75,7 +75,10 @@ import Testing
   @Test func `reads the log only where its length has changed`() throws {
     var book = AlarmBook()
     #expect(try book.wantsConflicts(report(.inSync)))
+    #expect(book.news(in: []).isEmpty)
     #expect(try !book.wantsConflicts(report(.away)))
+    #expect(try book.wantsConflicts(report(.away, conflicts: 1)))
+    // It could not be read then.
     #expect(try book.wantsConflicts(report(.away, conflicts: 1)))
   }
 

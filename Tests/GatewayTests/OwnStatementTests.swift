@@ -146,6 +146,23 @@ private func ask(
     #expect(connection.isAutocommit)
   }
 
+  @Test func `is answered where an index has a function that it may not use`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-index-\(UUID().uuidString).db"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let program = try Connection(path: path, mode: .create)
+    try program.execute(
+      """
+      CREATE TABLE open(id INTEGER PRIMARY KEY, v); INSERT INTO open VALUES (1, '-one-');
+      CREATE VIEW _flotilla_rows_open AS SELECT 1; CREATE INDEX odd ON open(trim(v, '-'));
+      """)
+    let connection = try Connection(path: path)
+    try QueryBounds.set(on: connection)
+    let statement = "SELECT v FROM open WHERE id = 1"
+    #expect(try ask(statement, on: connection).contains("-one-"))
+    try program.execute("CREATE TABLE later(a)")
+    #expect(try ask(statement, on: connection).contains("-one-"))
+  }
+
   @Test func `finds a hidden table under no name of SQLite's own`() throws {
     let connection = try connection()
     let statement = "SELECT trim(' a '), value FROM json_each('[1]')"

@@ -123,6 +123,43 @@ import Testing
     #expect(rest.isEmpty)
   }
 
+  @Test func `who first says the same hides nothing by it`() throws {
+    let (keeper, other) = try pair()
+    try keeper.store.tendUndo(at: keeper.clock)
+    let since = keeper.clock + Self.minute
+    (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+    try edit("UPDATE t SET v = 'for a moment' WHERE id = 'a'", at: other)
+    try write("UPDATE t SET v = 'one' WHERE id = 'a'", at: other, keeper)
+    (keeper.clock, other.clock) = (keeper.clock + Self.minute, other.clock + Self.minute)
+    try write("UPDATE t SET v = 'spoilt' WHERE id = 'a'", at: other, keeper)
+    let told = try found(keeper, since: since)
+    #expect(told == ["a put-back one"])
+  }
+
+  @Test func `what a member has made and taken away itself is not told`() throws {
+    let (keeper, other) = try pair()
+    try keeper.store.tendUndo(at: keeper.clock)
+    let since = keeper.clock + Self.minute
+    (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+    try write("INSERT INTO t VALUES ('c', 'new'), ('d', 'new')", at: other, keeper)
+    try write("DELETE FROM t WHERE id = 'c'", at: other, keeper)
+    let told = try found(keeper, since: since)
+    #expect(told == ["d remove -"])
+  }
+
+  @Test func `numbers that somebody else has written end nothing`() throws {
+    let (keeper, other) = try pair()
+    try keeper.write(
+      """
+      INSERT INTO _flotilla_replaced(id, name, key, at, origin, seq, stamp, side)
+      SELECT value, 't', x'00', 0, 0, 0, 0, zeroblob(3000000) FROM
+      (SELECT -9223372036854775807 AS value UNION ALL SELECT 9223372036854775806)
+      """)
+    try write("UPDATE t SET v = 'first' WHERE id = 'a'", at: other, keeper)
+    try write("UPDATE t SET v = 'second' WHERE id = 'b'", at: other, keeper)
+    #expect(try keeper.value("SELECT v FROM t WHERE id = 'b'") == .string("second"))
+  }
+
   @Test func `no more is kept than fits`() throws {
     let (keeper, other) = try pair()
     keeper.store.undo.bounds.bytes = 20_000

@@ -48,7 +48,9 @@ extension Replica {
     let ends = try connection.row(
       "SELECT (SELECT min(id) FROM _flotilla_journal), (SELECT max(id) FROM _flotilla_journal)")
     guard let first = ends?[0].integer, let last = ends?[1].integer else { return nil }
-    return (first, last - first + 1)
+    // Somebody else may have written any numbers.
+    let (span, isAbsurd) = last.subtractingReportingOverflow(first)
+    return (first, isAbsurd ? .max : span &+ 1)
   }
 
   /// To be taken inside the transaction, before it writes.

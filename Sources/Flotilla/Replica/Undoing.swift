@@ -10,6 +10,8 @@ struct Undoing {
     case left(String)
   }
 
+  private static let mostPasses = 20
+
   let rows: [UndoReport.Row]
   /// The versions that these rows have in the file.
   let places: [UndoableRow.Place]
@@ -17,20 +19,21 @@ struct Undoing {
   let keys: [[UInt8]]
 
   /// Undoes the chosen rows in the open transaction. A row that others stand in the way of is tried
-  /// again once more of them are done: so children go before their parents.
+  /// again once more of them are done: so children go before their parents. Each time it goes the
+  /// other way through them, so a chain takes two; what takes very many is left.
   func write(_ chosen: [Int], on connection: Connection) throws -> [Int: Outcome] {
     var outcomes: [Int: Outcome] = [:]
     var waiting = chosen
-    var isMoving = true
-    while !waiting.isEmpty, isMoving {
-      isMoving = false
+    var (isMoving, passes) = (true, 0)
+    while !waiting.isEmpty, isMoving, passes < Self.mostPasses {
+      (isMoving, passes) = (false, passes + 1)
       var again: [Int] = []
       for index in waiting {
         let outcome = try write(index, on: connection)
         outcomes[index] = outcome
         if outcome == .done { isMoving = true } else { again.append(index) }
       }
-      waiting = again
+      waiting = again.reversed()
     }
     return outcomes
   }
@@ -51,6 +54,11 @@ struct Undoing {
       let isDone = try connection.attempt {
         let mark = try Journal.lastEntry(on: connection) ?? 0
         try restoration.write(on: connection)
+        // A reference that is looked at with the commit would make all of it fail then.
+        guard !connection.hasOpenReferences else {
+          reason = "other rows refer to it, or it to a row that is not there"
+          return false
+        }
         return try !isDelete || Journal.touchedRows(after: mark, on: connection) <= 1
       }
       if isDone { return .done }

@@ -26,6 +26,8 @@ struct AlarmState: Sendable, Equatable {
 struct AlarmBook {
   private var state: AlarmState?
   private var count: Int?
+  /// As many as were there when the log was asked for, which may fail.
+  private var asked: Int?
   private var known: Set<Int>?
 
   /// Whether the state is another one than at the last look.
@@ -37,7 +39,7 @@ struct AlarmBook {
 
   /// Whether it is worth to read the log of conflicts: there are more or fewer than there were.
   mutating func wantsConflicts(_ report: StatusReport) -> Bool {
-    defer { count = report.conflicts }
+    asked = report.conflicts
     return count != report.conflicts
   }
 
@@ -46,7 +48,7 @@ struct AlarmBook {
     in conflicts: [ConflictReport.Conflict]
   ) -> [ConflictReport.Conflict] {
     let ids = Set(conflicts.map(\.id))
-    defer { known = ids }
+    defer { (known, count) = (ids, asked) }
     guard let known else { return [] }
     return conflicts.filter { !known.contains($0.id) }.sorted { $0.id < $1.id }
   }

@@ -38,7 +38,12 @@ let unfollow = null;
 
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const parts = path.split('/').map(decodeURIComponent);
+  let parts = [];
+  try {
+    parts = path.split('/').map(decodeURIComponent);
+  } catch {
+    // A link that somebody has written wrong leads to the first view.
+  }
   return { parts, query: new URLSearchParams(query ?? '') };
 }
 

@@ -37,14 +37,18 @@ export function follow(path, heard) {
     heard(known);
   }
 
+  let patience = 5000;
   function open() {
     if (ended.signal.aborted) return;
     const source = new EventSource(path);
+    source.addEventListener('open', () => { patience = 5000; });
     source.addEventListener('change', ({ data }) => tell(JSON.parse(data).table));
     source.addEventListener('reset', () => tell(null));
     // A lost connection is opened again by the browser; one that was refused is not.
     source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) setTimeout(open, 5000);
+      if (source.readyState !== EventSource.CLOSED) return;
+      setTimeout(open, patience);
+      patience = Math.min(2 * patience, 300000);
     });
     ended.signal.addEventListener('abort', () => source.close());
   }

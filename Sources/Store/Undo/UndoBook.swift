@@ -80,12 +80,15 @@ package final class UndoBook {
 
   /// Whether the row under `old` may be wanted back once `version` stands.
   func wants(_ old: Version, under version: Version) -> Bool {
-    guard isBegun, !old.isDeleted, old.edit != version.edit,
-      version.isDeleted || old.hash != version.hash
-    else { return false }
-    let age = version.stamp.millisecondsSince1970 - old.stamp.millisecondsSince1970
-    return old.edit.origin != version.edit.origin || age > Self.ownAge
+    guard isBegun, !old.isDeleted, old.edit != version.edit else { return false }
+    // Also with the same content: what its author makes of it next would hide what stood before.
+    if old.edit.origin != version.edit.origin { return true }
+    guard version.isDeleted || old.hash != version.hash else { return false }
+    return version.stamp.millisecondsSince1970 - old.stamp.millisecondsSince1970 > Self.ownAge
   }
+
+  /// What was counted in a transaction that was rolled back is counted anew.
+  func forgetCount() { bytes = nil }
 
   /// Keeps a row as it stood, in the open transaction.
   func keep(
@@ -132,9 +135,11 @@ package final class UndoBook {
         """), let first = ends[0].integer, let last = ends[1].integer
     else { return }
     let isOver = bytes.map { $0.used > $0.most } ?? false
-    guard isOver || last - first >= Int64(bounds.rows) else { return }
+    // Somebody else may have written any numbers.
+    let (span, isAbsurd) = last.subtractingReportingOverflow(first)
+    guard isOver || isAbsurd || span >= Int64(bounds.rows) else { return }
     try connection.run(
-      "DELETE FROM \(Self.replaced) WHERE id <= ?", [.integer(first + (last - first) / 8)])
+      "DELETE FROM \(Self.replaced) WHERE id <= ?", [.integer(isAbsurd ? last : first + span / 8)])
     bytes = nil
   }
 

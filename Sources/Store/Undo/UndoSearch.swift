@@ -120,8 +120,13 @@ struct UndoSearch {
     }
     for conflict in try store.conflicts.list("ORDER BY id", []) {
       let (loser, winner) = (conflict.loser, conflict.winner)
-      note(
-        loser, conflict.table, conflict.key, gaveWay: isToUndo(winner?.edit, winner?.stamp))
+      // What nobody was allowed to write, or could not stand, has never stood.
+      let stood = ![Reason.notAllowed, .parked, .keyCollision].map(\.name)
+        .contains(conflict.reason)
+      if stood {
+        note(
+          loser, conflict.table, conflict.key, gaveWay: isToUndo(winner?.edit, winner?.stamp))
+      }
       note(winner, conflict.table, conflict.key, gaveWay: false)
     }
     try store.undo.forEach { table, key, kept in
@@ -157,6 +162,10 @@ struct UndoSearch {
     let isOwn = isToUndo(version.edit, version.stamp)
     guard isOwn || version.context.dots.contains(where: cameSince) else { return nil }
     let isNew = isToUndo(version.created, version.createdAt)
+    // What it has made and taken away itself is as it was before.
+    if isOwn, isNew, version.isDeleted, version.context.dots.allSatisfy({ isTheirs($0) }) {
+      return nil
+    }
     var row = UndoableRow(
       table: table.nameHere, key: key, way: .unknown, stands: nil, isNew: isNew,
       isDeleted: version.isDeleted, stamp: version.stamp, isLate: version.stamp < moment,
