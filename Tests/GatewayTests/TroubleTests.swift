@@ -53,9 +53,12 @@ import Testing
       try await place.found("a.db", Self.schema)
       let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
       let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      // It lets go when it is told to, or after a minute.
+      let told = place.path("told")
       async let holder = place.run(
         "sqlite3", place.path("a.db"), ".timeout 5000",
-        "BEGIN IMMEDIATE; INSERT INTO t(v) VALUES ('held')", ".shell sleep 8", "COMMIT")
+        "BEGIN IMMEDIATE; INSERT INTO t(v) VALUES ('held')",
+        ".shell for i in $(seq 600); do [ -e '\(told)' ] && break; sleep 0.1; done", "COMMIT")
       let isHeld = try await eventually {
         let answer = try await client.ask("POST", "/v1/a/rows/t", body: "{}")
         return answer.status == 503 && answer.kind == "locked"
@@ -63,6 +66,7 @@ import Testing
       }
       #expect(isHeld)
       #expect(try await client.ask("GET", "/v1/a/rows/t?v=eq.held").body == "[]\n")
+      #expect(FileManager.default.createFile(atPath: told, contents: nil))
       #expect(try await holder.status == 0)
       #expect(try await client.ask("POST", "/v1/a/rows/t", body: "{}").status == 201)
       try await node.stop()
