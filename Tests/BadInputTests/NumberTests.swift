@@ -37,7 +37,7 @@ extension BadInputTests {
             INSERT INTO patient VALUES (2, '\(name)');
             INSERT INTO lab VALUES (1, 2, '\(name)-1'), (2, 2, '\(name)-2')
             """)
-          try await Task.sleep(for: .milliseconds(50))
+          try await Task.sleep(for: .seconds(1))
         }
         let again = try await desk.start("a.db", "--listen", "127.0.0.1:0")
         _ = try await desk.start(

@@ -165,7 +165,13 @@ extension BadInputTests {
       try await Desk.with { desk in
         try await desk.make("a.db")
         try await desk.succeed("init", "a.db", "--all")
-        let script = "flotilla run a.db --listen 127.0.0.1:0 & sleep 3; flotilla stop a.db; wait"
+        let script = """
+          flotilla run a.db --listen 127.0.0.1:0 2>log &
+          for i in $(seq 300); do
+            grep -qs 'listens on port' log && grep -qs 'no discovery' log && break; sleep 0.1
+          done
+          sleep 2; flotilla stop a.db; wait; cat log >&2
+          """
         let outcome = try await desk.run("sh", "-c", script)
         let lines = outcome.error.split(separator: "\n").filter { $0.contains("no discovery") }
         #expect(lines.count == 1, "\(outcome.error)")

@@ -52,7 +52,7 @@ extension BadInputTests {
 
     /// A moment after all that was written until now, and before what follows.
     private func now(_ desk: Desk) async throws -> String {
-      try await desk.run("sh", "-c", "sleep 1.1; date -u '+%Y-%m-%d %H:%M:%SZ'").output
+      try await desk.run("sh", "-c", "sleep 2.1; date -u '+%Y-%m-%d %H:%M:%SZ'").output
     }
 
     private func undo(_ desk: Desk, since: String, _ options: String...) async throws -> Report.Undo

@@ -40,12 +40,12 @@ import Testing
     let folder = try Folder()
     defer { folder.remove() }
     try folder.flotilla("init", "a.db")
-    let said = try folder.run(
-      "/usr/bin/timeout",
-      [
-        "--preserve-status", "-s", "INT", "2", "flotilla", "status", "a.db",
-        "--watch",
-      ])
+    let script = """
+      exec 2>/dev/null; set -m; flotilla status a.db --watch >said 2>&1 & p=$!
+      for i in $(seq 300); do [ -s said ] && break; sleep 0.1; done
+      kill -INT $p; wait $p; s=$?; cat said; exit $s
+      """
+    let said = try folder.run("/bin/bash", ["-c", script])
     #expect(said.hasSuffix("in sync, no node runs · 0 conflicts · 0 parked\n"), "\(said)")
     #expect(said.split(separator: "\n").count == 1)
   }
@@ -97,8 +97,12 @@ import Testing
     try folder.flotilla(
       "join", "b.db", String(code), "--at", String(address), "--name", "second")
     let states = folder.url.appending(component: "states")
+    let names = folder.url.appending(component: "names")
+    func isDone() -> Bool {
+      (try? String(contentsOf: names, encoding: .utf8))?.hasSuffix("\n") == true
+    }
     // Whenever the first look was: at some time the other node comes, or goes, after it.
-    for _ in 1...20 where !FileManager.default.fileExists(atPath: states.path) {
+    for _ in 1...20 where !isDone() {
       try folder.flotilla(
         "run", "b.db", "--no-discovery", "--listen", "127.0.0.1:0", "--background", "--peer",
         String(address))
@@ -106,7 +110,6 @@ import Testing
       try folder.flotilla("stop", "b.db")
     }
     #expect(try String(contentsOf: states, encoding: .utf8).contains("\"node\":\"second\""))
-    let names = folder.url.appending(component: "names")
     #expect(try String(contentsOf: names, encoding: .utf8).hasPrefix("a.db\n"))
   }
 }

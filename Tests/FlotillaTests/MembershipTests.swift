@@ -108,7 +108,7 @@ extension NodeTests {
         }
         #expect(try await eventually { !ready.all.isEmpty })
         var options = RunOptions()
-        options.listen = "127.0.0.1:39499"
+        options.listen = "127.0.0.1:19499"
         options.discovery = false
         let run = Task { [options] in
           try await Replica.run([a.library], options: options, log: { _ in }, ready: {})
@@ -117,7 +117,7 @@ extension NodeTests {
         #expect(try await eventually { try await a.library.status(all: false).running })
         let b = TestReplica(name: "b", path: "\(site.folder)/b.db")
         let report = try await b.library.join(
-          code: code.code, node: "b", at: "127.0.0.1:39499", progress: { _ in })
+          code: code.code, node: "b", at: "127.0.0.1:19499", progress: { _ in })
         #expect(report.node == "b")
         try await a.library.stop()
         try await run.value

@@ -20,7 +20,7 @@ import Testing
       #expect(try await eventually { try await second.isInSync })
       await second.stop()
       _ = try await b.library.rule(table: "item", rule: "client-wins")
-      try await Task.sleep(for: .milliseconds(50))
+      try await Task.sleep(for: .seconds(1))
       _ = try await a.library.rule(table: "item", rule: "server-wins")
       let again = try await site.run(b, to: [first])
       #expect(try await eventually { try await rule(b) == "server-wins" })

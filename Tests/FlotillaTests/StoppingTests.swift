@@ -90,7 +90,7 @@ extension NodeTests {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))
         var options = RunOptions()
-        options.listen = "127.0.0.1:39471"
+        options.listen = "127.0.0.1:19471"
         options.discovery = false
         let (ready, continuation) = AsyncStream<Void>.makeStream()
         let run = Task { [options] in

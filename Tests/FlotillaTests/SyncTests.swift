@@ -181,6 +181,7 @@ extension NodeTests {
         #expect(try await eventually { try await second.isInSync })
         await third.stop()
         try a.write("INSERT INTO item VALUES ('x', '1')")
+        _ = try await a.library.wait(for: .node("b"), timeout: .seconds(30))
         let report = try await a.library.wait(for: .all, timeout: .milliseconds(500))
         #expect(report == WaitReport(reached: ["b"], missing: ["c"]))
       }

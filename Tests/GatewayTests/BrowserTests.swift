@@ -119,6 +119,7 @@ struct `The page in a browser` {
       try await tab.picture("members")
 
       try await place.sql("clinic.db", "UPDATE patient SET ward = 'mine' WHERE id = 2")
+      try await Task.sleep(for: .seconds(1))
       try await place.sql("b.db", "UPDATE patient SET ward = 'theirs' WHERE id = 2")
       try await place.flotilla("sync", "b.db", address)
       try await tab.run("location.hash = '#/conflicts'")

@@ -150,12 +150,14 @@ import Testing
       lock.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       lock.arguments = [
         "python3", "-c",
-        "import sqlite3,sys,time;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
-          + "c.execute('BEGIN IMMEDIATE');print('x',flush=True);time.sleep(7);c.execute('COMMIT')",
+        "import sqlite3,sys;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
+          + "c.execute('BEGIN IMMEDIATE');print('x',flush=True);sys.stdin.read();"
+          + "c.execute('COMMIT')",
         place.path("a.db"),
       ]
-      let output = Pipe()
-      lock.standardOutput = output
+      // It lets go when it is told to.
+      let (input, output) = (Pipe(), Pipe())
+      (lock.standardInput, lock.standardOutput) = (input, output)
       try lock.run()
       _ = output.fileHandleForReading.readData(ofLength: 1)
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -168,6 +170,7 @@ import Testing
         }
         for try await status in group { #expect(status == 503) }
       }
+      try input.fileHandleForWriting.close()
       lock.waitUntilExit()
       #expect(try await client.ask("POST", "/v1/a/rows/once", body: #"{"id":"now"}"#).status == 201)
       let rows = try await place.sql("a.db", "SELECT count(*) FROM once WHERE id LIKE 'late%'")
