@@ -294,7 +294,7 @@ extension NodeTests {
     @Test(arguments: Lie.allCases)
     func `with a peer that lies or is silent fails`(lie: Lie) async throws {
       try await withPeer { link, a, node in
-        async let report = a.library.verify(timeout: lie == .silence ? .seconds(2) : .seconds(20))
+        async let report = a.library.verify(timeout: .seconds(2))
         guard case .inspect(let question) = try await next(link) else { return }
         func tell(_ number: UInt64, _ content: Account.Content) async throws {
           try await link.send(.account(Account(number: number, content)))
