@@ -80,8 +80,8 @@ import Testing
       // Nothing has come from the anchor.
       #expect(report.rows.count == 1 && report.rows[0].server == nil)
       let took = ContinuousClock.now - start
-      #expect(took >= .seconds(4) && took < .seconds(30), "\(took)")
-      #expect(told.withLock { $0 }! + .seconds(1) < took)
+      #expect(took >= .seconds(4) && took < .seconds(7), "\(took)")
+      #expect(told.withLock { $0 }! < .seconds(3))
     }
   }
 
