@@ -21,8 +21,12 @@ struct ServedReplica {
     if followed { try place.flotilla(["changes", replica.path]) }
     address = "127.0.0.1:\(try freePort(on: "127.0.0.1"))"
     try replica.run(more: ["--http", address])
-    let address = address
-    try Clock.wait("the gateway", within: .seconds(30)) { isReachable(address) }
+    // It listens before its node is up, and says 503 until then.
+    let (address, token, target) = (address, token, "/v1/\(name)/tables")
+    try Clock.wait("the gateway", within: .seconds(30)) {
+      guard isReachable(address) else { return false }
+      return (try? HTTPClient(address, token: token).ask("GET", target)) != nil
+    }
   }
 
   /// What the kernel tells of its node.

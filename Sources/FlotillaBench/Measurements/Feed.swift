@@ -49,6 +49,7 @@ enum Feed {
       var text = ""
       while !text.contains("event: begin") {
         text += String(decoding: try follower.read(), as: UTF8.self)
+        guard "HTTP/1.1 200".hasPrefix(text.prefix(12)) else { throw BenchError(text) }
       }
       followers.append(follower)
     }
