@@ -137,7 +137,7 @@ import Testing
     repeat {
       var query = try query([("order", "v\(direction),b\(direction)"), ("limit", "7")])
       query.next = next
-      let page = try RowPage.read(query, of: "t", on: connection)
+      let page = try RowPage.read(query, of: "t", in: OpenFile(connection))
       guard case .array(let rows) = try JSONReader.read(page.body) else { return }
       seen += rows.map { "\($0)" }
       next = page.next
@@ -166,7 +166,7 @@ import Testing
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
       INSERT INTO t SELECT i, hex(zeroblob(500000)) FROM n;
       """)
-    let page = try RowPage.read(try query([]), of: "t", on: connection)
+    let page = try RowPage.read(try query([]), of: "t", in: OpenFile(connection))
     #expect(page.body.count < RowPage.longest + (2 << 20))
     #expect(page.next != nil)
   }

@@ -86,8 +86,8 @@ struct ChangeCall {
       guard min(own, token.right(to: table)) >= .read else {
         throw Problem(404, "table", "there is no replicated table \(table)")
       }
-      try await database.reader.run { connection throws(Problem) in
-        _ = try TableShape.find(table, on: connection)
+      try await database.reader.run { file throws(Problem) in
+        _ = try file.shape(of: table)
       }
     }
   }

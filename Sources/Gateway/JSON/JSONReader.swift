@@ -29,7 +29,7 @@ struct JSONReader {
   private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
   private mutating func skipBlanks() {
-    while let byte = next, [0x20, 0x0A, 0x0D, 0x09].contains(byte) { at += 1 }
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { at += 1 }
   }
 
   private mutating func skip(_ character: Unicode.Scalar) -> Bool {
@@ -79,15 +79,14 @@ struct JSONReader {
     at += 1
     skipBlanks()
     var members: [JSONMember] = []
-    // By bytes: to Swift two spellings of a letter are one.
-    var names: Set<[UInt8]> = []
+    var names = MemberNames()
     if skip("}") { return members }
     while true {
       skipBlanks()
       guard next == UInt8(ascii: "\"") else { throw error("a name in quotes is missing") }
       let start = at
       let name = try text()
-      guard names.insert(Array(name.utf8)).inserted else {
+      guard names.add(name) else {
         throw JSONError(message: "a name stands twice in one object", offset: start)
       }
       skipBlanks()
@@ -125,16 +124,21 @@ struct JSONReader {
     at += 1
     var content: [UInt8] = []
     while true {
-      guard let byte = next else { throw error("the text ends within a string") }
-      switch byte {
+      let start = at
+      while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 {
+        at += 1
+      }
+      let run = bytes[start..<at]
+      switch next {
+      case nil: throw error("the text ends within a string")
       case UInt8(ascii: "\""):
         at += 1
-        return String(decoding: content, as: UTF8.self)
-      case UInt8(ascii: "\\"): try content.append(contentsOf: escape())
-      case 0..<0x20: throw error("a control character stands in a string")
-      default:
-        content.append(byte)
-        at += 1
+        guard !content.isEmpty else { return String(decoding: run, as: UTF8.self) }
+        return String(decoding: content + run, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        content += run
+        try content.append(contentsOf: escape())
+      default: throw error("a control character stands in a string")
       }
     }
   }
@@ -174,5 +178,24 @@ struct JSONReader {
     else { throw error("four hexadecimal digits are missing") }
     at += 4
     return unit
+  }
+}
+
+/// The names in one object, by their bytes: to Swift two spellings of a letter are one.
+private struct MemberNames {
+  /// So many are compared one by one.
+  private static let few = 16
+  private var list: [String] = []
+  private var set: Set<[UInt8]> = []
+
+  /// False if the name is there already.
+  mutating func add(_ name: String) -> Bool {
+    guard list.count >= Self.few else {
+      guard !list.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return false }
+      list.append(name)
+      return true
+    }
+    if set.isEmpty { set = Set(list.map { Array($0.utf8) }) }
+    return set.insert(Array(name.utf8)).inserted
   }
 }

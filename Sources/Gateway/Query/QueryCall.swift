@@ -12,8 +12,8 @@ struct QueryCall {
     let standing = try await database.standing()
     let token = token
     let body = try await database.queries.pass("queries") { () throws(Problem) in
-      try await database.asker.run { connection throws(Problem) in
-        try Self.rows(statement, values, on: connection, hides: !token.readsAll) {
+      try await database.asker.run { file throws(Problem) in
+        try Self.rows(statement, values, on: file.connection, hides: !token.readsAll) {
           min(standing.right(to: $0), token.right(to: $0)) >= .read
         }
       }

@@ -23,8 +23,8 @@ struct OpenAPI {
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> HTTPResponse {
     let standing = try await database.standing()
-    let shapes = try await database.reader.run { connection throws(Problem) in
-      try reporting { () throws(SQLiteError) in try TableShape.all(on: connection) }
+    let shapes = try await database.reader.run { file throws(Problem) in
+      try reporting { () throws(SQLiteError) in try TableShape.all(on: file.connection) }
     }
     let tables = shapes.compactMap { shape -> Table? in
       let right = min(standing.right(to: shape.name), token.right(to: shape.name))

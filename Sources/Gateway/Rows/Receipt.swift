@@ -43,8 +43,8 @@ struct ReceiptCall {
 
   func answer() async throws(Problem) -> HTTPResponse {
     let receipt = Receipt(token: token.hash, id: id)
-    let edit = try await database.reader.run { connection throws(Problem) in
-      try receipt.edit(on: connection)
+    let edit = try await database.reader.run { file throws(Problem) in
+      try receipt.edit(on: file.connection)
     }
     guard let edit else {
       throw Problem(

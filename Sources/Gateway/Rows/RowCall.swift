@@ -40,8 +40,8 @@ struct RowCall {
   private func page() async throws(Problem) -> HTTPResponse {
     try await require(.read)
     let query = try RowQuery(target.parameters)
-    let page = try await database.reader.run { connection throws(Problem) in
-      try RowPage.read(query, of: table, on: connection)
+    let page = try await database.reader.run { file throws(Problem) in
+      try RowPage.read(query, of: table, in: file)
     }
     var headers = [(name: "Content-Type", value: "application/json")]
     if let next = page.next {
@@ -57,9 +57,9 @@ struct RowCall {
   private func row(_ key: String) async throws(Problem) -> HTTPResponse {
     try await require(.read)
     try refuseParameters()
-    let row = try await database.reader.run { connection throws(Problem) in
-      let shape = try TableShape.find(table, on: connection)
-      return try shape.row(try RowKey.read(key, of: shape), on: connection)
+    let row = try await database.reader.run { file throws(Problem) in
+      let shape = try file.shape(of: table)
+      return try shape.row(try RowKey.read(key, of: shape), on: file.connection)
     }
     guard let row else { throw Problem(404, "row", "\(table) has no row of this key") }
     let tag = row.tag
@@ -117,8 +117,8 @@ extension RowCall {
     let now = try await database.standing().siteTime
     do throws(Problem) {
       return try await database.writer.run(until: .now + RowDesk.longest) {
-        connection throws(Problem) -> (HTTPResponse, Replica.Edit?) in
-        try commit(preferences, terms, at: now, on: connection)
+        file throws(Problem) -> (HTTPResponse, Replica.Edit?) in
+        try commit(preferences, terms, at: now, in: file)
       }
     } catch {
       throw isTold(error) ? error : Problem(409, error.kind, "a constraint or trigger forbids it")
@@ -133,8 +133,9 @@ extension RowCall {
   }
 
   private func commit(
-    _ preferences: Preferences, _ terms: WriteTerms, at now: Int64, on connection: Connection
+    _ preferences: Preferences, _ terms: WriteTerms, at now: Int64, in file: OpenFile
   ) throws(Problem) -> (HTTPResponse, Replica.Edit?) {
+    let connection = file.connection
     guard try database.isValid(token) else {
       throw Problem(401, "token", "the token was taken back")
     }
@@ -147,7 +148,7 @@ extension RowCall {
     let mark = try reporting { () throws(SQLiteError) in
       try database.replica.editMark(on: connection)
     }
-    let shape = try TableShape.find(table, on: connection)
+    let shape = try file.shape(of: table)
     let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
     var response = try answer(to: result, preferences)
     let edit = try reporting { () throws(SQLiteError) in

@@ -24,8 +24,8 @@ actor RowDesk {
   private let replica: Replica
   private let purpose: Purpose
   private var writes: Bool { purpose == .writing }
-  private var connection: Connection?
-  private var file: [UInt64] = []
+  private var file: OpenFile?
+  private var identity: [UInt64] = []
   private var pause = WritePause()
 
   init(_ replica: Replica, for purpose: Purpose) {
@@ -38,14 +38,10 @@ actor RowDesk {
   /// comes too late.
   func run<Result: Sendable>(
     until deadline: ContinuousClock.Instant? = nil,
-    _ body: @Sendable (Connection) throws(Problem) -> Result
+    _ body: @Sendable (OpenFile) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    let connection: Connection
-    do throws(SQLiteError) {
-      connection = try open()
-    } catch {
-      throw Problem(error)
-    }
+    let file = try reporting { () throws(SQLiteError) in try open() }
+    let connection = file.connection
     let end = deadline ?? .now + Self.longest
     if writes { try leaveLock(connection, until: end) }
     let rest = Int((end - .now) / .milliseconds(1))
@@ -65,7 +61,7 @@ actor RowDesk {
       connection.rollBack()
       if writes { pause.wrote(for: .now - start, until: .now) }
     }
-    return try body(connection)
+    return try body(file)
   }
 
   /// Waits while the write lock is left to the node, on the thread that is there for writing.
@@ -93,21 +89,22 @@ actor RowDesk {
   }
 
   /// The connection; a new one if the file was replaced by another one, as a restore does.
-  private func open() throws(SQLiteError) -> Connection {
-    let file = identity
-    if let connection, file == self.file { return connection }
-    connection = nil
+  private func open() throws(SQLiteError) -> OpenFile {
+    let found = identityNow
+    if let file, found == identity { return file }
+    file = nil
     let opened = try Connection(path: replica.path, mode: writes ? .readWrite : .readOnly)
     switch purpose {
     case .reading: break
     case .writing: try opened.execute("PRAGMA foreign_keys = ON")
     case .queries: try QueryBounds.set(on: opened)
     }
-    (connection, self.file) = (opened, file)
-    return opened
+    let file = OpenFile(opened)
+    (self.file, identity) = (file, found)
+    return file
   }
 
-  private var identity: [UInt64] {
+  private var identityNow: [UInt64] {
     var status = stat()
     guard stat(replica.path, &status) == 0 else { return [] }
     return [UInt64(status.st_dev), UInt64(status.st_ino)]

@@ -10,9 +10,9 @@ struct RowPage: Sendable {
   static let longest = 8 << 20
 
   static func read(
-    _ query: RowQuery, of name: String, on connection: Connection
+    _ query: RowQuery, of name: String, in file: OpenFile
   ) throws(Problem) -> RowPage {
-    let table = try TableShape.find(name, on: connection)
+    let (table, connection) = (try file.shape(of: name), file.connection)
     let sql = try query.statement(on: table)
     let shown = try query.shown(in: table)
     let order = try query.places(in: table)
@@ -51,16 +51,5 @@ struct RowPage: Sendable {
     }
     if let problem { throw problem }
     return page
-  }
-}
-
-extension TableShape {
-  /// A replicated table; it may have come, gone or changed since the last request.
-  static func find(_ name: String, on connection: Connection) throws(Problem) -> TableShape {
-    let found = try reporting { () throws(SQLiteError) in try read(name, on: connection) }
-    guard let found else {
-      throw Problem(404, "table", "there is no replicated table \(name)")
-    }
-    return found
   }
 }

@@ -54,7 +54,12 @@ struct RowWriter {
   private func settings(
     _ members: [JSONMember]
   ) throws(Problem) -> (columns: [TableShape.Column], values: [Value]) {
-    var (columns, values): ([TableShape.Column], [Value]) = ([], [])
+    let columns = try columns(members)
+    return (columns, try values(members, columns))
+  }
+
+  private func columns(_ members: [JSONMember]) throws(Problem) -> [TableShape.Column] {
+    var columns: [TableShape.Column] = []
     for member in members {
       let column = table.columns[try table.column(member.name)]
       guard !column.isGenerated else {
@@ -63,14 +68,24 @@ struct RowWriter {
       guard !columns.contains(column) else {
         throw .badRequest("column", "\(column.name) is named twice")
       }
+      columns.append(column)
+    }
+    return columns
+  }
+
+  private func values(
+    _ members: [JSONMember], _ columns: [TableShape.Column]
+  ) throws(Problem) -> [Value] {
+    var values: [Value] = []
+    values.reserveCapacity(members.count)
+    for (member, column) in zip(members, columns) {
       do throws(ValueError) {
         values.append(try member.value.stored())
       } catch {
         throw .badRequest("value", "\(column.name): \(error.message)")
       }
-      columns.append(column)
     }
-    return (columns, values)
+    return values
   }
 
   private func add(_ rows: [[JSONMember]], _ isList: Bool) throws(Problem) -> WriteResult {
@@ -79,8 +94,13 @@ struct RowWriter {
     }
     var result = WriteResult(status: 201, isList: isList)
     var size = 0
+    var (named, insert): ([JSONMember], RowInsert) = ([], RowInsert(into: table, []))
     for members in rows {
-      let row = try insert(members)
+      // Most rows name the same columns as the one before them.
+      if !members.elementsEqual(named, by: { $0.name.utf8.elementsEqual($1.name.utf8) }) {
+        (named, insert) = (members, RowInsert(into: table, try columns(members)))
+      }
+      let row = try insert.run(try values(members, insert.columns), on: connection)
       // Of many rows only those that are wanted are kept.
       guard !isList || terms.returnsRows else { continue }
       size += row.size
@@ -94,52 +114,6 @@ struct RowWriter {
     }
     if isList { result.changes = rows.count }
     return result
-  }
-
-  private func insert(_ members: [JSONMember]) throws(Problem) -> StoredRow {
-    let (columns, values) = try settings(members)
-    return try insert(columns, values)
-  }
-
-  /// Adds one row and reads it again as it stands then. Whatever the table says of conflicts:
-  /// nothing is left out or replaced without a word.
-  private func insert(
-    _ columns: [TableShape.Column], _ values: [Value]
-  ) throws(Problem) -> StoredRow {
-    var sql = SQLText()
-    sql.add("INSERT OR ABORT INTO ")
-    sql.add(table: table)
-    if columns.isEmpty {
-      sql.add(" DEFAULT VALUES")
-    } else {
-      sql.add(" (")
-      sql.add(columns: columns)
-      sql.add(") VALUES (")
-      for (index, value) in values.enumerated() {
-        if index > 0 { sql.add(", ") }
-        sql.bind(value)
-      }
-      sql.add(")")
-    }
-    sql.add(" RETURNING ")
-    sql.add(columns: table.keyColumns)
-    guard let key = try rows(sql).first else { throw leftOut }
-    if let place = key.firstIndex(where: \.isNull) {
-      let name = table.keyColumns[place].name
-      throw .badRequest("key", "\(name) is a part of the key, and is missing")
-    }
-    guard let row = try table.row(key, on: connection) else { throw leftOut }
-    return row
-  }
-
-  private var leftOut: Problem {
-    var problem = Problem(409, "constraint", "a trigger of \(table.name) has undone it")
-    problem.isOfGateway = true
-    return problem
-  }
-
-  private func rows(_ sql: SQLText) throws(Problem) -> [[Value]] {
-    try reporting { () throws(SQLiteError) in try connection.rows(sql.text, sql.values) }
   }
 
   private func run(_ sql: SQLText) throws(Problem) -> Int {
@@ -184,7 +158,7 @@ struct RowWriter {
         "column", "PUT writes the whole row, and \(missing.name) is missing; PATCH changes parts")
     }
     guard let row else {
-      let made = try insert(columns, values)
+      let made = try RowInsert(into: table, columns).run(values, on: connection)
       try check(computed, against: [made])
       return WriteResult(status: 201, rows: [made])
     }
@@ -250,7 +224,7 @@ struct RowWriter {
     var sql = assignments(columns, values)
     sql.add(" WHERE ")
     sql.add(key: key, of: table)
-    guard try run(sql) > 0 else { throw leftOut }
+    guard try run(sql) > 0 else { throw RowInsert.leftOut(table) }
   }
 
   private func assignments(_ columns: [TableShape.Column], _ values: [Value]) -> SQLText {
@@ -291,7 +265,7 @@ struct RowWriter {
     sql.add(table: table)
     sql.add(" WHERE ")
     sql.add(key: row.key, of: table)
-    guard try run(sql) > 0 else { throw leftOut }
+    guard try run(sql) > 0 else { throw RowInsert.leftOut(table) }
     return WriteResult(status: 204)
   }
 

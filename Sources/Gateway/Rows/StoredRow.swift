@@ -127,6 +127,14 @@ enum RowKey {
 extension TableShape {
   /// The row with this key, if there is one.
   func row(_ key: [Value], on connection: Connection) throws(Problem) -> StoredRow? {
+    let sql = selection(of: key)
+    let values = try reporting { () throws(SQLiteError) in
+      try connection.row(sql.text, sql.values)
+    }
+    return values.map { StoredRow(table: self, values: $0) }
+  }
+  /// The query for it.
+  func selection(of key: [Value]) -> SQLText {
     var sql = SQLText()
     sql.add("SELECT ")
     sql.add(columns: columns)
@@ -134,9 +142,6 @@ extension TableShape {
     sql.add(table: self)
     sql.add(" WHERE ")
     sql.add(key: key, of: self)
-    let values = try reporting { () throws(SQLiteError) in
-      try connection.row(sql.text, sql.values)
-    }
-    return values.map { StoredRow(table: self, values: $0) }
+    return sql
   }
 }

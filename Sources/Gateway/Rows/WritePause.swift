@@ -13,7 +13,7 @@ struct WritePause: Sendable {
   static let range: ClosedRange<Duration> = .milliseconds(30)...(.milliseconds(120))
 
   /// So many edits may wait to be folded.
-  static let backlog: Int64 = 2_000
+  static let backlog: Int64 = 10_000
   /// So long clients wait for that at most; and so long if the node does not get on.
   static let longestFold: Duration = .seconds(2)
   static let standstill: Duration = .milliseconds(200)

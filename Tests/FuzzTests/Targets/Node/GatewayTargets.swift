@@ -35,7 +35,7 @@ func readQuery(_ bytes: [UInt8]) {
   do {
     let connection = try Connection(path: ":memory:", mode: .create)
     try connection.execute(QueryTable.schema)
-    let page = try RowPage.read(query, of: "t", on: connection)
+    let page = try RowPage.read(query, of: "t", in: OpenFile(connection))
     demand(page.next == nil, "a page of no rows goes on")
     _ = try connection.rows(sql.text, sql.values)
   } catch {

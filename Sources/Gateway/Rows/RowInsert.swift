@@ -1,0 +1,52 @@
+import SQLite
+
+/// Adds rows that name the same columns, one after the other.
+struct RowInsert {
+  let columns: [TableShape.Column]
+  private let table: TableShape
+  private let insert: String
+  private let read: String
+
+  /// Whatever the table says of conflicts: nothing is left out or replaced without a word.
+  init(into table: TableShape, _ columns: [TableShape.Column]) {
+    (self.table, self.columns) = (table, columns)
+    var sql = SQLText()
+    sql.add("INSERT OR ABORT INTO ")
+    sql.add(table: table)
+    if columns.isEmpty {
+      sql.add(" DEFAULT VALUES")
+    } else {
+      sql.add(" (")
+      sql.add(columns: columns)
+      sql.add(") VALUES (")
+      for index in columns.indices {
+        if index > 0 { sql.add(", ") }
+        sql.bind(.null)
+      }
+      sql.add(")")
+    }
+    sql.add(" RETURNING ")
+    sql.add(columns: table.keyColumns)
+    insert = sql.text
+    read = table.selection(of: table.key.map { _ in .null }).text
+  }
+
+  /// Adds one row and reads it again as it stands then.
+  func run(_ values: [Value], on connection: Connection) throws(Problem) -> StoredRow {
+    let added = try reporting { () throws(SQLiteError) in try connection.rows(insert, values) }
+    guard let key = added.first else { throw Self.leftOut(table) }
+    if let place = key.firstIndex(where: \.isNull) {
+      let name = table.keyColumns[place].name
+      throw .badRequest("key", "\(name) is a part of the key, and is missing")
+    }
+    let row = try reporting { () throws(SQLiteError) in try connection.row(read, key) }
+    guard let row else { throw Self.leftOut(table) }
+    return StoredRow(table: table, values: row)
+  }
+
+  static func leftOut(_ table: TableShape) -> Problem {
+    var problem = Problem(409, "constraint", "a trigger of \(table.name) has undone it")
+    problem.isOfGateway = true
+    return problem
+  }
+}
