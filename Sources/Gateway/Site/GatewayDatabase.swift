@@ -28,9 +28,9 @@ final class GatewayDatabase: Sendable {
   let waits = Turnstile(most: 16)
   /// Clients with statements of their own.
   let queries = Turnstile(most: askerCount)
-  private let readers: [RowDesk]
-  private let askers: [RowDesk]
-  private let turn = Atomic(0)
+  let reader: DeskPool
+  /// For statements of clients.
+  let asker: DeskPool
   private let known = Mutex(Known())
   private let file: TokenFile
 
@@ -44,8 +44,8 @@ final class GatewayDatabase: Sendable {
     name = Self.name(of: replica.path)
     writer = RowDesk(replica, for: .writing)
     changes = ChangeHub(replica)
-    readers = (0..<Self.readerCount).map { _ in RowDesk(replica, for: .reading) }
-    askers = (0..<Self.askerCount).map { _ in RowDesk(replica, for: .queries) }
+    reader = DeskPool(Self.readerCount) { RowDesk(replica, for: .reading) }
+    asker = DeskPool(Self.askerCount) { RowDesk(replica, for: .queries) }
     file = TokenFile(replica)
   }
 
@@ -54,16 +54,6 @@ final class GatewayDatabase: Sendable {
     let file = path.split(separator: "/").last.map(String.init) ?? path
     guard let stop = file.lastIndex(of: "."), stop != file.startIndex else { return file }
     return String(file[..<stop])
-  }
-
-  var reader: RowDesk { next(of: readers) }
-
-  /// For a statement of a client.
-  var asker: RowDesk { next(of: askers) }
-
-  private func next(of desks: [RowDesk]) -> RowDesk {
-    let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
-    return desks[abs(number % desks.count)]
   }
 
   func standing() async throws(Problem) -> OwnStanding {

@@ -1,0 +1,65 @@
+import Flotilla
+import Foundation
+import SQLite
+import Testing
+
+@testable import Gateway
+
+@Suite struct `Connections that do the same` {
+  /// Held until it is let go; a test that fails lets go after a while.
+  private final class Gate: @unchecked Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    func wait() { _ = semaphore.wait(timeout: .now() + 60) }
+    func open() { semaphore.signal() }
+  }
+
+  private func pool(_ count: Int, _ body: (DeskPool) async throws -> Void) async throws {
+    let path = NSTemporaryDirectory() + "flotilla-desk-\(UUID().uuidString).db"
+    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    try Connection(path: path, mode: .create).execute("CREATE TABLE t(id INTEGER PRIMARY KEY)")
+    let replica = Replica(path: path)
+    try await body(DeskPool(count) { RowDesk(replica, for: .reading) })
+  }
+
+  @Test func `leave the one out that is busy`() async throws {
+    try await pool(2) { pool in
+      let (gate, begun) = (Gate(), Gate())
+      async let slow: Void = pool.run { _ throws(Problem) in
+        begun.open()
+        gate.wait()
+      }
+      begun.wait()
+      // Each of these would wait behind the slow one if they took turns blindly.
+      for number in 0..<4 {
+        let found = try await pool.run { file throws(Problem) in
+          try reporting { () throws(SQLiteError) in
+            try file.connection.scalar("SELECT \(number)").integer
+          }
+        }
+        #expect(found == Int64(number))
+      }
+      gate.open()
+      try await slow
+    }
+  }
+
+  @Test func `are all used while many ask`() async throws {
+    try await pool(3) { pool in
+      let (gates, begun) = ((0..<3).map { _ in Gate() }, (0..<3).map { _ in Gate() })
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<3 {
+          group.addTask {
+            try await pool.run { _ throws(Problem) in
+              begun[number].open()
+              gates[number].wait()
+            }
+          }
+        }
+        // All three are at work at one time.
+        for gate in begun { gate.wait() }
+        for gate in gates { gate.open() }
+        try await group.waitForAll()
+      }
+    }
+  }
+}
