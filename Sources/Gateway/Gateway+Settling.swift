@@ -8,10 +8,10 @@ extension Gateway {
     guard token.writesAll else {
       throw Problem(403, "not-allowed", "only a token that may write every table settles conflicts")
     }
-    guard database.writes.enter() else {
+    guard database.writes.enter(for: token) else {
       throw .later("busy", "too many clients write at a time")
     }
-    defer { database.writes.leave() }
+    defer { database.writes.leave(for: token) }
     let replica = database.replica
     do throws(FlotillaError) {
       switch (Int(id), what) {

@@ -63,3 +63,32 @@ import Testing
     }
   }
 }
+
+@Suite struct `Places for clients` {
+  private func token(_ hash: String) throws -> AccessToken {
+    let text = "{\"name\":\"\(hash)\",\"hash\":\"\(hash)\",\"tables\":{},\"created\":0}"
+    return try JSONDecoder().decode(AccessToken.self, from: Data(text.utf8))
+  }
+
+  @Test func `are not all taken by one token`() throws {
+    let gate = Turnstile(most: 8)
+    let (wild, calm) = (try token("wild"), try token("calm"))
+    let taken = (0..<20).count { _ in gate.enter(for: wild) }
+    #expect(taken == 6)
+    #expect(gate.enter(for: calm) && gate.enter(for: calm))
+    #expect(!gate.enter(for: calm) && !gate.enter())
+    gate.leave(for: wild)
+    #expect(gate.enter(for: calm) && !gate.enter(for: wild))
+    // Who has left has all places again.
+    for _ in 0..<5 { gate.leave(for: wild) }
+    for _ in 0..<3 { gate.leave(for: calm) }
+    #expect((0..<20).count { _ in gate.enter(for: wild) } == 6)
+  }
+
+  @Test func `are one each even where there are few`() throws {
+    let gate = Turnstile(most: 1)
+    let (one, other) = (try token("a"), try token("b"))
+    #expect(gate.enter(for: one) && !gate.enter(for: other))
+    #expect(!Turnstile(most: 8).enter(9))
+  }
+}

@@ -18,14 +18,18 @@ final class EventStream: Sendable {
   /// Asks, and begins to read; with `reads` off it takes nothing but what the kernel keeps for it.
   init(
     _ port: UInt16, _ target: String, token: String?, accept: String = "text/event-stream",
-    headers: [String: String] = [:], reads: Bool = true, keeping most: Int = .max
+    headers: [String: String] = [:], method: String = "GET", body: String? = nil,
+    reads: Bool = true, keeping most: Int = .max
   ) throws {
     self.most = most
     descriptor = try RawClient.connect(port)
-    var lines = ["GET \(target) HTTP/1.1", "Host: localhost", "Accept: \(accept)"]
+    var lines = ["\(method) \(target) HTTP/1.1", "Host: localhost", "Accept: \(accept)"]
     if let token { lines.append("Authorization: Bearer \(token)") }
+    if let body {
+      lines += ["Content-Type: application/json", "Content-Length: \(body.utf8.count)"]
+    }
     lines += headers.map { "\($0.key): \($0.value)" }
-    let bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    let bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")).utf8)
     guard Glibc.send(descriptor, bytes, bytes.count, 0x4000) == bytes.count else {
       throw POSIXError(.ECONNRESET)
     }

@@ -67,7 +67,10 @@ struct RawClient: Sendable {
         descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self),
         socklen_t(bytes.count))
     }
-    guard descriptor >= 0, status == 0 else { throw POSIXError(.ECONNREFUSED) }
+    guard descriptor >= 0, status == 0 else {
+      close(descriptor)
+      throw POSIXError(.ECONNREFUSED)
+    }
     // Only against a server that hangs.
     var limit = timeval(tv_sec: 60, tv_usec: 0)
     setsockopt(

@@ -101,8 +101,8 @@ struct ChangeCall {
     do throws(FlotillaError) {
       guard form == .page else { return try await stream() }
       guard wait > 0 else { return try await page() }
-      guard database.polls.enter() else { return Self.busy }
-      defer { database.polls.leave() }
+      guard database.polls.enter(for: token) else { return Self.busy }
+      defer { database.polls.leave(for: token) }
       return try await page()
     } catch {
       throw Problem(error)
@@ -161,17 +161,17 @@ struct ChangeCall {
   }
 
   private func stream() async throws(FlotillaError) -> HTTPResponse {
-    guard database.followers.enter() else { return Self.busy }
-    database.followers.leave()
+    guard database.followers.enter(for: token) else { return Self.busy }
+    database.followers.leave(for: token)
     let start: String
     if let since { start = since } else { start = try await database.changes.begin() }
     var response = HTTPResponse(
       200, headers: [("Content-Type", form.type), ("X-Accel-Buffering", "no")])
     let isNew = since == nil
     response.stream = { stream in
-      guard database.followers.enter() else { return }
+      guard database.followers.enter(for: token) else { return }
       await follow(from: start, isNew: isNew, into: stream)
-      database.followers.leave()
+      database.followers.leave(for: token)
     }
     return response
   }
@@ -222,8 +222,8 @@ extension ChangeCall {
   /// Writes it in small parts. Of all that waits for clients only so much is kept: who has no room
   /// there hangs up, and goes on where it was.
   private func write(_ bytes: [UInt8], into stream: ResponseStream) async -> Bool {
-    guard database.waitingBytes.enter(bytes.count) else { return false }
-    defer { database.waitingBytes.leave(bytes.count) }
+    guard database.waitingBytes.enter(bytes.count, for: token) else { return false }
+    defer { database.waitingBytes.leave(bytes.count, for: token) }
     for start in stride(from: 0, to: bytes.count, by: Self.longestPart) {
       let part = bytes[start..<min(start + Self.longestPart, bytes.count)]
       guard await stream.write(Array(part)) else { return false }

@@ -53,10 +53,10 @@ struct ReceiptCall {
     }
     let wait = try Preferences(request.list("prefer")).wait ?? 0
     let waits = wait > 0
-    guard !waits || database.waits.enter() else {
+    guard !waits || database.waits.enter(for: token) else {
       throw .later("busy", "too many clients wait for verdicts")
     }
-    defer { if waits { database.waits.leave() } }
+    defer { if waits { database.waits.leave(for: token) } }
     do throws(FlotillaError) {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(wait))
       let own = try? await database.standing()

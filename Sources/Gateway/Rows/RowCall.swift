@@ -109,10 +109,10 @@ extension RowCall {
   private func commit(
     _ preferences: Preferences
   ) async throws(Problem) -> (HTTPResponse, Replica.Edit?) {
-    guard database.writes.enter() else {
+    guard database.writes.enter(for: token) else {
       throw .later("busy", "too many clients write at a time")
     }
-    defer { database.writes.leave() }
+    defer { database.writes.leave(for: token) }
     let terms = try terms(preferences)
     let now = try await database.standing().siteTime
     do throws(Problem) {
@@ -265,10 +265,10 @@ extension RowCall {
   ) async -> HTTPResponse {
     if edit.rows.isEmpty { return response.with("Flotilla-Verdict", "none") }
     // It is committed here, whatever becomes of asking; so many rows nobody asks about.
-    guard edit.isWhole, database.waits.enter() else {
+    guard edit.isWhole, database.waits.enter(for: token) else {
       return response.with("Flotilla-Verdict", "unknown")
     }
-    defer { database.waits.leave() }
+    defer { database.waits.leave(for: token) }
     do throws(FlotillaError) {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
       let own = try? await database.standing()

@@ -71,15 +71,19 @@ actor RowDesk {
     let now = ContinuousClock.now
     sleep(min(pause.rest(at: now), end - now))
     guard pause.looksAtFold() else { return }
-    let latest = min(end, .now + WritePause.longestFold)
-    var (first, moved) = (Int64.min, ContinuousClock.now)
+    let (begin, latest) = (ContinuousClock.now, min(end, .now + WritePause.longestFold))
+    var (oldest, first, moved) = (Int64?.none, Int64.min, begin)
     while .now < latest {
       let waiting = try reporting { () throws(SQLiteError) in
         try replica.unfolded(on: connection)
       }
-      guard let waiting, waiting.count > WritePause.backlog else { return }
+      guard let waiting else { return }
       if waiting.first != first { (first, moved) = (waiting.first, .now) }
-      guard .now - moved < WritePause.standstill else { return }
+      // Somebody else may have written any numbers.
+      let folded = first.subtractingReportingOverflow(oldest ?? first).partialValue
+      pause.folded(folded, in: .now - begin)
+      oldest = oldest ?? first
+      guard waiting.count > pause.backlog, .now - moved < WritePause.standstill else { return }
       sleep(.milliseconds(5))
     }
   }

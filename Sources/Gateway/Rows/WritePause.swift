@@ -12,8 +12,9 @@ struct WritePause: Sendable {
   static let series: Duration = .milliseconds(150)
   static let range: ClosedRange<Duration> = .milliseconds(30)...(.milliseconds(120))
 
-  /// So many edits may wait to be folded.
-  static let backlog: Int64 = 10_000
+  /// So many edits may wait to be folded: as many as the node did in 200 ms when it was last seen.
+  private(set) var backlog = Self.backlogs.lowerBound
+  static let backlogs: ClosedRange<Int64> = 2_000...20_000
   /// So long clients wait for that at most; and so long if the node does not get on.
   static let longestFold: Duration = .seconds(2)
   static let standstill: Duration = .milliseconds(200)
@@ -47,5 +48,13 @@ struct WritePause: Sendable {
     guard written >= Self.series else { return false }
     written = .zero
     return true
+  }
+
+  /// So many edits were folded while clients waited for that.
+  mutating func folded(_ count: Int64, in time: Duration) {
+    guard count > 0, time > .zero else { return }
+    let now = Double(count) * (.milliseconds(200) / time)
+    let (least, most) = (Self.backlogs.lowerBound, Self.backlogs.upperBound)
+    backlog = min(max(Int64(min(now, Double(most))), least), most)
   }
 }
