@@ -57,13 +57,33 @@ import Testing
 
   @Test func `is started again with the same arguments but in the foreground`() throws {
     let words = [
-      "run", "--listen", ":7391", "a.db", "--background", "--peer=x:1", "--", "-b.db",
+      "run", "--listen", ":7391", "a.db", "--background", "--log", "json", "--peer=x:1", "--",
+      "-b.db",
     ]
     guard case .call(_, let arguments) = try Program.flotilla.request(from: words) else { return }
     let again = Run.words(from: arguments)
-    #expect(again == ["run", "--listen=:7391", "--peer=x:1", "--", "a.db", "-b.db"])
+    #expect(again == ["run", "--listen=:7391", "--peer=x:1", "--log=json", "--", "a.db", "-b.db"])
     guard case .call(_, let read) = try Program.flotilla.request(from: again) else { return }
     #expect(Run.options(from: read) == Run.options(from: arguments))
     #expect(read.texts("DB") == arguments.texts("DB"))
+  }
+}
+
+@Suite struct `A line of the log` {
+  private let line = LogLine(
+    "a \"b\"\u{1b}[1m", at: Moment(now: Date(timeIntervalSince1970: 0.125), zone: .gmt))
+
+  @Test func `is dated unless the reader dates it, and harmless to a terminal`() {
+    let text = line.written(as: .text, isDated: false)
+    #expect(!text.contains("\u{1b}"))
+    #expect(line.written(as: .text, isDated: true) == "1970-01-01 00:00:00.125 " + text)
+  }
+
+  @Test func `is JSON for programs`() throws {
+    let text = line.written(as: .json, isDated: false)
+    let object = try JSONDecoder().decode([String: String].self, from: Data(text.utf8))
+    #expect(
+      object == ["time": "1970-01-01T00:00:00.125Z", "message": "a \"b\"\u{1b}[1m"])
+    #expect(!text.contains("\n") && !text.contains("\u{1b}"))
   }
 }

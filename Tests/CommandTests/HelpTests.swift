@@ -109,7 +109,7 @@ import Testing
     (
       "run",
       "run DB… [--listen HOST:PORT] [--peer HOST:PORT]… [--no-discovery] [--http [HOST:PORT]] "
-        + "[--on-conflict CMD] [--on-state CMD] [--background]"
+        + "[--on-conflict CMD] [--on-state CMD] [--log FORM] [--background]"
     ),
     ("stop", "stop DB"), ("status", "status DB [--all] [--watch] [--json]"),
     ("peers", "peers DB [--json]"),

@@ -36,6 +36,10 @@ enum Run {
         name: "--on-state", value: Option.Value(name: "CMD", kind: .text),
         help: "runs a shell command when a node comes, goes or fails, or this one is in sync or "
           + "no more, with what status --json says as its input"),
+      Option(
+        name: "--log",
+        value: Option.Value(name: "FORM", kind: .choice(LogForm.allCases.map(\.rawValue))),
+        help: "how the log is written: text, or one JSON object a line"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
     body: run)
@@ -51,9 +55,10 @@ enum Run {
       let options = options(from: call.arguments)
       let output = call.output
       let isDated = !JournalStream.isStandardError
+      let form = call.arguments.text("--log").flatMap { LogForm(rawValue: $0) } ?? .text
       let log: @Sendable (String) -> Void = {
         LogRotation.rotate()
-        output.remark(isDated ? dated($0) : printable($0))
+        output.remark(LogLine($0).written(as: form, isDated: isDated))
       }
       let gateway = try gateway(for: replicas, call.arguments, log: log)
       let ready: @Sendable () -> Void = {
@@ -78,10 +83,6 @@ enum Run {
       readiness.failed(error)
       throw error
     }
-  }
-
-  private static func dated(_ line: String) -> String {
-    "\(Moment.current.stamp) \(printable(line))"
   }
 
   /// The gateway, if one is wanted: it listens at once, so that a port that is taken is an error of
@@ -164,7 +165,7 @@ enum Run {
     if let address = arguments.text("--http") {
       words.append(address.isEmpty ? "--http" : "--http=\(address)")
     }
-    for option in ["--on-conflict", "--on-state"] {
+    for option in ["--on-conflict", "--on-state", "--log"] {
       if let command = arguments.text(option) { words.append("\(option)=\(command)") }
     }
     return words + ["--"] + arguments.texts("DB")

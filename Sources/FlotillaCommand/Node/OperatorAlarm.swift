@@ -59,6 +59,8 @@ struct OperatorAlarm: Sendable {
   private static let pause = Duration.seconds(2)
   /// What happens right after the start is told, too: so the first look is soon.
   private static let firstPause = Duration.milliseconds(100)
+  /// So many seconds a command may take: the next alarm waits for it.
+  static let longest = 60
 
   let replica: Replica
   let commands: AlarmCommands
@@ -110,11 +112,11 @@ struct OperatorAlarm: Sendable {
   private func run(_ command: String, _ option: String, input: String) async {
     do {
       let status = try await ShellCommand(
-        text: command, environment: ["FLOTILLA_DB": replica.path]
+        text: command, environment: ["FLOTILLA_DB": replica.path], limit: Self.longest
       ).run(input: input)
       if status != 0 { log("the command of \(option) ended with status \(status): \(command)") }
     } catch {
-      log("the command of \(option) did not run: \(error.message)")
+      log("the command of \(option) failed: \(error.message)")
     }
   }
 }
