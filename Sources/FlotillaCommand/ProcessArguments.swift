@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The words with which this program was started, the program's name first.
 enum ProcessArguments {

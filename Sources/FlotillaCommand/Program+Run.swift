@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Everything a command needs: its arguments, where its words go and what time it is.
 struct Call: Sendable {

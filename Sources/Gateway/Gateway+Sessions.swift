@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// Signing in and out: a browser trades a token for a cookie that no script can read.
 extension Gateway {

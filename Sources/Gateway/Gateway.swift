@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import Glibc
 import Synchronization
 

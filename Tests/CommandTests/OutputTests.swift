@@ -103,7 +103,5 @@ import Testing
 
 /// Fourteen minutes past ten in UTC.
 func morning() -> Moment? {
-  guard let now = Moment.date(from: "2026-03-01T10:14:00Z"), let zone = TimeZone(identifier: "UTC")
-  else { return nil }
-  return Moment(now: now, zone: zone)
+  Moment.date(from: "2026-03-01T10:14:00Z").map { Moment(now: $0, zone: .utc) }
 }

@@ -8,14 +8,17 @@ import Testing
     "Replication": [],
     "SQLite": ["CSQLite", "Glibc"],
     "Store": ["SQLite", "Replication", "Glibc"],
-    "Network": ["CAvahi", "CLinux", "COpenSSL", "Glibc", "Dispatch", "Foundation"],
+    "Network": ["CAvahi", "CLinux", "COpenSSL", "Glibc", "Dispatch"],
     "Flotilla": [
-      "Store", "SQLite", "Replication", "Network", "CLinux", "Foundation", "Glibc", "Dispatch",
+      "Store", "SQLite", "Replication", "Network", "CLinux", "FoundationEssentials", "Glibc",
+      "Dispatch", "Synchronization",
+    ],
+    "Gateway": [
+      "CEvent", "Flotilla", "SQLite", "FoundationEssentials", "Glibc", "Dispatch",
       "Synchronization",
     ],
-    "Gateway": ["CEvent", "Flotilla", "SQLite", "Foundation", "Glibc", "Synchronization"],
     "FlotillaCommand": [
-      "Flotilla", "Gateway", "Foundation", "Glibc", "Dispatch", "Synchronization",
+      "Flotilla", "Gateway", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization",
     ],
     "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
     "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],

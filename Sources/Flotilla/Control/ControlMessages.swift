@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What a command asks of the running node, one JSON object on one line.
 enum ControlRequest: Codable, Sendable, Equatable {

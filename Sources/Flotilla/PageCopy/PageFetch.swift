@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import Network
 import Replication
@@ -71,7 +71,8 @@ struct PageFetch: Sendable {
   }
 
   private static func copy(at path: String) -> Identity? {
-    path.range(of: prefix, options: .backwards).flatMap { Identity(String(path[$0.upperBound...])) }
+    let name = path.split(separator: "/").last ?? ""
+    return name.hasPrefix(prefix) ? Identity(String(name.dropFirst(prefix.count))) : nil
   }
 
   func removeFiles(but kept: String? = nil) {

@@ -1,4 +1,6 @@
-import Foundation
+import CLinux
+import FoundationEssentials
+import Glibc
 
 extension Replica {
   /// Whether the running node of this file answers, if only with an error; true where none runs.
@@ -49,16 +51,26 @@ public enum LocalReplicas {
     }
     defer { free(real) }
     let top = String(cString: real)
-    guard let entries = FileManager.default.enumerator(atPath: top) else {
+    let files = FileManager.default
+    guard (try? files.contentsOfDirectory(atPath: top)) != nil else {
       throw FlotillaError(.system, "cannot look into \(folder)")
     }
     let ending = "-flotilla"
-    var found: [String] = []
-    for case let name as String in entries.lazy.prefix(mostEntries) where name.hasSuffix(ending) {
-      let database = (top == "/" ? "/" : top + "/") + name.dropLast(ending.count)
-      guard Replica(path: database).sidecar.exists else { continue }
-      entries.skipDescendants()
-      found.append(database)
+    var (found, folders, seen): ([String], [String], Int) = ([], [top == "/" ? "" : top], 0)
+    // Links are not followed: they may lead round in a circle.
+    while let folder = folders.popLast(), seen < mostEntries {
+      for name in (try? files.contentsOfDirectory(atPath: folder + "/")) ?? [] {
+        seen += 1
+        let path = folder + "/" + name
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
+        let database = String(path.dropLast(ending.count))
+        if name.hasSuffix(ending), Replica(path: database).sidecar.exists {
+          found.append(database)
+        } else {
+          folders.append(path)
+        }
+      }
     }
     return found.sorted()
   }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import Network
 import Replication
@@ -80,8 +80,7 @@ extension Replica {
     do {
       text = try String(contentsOfFile: file, encoding: .utf8)
     } catch {
-      let cause =
-        access(file, R_OK) == 0 ? error.localizedDescription : String(cString: strerror(errno))
+      let cause = access(file, R_OK) == 0 ? "it is no text" : String(cString: strerror(errno))
       throw FlotillaError(
         .usage, "cannot read \(file): \(cause)",
         remedy: "Give the file that flotilla export-site-key has written.")

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Replication
 import SQLite
 import Store

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import Network
 import Replication
@@ -162,7 +162,7 @@ extension Replica {
   }
 
   static func checkedName(_ name: String) throws(FlotillaError) -> String {
-    let name = name.trimmingCharacters(in: .whitespaces)
+    let name = name.trimmed
     guard !name.isEmpty, name.utf8.count <= 128,
       !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A JSON text, written on one line with sorted keys.
 ///

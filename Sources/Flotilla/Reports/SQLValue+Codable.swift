@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// JSON: a blob is `{"base64":…}`, text that is not UTF-8 `{"base64_text":…}`, integers beyond 2^53
 /// are strings.

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Network
 import Replication
 
@@ -29,7 +30,7 @@ struct BootClock: Sendable, Equatable {
   static var now: BootClock {
     let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
     return BootClock(
-      boot: text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "", uptime: Uptime.now)
+      boot: text?.trimmed ?? "", uptime: Uptime.now)
   }
 }
 

@@ -1,5 +1,5 @@
 import CLinux
-import Foundation
+import FoundationEssentials
 import Glibc
 import Network
 
@@ -99,7 +99,7 @@ struct KeyFolder: Sendable {
       return try String(contentsOfFile: path, encoding: .utf8)
     } catch {
       throw FlotillaError(
-        .readOnly, "cannot read \(path): \(error.localizedDescription)",
+        .readOnly, "cannot read \(path): \(reason(of: error))",
         remedy: "Run as the owner of the database.")
     }
   }

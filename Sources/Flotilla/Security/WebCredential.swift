@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Network
 
 /// What a gateway shows to browsers of other machines: a certificate of a key that is derived from

@@ -1,5 +1,5 @@
 import CLinux
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// A process that holds a lock on a file.
@@ -11,7 +11,7 @@ struct LockHolder: Sendable, Equatable {
   init(process: pid_t) {
     self.process = process
     let name = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
-    self.program = name.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+    self.program = name.map(\.trimmed)
   }
 
   /// As it is named to people: "sqlite3 (process 708)".

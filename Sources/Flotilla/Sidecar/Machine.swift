@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// By what a machine is told from another: a copied disk must not pass for the original.
@@ -42,7 +42,7 @@ struct Machine: Codable, Equatable {
 
   private static func text(_ path: String) -> String? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
-    let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines.union(.controlCharacters))
+    let trimmed = text.trimmed
     return trimmed.isEmpty ? nil : trimmed
   }
 }

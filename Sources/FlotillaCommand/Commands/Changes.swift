@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// `flotilla changes`: which rows change here, as JSON lines.
 enum Changes {

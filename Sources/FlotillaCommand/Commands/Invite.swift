@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// `flotilla invite`: lets one more machine in.
 enum Invite {

@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// `flotilla revoke`: shuts a node out.
 enum Revoke {
@@ -86,7 +86,7 @@ enum Revoke {
       }
       return nil
     }
-    guard let date = SiteTime.date(from: text, in: .current) else {
+    guard let date = SiteTime.date(from: text, in: .local) else {
       throw FlotillaError(
         .usage, "\(text) is no time",
         remedy: "Write it in the zone of this machine, as in --undo-since \"2026-03-01 08:14:00\"; "

@@ -1,5 +1,7 @@
 import Flotilla
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 import Gateway
 
 /// `flotilla run`: the node itself.
@@ -136,7 +138,7 @@ enum Run {
     let node = try BackgroundNode(words: words(from: call.arguments), log: log)
     let outcome = await withCheckedContinuation { continuation in
       // Waiting for the child blocks, which a thread of the cooperative pool must not.
-      Thread.detachNewThread {
+      DispatchQueue.global().async {
         continuation.resume(returning: node.outcome(within: .seconds(60)))
       }
     }

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// `flotilla service`: the node starts with the machine.
 enum Service {

@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// `flotilla clock`: what time it is in the site, and whose clock is wrong.
 enum SiteTime {
@@ -32,7 +32,7 @@ enum SiteTime {
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     var time: Int64?
     if let text = call.arguments.text("--set") {
-      guard let date = date(from: text, in: .current) else {
+      guard let date = date(from: text, in: .local) else {
         throw FlotillaError(
           .usage, "\(text) is no time",
           remedy: "Write it in the zone of this machine, as in --set \"2026-03-01 08:14:00\"; or "
@@ -51,21 +51,15 @@ enum SiteTime {
   }
 
   /// Reads a day and a time of day, with a Z for UTC, else in a zone.
-  static func date(from text: String, in zone: TimeZone) -> Date? {
+  static func date(from text: String, in zone: Zone) -> Date? {
     let form = /(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?(Z?)/
     guard let match = text.wholeMatch(of: form)?.output else { return nil }
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = match.7.isEmpty ? zone : .gmt
-    let parts = DateComponents(
-      year: Int(match.1), month: Int(match.2), day: Int(match.3), hour: Int(match.4),
-      minute: Int(match.5), second: match.6.flatMap { Int($0) } ?? 0)
-    guard let date = calendar.date(from: parts) else { return nil }
-    // There is no 30th of February.
-    let found = calendar.dateComponents([.month, .day, .hour, .minute], from: date)
-    let isRight =
-      (found.month, found.day) == (parts.month, parts.day)
-      && (found.hour, found.minute) == (parts.hour, parts.minute)
-    return isRight ? date : nil
+    let parts = [match.1, match.2, match.3, match.4, match.5, match.6 ?? "0"].compactMap { Int($0) }
+    guard parts.count == 6 else { return nil }
+    return (match.7.isEmpty ? zone : .utc).date(
+      of: Zone.Parts(
+        year: parts[0], month: parts[1], day: parts[2], hour: parts[3], minute: parts[4],
+        second: parts[5]))
   }
 
   static func text(

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// `flotilla status --watch`: the state as it goes on.
 extension Status {

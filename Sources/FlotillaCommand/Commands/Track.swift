@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// `flotilla track`: chooses tables for the whole site.
 enum Track {
@@ -83,7 +83,7 @@ enum Track {
       let notes = [entry.note, entry.next.map { "this node gives numbers from \($0) on" }]
       return [
         Table.Cell(entry.table),
-        Table.Cell(entry.state.replacingOccurrences(of: "-", with: " "), colour),
+        Table.Cell(entry.state.replacing("-", with: " "), colour),
         Table.Cell(notes.compactMap(\.self).joined(separator: "; ")),
       ]
     }

@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// What can be typed next, by the same declarations that the parser reads.

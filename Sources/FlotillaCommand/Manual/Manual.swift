@@ -1,4 +1,6 @@
-import Foundation
+import Flotilla
+import FoundationEssentials
+import Glibc
 
 /// The pages of the manual, made of the declarations that the parser and the help are made of.
 ///
@@ -25,7 +27,7 @@ struct Manual {
         try page.text.write(toFile: path, atomically: true, encoding: .utf8)
       } catch {
         output.failure(
-          "cannot write \(path): \(error.localizedDescription)",
+          "cannot write \(path): \(reason(of: error))",
           remedy: "Make the folder first, and name one in which you may write.")
         return .failed
       }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A page in the language of man(7).
 struct Roff {
@@ -87,7 +87,7 @@ struct Roff {
   /// "\-" is the sign that is typed; "-" alone may come out as a hyphen (groff_char(7)). A line may
   /// break at "\:", so that JSON, which has no blanks, fits on a page.
   private static func escaped(_ text: String) -> String {
-    unbroken(text).replacingOccurrences(of: ",\"", with: ",\\:\"")
+    unbroken(text).replacing(",\"", with: ",\\:\"")
   }
 
   private static func unbroken(_ text: String) -> String {

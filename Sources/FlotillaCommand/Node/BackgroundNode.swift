@@ -1,55 +1,36 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// A node of its own process, session and log, started from this one.
 struct BackgroundNode {
-  let process: pid_t
+  private let child: ChildProcess
   /// The end of the pipe on which the child tells how the start went; see `Readiness`.
   private let answer: Int32
 
+  var process: pid_t { child.process }
+
   /// Starts this program again with `words`, detached, its log appended to the file at `log`.
-  ///
-  /// "POSIX_SPAWN_SETSID […] the child process shall create a new session and become the session
-  /// leader" (posix_spawnattr_setflags, POSIX.1-2024): no terminal can hang it up.
   init(
     words: [String], log: String, executable: String = Self.executable
   ) throws(FlotillaError) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Self.failure("pipe", errno) }
-    defer { close(ends[1]) }
-    Self.closeOnExecution()
-    let childEnd: Int32 = 3
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    // First the pipe, lest an opened file takes its number; equal numbers only lose O_CLOEXEC.
-    posix_spawn_file_actions_adddup2(&actions, ends[1], childEnd)
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(
-      &actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var noSignals = sigset_t()
-    sigemptyset(&noSignals)
-    posix_spawnattr_setsigmask(&attributes, &noSignals)
-    posix_spawnattr_setflags(&attributes, Self.newSession | Int16(POSIX_SPAWN_SETSIGMASK))
-
+    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    let output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    let code = errno
+    defer { for file in [nothing, output, ends[1]] { close(file) } }
     var environment = ProcessInfo.processInfo.environment
-    environment[Readiness.variable] = String(childEnd)
-    let pairs = environment.map { "\($0.key)=\($0.value)" }
-    var child: pid_t = 0
-    let code = withCStrings([ProcessArguments.all[0]] + words) { arguments in
-      withCStrings(pairs) { variables in
-        posix_spawn(&child, executable, &actions, &attributes, arguments, variables)
-      }
-    }
-    if code != 0 {
+    environment[Readiness.variable] = "3"
+    do throws(ChildProcess.Failure) {
+      guard output >= 0 else { throw ChildProcess.Failure(code: code) }
+      child = try ChildProcess(
+        executable, [ProcessArguments.all[0]] + words, environment: environment,
+        files: [nothing, output, output, ends[1]], isOfNewSession: true)
+    } catch {
       close(ends[0])
-      throw Self.failure(log, code)
+      throw Self.failure(log, error.code)
     }
-    process = child
     answer = ends[0]
   }
 
@@ -70,12 +51,11 @@ struct BackgroundNode {
       if text.first == UInt8(ascii: "+") { return .ready }
       if count == 0 { break }
     }
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
-    let ended = status & 0x7f == 0
-    return .ended(
-      text: String(decoding: text.dropFirst(), as: UTF8.self),
-      status: ended ? ExitStatus(rawValue: status >> 8 & 0xff) : nil)
+    let said = String(decoding: text.dropFirst(), as: UTF8.self)
+    switch child.wait() {
+    case .exit(let status): return .ended(text: said, status: ExitStatus(rawValue: status))
+    case .signal: return .ended(text: said, status: nil)
+    }
   }
 
   /// How a start went.
@@ -86,18 +66,6 @@ struct BackgroundNode {
     /// It has ended with this text; no status if a signal or crash ended it.
     case ended(text: String, status: ExitStatus?)
   }
-
-  /// Marks all open files but the standard streams: a pipe that the caller of this program left
-  /// open is not the node's to keep open for days.
-  private static func closeOnExecution() {
-    let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-    for number in (open ?? []).compactMap({ Int32($0) }) where number > STDERR_FILENO {
-      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-    }
-  }
-
-  /// POSIX_SPAWN_SETSID of glibc's <spawn.h>, which Swift's module of glibc hides.
-  private static let newSession: Int16 = 0x80
 
   /// The file of this program; the link in /proc is followed so that `ps` shows a name.
   static var executable: String {
@@ -112,13 +80,4 @@ struct BackgroundNode {
       "cannot start a node in the background (\(what)): "
         + String(cString: strerror(code)))
   }
-}
-
-/// Gives a call the array of C strings, closed by a null pointer, that `exec` wants.
-private func withCStrings<Value>(
-  _ texts: [String], _ call: ([UnsafeMutablePointer<CChar>?]) -> Value
-) -> Value {
-  let strings = texts.map { strdup($0) }
-  defer { for string in strings { free(string) } }
-  return call(strings + [nil])
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// Whether what this process says goes to the journal of the system, which dates it by itself.

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The log of a node in the background is kept short: what is older lies beside it, once.
 enum LogRotation {

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import Synchronization
 
 /// Tells the process that started this one in the background that the node serves, or why not.

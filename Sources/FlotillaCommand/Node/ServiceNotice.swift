@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// Tells the service manager how this node fares, by the protocol of sd_notify(3): a datagram of

@@ -1,5 +1,7 @@
+import Dispatch
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// A command of the shell that gets something on its standard input.
 struct ShellCommand: Sendable {
@@ -15,38 +17,48 @@ struct ShellCommand: Sendable {
   ///
   /// What it reads lies in a file without a name: it may read as little or as slowly as it likes.
   func run(input: String) async throws(FlotillaError) -> Int32 {
-    let process = Process()
     var words = ["/bin/sh", "-c", text]
     if let limit { words = ["/usr/bin/timeout", "--kill-after=5", "\(limit)"] + words }
-    process.executableURL = URL(fileURLWithPath: words.removeFirst())
-    process.arguments = words
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    do {
-      process.standardInput = try Self.file(holding: input)
-      let status = try await withCheckedThrowingContinuation { continuation in
-        process.terminationHandler = { process in
-          let status = process.terminationStatus
-          continuation.resume(
-            returning: process.terminationReason == .exit ? status : 128 + status)
-        }
-        do { try process.run() } catch { continuation.resume(throwing: error) }
-      }
-      guard let limit, [Self.timedOut, 128 + SIGKILL].contains(status) else { return status }
-      throw FlotillaError(.timedOut, "\(text) was ended after \(limit) s")
-    } catch let error as FlotillaError {
-      throw error
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let child: ChildProcess
+    do throws(ChildProcess.Failure) {
+      let file = try Self.file(holding: input)
+      defer { close(file) }
+      child = try ChildProcess(
+        words[0], words, environment: variables, files: [file, STDOUT_FILENO, STDERR_FILENO])
     } catch {
-      throw FlotillaError(.system, "cannot run \(text): \(error)")
+      throw FlotillaError(.system, "cannot run \(text): \(error.text)")
+    }
+    let end = await withCheckedContinuation { continuation in
+      // Waiting for the child blocks, which a thread of the cooperative pool must not.
+      DispatchQueue.global().async { continuation.resume(returning: child.wait()) }
+    }
+    switch end {
+    // Where it had to kill, it says 128 and the signal.
+    case .exit(let status) where limit != nil && [Self.timedOut, 128 + SIGKILL].contains(status):
+      throw FlotillaError(.timedOut, "\(text) was ended after \(limit ?? 0) s")
+    case .exit(let status): return status
+    case .signal(let number): return 128 + number
     }
   }
 
-  private static func file(holding text: String) throws -> FileHandle {
-    let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString)"
-    guard
-      FileManager.default.createFile(
-        atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-    else { throw CocoaError(.fileWriteUnknown) }
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    return try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+  /// A file without a name from which the text is read.
+  private static func file(holding text: String) throws(ChildProcess.Failure) -> Int32 {
+    let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+    let path = "\(folder)/flotilla-\(UUID().uuidString)"
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw ChildProcess.Failure(code: errno) }
+    unlink(path)
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+      guard count > 0 || errno == EINTR else {
+        defer { close(file) }
+        throw ChildProcess.Failure(code: errno)
+      }
+      rest = rest.dropFirst(max(0, count))
+    }
+    lseek(file, 0, SEEK_SET)
+    return file
   }
 }

@@ -1,5 +1,7 @@
 import Flotilla
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 
 /// Does something until it ends by itself or SIGTERM or SIGINT cancels it.
 ///

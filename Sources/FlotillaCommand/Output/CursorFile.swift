@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// A file in which a reader of changes keeps its place.
@@ -11,8 +11,7 @@ struct CursorFile: Sendable {
   /// What it says; nil if there is no such file yet.
   func read() throws(FlotillaError) -> String? {
     guard access(path, F_OK) == 0 else { return nil }
-    let text = (try? String(contentsOfFile: path, encoding: .utf8))?
-      .trimmingCharacters(in: .whitespacesAndNewlines)
+    let text = (try? String(contentsOfFile: path, encoding: .utf8))?.trimmed
     guard let text, !text.isEmpty, text.utf8.count < 100 else {
       throw FlotillaError(
         .usage, "\(path) holds no cursor",

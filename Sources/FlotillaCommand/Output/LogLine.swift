@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// How a node tells what happens.
 enum LogForm: String, CaseIterable {

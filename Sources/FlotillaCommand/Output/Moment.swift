@@ -1,11 +1,11 @@
-import Foundation
+import FoundationEssentials
 
 /// A point in time and the zone of the reader, from which other times are told.
 struct Moment: Sendable {
   let now: Date
-  let zone: TimeZone
+  let zone: Zone
 
-  static var current: Moment { Moment(now: Date(), zone: .current) }
+  static var current: Moment { Moment(now: Date(), zone: .local) }
 
   /// Reads ISO 8601 with or without fractions of a second.
   static func date(from text: String) -> Date? {
@@ -16,12 +16,11 @@ struct Moment: Sendable {
 
   /// The time of day in the reader's zone, with the date if it is not today: `3 Mar 08:14`.
   func clock(_ date: Date) -> String {
-    let then = parts(of: date)
-    let today = parts(of: now)
+    let (then, today) = (zone.parts(of: date), zone.parts(of: now))
     let time = twoDigits(then.hour) + ":" + twoDigits(then.minute)
     if (then.year, then.month, then.day) == (today.year, today.month, today.day) { return time }
-    let day = "\(then.day ?? 0) \(Self.months[((then.month ?? 1) - 1) % 12])"
-    return then.year == today.year ? "\(day) \(time)" : "\(day) \(then.year ?? 0)"
+    let day = "\(then.day) \(Self.months[(then.month - 1) % 12])"
+    return then.year == today.year ? "\(day) \(time)" : "\(day) \(then.year)"
   }
 
   /// How long ago it was, in one unit: `now`, `12 s ago`, `2 h ago`, `3 d ago`.
@@ -38,24 +37,15 @@ struct Moment: Sendable {
 
   /// The time for a line of a log: `2026-03-01 08:14:02.125`.
   var stamp: String {
-    let then = parts(of: now)
-    let day = "\(then.year ?? 0)-\(twoDigits(then.month))-\(twoDigits(then.day))"
+    let milliseconds = Int((now.timeIntervalSince1970 * 1_000).rounded())
+    let then = zone.parts(of: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
+    let day = "\(then.year)-\(twoDigits(then.month))-\(twoDigits(then.day))"
     let time = "\(twoDigits(then.hour)):\(twoDigits(then.minute)):\(twoDigits(then.second))"
-    let fraction = String((then.nanosecond ?? 0) / 1_000_000 + 1000).dropFirst()
+    let fraction = String((milliseconds % 1_000 + 1_000) % 1_000 + 1_000).dropFirst()
     return "\(day) \(time).\(fraction)"
   }
 
-  private func parts(of date: Date) -> DateComponents {
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = zone
-    return calendar.dateComponents(
-      [.year, .month, .day, .hour, .minute, .second, .nanosecond], from: date)
-  }
-
-  private func twoDigits(_ number: Int?) -> String {
-    let number = number ?? 0
-    return number < 10 ? "0\(number)" : "\(number)"
-  }
+  private func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// Where a command's words go: results to standard output, everything else to standard error.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// Draws some lines in place on a terminal, again and again, cut to what fits.

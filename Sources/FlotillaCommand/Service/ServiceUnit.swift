@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The unit of systemd that runs the node of one database: `flotilla@srv-clinic-clinic.db.service`,
@@ -56,7 +56,7 @@ struct ServiceUnit: Equatable {
     }
   }
 
-  var folder: String { (database as NSString).deletingLastPathComponent }
+  var folder: String { URL(filePath: database).deletingLastPathComponent().path }
   var name: String { "flotilla@\(Self.escaped(database)).service" }
 
   /// As `systemd-escape --path` does: a slash is a dash, and other signs are written as numbers.
@@ -108,6 +108,6 @@ struct ServiceUnit: Equatable {
   }
 
   private static func percent(_ text: String) -> String {
-    text.replacingOccurrences(of: "%", with: "%%")
+    text.replacing("%", with: "%%")
   }
 }

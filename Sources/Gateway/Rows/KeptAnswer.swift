@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import SQLite
 
 /// What the gateway has answered to a write under an `Idempotency-Key`, kept in the file itself:

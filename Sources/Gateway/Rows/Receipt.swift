@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import SQLite
 
 /// A write about which its client asks later what the anchor says, also after the node was started

@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -21,15 +21,13 @@ package final class HTTPServer: Sendable {
     busy: @escaping @Sendable () -> HTTPResponse,
     _ handle: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
   ) {
-    let thread = Thread { [self] in
+    DispatchQueue(label: "flotilla.gateway.sockets").async { [self] in
       let loop = EventLoop(
         listening: sockets, secure: secure, limits: limits, mailbox: mailbox,
         deliver: { number, request in self.work(number, request, handle) }, refuse: busy)
       loop?.run()
       finish()
     }
-    thread.name = "gateway"
-    thread.start()
   }
 
   private func work(

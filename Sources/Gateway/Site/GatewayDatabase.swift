@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import Synchronization
 
 /// One database that the gateway serves: its connections, its tokens, and what the node may do.

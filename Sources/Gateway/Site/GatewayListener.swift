@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// Where the gateway listens: one address, and a socket for each database.

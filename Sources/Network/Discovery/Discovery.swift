@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 
 /// The search for other nodes on the LAN, and the announcement of this one, by Avahi.
 ///
@@ -18,7 +18,7 @@ package final class Discovery: Sendable {
     self.events = events
     let mailbox = DiscoveryMailbox()
     self.mailbox = mailbox
-    let thread = Thread {
+    DispatchQueue(label: "flotilla.avahi").async {
       let loop = DiscoveryLoop(serviceType: serviceType, mailbox: mailbox, events: continuation)
       if let loop {
         loop.run()
@@ -28,8 +28,6 @@ package final class Discovery: Sendable {
       continuation.finish()
       mailbox.finish()
     }
-    thread.name = "flotilla-avahi"
-    thread.start()
   }
 
   // The thread keeps the mailbox, not this object, so it ends with the last owner.

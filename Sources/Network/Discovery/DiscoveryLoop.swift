@@ -1,5 +1,5 @@
 import CAvahi
-import Foundation
+import Glibc
 
 /// The thread of a search: looks at the wishes, keeps a session with the daemon, tells events.
 ///
@@ -61,7 +61,7 @@ final class DiscoveryLoop {
       work(at: .now)
       guard avahi_simple_poll_iterate(poll, Int32(patience)) == 0 else {
         end(reason: "the poll of the search failed")
-        Thread.sleep(forTimeInterval: 1)
+        sleep(1)
         continue
       }
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The networks that this machine is on: at other addresses nobody dials because a member says so.
