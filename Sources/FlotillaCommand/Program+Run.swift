@@ -27,6 +27,8 @@ extension Program {
       switch try request(from: words) {
       case .help(nil): output.write(help)
       case .help(let command?): output.write(command.help)
+      case .topic(let topic, let command):
+        output.write((command.map { $0.help + "\n" } ?? "") + topic.text + "\n")
       case .version: output.result("\(name) \(version)")
       case .call(let command, let arguments):
         return await run(command, Call(arguments: arguments, output: output))

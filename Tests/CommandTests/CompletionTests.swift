@@ -15,7 +15,8 @@ private func words(_ place: Completion.Place) -> [String] {
 @Suite struct `Completing words` {
   @Test func `begins with the commands`() {
     #expect(Set(words(place(""))).isSuperset(of: Program.flotilla.commands.map(\.name)))
-    #expect(words(place("help", "")) == Program.flotilla.commands.map(\.name))
+    let topics = ["rules", "clocks", "copies", "keys"]
+    #expect(words(place("help", "")) == Program.flotilla.commands.map(\.name) + topics)
     #expect(place("nonsense", "") == .nothing)
   }
 

@@ -111,7 +111,7 @@ private func message(_ words: [String]) -> String? {
     (["sail"], #"there is no command "sail""#),
     (["dredge", "x"], "`flotilla dredge` is not part of this version"),
     (["help", "dredge"], "`flotilla dredge` is not part of this version"),
-    (["help", "load", "x"], "`flotilla help` takes the name of one command"),
+    (["help", "load", "x"], "`flotilla help` takes the name of one command or topic"),
     (["Argo", "load"], #"the command comes first, not "Argo""#),
     (["--versoin"], #"the command comes first, not "--versoin"; did you mean --version?"#),
     (["load"], "SHIP is missing: the ship"),

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import FlotillaCommand
@@ -66,9 +67,36 @@ import Testing
           3  not (yet) in sync, or timed out waiting
           4  the anchor rejected the edit
 
+        Topics (`flotilla help TOPIC`):
+          rules      which of two edits of one row stands
+          clocks     what time edits have, whatever the clocks say
+          conflicts  where the edits are that do not stand
+          copies     backups, and moving a node to another machine
+          keys       two rows that got the same number
+
         `flotilla COMMAND --help` explains a command.
 
         """)
+  }
+
+  @Test(arguments: Topic.allCases)
+  func `of a topic fits a terminal, and names commands that there are`(topic: Topic) throws {
+    let lines = topic.text.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.allSatisfy { $0.count <= 80 && !$0.hasSuffix(" ") })
+    for match in topic.text.matches(of: /[ `]flotilla ([a-z-]+)/) {
+      #expect(Program.flotilla.commands.contains { $0.name == match.1 }, "\(match.0)")
+    }
+    let page = topic.text.firstMatch(of: /docs\/[a-z]+\.md/).map { String($0.0) }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    #expect(
+      FileManager.default.fileExists(atPath: root.appending(path: try #require(page)).path))
+    guard case .topic(topic, let command) = try Program.flotilla.request(from: ["help", "\(topic)"])
+    else {
+      Issue.record("no help about \(topic)")
+      return
+    }
+    #expect((command != nil) == (topic == .conflicts))
   }
 
   @Test func `of a command explains each argument`() throws {

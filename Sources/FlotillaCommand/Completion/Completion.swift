@@ -69,11 +69,17 @@ struct Completion {
   /// What the place of the last word takes, by the words before it.
   func place(of words: [String]) -> Place {
     guard let first = words.first, words.count > 1 else { return .words(commands + outer) }
-    if first == "help", words.count == 2 { return .words(commands) }
+    if first == "help", words.count == 2 { return .words(commands + topics) }
     guard let command = program.commands.first(where: { $0.name == first }) else {
       return .nothing
     }
     return Line(command, words.dropFirst().dropLast()).place(of: words[words.count - 1])
+  }
+
+  /// Those that are not commands, too.
+  private var topics: [Candidate] {
+    Topic.allCases.filter { topic in !program.commands.contains { $0.name == topic.rawValue } }
+      .map { Candidate(word: $0.rawValue, help: $0.summary) }
   }
 
   private var commands: [Candidate] {

@@ -17,6 +17,9 @@ extension Program {
       Exit status:
       \(definitions(ExitStatus.allCases.map { (String($0.rawValue), $0.meaning) }))
 
+      Topics (`\(name) help TOPIC`):
+      \(definitions(Topic.allCases.map { ($0.rawValue, $0.summary) }))
+
       `\(name) COMMAND --help` explains a command.
 
       """

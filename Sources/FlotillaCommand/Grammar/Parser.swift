@@ -1,6 +1,8 @@
 /// What a command line asks for.
 enum Request: Sendable {
   case help(Command?)
+  /// What a word means, and the help of the command that is called like it.
+  case topic(Topic, Command?)
   case version
   case call(Command, Arguments)
   /// What can stand in the place of the last of these words; a shell asks for it.
@@ -18,8 +20,12 @@ extension Program {
     case "--version": return .version
     case "help" where words.count == 1: return .help(nil)
     case "help" where words.count == 2 && Self.isHelp(words[1]): return .help(nil)
-    case "help" where words.count == 2: return .help(try command(named: words[1], words: words))
-    case "help": throw UsageError("`flotilla help` takes the name of one command")
+    case "help" where words.count == 2:
+      if let topic = Topic(rawValue: words[1]) {
+        return .topic(topic, commands.first { $0.name == words[1] })
+      }
+      return .help(try command(named: words[1], words: words))
+    case "help": throw UsageError("`flotilla help` takes the name of one command or topic")
     case Completion.request: return .completion(Array(words.dropFirst()))
     case Manual.request where words.count == 2: return .manual(folder: words[1])
     case Manual.request: throw UsageError("`flotilla \(Manual.request)` takes a folder")
