@@ -17,7 +17,7 @@ struct ChildProcess {
   ) throws(Failure) {
     Self.closeOnExecution()
     // Out of the way of the numbers that they are to have.
-    let copies = files.map { fcntl($0, F_DUPFD_CLOEXEC, 64) }
+    let copies = files.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(files.count)) }
     defer { for copy in copies where copy >= 0 { close(copy) } }
     guard !copies.contains(where: { $0 < 0 }) else { throw Failure(code: errno) }
     var actions = posix_spawn_file_actions_t()
