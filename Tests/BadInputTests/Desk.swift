@@ -62,6 +62,19 @@ final class Desk: Sendable {
     return outcome.output
   }
 
+  /// Waits until the anchor has what was written here: first until it is heard that there is one.
+  func waitForAnchor(_ database: String) async throws {
+    let end = ContinuousClock.now + .seconds(60)
+    while true {
+      let outcome = try await flotilla("wait", database, "--for", "anchor")
+      if outcome.status == 0 { return }
+      guard ContinuousClock.now < end else {
+        throw ProgramFailure(words: ["wait", database], outcome: outcome)
+      }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+  }
+
   /// What `sqlite3` says to a statement.
   @discardableResult
   func sql(_ database: String, _ statement: String) async throws -> String {

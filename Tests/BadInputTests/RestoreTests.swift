@@ -274,7 +274,7 @@ extension BadInputTests {
         #expect(stoodDown.output.contains("(admin, was the anchor)"), "\(stoodDown)")
         #expect(stoodDown.error.contains(remark), "\(stoodDown)")
         try await desk.succeed("anchor", "a.db", "--here")
-        try await desk.succeed("wait", "b.db", "--for", "anchor")
+        try await desk.waitForAnchor("b.db")
         let judged = try await eventually(within: .seconds(20)) {
           try await desk.flotilla("status", "b.db", "--json").output.contains("\"unjudged\":0")
         }

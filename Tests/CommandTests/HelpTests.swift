@@ -83,16 +83,16 @@ import Testing
   func `of a topic fits a terminal, and names commands that there are`(topic: Topic) throws {
     let lines = topic.text.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.allSatisfy { $0.count <= 80 && !$0.hasSuffix(" ") })
-    for match in topic.text.matches(of: /[ `]flotilla ([a-z-]+)/) {
-      #expect(Program.flotilla.commands.contains { $0.name == match.1 }, "\(match.0)")
+    let words = topic.text.split { " \n`".contains($0) }
+    for (word, next) in zip(words, words.dropFirst()) where word == "flotilla" {
+      #expect(Program.flotilla.commands.contains { $0.name == next }, "\(next)")
     }
-    let page = topic.text.firstMatch(of: /docs\/[a-z]+\.md/).map { String($0.0) }
+    let page = try #require(words.last { $0.hasPrefix("docs/") })
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    #expect(
-      FileManager.default.fileExists(atPath: root.appending(path: try #require(page)).path))
-    guard case .topic(topic, let command) = try Program.flotilla.request(from: ["help", "\(topic)"])
-    else {
+    #expect(FileManager.default.fileExists(atPath: root.appending(path: page).path))
+    let request = try Program.flotilla.request(from: ["help", topic.rawValue])
+    guard case .topic(topic, let command) = request else {
       Issue.record("no help about \(topic)")
       return
     }

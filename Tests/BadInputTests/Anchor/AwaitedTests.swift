@@ -12,7 +12,7 @@ extension BadInputTests {
         try await desk.succeed("anchor", "a.db", "--here")
         let second = try await desk.start(
           "b.db", "--listen", "127.0.0.1:0", "--peer", first.address)
-        try await desk.succeed("wait", "b.db", "--for", "anchor")
+        try await desk.waitForAnchor("b.db")
         try await desk.succeed("stop", "a.db")
         let edit = "UPDATE t SET v = 'awaited' WHERE id = 'k1'"
         async let awaited = desk.flotilla(
@@ -38,7 +38,7 @@ extension BadInputTests {
         let first = try await desk.pair("a.db", "b.db", rows: 3)
         try await desk.succeed("anchor", "a.db", "--here", "--rule", "client-wins")
         _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", first.address)
-        try await desk.succeed("wait", "b.db", "--for", "anchor")
+        try await desk.waitForAnchor("b.db")
         try await desk.succeed("stop", "a.db")
         async let awaited = desk.flotilla(
           "sql", "b.db", "UPDATE t SET v = 'first' WHERE id < 'k3'", "--online", "--timeout", "50s",
