@@ -27,7 +27,9 @@ import Testing
     #expect(kill(child, 0) != 0)
   }
 
-  @Test func `with a limit has its own status`() async throws {
-    #expect(try await ShellCommand(text: "exit 3", environment: [:], limit: 60).run(input: "") == 3)
+  @Test(arguments: [Int32(3), 124, 137])
+  func `with a limit has its own status`(status: Int32) async throws {
+    let command = ShellCommand(text: "exit \(status)", environment: [:], limit: 60)
+    #expect(try await command.run(input: "") == status)
   }
 }

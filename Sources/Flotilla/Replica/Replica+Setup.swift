@@ -162,7 +162,7 @@ extension Replica {
   }
 
   static func checkedName(_ name: String) throws(FlotillaError) -> String {
-    let name = name.trimmed
+    let name = name.trimmed { $0.isWhitespace && !$0.isNewline }
     guard !name.isEmpty, name.utf8.count <= 128,
       !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else {

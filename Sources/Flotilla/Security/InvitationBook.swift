@@ -29,8 +29,7 @@ struct BootClock: Sendable, Equatable {
 
   static var now: BootClock {
     let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-    return BootClock(
-      boot: text?.trimmed ?? "", uptime: Uptime.now)
+    return BootClock(boot: text?.trimmed ?? "", uptime: Uptime.now)
   }
 }
 

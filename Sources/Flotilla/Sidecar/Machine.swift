@@ -42,7 +42,10 @@ struct Machine: Codable, Equatable {
 
   private static func text(_ path: String) -> String? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
-    let trimmed = text.trimmed
+    let trimmed = text.trimmed { character in
+      character.isWhitespace
+        || character.unicodeScalars.allSatisfy { $0.properties.generalCategory == .control }
+    }
     return trimmed.isEmpty ? nil : trimmed
   }
 }

@@ -2,12 +2,11 @@ import FoundationEssentials
 import Glibc
 
 extension StringProtocol {
-  /// Without blanks, line ends and control characters around it.
-  package var trimmed: String {
-    func isBlank(_ character: Character) -> Bool {
-      character.isWhitespace
-        || character.unicodeScalars.allSatisfy { $0.properties.generalCategory == .control }
-    }
+  /// Without blanks and line ends around it.
+  package var trimmed: String { trimmed(where: \.isWhitespace) }
+
+  /// Without such characters around it.
+  func trimmed(where isBlank: (Character) -> Bool) -> String {
     guard let first = firstIndex(where: { !isBlank($0) }),
       let last = lastIndex(where: { !isBlank($0) })
     else { return "" }

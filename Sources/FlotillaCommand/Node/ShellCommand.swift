@@ -20,6 +20,7 @@ struct ShellCommand: Sendable {
     var words = ["/bin/sh", "-c", text]
     if let limit { words = ["/usr/bin/timeout", "--kill-after=5", "\(limit)"] + words }
     let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let start = ContinuousClock.now
     let child: ChildProcess
     do throws(ChildProcess.Failure) {
       let file = try Self.file(holding: input)
@@ -34,9 +35,10 @@ struct ShellCommand: Sendable {
       DispatchQueue.global().async { continuation.resume(returning: child.wait()) }
     }
     switch end {
-    // Where it had to kill, it says 128 and the signal.
-    case .exit(let status) where limit != nil && [Self.timedOut, 128 + SIGKILL].contains(status):
-      throw FlotillaError(.timedOut, "\(text) was ended after \(limit ?? 0) s")
+    // Where it had to kill, it says 128 and the signal. A command may say the same of its own.
+    case .exit(let status) where [Self.timedOut, 128 + SIGKILL].contains(status):
+      guard let limit, .now - start >= .seconds(limit) else { return status }
+      throw FlotillaError(.timedOut, "\(text) was ended after \(limit) s")
     case .exit(let status): return status
     case .signal(let number): return 128 + number
     }

@@ -133,6 +133,7 @@ extension TableShape {
     }
     return values.map { StoredRow(table: self, values: $0) }
   }
+
   /// The query for it.
   func selection(of key: [Value]) -> SQLText {
     var sql = SQLText()
