@@ -80,9 +80,8 @@ extension Replica {
     do {
       text = try String(contentsOfFile: file, encoding: .utf8)
     } catch {
-      let cause = access(file, R_OK) == 0 ? "it is no text" : String(cString: strerror(errno))
       throw FlotillaError(
-        .usage, "cannot read \(file): \(cause)",
+        .usage, "cannot read \(file): \(reason(of: error))",
         remedy: "Give the file that flotilla export-site-key has written.")
     }
     let seed = try SiteKeyText(text).key.seed

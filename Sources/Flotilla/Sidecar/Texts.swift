@@ -16,8 +16,12 @@ extension StringProtocol {
 
 /// What an error of Foundation's files says to people, without the names of its types.
 package func reason(of error: any Error) -> String {
-  guard let code = (error as? CocoaError)?.underlying as? POSIXError else {
-    return String(describing: error)
+  guard let error = error as? CocoaError else { return String(describing: error) }
+  if let code = error.underlying as? POSIXError {
+    return String(cString: strerror(code.code.rawValue))
   }
-  return String(cString: strerror(code.code.rawValue))
+  switch error.code {
+  case .fileReadCorruptFile, .fileReadInapplicableStringEncoding: return "it is no text in UTF-8"
+  default: return String(describing: error)
+  }
 }
