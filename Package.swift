@@ -52,6 +52,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CEvent"),
+    .systemLibrary(name: "CMariaDB"),
     .target(name: "Replication", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: strict),
@@ -63,8 +64,11 @@ let package = Package(
     .target(
       name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"],
       resources: [.embedInCode("Page")], swiftSettings: strict),
+    .target(
+      name: "Mirror", dependencies: ["Flotilla", "SQLite", "CMariaDB"], swiftSettings: strict),
     .executableTarget(
-      name: "FlotillaCommand", dependencies: ["Flotilla", "Gateway"], swiftSettings: strict),
+      name: "FlotillaCommand", dependencies: ["Flotilla", "Gateway", "Mirror"],
+      swiftSettings: strict),
     .executableTarget(
       name: "FlotillaBench",
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
@@ -98,6 +102,9 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: ["Gateway", "Flotilla", "FlotillaCommand", "Network", "SQLite"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "MirrorTests", dependencies: ["Mirror", "Flotilla", "FlotillaCommand", "SQLite"],
       swiftSettings: tests),
     .target(name: "ClockShim", path: "Tests/ClockShim"),
     .testTarget(

@@ -21,6 +21,7 @@ libsqlite3-dev      /usr/include/sqlite3.h
 libavahi-client-dev /usr/include/avahi-client/client.h
 libssl-dev          /usr/include/openssl/ssl.h
 libevent-dev        /usr/include/event2/http.h
+libmariadb-dev      /usr/include/mariadb/mysql.h
 libjemalloc-dev     /usr/include/jemalloc/jemalloc.h
 avahi-daemon        avahi-daemon
 avahi-utils         avahi-browse
@@ -42,6 +43,12 @@ python3-alembic     /usr/lib/python3/dist-packages/alembic/__init__.py
 php-cli             php
 php-sqlite3         /usr/lib/php/*/pdo_sqlite.so
 dpkg-dev            dpkg-shlibdeps
+'
+# What some tests need and can do without: they say that they were skipped, and why.
+optional='
+mariadb-server-core mariadbd
+mariadb-client-core mariadb
+python3-pymysql     /usr/lib/python3/dist-packages/pymysql/__init__.py
 '
 # What only `make deb-test` needs: setup.sh packaging.
 packaging_needs='
@@ -65,7 +72,7 @@ missing_packages() {
   local package sign
   while read -r package sign; do
     [[ -z $package ]] || has "$sign" || echo "$package"
-  done <<<"$needs"
+  done <<<"$1"
 }
 
 # Root installs; others ask sudo, which must not stop for a password where nobody can type one.
@@ -86,14 +93,25 @@ install_packages() {
 
 check_packages() {
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$needs")
   ((${#missing[@]} > 0)) || return 0
   install_packages "${missing[@]}"
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$needs")
   ((${#missing[@]} > 0)) || return 0
   echo "setup: these Debian packages are missing, and could not be installed from here;" >&2
   echo "setup: as root: apt-get install ${missing[*]}" >&2
   return 1
+}
+
+# Nothing fails for want of these. They bring no service: a test starts a server of its own.
+offer_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages "$optional")
+  ((${#missing[@]} > 0)) || return 0
+  install_packages "${missing[@]}"
+  mapfile -t missing < <(missing_packages "$optional")
+  ((${#missing[@]} > 0)) || return 0
+  echo "setup: without ${missing[*]} some tests are skipped" >&2
 }
 
 check_swift() {
@@ -115,7 +133,9 @@ check_swift() {
   return 1
 }
 
+if [[ ${1-} == packaging ]]; then optional=''; fi
 status=0
 check_packages || status=1
+offer_packages
 check_swift || status=1
 exit $status

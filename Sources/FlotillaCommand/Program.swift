@@ -19,11 +19,12 @@ struct Program: Sendable {
       Peers.command, Sync.command, Wait.command, SQL.command, Track.command, Untrack.command,
       Rule.command, Anchor.command, Conflicts.command, Changes.command, Members.command,
       Grant.command,
-      Revoke.command, Forget.command, Token.command, SiteKey.export, SiteKey.import,
+      Revoke.command, Forget.command, Token.command, MirrorCommand.command, SiteKey.export,
+      SiteKey.import,
       SiteTime.command, Schema.command, Verify.command, Doctor.command, Service.command,
       Replicas.command, Completions.command, Leave.command,
     ],
-    laterCommands: ["mirror"])
+    laterCommands: [])
 }
 
 /// The exit status of the program, a contract with scripts.

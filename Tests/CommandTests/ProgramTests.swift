@@ -44,20 +44,6 @@ private func flotillaBlocking(_ words: [String], in folder: URL? = nil) throws -
 }
 
 @Suite struct `The program` {
-  @Test(arguments: Program.flotilla.laterCommands.sorted())
-  func `knows the names of later commands and lists none of them`(name: String) throws {
-    #expect(
-      try flotillaBlocking([name, "clinic.db", "--json"])
-        == Ending(
-          status: 2, results: "",
-          remarks: """
-            flotilla: `flotilla \(name)` is not part of this version
-              `flotilla --help` lists the commands
-
-            """))
-    #expect(!Program.flotilla.help.contains("  \(name) "))
-  }
-
   @Test func `says on standard error how it is to be used and exits with 2`() throws {
     let ending = try flotillaBlocking(["invite", "clinic.db", "--ttl", "15", "--json"])
     #expect(

@@ -17,8 +17,13 @@ import Testing
       "CEvent", "Flotilla", "SQLite", "FoundationEssentials", "Glibc", "Dispatch",
       "Synchronization",
     ],
+    "Mirror": [
+      "CLinux", "CMariaDB", "Flotilla", "SQLite", "FoundationEssentials", "Glibc", "Dispatch",
+      "Synchronization",
+    ],
     "FlotillaCommand": [
-      "Flotilla", "Gateway", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization",
+      "Flotilla", "Gateway", "Mirror", "FoundationEssentials", "Glibc", "Dispatch",
+      "Synchronization",
     ],
     "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
     "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],

@@ -63,7 +63,9 @@ enum Run {
         output.remark(LogLine($0).written(as: form, isDated: isDated))
       }
       let gateway = try gateway(for: replicas, call.arguments, log: log)
+      let mirrors = MirrorWatch()
       let ready: @Sendable () -> Void = {
+        mirrors.begin(replicas, log: log)
         gateway?.nodesAreReady()
         readiness.ready()
         notice.ready(counted(replicas.count, "database"))
@@ -78,6 +80,7 @@ enum Run {
       }
       notice.stopping()
       for task in [heartbeat, alarms] { task.cancel() }
+      await mirrors.end()
       await gateway?.stop()
       try result.get()
       return .done

@@ -1,0 +1,64 @@
+import Replication
+import SQLite
+import Store
+
+/// For a program that keeps something else equal to a replica, with plain SQL of its own.
+extension Replica {
+  /// Keeps what its rows lose in the conflict log of this node.
+  package struct Losers: Sendable {
+    fileprivate let log: OutsideLog
+
+    package typealias Row = [(name: String, value: SQLite.Value)]
+
+    /// Why a row lost: what stands is newer, was not known to its author, or refuses it.
+    package enum Why: Sendable {
+      case older
+      case unseen
+      case refused
+    }
+
+    /// Notes one in the open transaction; `OutsideLog.note` says what the parts are.
+    package func note(
+      _ table: String, keyCount: Int, lost: Row, isDelete: Bool, isOwn: Bool, stands: Row?,
+      _ why: Why, at moment: Int64, on connection: Connection
+    ) throws(SQLiteError) {
+      let reason: OutsideLog.Why =
+        switch why {
+        case .older: .older
+        case .unseen: .unseen
+        case .refused: .refused
+        }
+      try log.note(
+        table, keyCount: keyCount, lost: lost, isDelete: isDelete, isOwn: isOwn, stands: stands,
+        reason, at: moment, on: connection)
+    }
+  }
+
+  package func losers(of tables: [String]) async throws(FlotillaError) -> Losers {
+    Losers(
+      log: try await withFile { store throws(StoreError) in store.outsideLog(of: tables) })
+  }
+
+  /// The folder beside the database that belongs to this copy of it.
+  package var folder: String { sidecar.folder }
+
+  /// The file itself, whatever the path that was given leads over.
+  package var file: String { sidecar.database }
+
+  /// Which life of its file this is: another number after it was put back or copied.
+  package func life() async throws(FlotillaError) -> Int64 {
+    try await withFile { store throws(StoreError) in Int64(bitPattern: store.own.rawValue) }
+  }
+
+  /// The name of this node.
+  package func nodeName() async throws(FlotillaError) -> String {
+    try await withFile { store throws(StoreError) in store.nodeName }
+  }
+
+  /// What tells this site from all others, as text.
+  package func siteMark() async throws(FlotillaError) -> String {
+    try await withFile { store throws(StoreError) in
+      Self.fingerprint(try store.rootKey())
+    }
+  }
+}

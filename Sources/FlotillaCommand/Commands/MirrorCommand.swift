@@ -1,0 +1,179 @@
+import Flotilla
+import Foundation
+import Mirror
+
+/// `flotilla mirror`: tables kept equal with those of a server.
+enum MirrorCommand {
+  static let command = Command(
+    name: "mirror",
+    summary: "keeps tables equal with those of a MariaDB or MySQL database",
+    discussion: """
+      add looks at both schemas, says which tables would be mapped, created or
+      refused, and why, and asks before it touches anything; --yes answers. URL is
+      mysql://USER@HOST:3306/DATABASE; the password is asked for, or is the first line
+      of a file. Other hosts are spoken to through TLS alone: ?ca=FILE at the end of
+      the URL says whose certificates count; ?socket=FILE is a server of this machine.
+
+      The node that runs for DB does the work: `flotilla run DB`. status says how far
+      it is, and which rows are held and why; its exit status is 3 while something
+      waits or is held. pause and resume let it rest. verify compares all rows, as
+      happens each hour. take moves the mirror of a site to this node. remove takes
+      triggers and notes out of the server; rows stay on both sides.
+      """,
+    parameters: [
+      .database,
+      Parameter(
+        name: "ACTION",
+        kind: .choice(["add", "status", "pause", "resume", "verify", "take", "remove"]),
+        help: "what to do"),
+      Parameter(name: "URL", count: .oneOrNone, kind: .text, help: "the server, for add and take"),
+    ],
+    options: [
+      Option(
+        name: "--password-file", value: Option.Value(name: "FILE", kind: .name),
+        help: "the first line of it is the password; it is read at each connection"),
+      Option(
+        name: "--tables", value: Option.Value(name: "TABLE,…", kind: .list),
+        help: "which tables; without it all that the site replicates"),
+      Option(
+        name: "--map", value: Option.Value(name: "TABLE=DATABASE.TABLE", kind: .text),
+        repeats: true, help: "where a table is on the server, if its name is another one"),
+      Option(name: "--create", help: "makes the tables that the server does not have"),
+      Option(name: "--yes", help: "does not ask"),
+      Option(name: "--force", help: "remove: also if the server is not in reach"),
+      .timeout, .json,
+    ],
+    body: run)
+
+  private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let mirror = ServerMirror(call.replica)
+    let action = call.arguments.text("ACTION") ?? ""
+    let url = call.arguments.text("URL")
+    guard action == "add" || action == "take" || url == nil else {
+      throw FlotillaError(.usage, "\(action) takes no URL")
+    }
+    switch action {
+    case "add", "take": return try await add(mirror, call, takes: action == "take")
+    case "pause": try await mirror.pause()
+    case "resume": try await mirror.resume()
+    case "verify": return try await verify(mirror, call)
+    case "remove":
+      try await mirror.remove(force: call.arguments.has("--force"))
+      if call.json {
+        call.output.result(JSON.object(["removed": .bool(true)]).description)
+      } else {
+        call.output.remark("the mirror is removed; the rows of both sides stay")
+      }
+      return .done
+    default: break
+    }
+    let report = try await mirror.report()
+    call.print(report, as: MirrorText.text(report, colour: call.output.colour))
+    return action == "status" && !report.in_sync ? .notInSync : .done
+  }
+
+  private static func verify(
+    _ mirror: ServerMirror, _ call: Call
+  ) async throws(FlotillaError) -> ExitStatus {
+    guard let report = try await mirror.verify(within: call.arguments.duration("--timeout")) else {
+      throw FlotillaError(
+        .timedOut, "the comparison has not ended",
+        remedy: "It goes on; see: flotilla mirror \(call.shellPath) status")
+    }
+    call.print(report, as: MirrorText.verdict(report))
+    return report.in_sync && report.differences == 0 ? .done : .notInSync
+  }
+
+  private static func add(
+    _ mirror: ServerMirror, _ call: Call, takes: Bool
+  ) async throws(FlotillaError) -> ExitStatus {
+    let wish = try wish(call)
+    let plan = try await mirror.plan(wish, takes: takes)
+    guard plan.isPossible else {
+      call.print(plan, as: MirrorText.text(plan))
+      throw FlotillaError(
+        .table,
+        plan.tables.isEmpty
+          ? "there is no table to mirror"
+          : "not every table can be "
+            + "mirrored, so nothing was touched",
+        remedy: "Name those that can: --tables TABLE,…")
+    }
+    if !call.arguments.has("--yes") {
+      call.output.remark(MirrorText.text(plan))
+      guard try isConfirmed() else {
+        throw FlotillaError(.usage, "nothing was touched", remedy: "--yes answers the question.")
+      }
+    }
+    let report = try await mirror.carryOut(plan, wish)
+    if call.json {
+      call.print(plan, as: "")
+    } else {
+      call.output.result(MirrorText.text(plan))
+      call.output.remark(
+        "\(report.server) is mirrored by the node of \(call.shellPath) as long as it runs")
+    }
+    return .done
+  }
+
+  private static func wish(_ call: Call) throws(FlotillaError) -> MirrorWish {
+    guard let url = call.arguments.text("URL") else {
+      throw FlotillaError(
+        .usage, "URL is missing", remedy: "Write it so: mysql://USER@HOST:3306/DATABASE")
+    }
+    _ = try ServerAddress(url)
+    var map: [String: String] = [:]
+    for word in call.arguments.texts("--map") {
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, map.updateValue(parts[1], forKey: parts[0]) == nil else {
+        throw FlotillaError(
+          .usage, "\(word) does not say where a table is, or one is named twice",
+          remedy: "Write TABLE=DATABASE.TABLE.")
+      }
+    }
+    let password: MirrorPassword
+    if let file = call.arguments.text("--password-file") {
+      password = .file(file)
+    } else {
+      password = .typed(try Prompt.password("password of the server: "))
+    }
+    var wish = MirrorWish(url: url, password: password)
+    let tables = call.arguments.list("--tables")
+    wish.tables = tables.isEmpty ? nil : tables
+    wish.map = map
+    wish.creates = call.arguments.has("--create")
+    return wish
+  }
+
+  private static func isConfirmed() throws(FlotillaError) -> Bool {
+    guard isatty(STDIN_FILENO) != 0 else { return false }
+    Prompt.ask("do this? (yes/no) ")
+    return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
+  }
+}
+
+/// What is asked of the person at the terminal.
+enum Prompt {
+  static func ask(_ words: String) { _ = writeAll(words, to: STDERR_FILENO) }
+
+  /// A line that is not shown while it is typed.
+  static func password(_ words: String) throws(FlotillaError) -> String {
+    guard isatty(STDIN_FILENO) != 0 else {
+      throw FlotillaError(
+        .usage, "there is no terminal to ask for the password",
+        remedy: "Give it in a file: --password-file FILE")
+    }
+    ask(words)
+    var before = termios()
+    tcgetattr(STDIN_FILENO, &before)
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    defer {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+      ask("\n")
+    }
+    guard let line = readLine() else { throw FlotillaError(.usage, "no password was given") }
+    return line
+  }
+}

@@ -1,0 +1,77 @@
+import Flotilla
+import Mirror
+
+/// How a mirror is, for people.
+enum MirrorText {
+  static func text(_ plan: MirrorPlan) -> String {
+    var lines = ["\(plan.server) · \(printable(plan.version))"]
+    for table in plan.tables {
+      let name = printable(table.table)
+      let there = printable(table.server_table)
+      switch table.action {
+      case "map": lines.append("  \(name) is kept equal with \(there)")
+      case "create":
+        lines.append("  \(name) is kept equal with \(there), which is made:")
+        lines += (table.statement ?? "").split(separator: "\n").map {
+          "    \(printable(String($0)))"
+        }
+      default:
+        lines.append("  \(name) cannot be kept equal with \(there):")
+        lines += table.reasons.map { "    \(printable($0))" }
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  static func text(_ report: MirrorReport, colour: Bool) -> String {
+    var lines = ["\(report.server) · \(state(report))"]
+    if let trouble = report.trouble {
+      let since = report.trouble_since.map { " (since \($0))" } ?? ""
+      lines.append("waits: \(printable(trouble))\(since)")
+    }
+    lines.append(
+      "\(counted(report.tables.count, "table")) · \(counted(report.behind_rows, "row")) behind"
+        + (report.behind_seconds > 0 ? ", \(report.behind_seconds) s" : "")
+        + " · \(report.sent) out, \(report.taken) in · \(report.retries) tries again")
+    if let compared = report.compared {
+      lines.append(
+        "compared \(compared): \(counted(report.rows_compared, "row")), "
+          + "\(report.differences) differed")
+    }
+    for table in report.stopped {
+      lines.append("\(printable(table.table)) is not mirrored: \(printable(table.reason))")
+    }
+    guard !report.held.isEmpty else { return lines.joined(separator: "\n") }
+    lines.append("\(counted(report.held_count, "row")) held:")
+    var table = Table(columns: [
+      Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"), Table.Column(heading: "WAY"),
+      Table.Column(heading: "WHY", gap: 3),
+    ])
+    table.rows = report.held.prefix(100).map { row in
+      [row.table, row.key, row.direction, row.reason].map { Table.Cell(printable($0)) }
+    }
+    lines.append(table.text(colour: colour))
+    return lines.joined(separator: "\n")
+  }
+
+  private static func state(_ report: MirrorReport) -> String {
+    switch report.state {
+    case "following" where report.in_sync: "in sync"
+    case "following": "following"
+    case "comparing": "comparing, \(counted(report.progress, "row")) so far"
+    case "connecting": "on its way"
+    case "off": "no node runs: flotilla run DB does the work"
+    default: report.state
+    }
+  }
+
+  static func verdict(_ report: MirrorReport) -> String {
+    let rows = counted(report.rows_compared, "row")
+    if report.differences > 0 {
+      return "\(rows) compared: \(report.differences) differed, and were put right"
+    }
+    return report.held_count > 0
+      ? "\(rows) compared: equal but for \(counted(report.held_count, "row")) that are held"
+      : "\(rows) compared: equal"
+  }
+}

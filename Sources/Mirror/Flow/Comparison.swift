@@ -1,0 +1,174 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// Every row of a table on both sides, compared by key. What the server has is noted in a file of
+/// its own meanwhile, 16 bytes a row beside its key: memory stays flat.
+///
+/// Nothing is changed here: what differs is looked at again, and settled, when both sides are
+/// still.
+final class Comparison {
+  /// What a row's place in the file says.
+  enum Finding: Int64 {
+    case alike = 1
+    /// The server has it, the replica does not.
+    case serverOnly = 0
+    case differs = 2
+    case siteOnly = 3
+  }
+
+  let link: TableLink
+  private let scratch: Connection
+  private let path: String
+  private(set) var serverRows = 0
+  private(set) var siteRows = 0
+  /// Rows of the server whose key no row of the replica can have.
+  private(set) var misfits: [(key: String, reason: String)] = []
+
+  init(_ link: TableLink, folder: String) throws(SQLiteError) {
+    self.link = link
+    path = "\(folder)/mirror-compare-\(link.number).db"
+    unlink(path)
+    scratch = try Connection(path: path, mode: .create)
+    try scratch.execute(
+      """
+      PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
+      CREATE TABLE found(key BLOB PRIMARY KEY, print TEXT, state INTEGER NOT NULL)
+        WITHOUT ROWID;
+      """)
+  }
+
+  deinit { unlink(path) }
+
+  /// Notes what the server has.
+  func readServer(_ server: ServerConnection) throws(MirrorError) {
+    let keys = link.serverKey.map { serverName($0) }.joined(separator: ", ")
+    var failure: SQLiteError?
+    do throws(SQLiteError) {
+      try scratch.run("BEGIN")
+    } catch {
+      throw .site(error)
+    }
+    do throws(ServerError) {
+      try server.forEachRow(
+        "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t "
+          + "ORDER BY \(keys)"
+      ) { values in
+        guard failure == nil else { return }
+        do throws(SQLiteError) {
+          try note(values)
+        } catch {
+          failure = error
+        }
+      }
+    } catch {
+      throw .server(error)
+    }
+    if let failure { throw .site(failure) }
+    do throws(SQLiteError) {
+      try scratch.run("COMMIT")
+    } catch {
+      throw .site(error)
+    }
+  }
+
+  private func note(_ values: [Value]) throws(SQLiteError) {
+    serverRows += 1
+    let raw = link.key(of: values)
+    let key: [Value]
+    do throws(ColumnForm.Objection) {
+      key = try MirrorSession.decode(key: raw, link)
+    } catch {
+      if misfits.count < 1_000 {
+        misfits.append((raw.map(\.shown).joined(separator: ", "), error.reason))
+      }
+      return
+    }
+    let row = try? MirrorSession.decode(values, link)
+    try scratch.run(
+      "INSERT OR REPLACE INTO found VALUES (?, ?, 0)",
+      [.blob(RowKey.bytes(of: key)), .string(row.map(RowKey.fingerprint) ?? "unfit")])
+  }
+
+  /// Compares the next rows of the replica; nil after the last.
+  func compare(_ rows: [[Value]]) throws(SQLiteError) -> [Value]? {
+    try scratch.transaction(.deferred) { () throws(SQLiteError) in
+      for row in rows {
+        siteRows += 1
+        let key = link.key(of: row)
+        let name: [Value] = [.blob(RowKey.bytes(of: key))]
+        let known = try scratch.row("SELECT print FROM found WHERE key = ?", name)
+        guard let known else {
+          try scratch.run("INSERT INTO found VALUES (?, NULL, 3)", name)
+          continue
+        }
+        let isAlike = known[0].string == RowKey.fingerprint(row)
+        try scratch.run(
+          "UPDATE found SET state = ?2 WHERE key = ?1", name + [.integer(isAlike ? 1 : 2)])
+      }
+    }
+    return rows.last.map { link.key(of: $0) }
+  }
+
+  /// Keys of rows of a kind, after another one.
+  func keys(
+    _ finding: Finding, after last: [Value]?, limit: Int
+  ) throws(SQLiteError) -> [[Value]] {
+    let rows = try scratch.rows(
+      "SELECT key FROM found WHERE state = ? AND key > ? ORDER BY key LIMIT \(limit)",
+      [.integer(finding.rawValue), .blob(last.map { RowKey.bytes(of: $0) } ?? [])])
+    return rows.compactMap { StoredKey.decode($0[0].blob ?? []) }
+  }
+
+  func count(_ finding: Finding) throws(SQLiteError) -> Int {
+    let count = try scratch.scalar(
+      "SELECT count(*) FROM found WHERE state = ?", [.integer(finding.rawValue)])
+    return Int(count.integer ?? 0)
+  }
+}
+
+/// Keys in the file of a comparison, as `RowKey` writes them.
+enum StoredKey {
+  /// Nil if the bytes are no key.
+  static func decode(_ bytes: [UInt8]) -> [Value]? {
+    var rest = bytes[...]
+    func word() -> UInt64? {
+      guard rest.count >= 8 else { return nil }
+      defer { rest = rest.dropFirst(8) }
+      return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    func run() -> [UInt8]? {
+      guard let count = word(), count <= rest.count else { return nil }
+      defer { rest = rest.dropFirst(Int(count)) }
+      return Array(rest.prefix(Int(count)))
+    }
+    var values: [Value] = []
+    while let tag = rest.popFirst() {
+      switch tag {
+      case 0: values.append(.null)
+      case 1:
+        guard let number = word() else { return nil }
+        values.append(.integer(Int64(bitPattern: number)))
+      case 2:
+        guard let number = word() else { return nil }
+        values.append(.real(Double(bitPattern: number)))
+      case 3, 4:
+        guard let part = run() else { return nil }
+        values.append(tag == 3 ? .text(part) : .blob(part))
+      default: return nil
+      }
+    }
+    return values
+  }
+}
+
+/// What ended a step of the mirror.
+enum MirrorError: Error {
+  case server(ServerError)
+  case site(SQLiteError)
+  case node(FlotillaError)
+  /// The mirror is not to go on as it is, and why.
+  case stopped(String)
+  /// The settings or the schema have changed: look at everything again.
+  case again
+}

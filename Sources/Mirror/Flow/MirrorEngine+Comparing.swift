@@ -1,0 +1,208 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// All rows of a table, and what is done about those that differ.
+extension MirrorEngine {
+  /// So many rows are looked at in one go.
+  private static let part = 1_000
+
+  func compare(
+    _ policies: [Int: Policy], _ session: MirrorSession
+  ) async throws(MirrorError) {
+    guard !policies.isEmpty || session.byNumber.isEmpty else { return }
+    enter(.comparing)
+    (state.progress, state.rowsCompared) = (0, 0)
+    var differences = 0
+    publish(now: true)
+    for number in policies.keys.sorted() {
+      guard let link = session.byNumber[number], let policy = policies[number] else { continue }
+      let found = try await compare(link, policy, session)
+      // What a table is filled with differs from nothing.
+      if state.compared != nil { differences += found }
+      try serving { () throws(ServerError) in try session.ledger.mark([number], isStale: false) }
+    }
+    try await drain(session)
+    // Where the feed goes on is known there now.
+    _ = try serving { () throws(ServerError) in try session.send([], cursor: session.cursor) }
+    if policies.count == session.byNumber.count {
+      (state.comparison, state.compared) = (settings.comparisons, Self.now)
+      state.differences = differences
+    }
+    note(session)
+    publish(now: true)
+    if differences > 0 {
+      log("the mirror compared \(state.rowsCompared) rows: \(differences) differed")
+    }
+  }
+
+  /// Goes on until nothing is left to be sent or taken in.
+  private func drain(_ session: MirrorSession) async throws(MirrorError) {
+    for _ in 0..<10_000 where !Task.isCancelled {
+      let page = try await changes(session, within: .zero)
+      if page.reset { throw .again }
+      let before = session.cursor
+      try await send(page, session)
+      let hasTaken = try await takeIn(session)
+      if !hasTaken, !page.more, session.cursor == before || page.changes.isEmpty { return }
+    }
+  }
+
+  private func compare(
+    _ link: TableLink, _ policy: Policy, _ session: MirrorSession
+  ) async throws(MirrorError) -> Int {
+    let comparison = try reading { () throws(SQLiteError) in
+      try Comparison(link, folder: replica.folder)
+    }
+    try comparison.readServer(session.server)
+    var last: [Value]?
+    var lacking = 0
+    while !Task.isCancelled {
+      let rows = try reading { () throws(SQLiteError) in
+        try session.site.rows(link, after: last, limit: Self.part)
+      }
+      guard !rows.isEmpty else { break }
+      if comparison.serverRows == 0 {
+        // There is nothing to compare with: each goes out.
+        lacking += try await sendFresh(rows.map { link.key(of: $0) }, link, session)
+        last = rows.last.map { link.key(of: $0) }
+      } else {
+        last = try reading { () throws(SQLiteError) in try comparison.compare(rows) }
+      }
+      state.progress += rows.count
+      state.rowsCompared += rows.count
+      note(session)
+      publish()
+      try renewIfDue(session)
+    }
+    if Task.isCancelled { throw .again }
+    return try await lacking + settle(comparison, policy, session)
+  }
+
+  private func renewIfDue(_ session: MirrorSession) throws(MirrorError) {
+    guard ContinuousClock.now - session.lastWord > .seconds(4) else { return }
+    let isOurs = try serving { () throws(ServerError) in
+      try session.ledger.renew(cursor: nil, life: session.life)
+    }
+    guard isOurs else { throw .stopped("another process or node has taken the mirror over") }
+    session.lastWord = .now
+  }
+
+  private func settle(
+    _ comparison: Comparison, _ policy: Policy, _ session: MirrorSession
+  ) async throws(MirrorError) -> Int {
+    var differences = 0
+    for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
+      var last: [Value]?
+      while !Task.isCancelled {
+        let keys = try reading { () throws(SQLiteError) in
+          try comparison.keys(finding, after: last, limit: Self.part)
+        }
+        guard !keys.isEmpty else { break }
+        try await drain(session)
+        switch (finding, policy) {
+        case (.siteOnly, _), (_, .siteStands):
+          differences += try await sendFresh(keys, comparison.link, session)
+        default: differences += try await unite(keys, comparison.link, session)
+        }
+        last = keys.last
+        note(session)
+        publish()
+        try renewIfDue(session)
+      }
+    }
+    for misfit in comparison.misfits {
+      let row = MirroredRow(comparison.link, key: [.string(misfit.key)], row: nil)
+      _ = try serving { () throws(ServerError) in
+        try session.send([], holding: [(row, misfit.reason)])
+      }
+    }
+    return differences
+  }
+
+  /// Sends the rows as they are here now; gives how many that were.
+  private func sendFresh(
+    _ keys: [[Value]], _ link: TableLink, _ session: MirrorSession
+  ) async throws(MirrorError) -> Int {
+    for _ in 0..<100 {
+      let rows = try reading { () throws(SQLiteError) in
+        try keys.map { key throws(SQLiteError) in
+          MirroredRow(link, key: key, row: try session.site.row(link, key))
+        }
+      }
+      let heldIn = rows.filter {
+        session.held.entries[HeldRows.Name($0)]?.direction == .inward && $0.row == nil
+      }
+      let names = Set(heldIn.map(\.name))
+      let open = rows.filter { !names.contains($0.name) }
+      let sending = try serving { () throws(ServerError) in try session.send(open) }
+      guard case .blocked = sending else { return open.count }
+      _ = try await takeIn(session)
+    }
+    throw .again
+  }
+
+  /// Takes in rows that only the server has. Of two that differ the site's goes out, and the other
+  /// is kept in the conflict log.
+  private func unite(
+    _ keys: [[Value]], _ link: TableLink, _ session: MirrorSession
+  ) async throws(MirrorError) -> Int {
+    let there = try serving { () throws(ServerError) in try session.standing(keys, link) }
+    var (arriving, leaving): ([MirrorSession.News], [MirrorSession.News]) = ([], [])
+    for key in keys {
+      guard let raw = there[RowKey(link.number, key)] else { continue }
+      let one = MirrorSession.News(
+        link: link, key: key, row: MirrorSession.result(raw, link), ids: [], at: nil)
+      let here = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
+      if here == nil { arriving.append(one) } else { leaving.append(one) }
+    }
+    var count = arriving.count
+    if !arriving.isEmpty {
+      let taking = try await take(arriving, session)
+      session.taken += taking.count
+      for row in taking.agreed { session.know(row) }
+      try finishUnion(taking, session)
+    }
+    let outgoing = try reading { () throws(SQLiteError) in
+      try session.overrule(leaving, at: Self.now)
+    }
+    if !outgoing.isEmpty { count += try await sendFresh(outgoing, link, session) }
+    return count
+  }
+
+  private func finishUnion(
+    _ taking: MirrorSession.Taking, _ session: MirrorSession
+  ) throws(MirrorError) {
+    guard !taking.corrections.isEmpty || !taking.holding.isEmpty else { return }
+    _ = try serving { () throws(ServerError) in
+      try session.send(taking.corrections, holding: taking.holding)
+    }
+  }
+}
+
+extension MirrorSession {
+  /// Keeps in the conflict log what the server has and the site has otherwise; gives the keys of
+  /// those rows.
+  func overrule(_ news: [News], at now: Int64) throws(SQLiteError) -> [[Value]] {
+    guard !news.isEmpty else { return [] }
+    return try site.connection.transaction { () throws(SQLiteError) in
+      var keys: [[Value]] = []
+      for one in news {
+        guard let standing = try site.row(one.link, one.key) else { continue }
+        // What SQLite cannot hold, and what the server does not take, is left as it is.
+        guard case .success(let values?) = one.row, values != standing else { continue }
+        let name = HeldRows.Name(MirroredRow(one.link, key: one.key, row: nil))
+        if held.entries[name] == nil {
+          try losers.note(
+            one.link.site.name, keyCount: one.key.count,
+            lost: MirroredRow.named(one.link, key: one.key, row: values), isDelete: false,
+            isOwn: true,
+            stands: MirroredRow.named(one.link, key: one.key, row: standing), .unseen, at: now,
+            on: site.connection)
+        }
+        keys.append(one.key)
+      }
+      return keys
+    }
+  }
+}

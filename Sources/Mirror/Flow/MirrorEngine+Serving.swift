@@ -1,0 +1,266 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// From a connection to its end.
+extension MirrorEngine {
+  /// How long it waits for changes of the replica before it looks at the server: shortly after
+  /// something came from there, and otherwise.
+  private static let shortWait = Duration.milliseconds(20)
+  private static let longWait = Duration.milliseconds(500)
+  private static let liveliness = Duration.seconds(3)
+  /// So often all rows are compared.
+  private static let comparisonInterval: Int64 = 3_600_000
+
+  /// Connects, takes the place, makes up for what was missed and follows.
+  func serve() async throws(MirrorError) {
+    state.phase = .connecting
+    let session = try await open()
+    do throws(MirrorError) {
+      try await catchUp(session)
+      enter(.following)
+      publish(now: true)
+      try await follow(session)
+    } catch {
+      note(session)
+      try? session.ledger.leave()
+      throw error
+    }
+    note(session)
+    // Cancelled: others need not wait for the end of the lease.
+    try? session.ledger.leave()
+  }
+
+  private func open() async throws(MirrorError) -> MirrorSession {
+    let address: ServerAddress
+    let password: String
+    let life: Int64
+    let mark: String
+    do throws(FlotillaError) {
+      address = try ServerAddress(settings.url)
+      password = try folder.password(settings)
+      life = try await replica.life()
+      mark = try await replica.siteMark()
+    } catch {
+      throw .node(error)
+    }
+    state.server = address.text
+    let server = try serving { () throws(ServerError) in
+      try ServerConnection(address, password: password)
+    }
+    let ledger = ServerLedger(
+      server: server, database: address.database, site: mark, holder: settings.holder,
+      session: name)
+    let (found, objection) = try serving { () throws(ServerError) in try ledger.enter() }
+    guard let found else { throw .stopped(objection ?? "the place is taken") }
+    let site = try reading { () throws(SQLiteError) in try SiteFile(replica) }
+    let links = try plan(server, site)
+    let capture = Capture(database: address.database, links: links)
+    let losers: Replica.Losers
+    let offset: Int64
+    do throws(FlotillaError) {
+      losers = try await replica.losers(of: links.map(\.site.name))
+      offset = try await replica.ownStanding().siteTime
+    } catch {
+      throw .node(error)
+    }
+    let session = MirrorSession(
+      server, ledger, capture, site, losers, life: life, state: found)
+    try serving { () throws(ServerError) in
+      session.held.entries = try ledger.held()
+      let row = try server.rows(
+        "SELECT CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000 AS SIGNED)"
+      ).first
+      session.clockAhead = offset - (row?[0].integer ?? offset)
+    }
+    return session
+  }
+
+  /// Looks at both schemas. A table that cannot be mirrored any more stops, with the reason, and
+  /// the others flow on.
+  private func plan(
+    _ server: ServerConnection, _ site: SiteFile
+  ) throws(MirrorError) -> [TableLink] {
+    var links: [TableLink] = []
+    state.stopped = []
+    state.tables = settings.tables.map(\.table)
+    for table in settings.tables {
+      let here = try reading { () throws(SQLiteError) in
+        try SiteTable.read(table.table, on: site.connection)
+      }
+      let there = try serving { () throws(ServerError) in
+        try ServerTable.read(table.schema, table.name, on: server)
+      }
+      var reasons: [String]
+      switch (here, there) {
+      case (nil, _): reasons = ["it is not replicated here"]
+      case (_, nil): reasons = ["the server has no table \(table.schema).\(table.name)"]
+      case (let here?, let there?):
+        let plan = TableLink.plan(here, there, number: table.number)
+        reasons = plan.reasons
+        if let link = plan.link { links.append(link) }
+      }
+      guard !reasons.isEmpty else { continue }
+      state.stopped.append(
+        MirrorState.Stopped(table: table.table, reason: reasons.joined(separator: "; ")))
+    }
+    for stopped in state.stopped {
+      log("the table \(stopped.table) is not mirrored: \(stopped.reason)")
+    }
+    return links
+  }
+
+  /// Compares what has to be compared: tables that never were, or of which something was missed.
+  private func catchUp(_ session: MirrorSession) async throws(MirrorError) {
+    let ledger = session.ledger
+    let lacking = try serving { () throws(ServerError) in
+      let (cascades, circular) = try Cascade.read(session.capture.links, on: session.server)
+      for number in circular {
+        guard let link = session.byNumber[number] else { continue }
+        throw .own(
+          "\(link.server.name) is reached by cascades in a circle, which no trigger can follow")
+      }
+      return try session.capture.install(on: session.server, cascades: cascades)
+    }
+    let standing = try serving { () throws(ServerError) in try ledger.standing() }
+    let stopped = settings.tables.map(\.number).filter { session.byNumber[$0] == nil }
+    try serving { () throws(ServerError) in
+      try ledger.mark(stopped.filter { standing[$0]?.isFilled == true }, isStale: true)
+    }
+    var policies: [Int: Policy] = [:]
+    for number in session.byNumber.keys {
+      let known = standing[number] ?? (isFilled: false, isStale: false)
+      if !known.isFilled || lacking.contains(number) {
+        policies[number] = .union
+      } else if known.isStale {
+        policies[number] = .siteStands
+      }
+    }
+    try await settleTaken(session)
+    if let before = state.contact, before.number > session.number {
+      log("the server was put back to an earlier state; what it lacks goes there again")
+      try serving { () throws(ServerError) in try forget(upTo: before.at, session) }
+      for number in session.byNumber.keys where policies[number] == nil {
+        policies[number] = .siteStands
+      }
+      session.number = before.number
+    }
+    let isSameLife =
+      session.life == (try serving { () throws(ServerError) in try lifeThere(session) })
+    try await begin(session, isSameLife: isSameLife, &policies)
+    try await compare(policies, session)
+  }
+
+  private func lifeThere(_ session: MirrorSession) throws(ServerError) -> Int64? {
+    try session.server.rows(
+      """
+      SELECT life FROM \(serverName(session.capture.database)).flotilla_state WHERE site = ?
+      """, [.string(session.ledger.site)]
+    ).first?[0].integer
+  }
+
+  /// Entries that were in the journals of a backup have been taken in long ago.
+  private func forget(upTo moment: Int64, _ session: MirrorSession) throws(ServerError) {
+    for number in session.byNumber.keys {
+      try session.server.run(
+        """
+        DELETE FROM \(session.capture.journal(number))
+        WHERE CAST(UNIX_TIMESTAMP(at) * 1000000 AS SIGNED) <= ?
+        """, [.integer(moment)])
+    }
+  }
+
+  /// What the file says has been taken in, and the journals still hold: the process ended between.
+  private func settleTaken(_ session: MirrorSession) async throws(MirrorError) {
+    let taken = try reading { () throws(SQLiteError) in
+      try session.site.taken(by: session.holder)
+    }
+    let known = taken.filter { session.byNumber[$0.key] != nil }
+    guard !known.isEmpty, state.contact.map({ $0.number <= session.number }) ?? true else { return }
+    _ = try serving { () throws(ServerError) in try session.send([], forgetting: known) }
+  }
+
+  /// Where to follow from. If the feed cannot go on where it was, everything is compared: the
+  /// site's rows stand if this is the file that was there before, nothing is lost if it is another
+  /// one.
+  private func begin(
+    _ session: MirrorSession, isSameLife: Bool, _ policies: inout [Int: Policy]
+  ) async throws(MirrorError) {
+    let news = try await changes(session, within: .zero)
+    guard session.cursor == nil || news.reset || !isSameLife else { return }
+    for number in session.byNumber.keys where policies[number] == nil {
+      policies[number] = isSameLife && session.cursor != nil ? .siteStands : .union
+    }
+    session.cursor =
+      session.cursor == nil || news.reset
+      ? news.cursor : try await changes(session, within: .zero, from: nil).cursor
+  }
+
+  /// Takes in and sends by turns.
+  private func follow(_ session: MirrorSession) async throws(MirrorError) {
+    var lastNews = ContinuousClock.now
+    while !Task.isCancelled {
+      let isLively = ContinuousClock.now - lastNews < Self.liveliness
+      let news = try await changes(session, within: isLively ? Self.shortWait : Self.longWait)
+      if news.reset { throw .again }
+      let (count, more) = (news.changes.count, news.more)
+      (state.behind, state.behindSince) =
+        count == 0 ? (0, nil) : (count, state.behindSince ?? Self.now)
+      try await send(news, session)
+      if !more { (state.behind, state.behindSince) = (0, nil) }
+      while !Task.isCancelled, try await takeIn(session) { lastNews = .now }
+      if ContinuousClock.now - session.lastWord > .seconds(5) { try renew(session) }
+      try check(session)
+      note(session)
+      publish()
+      if isComparisonDue { try await compareAgain(session) }
+    }
+  }
+
+  private var isComparisonDue: Bool {
+    settings.comparisons > state.comparison
+      || Self.now - (state.compared ?? 0) > Self.comparisonInterval
+  }
+
+  private func compareAgain(_ session: MirrorSession) async throws(MirrorError) {
+    let isLasting = try serving { () throws(ServerError) in
+      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
+      return try session.capture.install(on: session.server, cascades: cascades).isEmpty
+    }
+    if !isLasting { log("a trigger of the mirror was gone from the server, and is there again") }
+    try await compare(
+      Dictionary(session.byNumber.keys.map { ($0, Policy.union) }) { first, _ in first }, session)
+    enter(.following)
+  }
+
+  private func renew(_ session: MirrorSession) throws(MirrorError) {
+    let isOurs = try serving { () throws(ServerError) in
+      if session.contact.number == 0 {
+        // The first word of this session: from now on a server that goes back is noticed.
+        _ = try session.send([])
+        return true
+      }
+      return try session.ledger.renew(cursor: session.cursor, life: session.life)
+    }
+    session.lastWord = .now
+    guard isOurs else { throw .stopped("another process or node has taken the mirror over") }
+  }
+
+  private func check(_ session: MirrorSession) throws(MirrorError) {
+    if session.site.isReplaced { throw .again }
+  }
+}
+
+/// Has errors of the server told as errors of the mirror.
+func serving<Result>(
+  _ body: () throws(ServerError) -> Result
+) throws(MirrorError) -> Result {
+  do throws(ServerError) { return try body() } catch { throw .server(error) }
+}
+
+/// The same for those of SQLite.
+func reading<Result>(
+  _ body: () throws(SQLiteError) -> Result
+) throws(MirrorError) -> Result {
+  do throws(SQLiteError) { return try body() } catch { throw .site(error) }
+}

@@ -1,0 +1,125 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// Keeps a replica and a database of a server equal, until it is cancelled.
+///
+/// Both the library of the server and SQLite block: so this actor has a thread of its own. A loop
+/// takes in and sends by turns; what it waits for is the change feed, for a moment each time, and
+/// then it looks at the server.
+actor MirrorEngine {
+  private let executor = QueueExecutor("flotilla.mirror")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  let replica: Replica
+  let folder: MirrorFolder
+  let settings: MirrorSettings
+  let log: @Sendable (String) -> Void
+  /// Another one in each process.
+  let name = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
+  var state = MirrorState()
+  var lastWritten = ContinuousClock.now - .seconds(60)
+  private var said: String?
+
+  init(
+    _ replica: Replica, _ settings: MirrorSettings, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.replica = replica
+    self.settings = settings
+    self.log = log
+    folder = MirrorFolder(replica: replica)
+  }
+
+  private static let pauses: [Duration] = [
+    .milliseconds(200), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
+  ]
+
+  /// Works until the task is cancelled, through whatever happens to the server.
+  func run() async {
+    if let before = folder.state() {
+      (state.contact, state.comparison, state.compared) = (
+        before.contact, before.comparison, before.compared
+      )
+      (state.differences, state.rowsCompared) = (before.differences, before.rowsCompared)
+    }
+    state.process = getpid()
+    var failures = 0
+    while !Task.isCancelled {
+      let began = ContinuousClock.now
+      do throws(MirrorError) {
+        try await serve()
+        failures = 0
+      } catch {
+        if case .again = error {
+          failures = 0
+        } else {
+          if ContinuousClock.now - began > .seconds(60) { failures = 0 }
+          // A node that is being stopped, or has just begun, is no news.
+          if case .node = error, failures == 0 {} else { tell(error) }
+          state.retries += 1
+        }
+        let pause = Self.pauses[min(failures, Self.pauses.count - 1)]
+        failures += 1
+        guard (try? await Task.sleep(for: pause)) != nil else { break }
+      }
+    }
+    state.phase = .stopped
+    publish(now: true)
+  }
+
+  /// Says what is in the way: once in the log, in the state until it is over.
+  private func tell(_ error: MirrorError) {
+    state.phase = .connecting
+    let words: String
+    switch error {
+    case .server(let error): words = "the server: \(error.text)"
+    case .site(let error): words = "the database: \(error.message)"
+    case .node(let error): words = error.message
+    case .stopped(let reason):
+      words = reason
+      state.phase = .stopped
+    case .again: return
+    }
+    if state.trouble == nil { state.troubleSince = Self.now }
+    state.trouble = words
+    if said != words { log("the mirror waits: \(words)") }
+    said = words
+    publish(now: true)
+  }
+
+  static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+  func enter(_ phase: MirrorState.Phase) {
+    if state.phase != phase { (state.phase, state.since) = (phase, Self.now) }
+    if phase == .following {
+      if said != nil || state.trouble != nil { log("the mirror goes on") }
+      (state.trouble, state.troubleSince, said) = (nil, nil, nil)
+    }
+  }
+
+  /// Writes the state down, no more than once a second unless it matters.
+  func publish(now isUrgent: Bool = false) {
+    guard isUrgent || ContinuousClock.now - lastWritten > .seconds(1) else { return }
+    lastWritten = .now
+    state.written = Self.now
+    folder.write(state)
+  }
+
+  /// Takes over into the state what the session has come to.
+  func note(_ session: MirrorSession) {
+    state.contact = session.contact
+    state.heldCount = session.held.entries.count
+    if state.heldCount > 0 || !state.held.isEmpty {
+      state.held = session.held.entries.sorted { $0.value.at > $1.value.at }.prefix(1_000)
+        .map { name, entry in
+          MirrorState.Held(
+            table: session.byNumber[name.number]?.site.name ?? "?", key: entry.shown,
+            direction: entry.direction.rawValue, reason: entry.reason, at: entry.at)
+        }
+    }
+    state.sent += session.sent
+    state.taken += session.taken
+    state.retries += session.again
+    (session.sent, session.taken, session.again) = (0, 0, 0)
+  }
+}

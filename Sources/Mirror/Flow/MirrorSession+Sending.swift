@@ -1,0 +1,269 @@
+import Flotilla
+import SQLite
+
+/// From the replica to the server.
+extension MirrorSession {
+  /// What became of rows that were to go out.
+  enum Sending {
+    case done
+    /// A program of the server has changed one of the rows, and that has not been taken in.
+    case blocked
+  }
+
+  /// So many rows are sent in one go, and so many bytes.
+  private static let mostRows = 1_000
+  private static let mostBytes = 4 << 20
+  /// So many entries of a journal are looked at beside what goes out.
+  private static let mostLooked = 5_000
+
+  /// Writes rows, takes entries out of the journals and moves the cursor on: all or nothing.
+  func send(
+    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]] = [:],
+    holding: [(row: MirroredRow, reason: String)] = [], cursor next: String? = nil
+  ) throws(ServerError) -> Sending {
+    let before = held
+    do throws(ServerError) {
+      return try transaction { () throws(ServerError) in
+        held = before
+        return try sendOnce(rows, forgetting: entries, holding: holding, cursor: next)
+      }
+    } catch {
+      held = before
+      guard error == Self.blocked else { throw error }
+      return .blocked
+    }
+  }
+
+  private static let blocked = ServerError.own("the journal holds one of these rows")
+
+  private func sendOnce(
+    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
+    holding: [(row: MirroredRow, reason: String)], cursor next: String?
+  ) throws(ServerError) -> Sending {
+    let at = try ledger.hold()
+    for (number, ids) in entries { try forget(ids, in: number) }
+    for (row, reason) in holding { try hold(row, .inward, reason) }
+    let groups = Dictionary(grouping: rows, by: \.link.number)
+    for number in groups.keys.sorted() {
+      guard let link = byNumber[number], let group = groups[number] else { continue }
+      let isSilent = !link.server.changesRows
+      try server.execute("SET @flotilla = \(isSilent ? String(number) : "NULL")")
+      if !isSilent { try lock(group, link) }
+      try write(group, link)
+      if isSilent { try requireFree(group, link) }
+      try server.execute("SET @flotilla = NULL")
+    }
+    try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
+    number += 1
+    if let next { cursor = next }
+    contact = MirrorState.Contact(number: number, at: at)
+    lastWord = .now
+    return .done
+  }
+
+  private func forget(_ ids: [Int64], in number: Int) throws(ServerError) {
+    for start in stride(from: 0, to: ids.count, by: 500) {
+      let part = ids[start..<min(start + 500, ids.count)]
+      try server.execute(
+        "DELETE FROM \(capture.journal(number)) WHERE id IN "
+          + "(\(part.map(String.init).joined(separator: ",")))")
+    }
+  }
+
+  /// The rows are locked by now: what programs of the server have committed of them is seen, and
+  /// what they do from now on comes after us.
+  private func requireFree(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
+    let keys = Capture.keyNames(link).joined(separator: ", ")
+    let entries = try server.rows(
+      "SELECT \(keys) FROM \(capture.journal(link.number)) LIMIT \(Self.mostLooked)")
+    guard !entries.isEmpty else { return }
+    guard entries.count < Self.mostLooked else { throw Self.blocked }
+    let names = Set(rows.map(\.name))
+    for entry in entries {
+      guard let key = try? Self.decode(key: entry, link) else { continue }
+      if names.contains(RowKey(link.number, key)) { throw Self.blocked }
+    }
+  }
+
+  /// Where the server's own triggers change what is written, that is noted as others' changes are:
+  /// so the rows are locked, and looked for in the journal, before.
+  private func lock(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
+    for row in rows {
+      guard let key = try? encodedKey(row) else { continue }
+      _ = try server.rows(
+        "SELECT 1 FROM \(link.server.sqlName) WHERE \(Self.condition(link)) FOR UPDATE", key)
+    }
+    try requireFree(rows, link)
+  }
+
+  static func condition(_ link: TableLink) -> String {
+    link.serverKey.map { "\(serverName($0)) = ?" }.joined(separator: " AND ")
+  }
+
+  func encodedKey(_ row: MirroredRow) throws(ColumnForm.Objection) -> [Value] {
+    var key: [Value] = []
+    for (value, place) in zip(row.key, row.link.key) {
+      key.append(try row.link.columns[place].form.encode(value))
+    }
+    return key
+  }
+
+  private func encoded(_ row: MirroredRow, _ values: [Value]) throws(ColumnForm.Objection)
+    -> [Value]
+  {
+    var encoded: [Value] = []
+    encoded.reserveCapacity(values.count)
+    var size = 0
+    for (value, column) in zip(values, row.link.columns) {
+      do throws(ColumnForm.Objection) {
+        encoded.append(try column.form.encode(value))
+        size += value.byteCount + 16
+      } catch {
+        throw ColumnForm.Objection("\(column.name): \(error.reason)")
+      }
+    }
+    guard size < server.limits.packet - (64 << 10) else {
+      throw ColumnForm.Objection(
+        "the row has \(size) bytes, and max_allowed_packet of the server is "
+          + "\(server.limits.packet)")
+    }
+    return encoded
+  }
+
+  /// Deletes first: what they leave free others may take.
+  private func write(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
+    var deletes: [(row: MirroredRow, values: [Value])] = []
+    var writes: [(row: MirroredRow, values: [Value])] = []
+    for row in rows {
+      do throws(ColumnForm.Objection) {
+        if let values = row.row {
+          writes.append((row, try encoded(row, values)))
+        } else {
+          deletes.append((row, try encodedKey(row)))
+        }
+      } catch {
+        if row.row == nil {
+          try release(row)
+        } else {
+          try hold(row, .outward, error.reason)
+        }
+      }
+    }
+    try run(
+      "DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))", deletes)
+    guard link.server.hasOtherUnique else { return try run(Self.upsert(link), writes) }
+    // An upsert would change the row that has the same value in another unique column.
+    let standing = try existing(writes.map(\.row), link)
+    try run(
+      Self.update(link),
+      writes.filter { standing.contains($0.row.name) }.map {
+        ($0.row, Self.valuesThenKey($0.values, link))
+      })
+    try run(Self.insert(link), writes.filter { !standing.contains($0.row.name) })
+  }
+
+  private static func insert(_ link: TableLink) -> String {
+    let names = link.columns.map { serverName($0.serverName) }.joined(separator: ", ")
+    let marks = link.columns.map { _ in "?" }.joined(separator: ", ")
+    return "INSERT INTO \(link.server.sqlName)(\(names)) VALUES (\(marks))"
+  }
+
+  private static func others(_ link: TableLink) -> [Int] {
+    let others = link.columns.indices.filter { !link.key.contains($0) }
+    return others.isEmpty ? link.key : others
+  }
+
+  private static func upsert(_ link: TableLink) -> String {
+    let settings = others(link).map { place in
+      let name = serverName(link.columns[place].serverName)
+      return "\(name) = VALUES(\(name))"
+    }
+    return "\(insert(link)) ON DUPLICATE KEY UPDATE \(settings.joined(separator: ", "))"
+  }
+
+  private static func update(_ link: TableLink) -> String {
+    let settings = others(link).map { "\(serverName(link.columns[$0].serverName)) = ?" }
+    return "UPDATE \(link.server.sqlName) SET \(settings.joined(separator: ", ")) "
+      + "WHERE \(condition(link))"
+  }
+
+  private static func valuesThenKey(_ values: [Value], _ link: TableLink) -> [Value] {
+    others(link).map { values[$0] } + link.key.map { values[$0] }
+  }
+
+  /// Which of the rows stand on the server.
+  private func existing(
+    _ rows: [MirroredRow], _ link: TableLink
+  ) throws(ServerError) -> Set<RowKey> {
+    Set(try standing(rows.map(\.key), link, locking: true).keys)
+  }
+
+  /// Runs a statement for each row, in parts that fit.
+  private func run(
+    _ sql: String, _ rows: [(row: MirroredRow, values: [Value])]
+  ) throws(ServerError) {
+    let mostBytes = min(Self.mostBytes, server.limits.packet / 2)
+    var (start, bytes) = (0, 0)
+    for (place, row) in rows.enumerated() {
+      let size = row.values.reduce(16) { $0 + $1.byteCount + 16 }
+      if place > start, place - start >= Self.mostRows || bytes + size > mostBytes {
+        try attempt(sql, rows[start..<place])
+        (start, bytes) = (place, 0)
+      }
+      bytes += size
+    }
+    try attempt(sql, rows[start...])
+  }
+
+  /// "one error per batch": halves it until the row is found that does not fit, and holds that.
+  private func attempt(
+    _ sql: String, _ rows: ArraySlice<(row: MirroredRow, values: [Value])>
+  ) throws(ServerError) {
+    guard !rows.isEmpty else { return }
+    try server.execute("SAVEPOINT flotilla")
+    do throws(ServerError) {
+      try server.run(sql, each: rows.map(\.values))
+    } catch {
+      guard error.kind == .row else { throw error }
+      try server.execute("ROLLBACK TO SAVEPOINT flotilla")
+      guard let first = rows.first, rows.count > 1 else {
+        if let row = rows.first?.row {
+          known[row.name] = nil
+          try hold(row, .outward, error.text)
+        }
+        return
+      }
+      _ = first
+      let middle = rows.startIndex + rows.count / 2
+      try attempt(sql, rows[..<middle])
+      return try attempt(sql, rows[middle...])
+    }
+    for (row, _) in rows {
+      known[row.name] = nil
+      try release(row)
+    }
+    sent += rows.count
+  }
+
+  /// The rows of these keys as the server has them; raw, and those that SQLite cannot hold, too.
+  func standing(
+    _ keys: [[Value]], _ link: TableLink, locking: Bool = false
+  ) throws(ServerError) -> [RowKey: [Value]] {
+    var rows: [RowKey: [Value]] = [:]
+    let tuple = "(\(link.serverKey.map { serverName($0) }.joined(separator: ", ")))"
+    let marks = "(\(link.key.map { _ in "?" }.joined(separator: ", ")))"
+    let encoded = keys.compactMap { try? encodedKey(MirroredRow(link, key: $0, row: nil)) }
+    for start in stride(from: 0, to: encoded.count, by: 200) {
+      let part = encoded[start..<min(start + 200, encoded.count)]
+      let list = part.map { _ in marks }.joined(separator: ", ")
+      let found = try server.rows(
+        "SELECT \(Self.selection(link, of: "t")) FROM \(link.server.sqlName) t "
+          + "WHERE \(tuple) IN (\(list))\(locking ? " FOR UPDATE" : "")", part.flatMap { $0 })
+      for row in found {
+        guard let key = try? Self.decode(key: link.key(of: row), link) else { continue }
+        rows[RowKey(link.number, key)] = row
+      }
+    }
+    return rows
+  }
+}

@@ -1,0 +1,227 @@
+import Flotilla
+import SQLite
+
+/// From the server to the replica.
+extension MirrorSession {
+  /// A row that programs of the server have changed, as it is there now.
+  struct News {
+    let link: TableLink
+    let key: [Value]
+    /// Nil if it is gone. What SQLite cannot hold is a reason.
+    let row: Result<[Value]?, ColumnForm.Objection>
+    var ids: [Int64]
+    /// When it was changed last, by the server's clock in ms since 1970; nil if nobody knows.
+    var at: Int64?
+
+    var name: RowKey { RowKey(link.number, key) }
+  }
+
+  /// A change of the replica that has not gone out.
+  struct Pending {
+    /// In ms since 1970, by the time of the site.
+    var stamp: Int64?
+  }
+
+  /// So many entries are taken in one transaction.
+  static let mostTaken = 2_000
+
+  /// Whether a journal holds anything.
+  func hasNews() throws(ServerError) -> Bool {
+    let tables = byNumber.keys.sorted().map { "EXISTS(SELECT 1 FROM \(capture.journal($0)))" }
+    guard !tables.isEmpty else { return false }
+    return try server.rows("SELECT \(tables.joined(separator: " OR "))").first?[0].integer == 1
+  }
+
+  /// What the journals hold, with the rows, in one snapshot. It is a set: which number an entry has
+  /// says nothing of when it was committed.
+  func news() throws(ServerError) -> [News] {
+    try server.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    let start = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+    return try server.transaction(start) { () throws(ServerError) in
+      var news: [News] = []
+      var room = Self.mostTaken
+      for number in byNumber.keys.sorted() where room > 0 {
+        guard let link = byNumber[number] else { continue }
+        let some = try entries(link, limit: room)
+        room -= some.reduce(0) { $0 + $1.ids.count }
+        news += some
+      }
+      return news
+    }
+  }
+
+  private func entries(_ link: TableLink, limit: Int) throws(ServerError) -> [News] {
+    let names = Capture.keyNames(link)
+    let meets = zip(names, link.serverKey).map { "t.\(serverName($1)) = j.\($0)" }
+    let rows = try server.rows(
+      """
+      SELECT j.id, CAST(UNIX_TIMESTAMP(j.at) * 1000 AS SIGNED), \
+      t.\(serverName(link.serverKey[0])) IS NULL, \
+      \(names.map { "j.\($0)" }.joined(separator: ", ")), \
+      \(Self.selection(link, of: "t"))
+      FROM (SELECT * FROM \(capture.journal(link.number)) ORDER BY id LIMIT \(limit)) j
+      LEFT JOIN \(link.server.sqlName) t ON \(meets.joined(separator: " AND "))
+      ORDER BY j.id
+      """)
+    var order: [RowKey] = []
+    var found: [RowKey: News] = [:]
+    for row in rows {
+      let (id, at) = (row[0].integer ?? 0, row[1].integer ?? 0)
+      let raw = Array(row[3..<(3 + names.count)])
+      let key = (try? Self.decode(key: raw, link)) ?? raw
+      let name = RowKey(link.number, key)
+      if found[name] != nil {
+        found[name]?.ids.append(id)
+        let latest = max(found[name]?.at ?? 0, at)
+        found[name]?.at = latest
+        continue
+      }
+      order.append(name)
+      let isGone = row[2].integer == 1
+      found[name] = News(
+        link: link, key: key,
+        row: isGone
+          ? .success(nil)
+          : Self.result(
+            Array(row[(3 + names.count)...]), link), ids: [id], at: at)
+    }
+    return order.compactMap { found[$0] }
+  }
+
+  static func result(
+    _ values: [Value], _ link: TableLink
+  ) -> Result<[Value]?, ColumnForm.Objection> {
+    do throws(ColumnForm.Objection) {
+      return .success(try decode(values, link))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// What taking in came to.
+  struct Taking {
+    /// Rows that the server is to have as the site has them.
+    var corrections: [MirroredRow] = []
+    var holding: [(row: MirroredRow, reason: String)] = []
+    /// Rows that both sides hold now.
+    var agreed: [MirroredRow] = []
+    var entries: [Int: [Int64]] = [:]
+    var count = 0
+  }
+
+  /// Makes edits of what the server's programs have done, in one transaction; nil if somebody has
+  /// written into the file since `version`, so that `pending` may lack something.
+  func take(
+    _ news: [News], beside pending: [RowKey: Pending], version: Int64?, at now: Int64,
+    oneByOne: Bool = false
+  ) throws(SQLiteError) -> Taking? {
+    let file = site.connection
+    try file.run("BEGIN IMMEDIATE")
+    defer { file.rollBack() }
+    if let version, try file.dataVersion() != version { return nil }
+    var taking = Taking()
+    var open: [MirroredRow] = []
+    for one in news {
+      if !one.ids.isEmpty { taking.entries[one.link.number, default: []] += one.ids }
+      let row: [Value]?
+      switch one.row {
+      case .failure(let objection):
+        let name = MirroredRow(one.link, key: one.key, row: nil)
+        taking.holding.append((name, objection.reason))
+        continue
+      case .success(let values): row = values
+      }
+      let mirrored = MirroredRow(one.link, key: one.key, row: row)
+      let standing = try site.row(one.link, one.key)
+      if standing == row {
+        taking.agreed.append(mirrored)
+      } else if let other = pending[one.name] {
+        if try isLater(mirrored, one.at, than: standing, other, at: now) { open.append(mirrored) }
+      } else {
+        open.append(mirrored)
+      }
+    }
+    try apply(open, into: &taking, oneByOne: oneByOne, at: now)
+    // References that are checked at the end of a transaction: one by one it is seen which.
+    if file.hasOpenReferences, !oneByOne {
+      file.rollBack()
+      return try take(news, beside: pending, version: version, at: now, oneByOne: true)
+    }
+    if !taking.entries.isEmpty { try site.note(taken: taking.entries, by: holder) }
+    try file.run("COMMIT")
+    return taking
+  }
+
+  /// Both sides have changed the row without having seen the other's: the later one stands, the
+  /// other is kept in the conflict log.
+  private func isLater(
+    _ row: MirroredRow, _ at: Int64?, than standing: [Value]?, _ other: Pending, at now: Int64
+  ) throws(SQLiteError) -> Bool {
+    let isLater = at.map { $0 + clockAhead >= other.stamp ?? .min } ?? false
+    let there = MirroredRow.named(row.link, key: row.key, row: row.row)
+    let here = MirroredRow.named(row.link, key: row.key, row: standing)
+    try losers.note(
+      row.link.site.name, keyCount: row.key.count, lost: isLater ? here : there,
+      isDelete: (isLater ? standing : row.row) == nil, isOwn: !isLater,
+      stands: (isLater ? row.row : standing) == nil ? nil : (isLater ? there : here), .older,
+      at: now, on: site.connection)
+    return isLater
+  }
+
+  /// Writes rows, those that others are in the way of after those others.
+  private func apply(
+    _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool, at now: Int64
+  ) throws(SQLiteError) {
+    var open = rows.filter { $0.row != nil } + rows.filter { $0.row == nil }
+    while !open.isEmpty {
+      var waiting: [MirroredRow] = []
+      for row in open {
+        if try fits(row, oneByOne: oneByOne) {
+          taking.agreed.append(row)
+          taking.count += 1
+        } else {
+          waiting.append(row)
+        }
+      }
+      guard waiting.count < open.count else { break }
+      open = waiting
+    }
+    for row in open {
+      let standing = try site.row(row.link, row.key)
+      try losers.note(
+        row.link.site.name, keyCount: row.key.count,
+        lost: MirroredRow.named(row.link, key: row.key, row: row.row), isDelete: row.row == nil,
+        isOwn: true,
+        stands: standing.map { MirroredRow.named(row.link, key: row.key, row: $0) }, .refused,
+        at: now, on: site.connection)
+      taking.corrections.append(MirroredRow(row.link, key: row.key, row: standing))
+    }
+  }
+
+  /// False if a constraint of the replica is in the way: then nothing was done.
+  private func fits(_ row: MirroredRow, oneByOne: Bool) throws(SQLiteError) -> Bool {
+    do throws(SQLiteError) {
+      let standing = try site.row(row.link, row.key)
+      guard oneByOne else {
+        try site.write(row, over: standing)
+        return true
+      }
+      var failure: SQLiteError?
+      let isDone = try? site.connection.attempt {
+        do throws(SQLiteError) {
+          try site.write(row, over: standing)
+        } catch {
+          failure = error
+          return false
+        }
+        return !site.connection.hasOpenReferences
+      }
+      if let failure { throw failure }
+      return isDone ?? false
+    } catch {
+      // SQLITE_MISMATCH: a text where the key is a rowid.
+      guard error.isConstraint || error.primary == 20 else { throw error }
+      return false
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// One connection of the mirror to the server, from the moment it has its place until it is lost.
+///
+/// It belongs to the engine, on whose thread all of it runs.
+final class MirrorSession {
+  let server: ServerConnection
+  let ledger: ServerLedger
+  let capture: Capture
+  let site: SiteFile
+  let losers: Replica.Losers
+  let holder: String
+  let life: Int64
+  /// By the name of the replica's table, in small letters.
+  let links: [String: TableLink]
+  let byNumber: [Int: TableLink]
+
+  /// Up to where the change feed has gone out; what the server has of it may be older.
+  var cursor: String?
+  var number: Int64
+  var held = HeldRows()
+  /// What the server holds of rows that came from there: when the feed tells of them, there is
+  /// nothing to be done.
+  var known: [RowKey: String] = [:]
+  var contact = MirrorState.Contact(number: 0, at: 0)
+  /// By how much this machine's clock is ahead of the server's, in ms.
+  var clockAhead: Int64 = 0
+  var lastWord = ContinuousClock.now
+  var sent = 0
+  var taken = 0
+  var again = 0
+
+  private static let mostKnown = 50_000
+
+  init(
+    _ server: ServerConnection, _ ledger: ServerLedger, _ capture: Capture, _ site: SiteFile,
+    _ losers: Replica.Losers, life: Int64, state: ServerLedger.State
+  ) {
+    (self.server, self.ledger, self.capture, self.site) = (server, ledger, capture, site)
+    (self.losers, self.holder, self.life) = (losers, ledger.holder, life)
+    links = Dictionary(
+      capture.links.map { ($0.site.name.lowercased(), $0) }, uniquingKeysWith: { first, _ in first }
+    )
+    byNumber = Dictionary(
+      capture.links.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    (cursor, number) = (state.cursor, state.number)
+  }
+
+  func know(_ row: MirroredRow) {
+    if known.count >= Self.mostKnown { known = [:] }
+    known[row.name] = row.row.map(RowKey.fingerprint) ?? ""
+  }
+
+  func isKnown(_ row: MirroredRow) -> Bool {
+    guard let print = known[row.name] else { return false }
+    return print == (row.row.map(RowKey.fingerprint) ?? "")
+  }
+
+  /// Runs a transaction, and again as a whole if the server has ended it for others' sake.
+  ///
+  /// On a cluster that is normal even at COMMIT: "a transaction may still be aborted at COMMIT
+  /// stage" (galeracluster.com, "Certification-Based Replication").
+  func transaction<Result>(
+    _ body: () throws(ServerError) -> Result
+  ) throws(ServerError) -> Result {
+    for attempt in 0..<8 {
+      do throws(ServerError) {
+        return try server.transaction("START TRANSACTION", body)
+      } catch {
+        guard error.kind == .again else { throw error }
+        again += 1
+        usleep(UInt32(20_000 << attempt))
+      }
+    }
+    return try server.transaction("START TRANSACTION", body)
+  }
+
+  /// Names of the columns that are selected, each as a text where the server's own form counts.
+  static func selection(_ link: TableLink, of table: String) -> String {
+    link.columns.map { column in
+      let name = "\(table).\(serverName(column.serverName))"
+      switch column.form.kind {
+      case .date, .time, .moment: return "CAST(\(name) AS CHAR)"
+      default: return name
+      }
+    }.joined(separator: ", ")
+  }
+
+  /// A row of the server as SQLite would hold it.
+  static func decode(
+    _ values: [Value], _ link: TableLink
+  ) throws(ColumnForm.Objection) -> [Value] {
+    var row: [Value] = []
+    row.reserveCapacity(values.count)
+    for (value, column) in zip(values, link.columns) {
+      do throws(ColumnForm.Objection) {
+        row.append(try column.form.decode(value))
+      } catch {
+        throw ColumnForm.Objection("\(column.name): \(error.reason)")
+      }
+    }
+    return row
+  }
+
+  static func decode(
+    key values: [Value], _ link: TableLink
+  ) throws(ColumnForm.Objection) -> [Value] {
+    var key: [Value] = []
+    for (value, place) in zip(values, link.key) {
+      key.append(try link.columns[place].form.decode(value))
+    }
+    return key
+  }
+
+  func hold(_ row: MirroredRow, _ direction: HeldRows.Direction, _ reason: String)
+    throws(ServerError)
+  {
+    let now = Int64(Date().timeIntervalSince1970 * 1_000)
+    let entry = HeldRows.Entry(
+      shown: row.shownKey, direction: direction, reason: reason, at: now)
+    try ledger.hold(HeldRows.Name(row), entry)
+    if held.entries.count < HeldRows.most { held.entries[HeldRows.Name(row)] = entry }
+  }
+
+  func release(_ row: MirroredRow) throws(ServerError) {
+    guard !held.entries.isEmpty else { return }
+    let name = HeldRows.Name(row)
+    guard held.entries[name] != nil else { return }
+    try ledger.release(name)
+    held.entries[name] = nil
+  }
+}

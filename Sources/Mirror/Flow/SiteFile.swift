@@ -1,0 +1,110 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// The replica's file, read and written with plain SQL as any program would.
+final class SiteFile {
+  let connection: Connection
+  private let identity: [UInt64]
+  private let path: String
+
+  init(_ replica: Replica) throws(SQLiteError) {
+    path = replica.file
+    identity = Self.identity(path)
+    connection = try Connection(path: path)
+    connection.setBusyTimeout(milliseconds: 10_000)
+    try connection.execute("PRAGMA foreign_keys = ON")
+  }
+
+  /// Whether another file has taken its place, as a restore does.
+  var isReplaced: Bool { Self.identity(path) != identity }
+
+  private static func identity(_ path: String) -> [UInt64] {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return [] }
+    return [UInt64(status.st_dev), UInt64(status.st_ino)]
+  }
+
+  private static func condition(_ link: TableLink) -> String {
+    link.key.map { "\(quotedName(link.columns[$0].name)) = ?" }.joined(separator: " AND ")
+  }
+
+  private static func table(_ link: TableLink) -> String { "main.\(quotedName(link.site.name))" }
+
+  private static func columns(_ link: TableLink) -> String {
+    link.columns.map { quotedName($0.name) }.joined(separator: ", ")
+  }
+
+  /// The row with a key, in the order of the link's columns.
+  func row(_ link: TableLink, _ key: [Value]) throws(SQLiteError) -> [Value]? {
+    let sql =
+      "SELECT \(Self.columns(link)) FROM \(Self.table(link)) WHERE \(Self.condition(link))"
+    return try connection.row(sql, key)
+  }
+
+  /// The rows after a key, in the order of the key; the first ones if it is nil.
+  func rows(
+    _ link: TableLink, after key: [Value]?, limit: Int
+  ) throws(SQLiteError) -> [[Value]] {
+    let names = link.key.map { quotedName(link.columns[$0].name) }.joined(separator: ", ")
+    let marks = link.key.map { _ in "?" }.joined(separator: ", ")
+    let condition = key == nil ? "" : "WHERE (\(names)) > (\(marks))"
+    return try connection.rows(
+      "SELECT \(Self.columns(link)) FROM \(Self.table(link)) \(condition) "
+        + "ORDER BY \(names) LIMIT \(limit)", key ?? [])
+  }
+
+  /// Makes the row what it is to be. What stands alike is left alone, so that no edit is made.
+  func write(_ row: MirroredRow, over standing: [Value]?) throws(SQLiteError) {
+    let link = row.link
+    guard let values = row.row else {
+      if standing != nil {
+        try connection.run(
+          "DELETE FROM \(Self.table(link)) WHERE \(Self.condition(link))", row.key)
+      }
+      return
+    }
+    guard let standing else {
+      let marks = values.map { _ in "?" }.joined(separator: ", ")
+      try connection.run(
+        "INSERT INTO \(Self.table(link))(\(Self.columns(link))) VALUES (\(marks))", values)
+      return
+    }
+    // Only what differs: the merge of columns and triggers of the file see what was meant.
+    let changed = values.indices.filter { values[$0] != standing[$0] && !link.key.contains($0) }
+    guard !changed.isEmpty else { return }
+    let settings = changed.map { "\(quotedName(link.columns[$0].name)) = ?" }
+      .joined(separator: ", ")
+    try connection.run(
+      "UPDATE \(Self.table(link)) SET \(settings) WHERE \(Self.condition(link))",
+      changed.map { values[$0] } + row.key)
+  }
+
+  /// What was taken from the server's journal in the last transaction that did so: it is in the
+  /// file with the rows, so that nothing is taken twice.
+  func taken(by holder: String) throws(SQLiteError) -> [Int: [Int64]] {
+    let body = try connection.scalar(
+      "SELECT body FROM main._flotilla_answer WHERE token = ? AND key = 'taken'",
+      [.string("mirror \(holder)")])
+    guard let bytes = body.blob else { return [:] }
+    return (try? JSONDecoder().decode([Int: [Int64]].self, from: Data(bytes))) ?? [:]
+  }
+
+  func note(taken: [Int: [Int64]], by holder: String) throws(SQLiteError) {
+    let data = (try? JSONEncoder().encode(taken)) ?? Data()
+    // Its time is far ahead: those who tidy up after a day leave it.
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO main._flotilla_answer(
+        token, key, request, status, headers, body, at) VALUES (?, 'taken', x'', 200, '[]', ?, ?)
+      """, [.string("mirror \(holder)"), .blob(Array(data)), .integer(1 << 60)])
+  }
+
+  func forget(_ holder: String) throws(SQLiteError) {
+    try connection.run(
+      "DELETE FROM main._flotilla_answer WHERE token = ?", [.string("mirror \(holder)")])
+  }
+}
+
+/// A name as SQLite reads it.
+func quotedName(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }

@@ -1,0 +1,89 @@
+import Flotilla
+import Foundation
+
+/// How a mirror is. JSON: `{server, state, since, trouble, trouble_since, node_runs, tables,
+/// stopped:[{table, reason}], behind_rows, behind_seconds, sent, taken, retries, held_count,
+/// held:[{table, key, direction, reason, at}], compared, rows_compared, differences, in_sync}`.
+public struct MirrorReport: Codable, Sendable, Equatable {
+  /// A table that is not mirrored at present, and why.
+  public struct Stopped: Codable, Sendable, Equatable {
+    public var table: String
+    public var reason: String
+  }
+
+  /// A row that does not go over, and why.
+  public struct Held: Codable, Sendable, Equatable {
+    public var table: String
+    public var key: String
+    /// `out` if the server does not take it, `in` if the site does not.
+    public var direction: String
+    public var reason: String
+    public var at: String
+  }
+
+  public var server: String
+  /// `connecting`, `comparing`, `following`, `stopped`, `paused`, or `off` if no node runs.
+  public var state: String
+  /// ISO 8601 in UTC, as the others.
+  public var since: String?
+  /// What is in the way.
+  public var trouble: String?
+  public var trouble_since: String?
+  public var tables: [String]
+  public var stopped: [Stopped]
+  public var behind_rows: Int
+  public var behind_seconds: Int
+  /// Rows that went out and came in since the node was started, and transactions done again.
+  public var sent: Int
+  public var taken: Int
+  public var retries: Int
+  public var held_count: Int
+  /// The latest of them.
+  public var held: [Held]
+  /// When all rows were compared last, how many, and how many differed.
+  public var compared: String?
+  public var rows_compared: Int
+  public var differences: Int
+  /// Rows that were looked at in a comparison that goes on.
+  public var progress: Int
+  /// It follows, nothing waits, nothing is held, no table is stopped.
+  public var in_sync: Bool
+}
+
+extension ServerMirror {
+  /// How it is, by what it has said of itself.
+  public func report() async throws(FlotillaError) -> MirrorReport {
+    let settings = try folder.required()
+    let state = folder.state() ?? MirrorState()
+    let now = MirrorEngine.now
+    let isAlive = state.process > 0 && kill(state.process, 0) == 0 && now - state.written < 20_000
+    var phase = isAlive ? state.phase.rawValue : "off"
+    if settings.isPaused { phase = "paused" }
+    let behind = state.behindSince.map { max(0, Int((now - $0) / 1_000)) } ?? 0
+    let address = try ServerAddress(settings.url)
+    return MirrorReport(
+      server: address.text, state: phase, since: Self.text(state.since == 0 ? nil : state.since),
+      trouble: isAlive ? state.trouble : nil,
+      trouble_since: isAlive ? Self.text(state.troubleSince) : nil,
+      tables: settings.tables.map(\.table),
+      stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
+      behind_rows: state.behind, behind_seconds: behind, sent: state.sent, taken: state.taken,
+      retries: state.retries, held_count: state.heldCount,
+      held: state.held.map {
+        MirrorReport.Held(
+          table: $0.table, key: $0.key, direction: $0.direction, reason: $0.reason,
+          at: Self.text($0.at) ?? "")
+      },
+      compared: Self.text(state.compared), rows_compared: state.rowsCompared,
+      differences: state.differences, progress: state.progress,
+      in_sync: phase == MirrorState.Phase.following.rawValue && state.behind == 0
+        && state.heldCount == 0 && state.stopped.isEmpty && state.trouble == nil)
+  }
+
+  private static func text(_ moment: Int64?) -> String? {
+    moment.map {
+      Date(timeIntervalSince1970: Double($0) / 1_000).formatted(
+        Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+  }
+}

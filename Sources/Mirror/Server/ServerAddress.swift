@@ -1,0 +1,65 @@
+import Flotilla
+import Foundation
+
+/// Where a server is and which database of it is meant: `mysql://user@host:3306/shop`.
+///
+/// `?socket=/run/mysqld/mysqld.sock` names the socket of a server on this machine, `?ca=FILE` whose
+/// certificates are believed. There is no place for a password.
+public struct ServerAddress: Sendable, Equatable {
+  public let host: String
+  public let port: Int
+  public let user: String
+  public let database: String
+  public let socket: String?
+  public let authority: String?
+
+  /// Reads a URL; what is wrong with it is an error of usage.
+  public init(_ text: String) throws(FlotillaError) {
+    guard let url = URLComponents(string: text), let scheme = url.scheme,
+      ["mysql", "mariadb"].contains(scheme.lowercased())
+    else {
+      throw Self.wrong("this is no address of a server")
+    }
+    guard url.password == nil else {
+      throw FlotillaError(
+        .usage, "a password does not belong into an address: others can read the arguments",
+        remedy: "Take it out, and give it in a file: --password-file FILE")
+    }
+    guard let user = url.user, !user.isEmpty else { throw Self.wrong("it names no user") }
+    let database = url.path.hasPrefix("/") ? String(url.path.dropFirst()) : url.path
+    guard !database.isEmpty, !database.contains("/"), database.utf8.count <= 64 else {
+      throw Self.wrong("it names no database of the server")
+    }
+    var (socket, authority): (String?, String?)
+    for item in url.queryItems ?? [] {
+      switch item.name {
+      case "socket": socket = item.value
+      case "ca": authority = item.value
+      default: throw Self.wrong("\(item.name) is nothing that an address can say")
+      }
+    }
+    guard (1...65_535).contains(url.port ?? 3306) else { throw Self.wrong("the port is none") }
+    let host = url.host ?? ""
+    self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    self.port = url.port ?? 3306
+    (self.user, self.database, self.socket, self.authority) = (user, database, socket, authority)
+    guard socket == nil || isLocal else {
+      throw Self.wrong("a socket is on this machine, and \(host) is not")
+    }
+  }
+
+  private static func wrong(_ why: String) -> FlotillaError {
+    FlotillaError(.usage, why, remedy: "Write it so: mysql://USER@HOST:3306/DATABASE")
+  }
+
+  /// Whether nothing of it goes over a network.
+  public var isLocal: Bool {
+    host.isEmpty || host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  }
+
+  /// Without what only this machine's files say.
+  public var text: String {
+    let place = host.isEmpty ? "localhost" : host.contains(":") ? "[\(host)]" : host
+    return "mysql://\(user)@\(place)\(socket == nil ? ":\(port)" : "")/\(database)"
+  }
+}

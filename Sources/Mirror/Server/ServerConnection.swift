@@ -1,0 +1,134 @@
+import CMariaDB
+import SQLite
+
+/// One connection to a MariaDB or MySQL server. Every call blocks: an actor with a thread of its
+/// own must own it.
+final class ServerConnection {
+  let handle: UnsafeMutablePointer<MYSQL>
+  /// Whether a statement can be sent with many rows of values.
+  let hasArrays: Bool
+  private var statements: [String: ServerStatement] = [:]
+  private(set) var limits = Limits()
+
+  /// What the server is and how long things may be.
+  struct Limits {
+    var version = ""
+    var packet = 1 << 20
+    var isMariaDB: Bool { version.lowercased().contains("mariadb") }
+  }
+
+  /// So long an answer may take, in seconds.
+  private static let patience: UInt32 = 60
+  /// Prepared statements are kept up to this number.
+  private static let mostStatements = 128
+
+  init(_ address: ServerAddress, password: String) throws(ServerError) {
+    guard
+      let made = flotilla_mysql_new(address.isLocal ? 0 : 1, address.authority, Self.patience)
+    else { throw .own("no memory for a connection") }
+    let opened = flotilla_mysql_connect(
+      made, address.host.isEmpty ? "localhost" : address.host, UInt32(address.port),
+      address.socket, address.user, password, address.database)
+    guard opened != nil else {
+      let error = Self.error(of: made)
+      mysql_close(made)
+      throw error
+    }
+    handle = made
+    hasArrays = flotilla_mysql_has_arrays(made) != 0
+    try begin()
+  }
+
+  deinit {
+    statements = [:]
+    mysql_close(handle)
+  }
+
+  /// Strict, in UTC, and with 0 as a number like others; no lock is waited for longer than 5 s.
+  private func begin() throws(ServerError) {
+    try execute(
+      """
+      SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION',
+        time_zone = '+00:00', innodb_lock_wait_timeout = 5, foreign_key_checks = 0,
+        autocommit = 1, wait_timeout = 600, group_concat_max_len = 1048576
+      """)
+    try execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    let row = try rows("SELECT version(), @@max_allowed_packet").first ?? []
+    limits.version = row.first?.string ?? ""
+    limits.packet = Int(row.last?.integer ?? 1 << 20)
+  }
+
+  static func error(of handle: UnsafeMutablePointer<MYSQL>) -> ServerError {
+    ServerError(code: mysql_errno(handle), message: String(cString: mysql_error(handle)))
+  }
+
+  /// Runs one statement as text and ignores its rows.
+  func execute(_ sql: String) throws(ServerError) {
+    guard mysql_real_query(handle, sql, UInt(sql.utf8.count)) == 0 else {
+      throw Self.error(of: handle)
+    }
+    if let result = mysql_store_result(handle) { mysql_free_result(result) }
+  }
+
+  private func statement(_ sql: String) throws(ServerError) -> ServerStatement {
+    if let known = statements[sql] { return known }
+    if statements.count >= Self.mostStatements { statements = [:] }
+    let made = try ServerStatement(sql, on: handle)
+    statements[sql] = made
+    return made
+  }
+
+  /// Runs one statement; gives how many rows it found to change.
+  @discardableResult
+  func run(_ sql: String, _ values: [Value] = []) throws(ServerError) -> Int {
+    try statement(sql).run([values], asArray: false)
+  }
+
+  /// Runs one statement for each row of values: all of them in one go where the server can.
+  ///
+  /// The values of a column are all of one kind, or NULL. "The array binding feature […] was
+  /// introduced with MariaDB 10.2.7" (mariadb.com, "Bulk Insert (Column-wise Binding)"). An error
+  /// of one row is an error of all, and what came before it stays done.
+  func run(_ sql: String, each rows: [[Value]]) throws(ServerError) {
+    let statement = try statement(sql)
+    guard !hasArrays else {
+      _ = try statement.run(rows, asArray: true)
+      return
+    }
+    for row in rows { _ = try statement.run([row], asArray: false) }
+  }
+
+  /// Every row of a query.
+  func rows(_ sql: String, _ values: [Value] = []) throws(ServerError) -> [[Value]] {
+    var rows: [[Value]] = []
+    try forEachRow(sql, values) { rows.append($0) }
+    return rows
+  }
+
+  /// Each row of a query as it comes; the connection does nothing else meanwhile.
+  func forEachRow(
+    _ sql: String, _ values: [Value] = [], _ body: ([Value]) -> Void
+  ) throws(ServerError) {
+    let statement = try statement(sql)
+    _ = try statement.run([values], asArray: false)
+    try statement.fetch(body)
+  }
+
+  /// Runs `body` in one transaction; undone if it throws.
+  func transaction<Result>(
+    _ beginning: String = "START TRANSACTION", _ body: () throws(ServerError) -> Result
+  ) throws(ServerError) -> Result {
+    try execute(beginning)
+    do throws(ServerError) {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      if error.kind != .lost { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+}
+
+/// A name as the server reads it.
+func serverName(_ name: String) -> String { "`\(name.replacing("`", with: "``"))`" }

@@ -1,0 +1,295 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// What `add` would do, before it does it. JSON: `{server, version, tables:[{table, server_table,
+/// action, reasons}]}`.
+public struct MirrorPlan: Codable, Sendable, Equatable {
+  /// One table of the replica.
+  public struct Table: Codable, Sendable, Equatable {
+    public var table: String
+    public var server_table: String
+    /// `map` to a table that is there, `create`, or `refuse`.
+    public var action: String
+    public var reasons: [String]
+    /// The statement that would make it.
+    public var statement: String?
+  }
+
+  public var server: String
+  public var version: String
+  public var tables: [Table]
+
+  public var isPossible: Bool { !tables.isEmpty && tables.allSatisfy { $0.action != "refuse" } }
+}
+
+/// What the operator wants mirrored.
+public struct MirrorWish: Sendable {
+  public var url: String
+  public var password: MirrorPassword
+  /// All that the site replicates, if it is nil.
+  public var tables: [String]?
+  /// By the replica's table, `database.table` or the table alone.
+  public var map: [String: String] = [:]
+  public var creates = false
+
+  public init(url: String, password: MirrorPassword) {
+    (self.url, self.password) = (url, password)
+  }
+}
+
+/// One connection that sets a mirror up or takes it down, on a thread of its own.
+actor MirrorWorkbench {
+  private let executor = QueueExecutor("flotilla.mirror.bench")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  let replica: Replica
+  let address: ServerAddress
+  let password: String
+  private var server: ServerConnection?
+
+  init(_ replica: Replica, _ address: ServerAddress, password: String) {
+    (self.replica, self.address, self.password) = (replica, address, password)
+  }
+
+  private func connected() throws(FlotillaError) -> ServerConnection {
+    if let server { return server }
+    let made = try asking { () throws(ServerError) in
+      try ServerConnection(address, password: password)
+    }
+    server = made
+    return made
+  }
+
+  private func asking<Result>(
+    _ body: () throws(ServerError) -> Result
+  ) throws(FlotillaError) -> Result {
+    do throws(ServerError) {
+      return try body()
+    } catch {
+      throw FlotillaError(.peer, "\(address.text) says: \(error.text)", remedy: Self.remedy(error))
+    }
+  }
+
+  private static func remedy(_ error: ServerError) -> String? {
+    switch error.code {
+    case 1044, 1045, 1142, 1698:
+      "The user needs SELECT, INSERT, UPDATE, DELETE, CREATE, DROP and TRIGGER on the database."
+    case 1419, 1227:
+      "With a binary log triggers need SUPER, or on the server: "
+        + "SET GLOBAL log_bin_trust_function_creators = 1"
+    case 2002, 2003, 2005: "Is it running, and is the address right?"
+    case 2026: "TLS is not optional for other machines: ?ca=FILE names whose certificates count."
+    default: nil
+    }
+  }
+
+  /// Refuses a server where somebody else mirrors.
+  func requireFree(holder: String?, site: String, takes: Bool) throws(FlotillaError) {
+    let server = try connected()
+    let occupant = try asking { () throws(ServerError) in
+      try ServerLedger.occupant(of: address.database, on: server)
+    }
+    guard let occupant, occupant.holder != holder else { return }
+    guard occupant.site == site else {
+      throw FlotillaError(
+        .usage, "another site mirrors into \(address.database)",
+        remedy: "One database of the server is for one site.")
+    }
+    guard takes else {
+      throw FlotillaError(
+        .usage, "\(occupant.node) mirrors this site into \(address.database) already",
+        remedy: "Take it over: flotilla mirror \(shellWord(replica.path)) take URL")
+    }
+    guard !occupant.isAlive else {
+      throw FlotillaError(
+        .usage, "\(occupant.node) is at work as the mirror",
+        remedy: "There: flotilla mirror DB pause. Its place is free 15 s after it was heard last.")
+    }
+  }
+
+  func plan(_ wish: MirrorWish) throws(FlotillaError) -> MirrorPlan {
+    let server = try connected()
+    let here = try tables(wish)
+    var plan = MirrorPlan(server: address.text, version: server.limits.version, tables: [])
+    for table in here {
+      let place = Self.place(of: table.name, wish, address.database)
+      let there = try asking { () throws(ServerError) in
+        try ServerTable.read(place.schema, place.name, on: server)
+      }
+      var entry = MirrorPlan.Table(
+        table: table.name, server_table: "\(place.schema).\(place.name)", action: "refuse",
+        reasons: [])
+      if let there {
+        let link = TableLink.plan(table, there, number: 0)
+        entry.reasons = link.reasons
+        if link.link != nil { entry.action = "map" }
+      } else {
+        let name = "\(serverName(place.schema)).\(serverName(place.name))"
+        let made = TableCreation.statement(
+          for: table, as: name, isMariaDB: server.limits.isMariaDB)
+        entry.statement = made.sql
+        entry.reasons = made.reason.map { [$0] } ?? []
+        if !wish.creates {
+          entry.reasons.append("the server has no such table; --create makes it")
+        } else if made.sql != nil {
+          entry.action = "create"
+        }
+      }
+      plan.tables.append(entry)
+    }
+    return plan
+  }
+
+  private func tables(_ wish: MirrorWish) throws(FlotillaError) -> [SiteTable] {
+    let all: [SiteTable]
+    do throws(SQLiteError) {
+      all = try SiteTable.all(on: try SiteFile(replica).connection)
+    } catch {
+      throw FlotillaError(.sql, "\(replica.path): \(error.message)")
+    }
+    for name in (wish.tables ?? []) + wish.map.keys.sorted()
+    where !all.contains(where: { $0.name.lowercased() == name.lowercased() }) {
+      throw FlotillaError(
+        .table, "\(name) is no replicated table",
+        remedy: "See: flotilla status \(shellWord(replica.path))")
+    }
+    guard let wanted = wish.tables else { return all }
+    return all.filter { table in
+      wanted.contains { $0.lowercased() == table.name.lowercased() }
+    }
+  }
+
+  private static func place(
+    of table: String, _ wish: MirrorWish, _ database: String
+  ) -> (schema: String, name: String) {
+    let target =
+      wish.map.first { $0.key.lowercased() == table.lowercased() }?.value ?? table
+    guard let dot = target.firstIndex(of: "."), wish.map.values.contains(target) else {
+      return (database, target)
+    }
+    return (String(target[..<dot]), String(target[target.index(after: dot)...]))
+  }
+
+  /// Makes what the plan says. What was there before keeps its numbers.
+  func carryOut(
+    _ plan: MirrorPlan, holder: String, node: String, site: String
+  ) throws(FlotillaError) -> [MirrorSettings.Table] {
+    let server = try connected()
+    let ledger = ServerLedger(
+      server: server, database: address.database, site: site, holder: holder, session: "")
+    return try asking { () throws(ServerError) in
+      for table in plan.tables {
+        if table.action == "create", let sql = table.statement { try server.execute(sql) }
+      }
+      try ledger.install()
+      let known = try ledger.tables()
+      var tables = known
+      for table in plan.tables {
+        let parts = table.server_table.split(separator: ".", maxSplits: 1).map(String.init)
+        let isKnown = known.contains {
+          $0.table.lowercased() == table.table.lowercased() && $0.schema == parts[0]
+            && $0.name == parts[1]
+        }
+        guard !isKnown else { continue }
+        tables.removeAll { $0.table.lowercased() == table.table.lowercased() }
+        tables.append(
+          MirrorSettings.Table(
+            number: (tables.map(\.number).max() ?? 0) + 1, table: table.table, schema: parts[0],
+            name: parts[1]))
+      }
+      try ledger.appoint(node: node, tables: tables)
+      return tables
+    }
+  }
+
+  /// Takes triggers and the mirror's own tables out of the server; rows stay.
+  func remove(_ settings: MirrorSettings) throws(FlotillaError) {
+    let server = try connected()
+    try asking { () throws(ServerError) in
+      try Capture.remove(
+        numbers: settings.tables.map(\.number), database: address.database, on: server)
+    }
+  }
+}
+
+extension ServerMirror {
+  /// What `add` would make of both schemas; nothing is touched.
+  public func plan(_ wish: MirrorWish, takes: Bool = false) async throws(FlotillaError)
+    -> MirrorPlan
+  {
+    let bench = try await workbench(wish)
+    let holder = try folder.settings()?.holder
+    guard holder == nil else {
+      throw FlotillaError(
+        .usage, "\(replica.path) has a mirror already",
+        remedy: "See: flotilla mirror \(shellWord(replica.path)) status, or remove it first.")
+    }
+    try await bench.requireFree(
+      holder: holder, site: try await replica.siteMark(), takes: takes)
+    return try await bench.plan(wish)
+  }
+
+  private func workbench(_ wish: MirrorWish) async throws(FlotillaError) -> MirrorWorkbench {
+    let address = try ServerAddress(wish.url)
+    let password: String
+    switch wish.password {
+    case .typed(let text): password = text
+    case .file(let path): password = try MirrorFolder.password(in: path)
+    }
+    return MirrorWorkbench(replica, address, password: password)
+  }
+
+  /// Does what a plan says; the node that runs, or the next that does, begins with it.
+  public func carryOut(
+    _ plan: MirrorPlan, _ wish: MirrorWish
+  ) async throws(FlotillaError) -> MirrorReport {
+    guard plan.isPossible else {
+      throw FlotillaError(.table, "not every table can be mirrored", remedy: nil)
+    }
+    let bench = try await workbench(wish)
+    let holder = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
+    let tables = try await bench.carryOut(
+      plan, holder: holder, node: try await replica.nodeName(),
+      site: try await replica.siteMark())
+    var settings = MirrorSettings(holder: holder, url: wish.url, passwordFile: nil, tables: tables)
+    switch wish.password {
+    case .typed(let text): try folder.keep(password: text)
+    case .file(let path): settings.passwordFile = URL(fileURLWithPath: path).path
+    }
+    try folder.write(settings)
+    return try await report()
+  }
+
+  /// Ends the mirror. The rows of both sides stay; triggers and notes go from the server, unless it
+  /// is not in reach and `force` says that they may stay.
+  public func remove(force: Bool) async throws(FlotillaError) {
+    var settings = try folder.required()
+    // First it rests: what runs must not make anew what is taken out.
+    settings.isPaused = true
+    try folder.write(settings)
+    for _ in 0..<100 {
+      let state = folder.state()
+      let runs = state.map { $0.process > 0 && kill($0.process, 0) == 0 && $0.phase != .stopped }
+      guard runs == true else { break }
+      guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { break }
+    }
+    do throws(FlotillaError) {
+      let bench = MirrorWorkbench(
+        replica, try ServerAddress(settings.url), password: try folder.password(settings))
+      try await bench.remove(settings)
+    } catch {
+      guard force else {
+        throw FlotillaError(
+          error.code, "\(error.message); nothing was removed, and the mirror is paused",
+          remedy: "--force leaves on the server what is there.")
+      }
+    }
+    do throws(SQLiteError) {
+      try SiteFile(replica).forget(settings.holder)
+    } catch {
+      throw FlotillaError(.sql, "\(replica.path): \(error.message)")
+    }
+    try folder.remove()
+  }
+}

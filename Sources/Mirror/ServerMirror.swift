@@ -1,0 +1,94 @@
+import Flotilla
+import Foundation
+import SQLite
+
+/// Keeps tables of a replica equal with those of a MariaDB or MySQL database (docs/mirror.md).
+///
+/// What is here sets it up, looks at it and takes it down. `watch` runs it, beside the node.
+public struct ServerMirror: Sendable {
+  public let replica: Replica
+  let folder: MirrorFolder
+
+  public init(_ replica: Replica) {
+    self.replica = replica
+    folder = MirrorFolder(replica: replica)
+  }
+
+  /// Runs the mirrors of these replicas as their settings come, change and go, until it is
+  /// cancelled. A replica without one costs a look at the name of a file every two seconds.
+  public static func watch(
+    _ replicas: [Replica], log: @escaping @Sendable (String) -> Void
+  ) async {
+    await withTaskGroup(of: Void.self) { group in
+      for replica in replicas {
+        let prefix = replicas.count > 1 ? "\(replica.path): " : ""
+        group.addTask { await ServerMirror(replica).watch { log(prefix + $0) } }
+      }
+    }
+  }
+
+  private func watch(log: @escaping @Sendable (String) -> Void) async {
+    var mark: [Int64]?
+    var work: Task<Void, Never>?
+    while !Task.isCancelled {
+      let now = folder.mark
+      if now != mark {
+        work?.cancel()
+        await work?.value
+        (mark, work) = (now, nil)
+        do throws(FlotillaError) {
+          if let settings = try folder.settings(), !settings.isPaused {
+            let engine = MirrorEngine(replica, settings, log: log)
+            work = Task { await engine.run() }
+          }
+        } catch {
+          log("the mirror does not run: \(error.message)")
+        }
+      }
+      guard (try? await Task.sleep(for: .seconds(2))) != nil else { break }
+    }
+    work?.cancel()
+    await work?.value
+  }
+
+  /// Lets it rest; what changes on both sides waits.
+  public func pause() async throws(FlotillaError) { try await change { $0.isPaused = true } }
+
+  public func resume() async throws(FlotillaError) { try await change { $0.isPaused = false } }
+
+  private func change(
+    _ body: @Sendable (inout MirrorSettings) -> Void
+  ) async throws(FlotillaError) {
+    var settings = try folder.required()
+    body(&settings)
+    try folder.write(settings)
+  }
+
+  /// Has all rows compared, and waits for the end of it. Nil if the time was over.
+  public func verify(within limit: Duration) async throws(FlotillaError) -> MirrorReport? {
+    var settings = try folder.required()
+    guard !settings.isPaused else {
+      throw FlotillaError(
+        .usage, "the mirror is paused",
+        remedy: "Go on with: flotilla mirror \(shellWord(replica.path)) resume")
+    }
+    settings.comparisons = max(settings.comparisons, folder.state()?.comparison ?? 0) + 1
+    try folder.write(settings)
+    let deadline = ContinuousClock.now + limit
+    while ContinuousClock.now < deadline {
+      if let state = folder.state(), state.comparison >= settings.comparisons,
+        state.phase == .following
+      {
+        return try await report()
+      }
+      guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { break }
+    }
+    return nil
+  }
+}
+
+/// A password that somebody has typed, or the file where it is.
+public enum MirrorPassword: Sendable {
+  case file(String)
+  case typed(String)
+}

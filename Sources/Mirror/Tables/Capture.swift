@@ -1,0 +1,120 @@
+import SQLite
+
+/// What notes on the server that its programs have changed a row: triggers that write the key into
+/// a journal. The row itself is read when the journal is.
+///
+/// A session that sets `@flotilla` to the table's number is not noted: that is the mirror itself.
+struct Capture {
+  /// Where the mirror's own tables are.
+  let database: String
+  let links: [TableLink]
+
+  func journal(_ number: Int) -> String {
+    "\(serverName(database)).\(serverName("flotilla_journal_\(number)"))"
+  }
+
+  /// The columns of a journal that hold the key: `k1`, `k2`.
+  static func keyNames(_ link: TableLink) -> [String] { link.key.indices.map { "k\($0 + 1)" } }
+
+  /// Makes what is missing; gives the numbers of the tables that lacked a trigger, whose changes
+  /// may have gone by unnoticed.
+  func install(on server: ServerConnection, cascades: [Cascade]) throws(ServerError) -> Set<Int> {
+    var lacking: Set<Int> = []
+    for link in links {
+      try server.execute(journalStatement(link))
+      for (name, statement) in triggers(link) {
+        if try create(name, in: link.server.schema, statement, on: server) {
+          lacking.insert(link.number)
+        }
+      }
+    }
+    for cascade in cascades {
+      for (name, statement) in cascade.triggers(self) {
+        if try create(name, in: cascade.schema, statement, on: server) {
+          lacking.formUnion(cascade.numbers)
+        }
+      }
+    }
+    return lacking
+  }
+
+  /// True if it was not there, or was another one.
+  private func create(
+    _ name: String, in schema: String, _ statement: String, on server: ServerConnection
+  ) throws(ServerError) -> Bool {
+    let found = try server.rows(
+      """
+      SELECT action_statement FROM information_schema.triggers
+      WHERE trigger_schema = ? AND trigger_name = ?
+      """, [.string(schema), .string(name)]
+    ).first
+    if let body = found?[0].string, statement.hasSuffix(body) { return false }
+    if found != nil {
+      try server.execute("DROP TRIGGER \(serverName(schema)).\(serverName(name))")
+    }
+    try server.execute(statement)
+    return true
+  }
+
+  private func journalStatement(_ link: TableLink) -> String {
+    let columns = zip(Self.keyNames(link), link.serverKey).map { name, key in
+      let column = link.server.column(key)
+      let collation = column?.collation.map { text in
+        let letters = text.split(separator: "_").first.map(String.init) ?? "utf8mb4"
+        return " CHARACTER SET \(letters) COLLATE \(text)"
+      }
+      return "\(name) \(column?.type ?? "BIGINT")\(collation ?? "") NOT NULL"
+    }
+    return """
+      CREATE TABLE IF NOT EXISTS \(journal(link.number)) (
+        id BIGINT AUTO_INCREMENT PRIMARY KEY,
+        at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+        \(columns.joined(separator: ",\n  "))
+      ) ENGINE=InnoDB
+      """
+  }
+
+  private func triggers(_ link: TableLink) -> [(name: String, statement: String)] {
+    let number = link.number
+    let target = "\(journal(number))(\(Self.keyNames(link).joined(separator: ", ")))"
+    func note(_ row: String) -> String {
+      let values = link.serverKey.map { "\(row).\(serverName($0))" }.joined(separator: ", ")
+      return "INSERT INTO \(target) VALUES (\(values));"
+    }
+    let moved = link.serverKey.map { "OLD.\(serverName($0)) <=> NEW.\(serverName($0))" }
+      .joined(separator: " AND ")
+    let update = "\(note("OLD")) IF NOT (\(moved)) THEN \(note("NEW")) END IF;"
+    return [
+      ("INSERT", "i", note("NEW")), ("UPDATE", "u", update), ("DELETE", "d", note("OLD")),
+    ].map { event, letter, body in
+      let name = "flotilla_\(number)_\(letter)"
+      return (
+        name,
+        """
+        CREATE TRIGGER \(serverName(link.server.schema)).\(serverName(name)) AFTER \(event) \
+        ON \(link.server.sqlName) FOR EACH ROW \
+        BEGIN IF @flotilla IS NULL OR @flotilla <> \(number) THEN \(body) END IF; END
+        """
+      )
+    }
+  }
+
+  /// Takes out what `install` has made.
+  static func remove(
+    numbers: [Int], database: String, on server: ServerConnection
+  ) throws(ServerError) {
+    let triggers = try server.rows(
+      """
+      SELECT trigger_schema, trigger_name FROM information_schema.triggers
+      WHERE trigger_name LIKE 'flotilla\\_%' AND action_statement LIKE ?
+      """, [.string("%`\(database)`.`flotilla\\_journal\\_%")])
+    for row in triggers {
+      guard let schema = row[0].string, let name = row[1].string else { continue }
+      try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
+    }
+    let tables = numbers.map { "flotilla_journal_\($0)" } + ["flotilla_held", "flotilla_table"]
+    for table in tables + ["flotilla_state"] {
+      try server.execute("DROP TABLE IF EXISTS \(serverName(database)).\(serverName(table))")
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import SQLite
+
+/// A table of the server as it is now.
+struct ServerTable: Sendable, Equatable {
+  struct Column: Sendable, Equatable {
+    var name: String
+    /// As `information_schema` writes it: `decimal(10,2)`, `enum('a','b')`.
+    var type: String
+    /// The same without its brackets: `decimal`.
+    var base: String
+    var letters: Int?
+    var bytes: Int?
+    var digits: Int
+    var scale: Int
+    var decimals: Int
+    var collation: String?
+    /// Whether a new row must say what it is.
+    var isRequired: Bool
+    var isGenerated: Bool
+    var isUnsigned: Bool
+  }
+
+  var schema: String
+  var name: String
+  var columns: [Column]
+  /// The columns of its primary key.
+  var key: [String]
+  /// Whether other columns must be unique, too.
+  var hasOtherUnique: Bool
+  /// Triggers of others that may change what a row is given.
+  var changesRows: Bool
+  var isTransactional: Bool
+
+  var sqlName: String { "\(serverName(schema)).\(serverName(name))" }
+
+  /// Nil if there is no such table.
+  static func read(
+    _ schema: String, _ name: String, on server: ServerConnection
+  ) throws(ServerError) -> ServerTable? {
+    let place: [Value] = [.string(schema), .string(name)]
+    let table = try server.rows(
+      """
+      SELECT table_name, engine FROM information_schema.tables
+      WHERE table_schema = ? AND table_name = ? AND table_type = 'BASE TABLE'
+      """, place
+    ).first
+    guard let table else { return nil }
+    let columns = try server.rows(
+      """
+      SELECT column_name, column_type, data_type, character_maximum_length,
+        character_octet_length, numeric_precision, numeric_scale, datetime_precision,
+        collation_name, is_nullable = 'NO' AND column_default IS NULL
+          AND extra NOT LIKE '%auto_increment%', extra LIKE '%GENERATED%' OR extra LIKE '%VIRTUAL%'
+          OR extra LIKE '%STORED%'
+      FROM information_schema.columns WHERE table_schema = ? AND table_name = ?
+      ORDER BY ordinal_position
+      """, place
+    ).map { row in
+      let type = row[1].string ?? ""
+      let isGenerated = row[10].integer == 1 && !type.hasPrefix("timestamp")
+      return Column(
+        name: row[0].string ?? "", type: type, base: (row[2].string ?? "").lowercased(),
+        letters: row[3].count, bytes: row[4].count, digits: row[5].count ?? 0,
+        scale: row[6].count ?? 0, decimals: row[7].count ?? 0, collation: row[8].string,
+        isRequired: row[9].integer == 1, isGenerated: isGenerated,
+        isUnsigned: type.contains("unsigned"))
+    }
+    let indexes = try server.rows(
+      """
+      SELECT index_name, column_name FROM information_schema.statistics
+      WHERE table_schema = ? AND table_name = ? AND non_unique = 0 ORDER BY index_name, seq_in_index
+      """, place)
+    let triggers = try server.rows(
+      """
+      SELECT count(*) FROM information_schema.triggers WHERE event_object_schema = ?
+      AND event_object_table = ? AND action_timing = 'BEFORE' AND event_manipulation <> 'DELETE'
+      AND trigger_name NOT LIKE 'flotilla\\_%'
+      """, place)
+    return ServerTable(
+      schema: schema, name: table[0].string ?? name, columns: columns,
+      key: indexes.filter { $0[0].string == "PRIMARY" }.compactMap { $0[1].string },
+      hasOtherUnique: indexes.contains { $0[0].string != "PRIMARY" },
+      changesRows: triggers.first?.first?.integer != 0,
+      isTransactional: table[1].string?.lowercased() == "innodb")
+  }
+
+  func column(_ name: String) -> Column? {
+    columns.first { $0.name.lowercased() == name.lowercased() }
+  }
+}
+
+extension Value {
+  /// A number of `information_schema`, whose types differ between servers.
+  fileprivate var count: Int? {
+    switch self {
+    case .integer(let number): Int(clamping: number)
+    case .text(let digits): Int(String(decoding: digits, as: UTF8.self)) ?? .max
+    default: nil
+    }
+  }
+}
+
+extension ServerTable.Column {
+  /// What it takes; nil if it is of a type that is not mirrored.
+  var kind: ColumnForm.Kind? {
+    switch base {
+    case "tinyint": integer(bits: 8)
+    case "smallint": integer(bits: 16)
+    case "mediumint": integer(bits: 24)
+    case "int", "integer": integer(bits: 32)
+    case "bigint": integer(bits: 64)
+    case "year": .integer(least: 1901, most: 2155)
+    case "double": isUnsigned ? nil : .real
+    case "char": .text(letters: letters, bytes: nil, trims: true)
+    case "varchar": .text(letters: letters, bytes: nil, trims: false)
+    case "tinytext", "text", "mediumtext", "longtext":
+      .text(letters: nil, bytes: bytes, trims: false)
+    case "varbinary", "tinyblob", "blob", "mediumblob", "longblob": .bytes(most: bytes ?? 0)
+    case "decimal": .decimal(digits: digits, scale: scale, isUnsigned: isUnsigned)
+    case "date": .date
+    case "time": .time(decimals: decimals)
+    case "datetime", "timestamp": .moment(decimals: decimals)
+    case "enum": .choice(choices)
+    default: nil
+    }
+  }
+
+  private func integer(bits: Int) -> ColumnForm.Kind {
+    isUnsigned
+      ? .integer(least: 0, most: UInt64.max >> UInt64(64 - bits))
+      : .integer(least: Int64.min >> Int64(64 - bits), most: UInt64(Int64.max) >> UInt64(64 - bits))
+  }
+
+  /// The words of `enum('a','b')`; a quote in one is doubled.
+  private var choices: [String] {
+    var (words, word): ([String], String?) = ([], nil)
+    var letters = type.dropFirst("enum(".count)[...]
+    while let letter = letters.popFirst() {
+      guard var open = word else {
+        if letter == "'" { word = "" }
+        continue
+      }
+      if letter == "'" {
+        guard letters.first == "'" else {
+          words.append(open)
+          word = nil
+          continue
+        }
+        letters.removeFirst()
+        open.append("'")
+      } else {
+        open.append(letter)
+      }
+      word = open
+    }
+    return words
+  }
+}

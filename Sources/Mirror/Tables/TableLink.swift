@@ -1,0 +1,98 @@
+import SQLite
+
+/// A table of the replica and the one of the server that is kept equal to it.
+struct TableLink: Sendable, Equatable {
+  struct Column: Sendable, Equatable {
+    /// Its place in the table of the replica.
+    var place: Int
+    var name: String
+    var serverName: String
+    var form: ColumnForm
+  }
+
+  /// By which the server's side of the mirror knows it.
+  var number: Int
+  var site: SiteTable
+  var server: ServerTable
+  var columns: [Column]
+  /// The places of the key's columns among `columns`.
+  var key: [Int]
+
+  /// The values of a row's key.
+  func key(of row: [Value]) -> [Value] { key.map { row[$0] } }
+
+  /// The columns of the server that make up the key.
+  var serverKey: [String] { key.map { columns[$0].serverName } }
+
+  /// What stands against keeping two tables equal; a link if nothing does.
+  static func plan(
+    _ site: SiteTable, _ server: ServerTable, number: Int
+  ) -> (link: TableLink?, reasons: [String]) {
+    var reasons: [String] = []
+    if !server.isTransactional { reasons.append("it is not InnoDB, so nothing is ever undone") }
+    var columns: [Column] = []
+    for (place, column) in site.columns.enumerated() where !column.isGenerated {
+      guard let other = server.column(column.name) else {
+        reasons.append("the server's table has no column \(column.name)")
+        continue
+      }
+      if other.isGenerated {
+        reasons.append("the server computes \(other.name) by itself")
+      } else if let kind = other.kind, kind.suits(column.affinity) {
+        columns.append(
+          Column(
+            place: place, name: column.name, serverName: other.name,
+            form: ColumnForm(kind: kind, affinity: column.affinity)))
+      } else {
+        let declared = column.type.isEmpty ? "no type" : column.type
+        reasons.append("\(column.name) is \(declared) here and \(other.type) there")
+      }
+    }
+    let own = Set(site.columns.map { $0.name.lowercased() })
+    for column in server.columns where !own.contains(column.name.lowercased()) {
+      guard column.isRequired, !column.isGenerated else { continue }
+      reasons.append("the server wants a value for \(column.name), which is no column here")
+    }
+    let names = site.key.map { site.columns[$0].name.lowercased() }
+    if names.isEmpty { reasons.append("it has no primary key here") }
+    if Set(names) != Set(server.key.map { $0.lowercased() }) {
+      let there = server.key.isEmpty ? "none" : server.key.joined(separator: ", ")
+      reasons.append("its key is \(names.joined(separator: ", ")) here and \(there) there")
+    }
+    reasons += keyReasons(site, server)
+    guard reasons.isEmpty else { return (nil, reasons) }
+    let key = site.key.compactMap { place in columns.firstIndex { $0.place == place } }
+    return (
+      TableLink(number: number, site: site, server: server, columns: columns, key: key), []
+    )
+  }
+
+  /// Two keys are one on both sides or on none.
+  private static func keyReasons(_ site: SiteTable, _ server: ServerTable) -> [String] {
+    site.key.compactMap { place in
+      let column = site.columns[place]
+      if column.affinity == .text || column.affinity == .none, column.collation != "BINARY" {
+        return "its key \(column.name) takes texts for one that differ (\(column.collation))"
+      }
+      guard let other = server.column(column.name), let collation = other.collation,
+        !["utf8mb4_nopad_bin", "utf8mb4_0900_bin"].contains(collation.lowercased())
+      else { return nil }
+      return "the server takes keys for one that differ (\(other.name) is \(collation); "
+        + "utf8mb4_nopad_bin tells 'a', 'A' and 'a ' apart)"
+    }
+  }
+}
+
+extension ColumnForm.Kind {
+  /// Whether any value of such a column of SQLite can go over at all.
+  func suits(_ affinity: Affinity) -> Bool {
+    switch self {
+    case .integer: affinity != .text
+    case .real: affinity != .text
+    case .text, .choice: affinity == .text || affinity == .none || affinity == .numeric
+    case .bytes: affinity == .none
+    case .decimal: affinity != .none
+    case .date, .time, .moment: affinity == .text || affinity == .numeric || affinity == .none
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Replication
+import SQLite
+
+/// Notes in the conflict log what programs beside the site have lost: those of a server that is
+/// kept equal to it, say. They make no versions of their own, so nothing else would keep it.
+package struct OutsideLog: Sendable {
+  /// Columns with their values, those of the key first.
+  package typealias Row = [(name: String, value: SQLite.Value)]
+
+  /// Why a row lost.
+  package enum Why: Sendable {
+    case older
+    case unseen
+    case refused
+
+    var reason: Reason {
+      switch self {
+      case .older: .older
+      case .unseen: .unseen
+      case .refused: .parked
+      }
+    }
+  }
+
+  let own: Origin
+  /// By the name in this file, the name that the site knows.
+  let names: [String: String]
+
+  /// Writes an entry in the open transaction of somebody who writes beside a node that may run.
+  ///
+  /// - Parameters:
+  ///   - keyCount: How many columns of a row are its key.
+  ///   - lost: What lost; the key alone, with `isDelete`, if it was a delete.
+  ///   - isOwn: Whether it came in by this node; else nobody is named.
+  package func note(
+    _ table: String, keyCount: Int, lost: Row, isDelete: Bool, isOwn: Bool, stands: Row?,
+    _ why: Why, at moment: Int64, on connection: Connection
+  ) throws(SQLiteError) {
+    let key = lost.prefix(keyCount).map { Replication.Value($0.value) }
+    guard let key = Key(key, collations: []) else { return }
+    var loser = ConflictSide(
+      refusedTo: own, at: moment, isDeleted: isDelete, Self.entry(lost, keyCount))
+    if !isOwn { loser = ConflictSide(foundBy: Origin(rawValue: 0), Self.entry(lost, keyCount)) }
+    try ConflictLog(connection: connection).put(
+      names[table] ?? table, key, at: moment, why.reason, loser: loser,
+      winner: stands.map { ConflictSide(foundBy: own, Self.entry($0, keyCount)) })
+  }
+
+  private static func entry(_ row: Row, _ keyCount: Int) -> Shelf.Entry {
+    Shelf.Entry(
+      why: .constraint, values: row.map { (name: $0.name, value: Replication.Value($0.value)) },
+      keyCount: keyCount)
+  }
+}
+
+extension Store {
+  /// What is needed to note losers of these tables beside a node.
+  package func outsideLog(of tables: [String]) -> OutsideLog {
+    OutsideLog(
+      own: own, names: Dictionary(tables.map { ($0, siteName($0)) }) { first, _ in first })
+  }
+}
