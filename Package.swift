@@ -71,7 +71,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "FlotillaBench",
-      dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
+      dependencies: ["Flotilla", "Mirror", "Store", "SQLite", "Replication", "Network"],
       swiftSettings: strict),
     .target(
       name: "Simulator", dependencies: ["CSQLite", "Store", "SQLite", "Replication"],

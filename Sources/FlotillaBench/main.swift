@@ -7,7 +7,7 @@ let measurements = [
   Handshake.measurement, Crowd.measurement, Burst.measurement, Bulk.measurement, Join.measurement,
   CatchUp.measurement, Updates.measurement,
   Heal.measurement, Verdicts.measurement, Whole.measurement, Growth.measurement, Year.measurement,
-  Gateway.measurement, Feed.measurement,
+  Gateway.measurement, Feed.measurement, OfficeServer.measurement,
 ]
 
 let usage = """

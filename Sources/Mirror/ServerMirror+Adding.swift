@@ -121,9 +121,14 @@ actor MirrorWorkbench {
         table: table.name, server_table: "\(place.schema).\(place.name)", action: "refuse",
         reasons: [])
       if let there {
-        let link = TableLink.plan(table, there, number: 0)
-        entry.reasons = link.reasons
-        if link.link != nil { entry.action = "map" }
+        let plan = TableLink.plan(table, there, number: 0)
+        entry.reasons = plan.reasons
+        if let link = plan.link {
+          let circular = try asking { () throws(ServerError) in
+            try Cascade.read([link], on: server).circular
+          }
+          if circular.isEmpty { entry.action = "map" } else { entry.reasons = [Cascade.objection] }
+        }
       } else {
         let name = "\(serverName(place.schema)).\(serverName(place.name))"
         let made = TableCreation.statement(

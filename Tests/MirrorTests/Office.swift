@@ -21,7 +21,7 @@ final class Office: Sendable {
   let folder: String
   private let started = Mutex<[Process]>([])
 
-  private init() throws {
+  init() throws {
     folder = "/tmp/flotilla-office-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(
       atPath: folder + "/run", withIntermediateDirectories: true,

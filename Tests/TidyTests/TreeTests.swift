@@ -28,7 +28,8 @@ import Testing
     "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
     "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],
     "FlotillaBench": [
-      "Flotilla", "Store", "SQLite", "Replication", "Network", "Foundation", "Glibc", "Dispatch",
+      "Flotilla", "Mirror", "Store", "SQLite", "Replication", "Network", "Foundation", "Glibc",
+      "Dispatch",
     ],
   ]
 

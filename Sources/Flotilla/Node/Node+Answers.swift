@@ -138,9 +138,11 @@ extension Node {
 
   private func answerWithNews(_ request: ControlRequest) async -> Data {
     switch request {
-    case .changes(let cursor, let tables, let milliseconds):
+    case .changes(let cursor, let tables, let milliseconds, let isBare):
       return await controlReply { () async throws(FlotillaError) in
-        try await changes(since: cursor, tables: tables, within: .milliseconds(milliseconds))
+        try await changes(
+          since: cursor, tables: tables, readsRows: isBare != true,
+          within: .milliseconds(milliseconds))
       }
     case .settled(let number, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in

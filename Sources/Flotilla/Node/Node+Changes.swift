@@ -8,7 +8,7 @@ extension Node {
 
   /// What has changed after a cursor; waits until something has.
   func changes(
-    since text: String?, tables names: [String]?, within limit: Duration
+    since text: String?, tables names: [String]?, readsRows: Bool, within limit: Duration
   ) async throws(FlotillaError) -> OpenReplica.Changes {
     var cursor: ChangeCursor?
     if let text {
@@ -24,7 +24,7 @@ extension Node {
     let deadline = Uptime.now + limit.milliseconds
     while true {
       let age = position.age
-      let page = try await changes(after: cursor, wanted)
+      let page = try await changes(after: cursor, wanted, readsRows: readsRows)
       let isNews = cursor == nil || page.isAnew || !page.changes.isEmpty
       cursor = page.cursor
       if isNews || !page.hasMore && Uptime.now >= deadline { return report(page) }
@@ -36,12 +36,14 @@ extension Node {
   }
 
   private func changes(
-    after cursor: ChangeCursor?, _ wanted: Set<String>?
+    after cursor: ChangeCursor?, _ wanted: Set<String>?, readsRows: Bool
   ) async throws(FlotillaError) -> ChangePage {
     let wall = Uptime.wall
     return try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try store.changes(after: cursor, limit: Self.entriesRead, at: wall) {
+        try store.changes(
+          after: cursor, limit: Self.entriesRead, at: wall, readsRows: readsRows
+        ) {
           wanted?.contains($0.foldedForNames) ?? true
         }
       }

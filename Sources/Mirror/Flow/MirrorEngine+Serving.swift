@@ -7,7 +7,7 @@ extension MirrorEngine {
   /// How long it waits for changes of the replica before it looks at the server: shortly after
   /// something came from there, and otherwise.
   private static let shortWait = Duration.milliseconds(20)
-  private static let longWait = Duration.milliseconds(500)
+  private static let longWait = Duration.milliseconds(600)
   private static let liveliness = Duration.seconds(3)
   /// So often all rows are compared.
   private static let comparisonInterval: Int64 = 3_600_000
@@ -104,6 +104,13 @@ extension MirrorEngine {
       state.stopped.append(
         MirrorState.Stopped(table: table.table, reason: reasons.joined(separator: "; ")))
     }
+    let (_, circular) = try serving { () throws(ServerError) in
+      try Cascade.read(links, on: server)
+    }
+    for link in links where circular.contains(link.number) {
+      state.stopped.append(MirrorState.Stopped(table: link.site.name, reason: Cascade.objection))
+    }
+    links.removeAll { circular.contains($0.number) }
     for stopped in state.stopped {
       log("the table \(stopped.table) is not mirrored: \(stopped.reason)")
     }
@@ -114,12 +121,7 @@ extension MirrorEngine {
   private func catchUp(_ session: MirrorSession) async throws(MirrorError) {
     let ledger = session.ledger
     let lacking = try serving { () throws(ServerError) in
-      let (cascades, circular) = try Cascade.read(session.capture.links, on: session.server)
-      for number in circular {
-        guard let link = session.byNumber[number] else { continue }
-        throw .own(
-          "\(link.server.name) is reached by cascades in a circle, which no trigger can follow")
-      }
+      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
       return try session.capture.install(on: session.server, cascades: cascades)
     }
     let standing = try serving { () throws(ServerError) in try ledger.standing() }

@@ -23,7 +23,7 @@ extension MirrorEngine {
     _ session: MirrorSession, within limit: Duration, from cursor: String?
   ) async throws(MirrorError) -> OpenReplica.Changes {
     do throws(FlotillaError) {
-      return try await replica.changes(
+      return try await replica.changedKeys(
         since: cursor, tables: session.capture.links.map(\.site.name), within: limit)
     } catch {
       // A table that the site does not replicate any more: look at everything again.
@@ -84,12 +84,14 @@ extension MirrorEngine {
     return key
   }
 
-  /// Takes in a part of what the journals hold; false if they are empty.
+  /// Takes in a part of what the journals hold; false if they are empty, or hold only what somebody
+  /// is changing here.
   func takeIn(_ session: MirrorSession) async throws(MirrorError) -> Bool {
     guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
     let news = try serving { () throws(ServerError) in try session.news() }
     guard !news.isEmpty else { return false }
     let taking = try await take(news, session)
+    guard !taking.isNothing else { return false }
     session.taken += taking.count
     for row in taking.agreed { session.know(row) }
     try finish(taking, session)
@@ -112,25 +114,16 @@ extension MirrorEngine {
     }
   }
 
-  /// Makes edits of news. What has changed here and has not gone out is known for certain, or it is
-  /// tried again; a file that is never still is not waited for.
+  /// Makes edits of news. First the rows here are read, then what of them has not gone out; a row
+  /// that changes in between comes the next time.
   func take(
     _ news: [MirrorSession.News], _ session: MirrorSession
   ) async throws(MirrorError) -> MirrorSession.Taking {
-    let names = Set(news.map(\.name))
-    for attempt in 0..<6 {
-      let version = try reading { () throws(SQLiteError) in
-        try session.site.connection.dataVersion()
-      }
-      let pending = try await pending(among: names, session)
-      let isLast = attempt == 5
-      let taking = try reading { () throws(SQLiteError) in
-        try session.take(
-          news, beside: pending, version: isLast ? nil : version, at: Self.now)
-      }
-      if let taking { return taking }
+    let before = try reading { () throws(SQLiteError) in try session.standing(news) }
+    let pending = try await pending(among: Set(news.map(\.name)), session)
+    return try reading { () throws(SQLiteError) in
+      try session.take(news, beside: pending, before: before, at: Self.now)
     }
-    throw .again
   }
 
   /// Which of these rows have changes that have not gone out.

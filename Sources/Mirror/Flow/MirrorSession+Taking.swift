@@ -107,21 +107,34 @@ extension MirrorSession {
     var agreed: [MirroredRow] = []
     var entries: [Int: [Int64]] = [:]
     var count = 0
+
+    /// Every row has just been changed by somebody else.
+    var isNothing: Bool {
+      entries.isEmpty && agreed.isEmpty && corrections.isEmpty && holding.isEmpty
+    }
   }
 
-  /// Makes edits of what the server's programs have done, in one transaction; nil if somebody has
-  /// written into the file since `version`, so that `pending` may lack something.
+  /// The rows of these keys as the site has them now.
+  func standing(_ news: [News]) throws(SQLiteError) -> [RowKey: [Value]] {
+    var standing: [RowKey: [Value]] = [:]
+    for one in news { standing[one.name] = try site.row(one.link, one.key) }
+    return standing
+  }
+
+  /// Makes edits of what the server's programs have done, in one transaction. A row that is another
+  /// one than it was `before` the feed was read is left for the next time: `pending` may lack it.
   func take(
-    _ news: [News], beside pending: [RowKey: Pending], version: Int64?, at now: Int64,
+    _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
     oneByOne: Bool = false
-  ) throws(SQLiteError) -> Taking? {
+  ) throws(SQLiteError) -> Taking {
     let file = site.connection
     try file.run("BEGIN IMMEDIATE")
     defer { file.rollBack() }
-    if let version, try file.dataVersion() != version { return nil }
     var taking = Taking()
     var open: [MirroredRow] = []
     for one in news {
+      let standing = try site.row(one.link, one.key)
+      guard standing == before[one.name] else { continue }
       if !one.ids.isEmpty { taking.entries[one.link.number, default: []] += one.ids }
       let row: [Value]?
       switch one.row {
@@ -132,7 +145,6 @@ extension MirrorSession {
       case .success(let values): row = values
       }
       let mirrored = MirroredRow(one.link, key: one.key, row: row)
-      let standing = try site.row(one.link, one.key)
       if standing == row {
         taking.agreed.append(mirrored)
       } else if let other = pending[one.name] {
@@ -145,8 +157,9 @@ extension MirrorSession {
     // References that are checked at the end of a transaction: one by one it is seen which.
     if file.hasOpenReferences, !oneByOne {
       file.rollBack()
-      return try take(news, beside: pending, version: version, at: now, oneByOne: true)
+      return try take(news, beside: pending, before: before, at: now, oneByOne: true)
     }
+    guard !taking.isNothing else { return taking }
     if !taking.entries.isEmpty { try site.note(taken: taking.entries, by: holder) }
     try file.run("COMMIT")
     return taking

@@ -3,7 +3,7 @@ import SQLite
 
 /// One connection to a MariaDB or MySQL server. Every call blocks: an actor with a thread of its
 /// own must own it.
-final class ServerConnection {
+package final class ServerConnection {
   let handle: UnsafeMutablePointer<MYSQL>
   /// Whether a statement can be sent with many rows of values.
   let hasArrays: Bool
@@ -22,7 +22,7 @@ final class ServerConnection {
   /// Prepared statements are kept up to this number.
   private static let mostStatements = 128
 
-  init(_ address: ServerAddress, password: String) throws(ServerError) {
+  package init(_ address: ServerAddress, password: String) throws(ServerError) {
     guard
       let made = flotilla_mysql_new(address.isLocal ? 0 : 1, address.authority, Self.patience)
     else { throw .own("no memory for a connection") }
@@ -63,7 +63,7 @@ final class ServerConnection {
   }
 
   /// Runs one statement as text and ignores its rows.
-  func execute(_ sql: String) throws(ServerError) {
+  package func execute(_ sql: String) throws(ServerError) {
     guard mysql_real_query(handle, sql, UInt(sql.utf8.count)) == 0 else {
       throw Self.error(of: handle)
     }
@@ -80,7 +80,7 @@ final class ServerConnection {
 
   /// Runs one statement; gives how many rows it found to change.
   @discardableResult
-  func run(_ sql: String, _ values: [Value] = []) throws(ServerError) -> Int {
+  package func run(_ sql: String, _ values: [Value] = []) throws(ServerError) -> Int {
     try statement(sql).run([values], asArray: false)
   }
 
@@ -89,7 +89,7 @@ final class ServerConnection {
   /// The values of a column are all of one kind, or NULL. "The array binding feature […] was
   /// introduced with MariaDB 10.2.7" (mariadb.com, "Bulk Insert (Column-wise Binding)"). An error
   /// of one row is an error of all, and what came before it stays done.
-  func run(_ sql: String, each rows: [[Value]]) throws(ServerError) {
+  package func run(_ sql: String, each rows: [[Value]]) throws(ServerError) {
     let statement = try statement(sql)
     guard !hasArrays else {
       _ = try statement.run(rows, asArray: true)
@@ -99,7 +99,7 @@ final class ServerConnection {
   }
 
   /// Every row of a query.
-  func rows(_ sql: String, _ values: [Value] = []) throws(ServerError) -> [[Value]] {
+  package func rows(_ sql: String, _ values: [Value] = []) throws(ServerError) -> [[Value]] {
     var rows: [[Value]] = []
     try forEachRow(sql, values) { rows.append($0) }
     return rows

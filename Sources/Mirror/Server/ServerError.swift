@@ -1,5 +1,5 @@
 /// What a server, or the way to it, says went wrong.
-struct ServerError: Error, Sendable, Equatable {
+package struct ServerError: Error, Sendable, Equatable {
   /// What can be done about it.
   enum Kind: Sendable, Equatable {
     /// The connection is gone, or was never there: connect again and read the state.

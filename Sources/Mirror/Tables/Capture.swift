@@ -63,7 +63,7 @@ struct Capture {
         let letters = text.split(separator: "_").first.map(String.init) ?? "utf8mb4"
         return " CHARACTER SET \(letters) COLLATE \(text)"
       }
-      return "\(name) \(column?.type ?? "BIGINT")\(collation ?? "") NOT NULL"
+      return "\(name) \(Self.widest(column))\(collation ?? "") NOT NULL"
     }
     return """
       CREATE TABLE IF NOT EXISTS \(journal(link.number)) (
@@ -72,6 +72,18 @@ struct Capture {
         \(columns.joined(separator: ",\n  "))
       ) ENGINE=InnoDB
       """
+  }
+
+  /// A type that takes what the key's column takes, and what it may take after a migration: a journal
+  /// that is too narrow would stop the server's programs.
+  private static func widest(_ column: ServerTable.Column?) -> String {
+    switch column?.base {
+    case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":
+      column?.isUnsigned == true ? "BIGINT UNSIGNED" : "BIGINT"
+    case "char", "varchar": "VARCHAR(768)"
+    case "varbinary": "VARBINARY(3072)"
+    default: column?.type ?? "BIGINT"
+    }
   }
 
   private func triggers(_ link: TableLink) -> [(name: String, statement: String)] {

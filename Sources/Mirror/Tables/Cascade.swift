@@ -36,6 +36,8 @@ struct Cascade: Equatable {
 
   private static let deepest = 8
 
+  static let objection = "cascades of the server reach it in a circle, which no trigger can follow"
+
   /// Those that end in a mirrored table; the tables that are reached in a circle, which no trigger
   /// can follow.
   static func read(

@@ -33,9 +33,10 @@ extension Store {
   private static let changesAtOnce = 1 << 20
 
   /// What has changed after a cursor; nothing yet, and where that begins, if it is none. `wall` is
-  /// the clock of the machine, in ms since 1970.
+  /// the clock of the machine, in ms since 1970. Without `readsRows` each row counts as too large to
+  /// be told: who asks reads it.
   package func changes(
-    after cursor: ChangeCursor?, limit: Int, at wall: Int64,
+    after cursor: ChangeCursor?, limit: Int, at wall: Int64, readsRows: Bool = true,
     isWanted: (String) -> Bool = { _ in true }
   ) throws(StoreError) -> ChangePage {
     let end = try readableChanges(at: wall)
@@ -44,7 +45,7 @@ extension Store {
       guard let entries = try changeLog.entries(after: cursor, limit: limit) else {
         return ChangePage(cursor: end, isAnew: true)
       }
-      return try page(entries, after: cursor, isWanted)
+      return try page(entries, after: cursor, readsRows: readsRows, isWanted)
     } catch {
       throw StoreError(error)
     }
@@ -89,7 +90,8 @@ extension Store {
   }
 
   private func page(
-    _ entries: [ChangeLog.Entry], after cursor: ChangeCursor, _ isWanted: (String) -> Bool
+    _ entries: [ChangeLog.Entry], after cursor: ChangeCursor, readsRows: Bool,
+    _ isWanted: (String) -> Bool
   ) throws(SQLiteError) -> ChangePage {
     // Of several changes of one row the last one is told.
     var last: [Export.RowID: Int] = [:]
@@ -99,7 +101,7 @@ extension Store {
     for (index, entry) in entries.enumerated() {
       if last[entry.row] == index, let table = tables.byID[entry.row.table], table.isTracked,
         rights.right(to: table.name) != .none, isWanted(table.nameHere),
-        let change = try change(entry, of: table, &room)
+        let change = try change(entry, of: table, readsRows: readsRows, &room)
       {
         page.changes.append(change)
       }
@@ -111,7 +113,7 @@ extension Store {
   }
 
   private func change(
-    _ entry: ChangeLog.Entry, of table: ReplicaTable, _ room: inout Int
+    _ entry: ChangeLog.Entry, of table: ReplicaTable, readsRows: Bool, _ room: inout Int
   ) throws(SQLiteError) -> ChangedRow? {
     // A table that is being changed: the log begins anew when that is noticed.
     let key = entry.row.key
@@ -120,16 +122,20 @@ extension Store {
     else { return nil }
     var change = ChangedRow(
       cursor: entry.cursor, table: table.nameHere, key: named(key, of: table.name))
-    let names = schema.columns.map(\.name)
-    let text = statements.select(names.map(quoted).joined(separator: ", "))
-    try connection.with(text, values) {
-      (statement) throws(SQLiteError) in
-      guard try statement.step() else { return }
-      let size = statement.size(names.count)
-      room -= size
-      change.isTooLarge = size > Self.longestChange
-      guard !change.isTooLarge else { return }
-      change.row = zip(names, statement.travelling(names.count)).map { ($0, $1) }
+    if readsRows {
+      let names = schema.columns.map(\.name)
+      let text = statements.select(names.map(quoted).joined(separator: ", "))
+      try connection.with(text, values) {
+        (statement) throws(SQLiteError) in
+        guard try statement.step() else { return }
+        let size = statement.size(names.count)
+        room -= size
+        change.isTooLarge = size > Self.longestChange
+        guard !change.isTooLarge else { return }
+        change.row = zip(names, statement.travelling(names.count)).map { ($0, $1) }
+      }
+    } else {
+      change.isTooLarge = true
     }
     room -= key.bytes.count + 100
     if let version = try versions.version(table: table.id, key: key) {
