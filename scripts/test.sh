@@ -25,6 +25,7 @@ BadInputTests/[PQ]
 LANTests/A
 CommandTests\.
 GatewayTests\.
+MirrorTests\.
 NetworkTests\.
 '
 # What mostly computes, one after another. Whatever is in no line runs beside these.

@@ -124,3 +124,29 @@ import Testing
     }
   }
 }
+
+/// Tables as the server is to make them.
+@Suite struct `A table that is made` {
+  private func column(_ name: String, _ type: String) -> SiteTable.Column {
+    SiteTable.Column(
+      name: name, type: type, affinity: Affinity(declared: type, isStrict: false),
+      collation: "BINARY", isRequired: false, isGenerated: false)
+  }
+
+  @Test func `has a key that fits`() throws {
+    let table = SiteTable(
+      name: "t",
+      columns: [
+        column("a", "INTEGER"), column("b", "TEXT"), column("c", "VARCHAR(20)"),
+        column("d", "NUMERIC(10,2)"), column("e", "BOOLEAN"), column("f`g", ""),
+      ], key: [0, 1, 2])
+    let made = TableCreation.statement(for: table, as: "`x`.`t`", isMariaDB: true)
+    let sql = try #require(made.sql)
+    #expect(sql.contains("`b` VARCHAR(380)") && sql.contains("`c` VARCHAR(380)"))
+    #expect(sql.contains("`d` DECIMAL(10,2)") && sql.contains("`e` BIGINT"))
+    #expect(sql.contains("`f``g` LONGTEXT") && sql.contains("PRIMARY KEY (`a`, `b`, `c`)"))
+    #expect(!sql.contains("AUTO_INCREMENT"))
+    let keyless = SiteTable(name: "t", columns: [column("a", "TEXT")], key: [])
+    #expect(TableCreation.statement(for: keyless, as: "`t`", isMariaDB: true).sql == nil)
+  }
+}

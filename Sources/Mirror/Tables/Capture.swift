@@ -74,8 +74,8 @@ struct Capture {
       """
   }
 
-  /// A type that takes what the key's column takes, and what it may take after a migration: a journal
-  /// that is too narrow would stop the server's programs.
+  /// A type that takes what the key's column takes, and what it may take after a migration: a
+  /// journal that is too narrow would stop the server's programs.
   private static func widest(_ column: ServerTable.Column?) -> String {
     switch column?.base {
     case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":

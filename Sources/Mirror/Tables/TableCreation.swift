@@ -16,9 +16,9 @@ enum TableCreation {
     var lines: [String] = []
     for (place, column) in site.columns.enumerated() where !column.isGenerated {
       let isKey = site.key.contains(place)
-      // "The index key prefix length limit is 3072 bytes": 768 letters of four bytes.
-      let share = max(1, wide)
-      var type = Self.type(of: column, keyShare: isKey ? share : nil, exact: exact)
+      // "The index key prefix length limit is 3072 bytes"; numbers take no more than 32.
+      let room = (3_072 - 32 * (site.key.count - wide)) / max(1, wide)
+      var type = Self.type(of: column, keyRoom: isKey ? room : nil, exact: exact)
       if isKey || column.isRequired { type += " NOT NULL" }
       if isKey, site.key.count == 1, column.affinity == .integer { type += " AUTO_INCREMENT" }
       lines.append("  \(serverName(column.name)) \(type)")
@@ -33,7 +33,7 @@ enum TableCreation {
 
   /// docs/mirror.md has the same as a table.
   private static func type(
-    of column: SiteTable.Column, keyShare: Int?, exact: String
+    of column: SiteTable.Column, keyRoom: Int?, exact: String
   ) -> String {
     let declared = column.type.uppercased()
     let text = "CHARACTER SET utf8mb4 COLLATE \(exact)"
@@ -41,11 +41,11 @@ enum TableCreation {
     case .integer: return "BIGINT"
     case .real: return "DOUBLE"
     case .none where declared.contains("BLOB"):
-      return keyShare.map { "VARBINARY(\(3_072 / $0))" } ?? "LONGBLOB"
+      return keyRoom.map { "VARBINARY(\($0))" } ?? "LONGBLOB"
     case .numeric where declared.hasPrefix("BOOL"): return "BIGINT"
     case .numeric where !declared.contains("DATE") && !declared.contains("TIME"):
       return decimal(declared) ?? "DOUBLE"
-    default: return keyShare.map { "VARCHAR(\(768 / $0)) \(text)" } ?? "LONGTEXT \(text)"
+    default: return keyRoom.map { "VARCHAR(\($0 / 4)) \(text)" } ?? "LONGTEXT \(text)"
     }
   }
 

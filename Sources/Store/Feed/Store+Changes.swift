@@ -33,8 +33,8 @@ extension Store {
   private static let changesAtOnce = 1 << 20
 
   /// What has changed after a cursor; nothing yet, and where that begins, if it is none. `wall` is
-  /// the clock of the machine, in ms since 1970. Without `readsRows` each row counts as too large to
-  /// be told: who asks reads it.
+  /// the clock of the machine, in ms since 1970. Without `readsRows` each row counts as too large
+  /// to be told: who asks reads it.
   package func changes(
     after cursor: ChangeCursor?, limit: Int, at wall: Int64, readsRows: Bool = true,
     isWanted: (String) -> Bool = { _ in true }

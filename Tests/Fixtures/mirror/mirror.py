@@ -144,7 +144,7 @@ def value(draw, kind, who):
         return draw.choice([None, draw.randbytes(draw.randint(0, 2000))])
     if kind == "REAL":
         return draw.choice([None, draw.random(), draw.random() * 1e300, 7.0])
-    if kind.startswith("NUMERIC"):
+    if kind.startswith(("NUMERIC", "DECIMAL")):
         return draw.choice([None, draw.randint(0, 10**6) / 100])
     if kind == "INTEGER":
         return draw.choice([None, draw.randint(1, 60)])
@@ -173,7 +173,7 @@ class Writers:
                         edit(draw, site.execute, "?", self.tables, "site")
                 site.close()
                 self.count["site"] += 1
-            except sqlite3.OperationalError:
+            except (sqlite3.OperationalError, sqlite3.IntegrityError):
                 self.count["again"] += 1
             time.sleep(draw.random() * 0.03)
 
