@@ -173,13 +173,31 @@ extension MirrorEngine {
   }
 
   /// What the file says has been taken in, and the journals still hold: the process ended between.
+  /// What it was about to put right on the server is not known any more, so each of these rows is
+  /// made there what it is here.
   private func settleTaken(_ session: MirrorSession) async throws(MirrorError) {
     let taken = try reading { () throws(SQLiteError) in
       try session.site.taken(by: session.holder)
     }
-    let known = taken.filter { session.byNumber[$0.key] != nil }
-    guard !known.isEmpty, state.contact.map({ $0.number <= session.number }) ?? true else { return }
-    _ = try serving { () throws(ServerError) in try session.send([], forgetting: known) }
+    guard state.contact.map({ $0.number <= session.number }) ?? true else { return }
+    let news = try serving { () throws(ServerError) in try session.news(of: taken) }
+    guard !news.isEmpty else { return }
+    var rows: [MirroredRow] = []
+    var holding: [(row: MirroredRow, reason: String)] = []
+    var entries: [Int: [Int64]] = [:]
+    for one in news {
+      entries[one.link.number, default: []] += one.ids
+      switch one.row {
+      case .failure(let objection):
+        holding.append((MirroredRow(one.link, key: one.key, row: nil), objection.reason))
+      case .success:
+        let row = try reading { () throws(SQLiteError) in try session.site.row(one.link, one.key) }
+        rows.append(MirroredRow(one.link, key: one.key, row: row))
+      }
+    }
+    try serving { () throws(ServerError) in
+      try session.sendFree(rows, forgetting: entries, holding: holding)
+    }
   }
 
   /// Where to follow from. If the feed cannot go on where it was, everything is compared: the

@@ -102,15 +102,9 @@ extension MirrorEngine {
   private func finish(
     _ taking: MirrorSession.Taking, _ session: MirrorSession
   ) throws(MirrorError) {
-    var corrections = taking.corrections
-    for _ in 0..<8 {
-      let sending = try serving { () throws(ServerError) in
-        try session.send(
-          corrections, forgetting: taking.entries, holding: taking.holding)
-      }
-      guard case .blocked = sending else { return }
-      // A program has changed one of them again: that is in the journal, and comes next.
-      corrections = []
+    try serving { () throws(ServerError) in
+      try session.sendFree(
+        taking.corrections, forgetting: taking.entries, holding: taking.holding)
     }
   }
 

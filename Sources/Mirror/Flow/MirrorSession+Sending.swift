@@ -19,13 +19,15 @@ extension MirrorSession {
   /// Writes rows, takes entries out of the journals and moves the cursor on: all or nothing.
   func send(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]] = [:],
+    ignoring others: [Int: [Int64]] = [:],
     holding: [(row: MirroredRow, reason: String)] = [], cursor next: String? = nil
   ) throws(ServerError) -> Sending {
     let before = held
     do throws(ServerError) {
       return try transaction { () throws(ServerError) in
         held = before
-        return try sendOnce(rows, forgetting: entries, holding: holding, cursor: next)
+        return try sendOnce(
+          rows, forgetting: entries, ignoring: others, holding: holding, cursor: next)
       }
     } catch {
       held = before
@@ -34,10 +36,21 @@ extension MirrorSession {
     }
   }
 
+  /// Sends what can be sent: a row that a program of the server has changed again is left out, for
+  /// that is in the journal. The entries are forgotten in the same transaction as the last of it.
+  func sendFree(
+    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
+    holding: [(row: MirroredRow, reason: String)] = []
+  ) throws(ServerError) {
+    guard case .blocked = try send(rows, forgetting: entries, holding: holding) else { return }
+    for row in rows { _ = try send([row], ignoring: entries) }
+    _ = try send([], forgetting: entries, holding: holding)
+  }
+
   private static let blocked = ServerError.own("the journal holds one of these rows")
 
   private func sendOnce(
-    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
+    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]], ignoring others: [Int: [Int64]],
     holding: [(row: MirroredRow, reason: String)], cursor next: String?
   ) throws(ServerError) -> Sending {
     let at = try ledger.hold()
@@ -48,9 +61,10 @@ extension MirrorSession {
       guard let link = byNumber[number], let group = groups[number] else { continue }
       let isSilent = !link.server.changesRows
       try server.execute("SET @flotilla = \(isSilent ? String(number) : "NULL")")
-      if !isSilent { try lock(group, link) }
+      let ignored = Set(others[number] ?? [])
+      if !isSilent { try lock(group, link, ignored) }
       try write(group, link)
-      if isSilent { try requireFree(group, link) }
+      if isSilent { try requireFree(group, link, ignored) }
       try server.execute("SET @flotilla = NULL")
     }
     try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
@@ -72,14 +86,16 @@ extension MirrorSession {
 
   /// The rows are locked by now: what programs of the server have committed of them is seen, and
   /// what they do from now on comes after us.
-  private func requireFree(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
+  private func requireFree(
+    _ rows: [MirroredRow], _ link: TableLink, _ ignored: Set<Int64>
+  ) throws(ServerError) {
     let keys = Capture.keyNames(link).joined(separator: ", ")
     let entries = try server.rows(
-      "SELECT \(keys) FROM \(capture.journal(link.number)) LIMIT \(Self.mostLooked)")
+      "SELECT \(keys), id FROM \(capture.journal(link.number)) LIMIT \(Self.mostLooked)")
     guard !entries.isEmpty else { return }
     guard entries.count < Self.mostLooked else { throw Self.blocked }
     let names = Set(rows.map(\.name))
-    for entry in entries {
+    for entry in entries where !ignored.contains(entry.last?.integer ?? 0) {
       guard let key = try? Self.decode(key: entry, link) else { continue }
       if names.contains(RowKey(link.number, key)) { throw Self.blocked }
     }
@@ -87,13 +103,15 @@ extension MirrorSession {
 
   /// Where the server's own triggers change what is written, that is noted as others' changes are:
   /// so the rows are locked, and looked for in the journal, before.
-  private func lock(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
+  private func lock(
+    _ rows: [MirroredRow], _ link: TableLink, _ ignored: Set<Int64>
+  ) throws(ServerError) {
     for row in rows {
       guard let key = try? encodedKey(row) else { continue }
       _ = try server.rows(
         "SELECT 1 FROM \(link.server.sqlName) WHERE \(Self.condition(link)) FOR UPDATE", key)
     }
-    try requireFree(rows, link)
+    try requireFree(rows, link, ignored)
   }
 
   static func condition(_ link: TableLink) -> String {

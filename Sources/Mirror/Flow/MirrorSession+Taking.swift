@@ -50,7 +50,20 @@ extension MirrorSession {
     }
   }
 
-  private func entries(_ link: TableLink, limit: Int) throws(ServerError) -> [News] {
+  /// The same of some entries, as far as they are still there.
+  func news(of entries: [Int: [Int64]]) throws(ServerError) -> [News] {
+    var news: [News] = []
+    for (number, ids) in entries where !ids.isEmpty {
+      guard let link = byNumber[number] else { continue }
+      let list = ids.map(String.init).joined(separator: ",")
+      news += try self.entries(link, limit: ids.count, "WHERE id IN (\(list))")
+    }
+    return news
+  }
+
+  private func entries(
+    _ link: TableLink, limit: Int, _ condition: String = ""
+  ) throws(ServerError) -> [News] {
     let names = Capture.keyNames(link)
     let meets = zip(names, link.serverKey).map { "t.\(serverName($1)) = j.\($0)" }
     let rows = try server.rows(
@@ -59,7 +72,8 @@ extension MirrorSession {
       t.\(serverName(link.serverKey[0])) IS NULL, \
       \(names.map { "j.\($0)" }.joined(separator: ", ")), \
       \(Self.selection(link, of: "t"))
-      FROM (SELECT * FROM \(capture.journal(link.number)) ORDER BY id LIMIT \(limit)) j
+      FROM (SELECT * FROM \(capture.journal(link.number)) \(condition)
+        ORDER BY id LIMIT \(limit)) j
       LEFT JOIN \(link.server.sqlName) t ON \(meets.joined(separator: " AND "))
       ORDER BY j.id
       """)

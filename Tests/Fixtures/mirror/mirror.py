@@ -244,8 +244,8 @@ def differences(place, tables):
     site = rows(sqlite3.connect(place.database), tables)
     server = rows(place.connect(), tables)
     return {
-        name: ([r for r in site[name] if r not in server[name]][:3],
-               [r for r in server[name] if r not in site[name]][:3])
+        name: (sorted(set(site[name]) - set(server[name]), key=repr)[:3],
+               sorted(set(server[name]) - set(site[name]), key=repr)[:3])
         for name in tables if site[name] != server[name]}
 
 
