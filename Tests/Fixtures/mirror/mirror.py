@@ -121,7 +121,9 @@ def site_tables(place):
 def edit(draw, run, mark, tables, who):
     """One edit: with the SQL that both sides understand."""
     name = draw.choice(sorted(tables))
-    columns = tables[name]
+    # Both sides read these quotes.
+    columns = [(f"`{c[0]}`", *c[1:]) for c in tables[name]]
+    name = f"`{name}`"
     keys = [c for c in columns if c[2]]
     others = [c for c in columns if not c[2]]
     key = [draw.randint(1, 60) for _ in keys]
@@ -233,7 +235,7 @@ def rows(connection, names):
     cursor = connection.cursor()
     found = {}
     for name in names:
-        cursor.execute(f"SELECT * FROM {name}")
+        cursor.execute(f"SELECT * FROM `{name}`")
         found[name] = sorted(
             (tuple(plain(one) for one in row) for row in cursor.fetchall()), key=repr)
     connection.close()
