@@ -140,7 +140,9 @@ extension Node {
     switch request {
     case .changes(let cursor, let tables, let milliseconds, let isBare):
       return await controlReply { () async throws(FlotillaError) in
-        try await changes(
+        // Who reads the rows with SQL is told of what was committed before it asked.
+        if isBare == true { try await foldNow() }
+        return try await changes(
           since: cursor, tables: tables, readsRows: isBare != true,
           within: .milliseconds(milliseconds))
       }

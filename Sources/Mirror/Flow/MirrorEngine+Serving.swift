@@ -66,6 +66,7 @@ extension MirrorEngine {
     }
     let session = MirrorSession(
       server, ledger, capture, site, losers, life: life, state: found)
+    session.known = try reading { () throws(SQLiteError) in try site.known(by: settings.holder) }
     try serving { () throws(ServerError) in
       session.held.entries = try ledger.held()
       let row = try server.rows(
@@ -179,8 +180,8 @@ extension MirrorEngine {
     let taken = try reading { () throws(SQLiteError) in
       try session.site.taken(by: session.holder)
     }
-    guard state.contact.map({ $0.number <= session.number }) ?? true else { return }
-    let news = try serving { () throws(ServerError) in try session.news(of: taken) }
+    guard let taken, taken.number == session.number else { return }
+    let news = try serving { () throws(ServerError) in try session.news(of: taken.entries) }
     guard !news.isEmpty else { return }
     var rows: [MirroredRow] = []
     var holding: [(row: MirroredRow, reason: String)] = []
@@ -229,7 +230,7 @@ extension MirrorEngine {
       try await send(news, session)
       if !more { (state.behind, state.behindSince) = (0, nil) }
       while !Task.isCancelled, try await takeIn(session) { lastNews = .now }
-      if ContinuousClock.now - session.lastWord > .seconds(5) { try renew(session) }
+      if ContinuousClock.now - session.lastRenewal > .seconds(5) { try renew(session) }
       try check(session)
       note(session)
       publish()
@@ -262,8 +263,9 @@ extension MirrorEngine {
       }
       return try session.ledger.renew(cursor: session.cursor, life: session.life)
     }
-    session.lastWord = .now
+    (session.lastWord, session.lastRenewal) = (.now, .now)
     guard isOurs else { throw .stopped("another process or node has taken the mirror over") }
+    try reading { () throws(SQLiteError) in try session.letGo() }
   }
 
   private func check(_ session: MirrorSession) throws(MirrorError) {

@@ -16,7 +16,8 @@ extension MirrorEngine {
   func changes(
     _ session: MirrorSession, within limit: Duration
   ) async throws(MirrorError) -> OpenReplica.Changes {
-    try await changes(session, within: limit, from: session.cursor)
+    session.turn += 1
+    return try await changes(session, within: limit, from: session.cursor)
   }
 
   func changes(
@@ -37,6 +38,8 @@ extension MirrorEngine {
   func send(
     _ page: OpenReplica.Changes, _ session: MirrorSession
   ) async throws(MirrorError) {
+    // The feed has told of all that was taken before it was read.
+    defer { if !page.more, session.cursor == page.cursor { session.passed = session.turn - 1 } }
     guard page.cursor != session.cursor else { return }
     let told = try reading { () throws(SQLiteError) in try rows(of: page, session) }
     let open = told.filter { !session.isKnown($0) }
@@ -87,6 +90,7 @@ extension MirrorEngine {
   /// Takes in a part of what the journals hold; false if they are empty, or hold only what somebody
   /// is changing here.
   func takeIn(_ session: MirrorSession) async throws(MirrorError) -> Bool {
+    guard session.known.count < MirrorSession.mostKnown else { return false }
     guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
     let news = try serving { () throws(ServerError) in try session.news() }
     guard !news.isEmpty else { return false }
@@ -137,7 +141,7 @@ extension MirrorEngine {
         guard names.contains(name) else { continue }
         // An echo of what came from there is no change of ours.
         let values = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
-        if session.isKnown(MirroredRow(link, key: key, row: values)) { continue }
+        if session.isAgreed(MirroredRow(link, key: key, row: values)) { continue }
         pending[name] = MirrorSession.Pending(
           stamp: change.stamp.flatMap(SiteMoment.milliseconds))
       }

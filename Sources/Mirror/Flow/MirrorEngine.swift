@@ -107,7 +107,8 @@ actor MirrorEngine {
 
   /// Takes over into the state what the session has come to.
   func note(_ session: MirrorSession) {
-    state.contact = session.contact
+    // What was known of the server before stays until it has taken something.
+    if session.contact.number > 0 { state.contact = session.contact }
     state.heldCount = session.held.entries.count
     if state.heldCount > 0 || !state.held.isEmpty {
       state.held = session.held.entries.sorted { $0.value.at > $1.value.at }.prefix(1_000)

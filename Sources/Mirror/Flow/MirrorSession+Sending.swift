@@ -23,9 +23,10 @@ extension MirrorSession {
     holding: [(row: MirroredRow, reason: String)] = [], cursor next: String? = nil
   ) throws(ServerError) -> Sending {
     let before = held
+    var contact = contact
     do throws(ServerError) {
-      return try transaction { () throws(ServerError) in
-        held = before
+      contact = try transaction { () throws(ServerError) in
+        (held, gone) = (before, [])
         return try sendOnce(
           rows, forgetting: entries, ignoring: others, holding: holding, cursor: next)
       }
@@ -34,6 +35,13 @@ extension MirrorSession {
       guard error == Self.blocked else { throw error }
       return .blocked
     }
+    // Only what is known to be committed counts.
+    (self.contact, number) = (contact, contact.number)
+    if let next { cursor = next }
+    for row in gone { known[row] = nil }
+    sent += gone.count
+    lastWord = .now
+    return .done
   }
 
   /// Sends what can be sent: a row that a program of the server has changed again is left out, for
@@ -52,7 +60,7 @@ extension MirrorSession {
   private func sendOnce(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]], ignoring others: [Int: [Int64]],
     holding: [(row: MirroredRow, reason: String)], cursor next: String?
-  ) throws(ServerError) -> Sending {
+  ) throws(ServerError) -> MirrorState.Contact {
     let at = try ledger.hold()
     for (number, ids) in entries { try forget(ids, in: number) }
     for (row, reason) in holding { try hold(row, .inward, reason) }
@@ -68,11 +76,7 @@ extension MirrorSession {
       try server.execute("SET @flotilla = NULL")
     }
     try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
-    number += 1
-    if let next { cursor = next }
-    contact = MirrorState.Contact(number: number, at: at)
-    lastWord = .now
-    return .done
+    return MirrorState.Contact(number: number + 1, at: at)
   }
 
   private func forget(_ ids: [Int64], in number: Int) throws(ServerError) {
@@ -244,23 +248,18 @@ extension MirrorSession {
     } catch {
       guard error.kind == .row else { throw error }
       try server.execute("ROLLBACK TO SAVEPOINT flotilla")
-      guard let first = rows.first, rows.count > 1 else {
-        if let row = rows.first?.row {
-          known[row.name] = nil
-          try hold(row, .outward, error.text)
-        }
+      guard rows.count > 1 else {
+        if let row = rows.first?.row { try hold(row, .outward, error.text) }
         return
       }
-      _ = first
       let middle = rows.startIndex + rows.count / 2
       try attempt(sql, rows[..<middle])
       return try attempt(sql, rows[middle...])
     }
     for (row, _) in rows {
-      known[row.name] = nil
+      gone.append(row.name)
       try release(row)
     }
-    sent += rows.count
   }
 
   /// The rows of these keys as the server has them; raw, and those that SQLite cannot hold, too.

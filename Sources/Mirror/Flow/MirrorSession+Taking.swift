@@ -174,7 +174,10 @@ extension MirrorSession {
       return try take(news, beside: pending, before: before, at: now, oneByOne: true)
     }
     guard !taking.isNothing else { return taking }
-    if !taking.entries.isEmpty { try site.note(taken: taking.entries, by: holder) }
+    if !taking.entries.isEmpty {
+      try site.note(SiteFile.Taken(number: number, entries: taking.entries), by: holder)
+    }
+    for row in taking.agreed { try site.note(known: row, by: holder) }
     try file.run("COMMIT")
     return taking
   }

@@ -21,18 +21,32 @@ final class MirrorSession {
   var cursor: String?
   var number: Int64
   var held = HeldRows()
-  /// What the server holds of rows that came from there: when the feed tells of them, there is
-  /// nothing to be done.
-  var known: [RowKey: String] = [:]
+  /// The content that both sides had last of rows that came from the server: until the feed has
+  /// told of them, a row that is still the same is no change of the site.
+  var known: [RowKey: Known] = [:]
+  /// Rows that have gone out in the open transaction.
+  var gone: [RowKey] = []
+  /// Counts readings of the feed; which of them had told everything that was written before it; and
+  /// the last of those that the server knows of.
+  var turn = 1
+  var passed = 0
   var contact = MirrorState.Contact(number: 0, at: 0)
   /// By how much this machine's clock is ahead of the server's, in ms.
   var clockAhead: Int64 = 0
   var lastWord = ContinuousClock.now
+  var lastRenewal = ContinuousClock.now
   var sent = 0
   var taken = 0
   var again = 0
 
-  private static let mostKnown = 50_000
+  struct Known {
+    var print: String
+    /// Of the reading after which it was taken; 0 if another session did that.
+    var turn: Int
+  }
+
+  /// With more than so many nothing is taken in before the feed has told of them.
+  static let mostKnown = 100_000
 
   init(
     _ server: ServerConnection, _ ledger: ServerLedger, _ capture: Capture, _ site: SiteFile,
@@ -49,13 +63,25 @@ final class MirrorSession {
   }
 
   func know(_ row: MirroredRow) {
-    if known.count >= Self.mostKnown { known = [:] }
-    known[row.name] = row.row.map(RowKey.fingerprint) ?? ""
+    known[row.name] = Known(print: row.print, turn: turn)
   }
 
+  /// Whether the server has the row just so, and need not be told.
   func isKnown(_ row: MirroredRow) -> Bool {
-    guard let print = known[row.name] else { return false }
-    return print == (row.row.map(RowKey.fingerprint) ?? "")
+    guard let one = known[row.name], one.turn > 0 else { return false }
+    return one.print == row.print
+  }
+
+  /// Whether the site has not changed a row since it was taken in. What an earlier session took
+  /// may have gone out again meanwhile: so the server is told once more, but nobody loses.
+  func isAgreed(_ row: MirroredRow) -> Bool { known[row.name]?.print == row.print }
+
+  /// The feed has told of what was taken before a reading, and the server knows how far that is.
+  func letGo() throws(SQLiteError) {
+    let old = known.filter { $0.value.turn <= passed }.map(\.key)
+    guard !old.isEmpty else { return }
+    try site.forget(known: old, by: holder)
+    for row in old { known[row] = nil }
   }
 
   /// Runs a transaction, and again as a whole if the server has ended it for others' sake.

@@ -11,6 +11,8 @@ struct RowKey: Hashable, Sendable {
     bytes = Self.bytes(of: values)
   }
 
+  init(_ number: Int, bytes: [UInt8]) { (self.number, self.bytes) = (number, bytes) }
+
   /// Unlike values have unlike bytes.
   static func bytes(of values: [Value]) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -62,6 +64,9 @@ struct MirroredRow: Sendable {
   }
 
   var name: RowKey { RowKey(link.number, key) }
+
+  /// Stands for its content; empty if there is none.
+  var print: String { row.map(RowKey.fingerprint) ?? "" }
 
   /// As people read it.
   var shownKey: String {

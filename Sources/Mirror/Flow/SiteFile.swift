@@ -80,24 +80,76 @@ final class SiteFile {
       changed.map { values[$0] } + row.key)
   }
 
-  /// What was taken from the server's journal in the last transaction that did so: it is in the
-  /// file with the rows, so that nothing is taken twice.
-  func taken(by holder: String) throws(SQLiteError) -> [Int: [Int64]] {
+  /// What was taken from the server's journals in the last transaction that did so.
+  struct Taken: Codable {
+    /// The number of the server's last transaction before it: after the next one the entries are
+    /// gone, and their numbers may be those of others.
+    var number: Int64
+    var entries: [Int: [Int64]]
+  }
+
+  /// It is in the file with the rows, so that nothing is taken twice.
+  func taken(by holder: String) throws(SQLiteError) -> Taken? {
     let body = try connection.scalar(
       "SELECT body FROM main._flotilla_answer WHERE token = ? AND key = 'taken'",
       [.string("mirror \(holder)")])
-    guard let bytes = body.blob else { return [:] }
-    return (try? JSONDecoder().decode([Int: [Int64]].self, from: Data(bytes))) ?? [:]
+    return body.blob.flatMap { try? JSONDecoder().decode(Taken.self, from: Data($0)) }
   }
 
-  func note(taken: [Int: [Int64]], by holder: String) throws(SQLiteError) {
+  func note(_ taken: Taken, by holder: String) throws(SQLiteError) {
     let data = (try? JSONEncoder().encode(taken)) ?? Data()
+    try note("taken", request: [], status: 200, body: Array(data), by: holder)
+  }
+
+  /// The content of a row that was taken in, until the feed has told of it.
+  func note(known row: MirroredRow, by holder: String) throws(SQLiteError) {
+    try note(
+      Self.place(of: row.name), request: row.name.bytes, status: Int64(row.link.number),
+      body: Array(row.print.utf8), by: holder)
+  }
+
+  private static func place(of row: RowKey) -> String {
+    "known \(row.number) \(Replica.fingerprint(row.bytes))"
+  }
+
+  private func note(
+    _ key: String, request: [UInt8], status: Int64, body: [UInt8], by holder: String
+  ) throws(SQLiteError) {
     // Its time is far ahead: those who tidy up after a day leave it.
     try connection.run(
       """
       INSERT OR REPLACE INTO main._flotilla_answer(
-        token, key, request, status, headers, body, at) VALUES (?, 'taken', x'', 200, '[]', ?, ?)
-      """, [.string("mirror \(holder)"), .blob(Array(data)), .integer(1 << 60)])
+        token, key, request, status, headers, body, at) VALUES (?, ?, ?, ?, '[]', ?, ?)
+      """,
+      [
+        .string("mirror \(holder)"), .string(key), .blob(request), .integer(status),
+        .blob(body), .integer(1 << 60),
+      ])
+  }
+
+  func known(by holder: String) throws(SQLiteError) -> [RowKey: MirrorSession.Known] {
+    let rows = try connection.rows(
+      """
+      SELECT request, status, body FROM main._flotilla_answer
+      WHERE token = ? AND key >= 'known ' AND key < 'known!'
+      """, [.string("mirror \(holder)")])
+    var known: [RowKey: MirrorSession.Known] = [:]
+    for row in rows {
+      guard let number = row[1].integer.flatMap({ Int(exactly: $0) }) else { continue }
+      known[RowKey(number, bytes: row[0].blob ?? [])] = MirrorSession.Known(
+        print: String(decoding: row[2].blob ?? [], as: UTF8.self), turn: 0)
+    }
+    return known
+  }
+
+  func forget(known rows: [RowKey], by holder: String) throws(SQLiteError) {
+    try connection.transaction { () throws(SQLiteError) in
+      for row in rows {
+        try connection.run(
+          "DELETE FROM main._flotilla_answer WHERE token = ? AND key = ?",
+          [.string("mirror \(holder)"), .string(Self.place(of: row))])
+      }
+    }
   }
 
   func forget(_ holder: String) throws(SQLiteError) {
