@@ -64,6 +64,8 @@ final class Office: Sendable {
     process.environment = [
       "XDG_RUNTIME_DIR": folder + "/run", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere",
       "SWIFT_BACKTRACE": "enable=no", "PATH": Self.paths,
+      // Servers that are set up side by side would take each other's files away.
+      "TMPDIR": folder,
     ]
     _ = FileManager.default.createFile(atPath: output, contents: nil)
     let file = try #require(FileHandle(forWritingAtPath: output))

@@ -15,13 +15,19 @@ extension MirrorEngine {
     (state.progress, state.rowsCompared) = (0, 0)
     var differences = 0
     publish(now: true)
-    for number in policies.keys.sorted() {
-      guard let link = session.byNumber[number], let policy = policies[number] else { continue }
+    session.late = []
+    for link in session.capture.links {
+      guard let policy = policies[link.number] else { continue }
       let found = try await compare(link, policy, session)
       // What a table is filled with differs from nothing.
       if state.compared != nil { differences += found }
-      try serving { () throws(ServerError) in try session.ledger.mark([number], isStale: false) }
+      guard !session.late.contains(where: { $0.link.number == link.number }) else { continue }
+      try serving { () throws(ServerError) in
+        try session.ledger.mark([link.number], isStale: false)
+      }
     }
+    let late = try await settleLate(session)
+    if state.compared != nil { differences += late }
     try await drain(session)
     // Where the feed goes on is known there now.
     _ = try serving { () throws(ServerError) in try session.send([], cursor: session.cursor) }
@@ -82,10 +88,11 @@ extension MirrorEngine {
   private func renewIfDue(_ session: MirrorSession) throws(MirrorError) {
     guard ContinuousClock.now - session.lastWord > .seconds(4) else { return }
     let isOurs = try serving { () throws(ServerError) in
-      try session.ledger.renew(cursor: nil, life: session.life)
+      try session.ledger.renew(cursor: session.cursor, life: session.life)
     }
     guard isOurs else { throw .stopped("another process or node has taken the mirror over") }
     session.lastWord = .now
+    try reading { () throws(SQLiteError) in try session.letGo() }
   }
 
   private func settle(
@@ -120,6 +127,37 @@ extension MirrorEngine {
     return differences
   }
 
+  /// Rows of the server that the site refused wait for those of other tables. What it refuses then,
+  /// too, is held: a comparison takes nothing from the server.
+  private func settleLate(_ session: MirrorSession) async throws(MirrorError) -> Int {
+    var (count, open) = (0, session.late)
+    let numbers = Set(open.map(\.link.number))
+    while !open.isEmpty {
+      session.late = []
+      for start in stride(from: 0, to: open.count, by: Self.part) {
+        let part = open[start..<min(start + Self.part, open.count)]
+        for (_, rows) in Dictionary(grouping: part, by: \.link.number) {
+          guard let link = rows.first?.link else { continue }
+          count += try await unite(rows.map(\.key), link, session)
+        }
+        try renewIfDue(session)
+      }
+      guard session.late.count < open.count else { break }
+      open = session.late
+    }
+    for (link, key) in session.late {
+      let row = MirroredRow(link, key: key, row: nil)
+      _ = try serving { () throws(ServerError) in
+        try session.send([], holding: [(row, "the site refuses it: a constraint is in the way")])
+      }
+    }
+    session.late = []
+    try serving { () throws(ServerError) in
+      try session.ledger.mark(numbers.sorted(), isStale: false)
+    }
+    return count
+  }
+
   /// Sends the rows as they are here now; gives how many that were.
   private func sendFresh(
     _ keys: [[Value]], _ link: TableLink, _ session: MirrorSession
@@ -135,6 +173,7 @@ extension MirrorEngine {
       }
       let names = Set(heldIn.map(\.name))
       let open = rows.filter { !names.contains($0.name) }
+      try keepHeld(open, session)
       let sending = try serving { () throws(ServerError) in try session.send(open) }
       guard case .blocked = sending else { return open.count }
       _ = try await takeIn(session)
@@ -156,9 +195,11 @@ extension MirrorEngine {
       let here = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
       if here == nil { arriving.append(one) } else { leaving.append(one) }
     }
-    var count = arriving.count
+    var count = 0
     if !arriving.isEmpty {
-      let taking = try await take(arriving, session)
+      let taking = try await take(arriving, session, refuses: false)
+      count = taking.count
+      session.late += taking.waiting.map { ($0.link, $0.key) }
       session.taken += taking.count
       for row in taking.agreed { session.know(row) }
       try finishUnion(taking, session)
@@ -173,9 +214,10 @@ extension MirrorEngine {
   private func finishUnion(
     _ taking: MirrorSession.Taking, _ session: MirrorSession
   ) throws(MirrorError) {
-    guard !taking.corrections.isEmpty || !taking.holding.isEmpty else { return }
+    let isQuiet = taking.holding.isEmpty && session.held.entries.isEmpty
+    guard !isQuiet else { return }
     _ = try serving { () throws(ServerError) in
-      try session.send(taking.corrections, holding: taking.holding)
+      try session.send([], holding: taking.holding, agreeing: taking.agreed)
     }
   }
 }
@@ -188,17 +230,17 @@ extension MirrorSession {
     return try site.connection.transaction { () throws(SQLiteError) in
       var keys: [[Value]] = []
       for one in news {
-        guard let standing = try site.row(one.link, one.key) else { continue }
+        let standing = try site.row(one.link, one.key)
         // What SQLite cannot hold, and what the server does not take, is left as it is.
-        guard case .success(let values?) = one.row, values != standing else { continue }
+        guard case .success(let values) = one.row, values != standing else { continue }
         let name = HeldRows.Name(MirroredRow(one.link, key: one.key, row: nil))
         if held.entries[name] == nil {
           try losers.note(
             one.link.site.name, keyCount: one.key.count,
-            lost: MirroredRow.named(one.link, key: one.key, row: values), isDelete: false,
-            isOwn: true,
-            stands: MirroredRow.named(one.link, key: one.key, row: standing), .unseen, at: now,
-            on: site.connection)
+            lost: MirroredRow.named(one.link, key: one.key, row: values),
+            isDelete: values == nil, isOwn: true,
+            stands: standing.map { MirroredRow.named(one.link, key: one.key, row: $0) }, .unseen,
+            at: now, on: site.connection)
         }
         keys.append(one.key)
       }

@@ -112,6 +112,7 @@ extension MirrorEngine {
       state.stopped.append(MirrorState.Stopped(table: link.site.name, reason: Cascade.objection))
     }
     links.removeAll { circular.contains($0.number) }
+    links = try reading { () throws(SQLiteError) in try site.parentsFirst(links) }
     for stopped in state.stopped {
       log("the table \(stopped.table) is not mirrored: \(stopped.reason)")
     }
@@ -121,10 +122,7 @@ extension MirrorEngine {
   /// Compares what has to be compared: tables that never were, or of which something was missed.
   private func catchUp(_ session: MirrorSession) async throws(MirrorError) {
     let ledger = session.ledger
-    let lacking = try serving { () throws(ServerError) in
-      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
-      return try session.capture.install(on: session.server, cascades: cascades)
-    }
+    let lacking = try install(session)
     let standing = try serving { () throws(ServerError) in try ledger.standing() }
     let stopped = settings.tables.map(\.number).filter { session.byNumber[$0] == nil }
     try serving { () throws(ServerError) in
@@ -142,10 +140,11 @@ extension MirrorEngine {
     try await settleTaken(session)
     if let before = state.contact, before.number > session.number {
       log("the server was put back to an earlier state; what it lacks goes there again")
-      try serving { () throws(ServerError) in try forget(upTo: before.at, session) }
       for number in session.byNumber.keys where policies[number] == nil {
         policies[number] = .siteStands
       }
+      try need(policies, session)
+      try forget(upTo: before.at, session)
       session.number = before.number
     }
     let isSameLife =
@@ -162,14 +161,50 @@ extension MirrorEngine {
     ).first?[0].integer
   }
 
-  /// Entries that were in the journals of a backup have been taken in long ago.
-  private func forget(upTo moment: Int64, _ session: MirrorSession) throws(ServerError) {
-    for number in session.byNumber.keys {
-      try session.server.run(
-        """
-        DELETE FROM \(session.capture.journal(number))
-        WHERE CAST(UNIX_TIMESTAMP(at) * 1000000 AS SIGNED) <= ?
-        """, [.integer(moment)])
+  /// Makes what is missing on the server. A table that lacked a trigger is to be compared, and that
+  /// is written down before it has one.
+  private func install(_ session: MirrorSession) throws(MirrorError) -> Set<Int> {
+    try serving { () throws(ServerError) in
+      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
+      return try session.capture.install(on: session.server, cascades: cascades) {
+        number throws(ServerError) in
+        try session.ledger.need([number], isWhole: true)
+      }
+    }
+  }
+
+  /// Writes down what is to be compared, so that it is done though this session ends.
+  private func need(
+    _ policies: [Int: Policy], _ session: MirrorSession
+  ) throws(MirrorError) {
+    try serving { () throws(ServerError) in
+      for (number, policy) in policies {
+        try session.ledger.need([number], isWhole: policy == .union)
+      }
+    }
+  }
+
+  /// Of entries that were in the journals of a backup nobody knows whether they were taken in. The
+  /// site's rows stand, and what the server has otherwise is kept in the conflict log.
+  private func forget(
+    upTo moment: Int64, _ session: MirrorSession
+  ) throws(MirrorError) {
+    let isOld = "CAST(UNIX_TIMESTAMP(at) * 1000000 AS SIGNED) <= \(moment)"
+    for link in session.capture.links {
+      var last: Int64 = 0
+      while true {
+        let news = try serving { () throws(ServerError) in
+          try session.entries(
+            link, limit: MirrorSession.mostTaken, "WHERE id > \(last) AND \(isOld)")
+        }
+        guard let most = news.flatMap(\.ids).max() else { break }
+        last = most
+        _ = try reading { () throws(SQLiteError) in try session.overrule(news, at: Self.now) }
+      }
+      try serving { () throws(ServerError) in
+        _ = try session.server.run(
+          "DELETE FROM \(session.capture.journal(link.number)) WHERE \(isOld)")
+      }
     }
   }
 
@@ -212,6 +247,7 @@ extension MirrorEngine {
     for number in session.byNumber.keys where policies[number] == nil {
       policies[number] = isSameLife && session.cursor != nil ? .siteStands : .union
     }
+    try need(policies, session)
     session.cursor =
       session.cursor == nil || news.reset
       ? news.cursor : try await changes(session, within: .zero, from: nil).cursor
@@ -244,11 +280,7 @@ extension MirrorEngine {
   }
 
   private func compareAgain(_ session: MirrorSession) async throws(MirrorError) {
-    let isLasting = try serving { () throws(ServerError) in
-      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
-      return try session.capture.install(on: session.server, cascades: cascades).isEmpty
-    }
-    if !isLasting { log("a trigger of the mirror was gone from the server, and is there again") }
+    if !(try install(session).isEmpty) { log("a trigger of the mirror was gone from the server, and is there again") }
     try await compare(
       Dictionary(session.byNumber.keys.map { ($0, Policy.union) }) { first, _ in first }, session)
     enter(.following)

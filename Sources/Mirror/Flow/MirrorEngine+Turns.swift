@@ -43,6 +43,7 @@ extension MirrorEngine {
     guard page.cursor != session.cursor else { return }
     let told = try reading { () throws(SQLiteError) in try rows(of: page, session) }
     let open = told.filter { !session.isKnown($0) }
+    try keepHeld(open, session)
     guard !open.isEmpty else {
       // Nothing but echoes: the server hears of the new place with the next rows.
       session.cursor = page.cursor
@@ -53,6 +54,30 @@ extension MirrorEngine {
     }
     // Blocked: the place stays, and the page comes again after the journal was taken in.
     if case .blocked = sending { _ = try await takeIn(session) }
+  }
+
+  /// What the site could not take of the server is in the conflict log before it is overwritten.
+  func keepHeld(_ rows: [MirroredRow], _ session: MirrorSession) throws(MirrorError) {
+    guard !session.held.entries.isEmpty else { return }
+    let inward = rows.filter {
+      session.held.entries[HeldRows.Name($0)]?.direction == .inward
+    }
+    for row in inward {
+      let there = try serving { () throws(ServerError) in
+        try session.standing([row.key], row.link)[row.name]
+      }
+      guard let there else { continue }
+      try reading { () throws(SQLiteError) in
+        try session.site.connection.transaction { () throws(SQLiteError) in
+          try session.losers.note(
+            row.link.site.name, keyCount: row.key.count,
+            lost: MirroredRow.named(row.link, key: row.key, row: there), isDelete: false,
+            isOwn: true,
+            stands: row.row.map { MirroredRow.named(row.link, key: row.key, row: $0) }, .unseen,
+            at: Self.now, on: session.site.connection)
+        }
+      }
+    }
   }
 
   /// The rows of a page, each once, as they are here now: what the feed tells has gone through
@@ -87,40 +112,83 @@ extension MirrorEngine {
     return key
   }
 
+  /// So many entries may wait for others.
+  private static let mostWaiting = 20_000
+
   /// Takes in a part of what the journals hold; false if they are empty, or hold only what somebody
   /// is changing here.
   func takeIn(_ session: MirrorSession) async throws(MirrorError) -> Bool {
     guard session.known.count < MirrorSession.mostKnown else { return false }
     guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
-    let news = try serving { () throws(ServerError) in try session.news() }
-    guard !news.isEmpty else { return false }
-    let taking = try await take(news, session)
-    guard !taking.isNothing else { return false }
-    session.taken += taking.count
-    for row in taking.agreed { session.know(row) }
-    try finish(taking, session)
-    return true
+    let (news, isAll) = try serving { () throws(ServerError) in try session.news() }
+    if !news.isEmpty, try await take(in: news, session, refuses: false) { return true }
+    guard isAll || session.waiting.values.reduce(0, { $0 + $1.count }) > Self.mostWaiting else {
+      return false
+    }
+    return try await takeWaiting(session)
   }
 
-  /// Empties the journals of what was taken, and puts right what the site did not take.
-  private func finish(
-    _ taking: MirrorSession.Taking, _ session: MirrorSession
-  ) throws(MirrorError) {
+  /// Tries again what the site has refused, as long as some of it fits now. The rest is put right on
+  /// the server, and in the conflict log.
+  private func takeWaiting(_ session: MirrorSession) async throws(MirrorError) -> Bool {
+    guard !session.waiting.isEmpty else { return false }
+    var hasTaken = false
+    for refuses in [false, true] {
+      var isFruitful = true
+      while isFruitful, !session.waiting.isEmpty {
+        isFruitful = false
+        let entries = session.waiting
+        session.waiting = [:]
+        for link in session.capture.links {
+          let ids = (entries[link.number] ?? []).sorted()
+          for start in stride(from: 0, to: ids.count, by: MirrorSession.mostTaken) {
+            let part = Array(ids[start..<min(start + MirrorSession.mostTaken, ids.count)])
+            let news = try serving { () throws(ServerError) in
+              try session.news(of: [link.number: part])
+            }
+            let count = session.taken
+            _ = try await take(in: news, session, refuses: refuses)
+            isFruitful = isFruitful || session.taken > count
+          }
+        }
+        hasTaken = hasTaken || isFruitful || refuses
+      }
+    }
+    return hasTaken
+  }
+
+  /// Takes news in and empties the journals of them; false if nothing came of it.
+  private func take(
+    in news: [MirrorSession.News], _ session: MirrorSession, refuses: Bool
+  ) async throws(MirrorError) -> Bool {
+    let taking = try await take(news, session, refuses: refuses)
+    var isNew = false
+    for one in taking.waiting {
+      let known = session.waiting[one.link.number] ?? []
+      isNew = isNew || !known.isSuperset(of: one.ids)
+      session.waiting[one.link.number] = known.union(one.ids)
+    }
+    guard !taking.isNothing else { return isNew }
+    session.taken += taking.count
+    for row in taking.agreed { session.know(row) }
     try serving { () throws(ServerError) in
       try session.sendFree(
-        taking.corrections, forgetting: taking.entries, holding: taking.holding)
+        taking.corrections, forgetting: taking.entries, holding: taking.holding,
+        agreeing: taking.agreed)
     }
+    return true
   }
 
   /// Makes edits of news. First the rows here are read, then what of them has not gone out; a row
   /// that changes in between comes the next time.
   func take(
-    _ news: [MirrorSession.News], _ session: MirrorSession
+    _ news: [MirrorSession.News], _ session: MirrorSession, refuses: Bool
   ) async throws(MirrorError) -> MirrorSession.Taking {
     let before = try reading { () throws(SQLiteError) in try session.standing(news) }
     let pending = try await pending(among: Set(news.map(\.name)), session)
     return try reading { () throws(SQLiteError) in
-      try session.take(news, beside: pending, before: before, at: Self.now)
+      try session.take(
+        news, beside: pending, before: before, at: Self.now, refuses: refuses)
     }
   }
 

@@ -20,13 +20,15 @@ extension MirrorSession {
   func send(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]] = [:],
     ignoring others: [Int: [Int64]] = [:],
-    holding: [(row: MirroredRow, reason: String)] = [], cursor next: String? = nil
+    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [MirroredRow] = [],
+    cursor next: String? = nil
   ) throws(ServerError) -> Sending {
     let before = held
     var contact = contact
     do throws(ServerError) {
       contact = try transaction { () throws(ServerError) in
         (held, gone) = (before, [])
+        for row in agreeing { try release(row) }
         return try sendOnce(
           rows, forgetting: entries, ignoring: others, holding: holding, cursor: next)
       }
@@ -48,11 +50,12 @@ extension MirrorSession {
   /// that is in the journal. The entries are forgotten in the same transaction as the last of it.
   func sendFree(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
-    holding: [(row: MirroredRow, reason: String)] = []
+    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [MirroredRow] = []
   ) throws(ServerError) {
-    guard case .blocked = try send(rows, forgetting: entries, holding: holding) else { return }
+    let sending = try send(rows, forgetting: entries, holding: holding, agreeing: agreeing)
+    guard case .blocked = sending else { return }
     for row in rows { _ = try send([row], ignoring: entries) }
-    _ = try send([], forgetting: entries, holding: holding)
+    _ = try send([], forgetting: entries, holding: holding, agreeing: agreeing)
   }
 
   private static let blocked = ServerError.own("the journal holds one of these rows")

@@ -32,37 +32,38 @@ extension MirrorSession {
     return try server.rows("SELECT \(tables.joined(separator: " OR "))").first?[0].integer == 1
   }
 
-  /// What the journals hold, with the rows, in one snapshot. It is a set: which number an entry has
-  /// says nothing of when it was committed.
-  func news() throws(ServerError) -> [News] {
+  /// What the journals hold beside what waits, with the rows, in one snapshot, and whether that is
+  /// all. It is a set: which number an entry has says nothing of when it was committed.
+  func news() throws(ServerError) -> (news: [News], isAll: Bool) {
     try server.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     let start = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
     return try server.transaction(start) { () throws(ServerError) in
       var news: [News] = []
       var room = Self.mostTaken
-      for number in byNumber.keys.sorted() where room > 0 {
-        guard let link = byNumber[number] else { continue }
-        let some = try entries(link, limit: room)
+      for link in capture.links where room > 0 {
+        let others = (waiting[link.number] ?? []).map(String.init).joined(separator: ",")
+        let some = try entries(
+          link, limit: room, others.isEmpty ? "" : "WHERE id NOT IN (\(others))")
         room -= some.reduce(0) { $0 + $1.ids.count }
         news += some
       }
-      return news
+      return (news, room > 0)
     }
   }
 
   /// The same of some entries, as far as they are still there.
   func news(of entries: [Int: [Int64]]) throws(ServerError) -> [News] {
     var news: [News] = []
-    for (number, ids) in entries where !ids.isEmpty {
-      guard let link = byNumber[number] else { continue }
+    for link in capture.links {
+      guard let ids = entries[link.number], !ids.isEmpty else { continue }
       let list = ids.map(String.init).joined(separator: ",")
       news += try self.entries(link, limit: ids.count, "WHERE id IN (\(list))")
     }
     return news
   }
 
-  private func entries(
-    _ link: TableLink, limit: Int, _ condition: String = ""
+  func entries(
+    _ link: TableLink, limit: Int, _ condition: String
   ) throws(ServerError) -> [News] {
     let names = Capture.keyNames(link)
     let meets = zip(names, link.serverKey).map { "t.\(serverName($1)) = j.\($0)" }
@@ -120,11 +121,13 @@ extension MirrorSession {
     /// Rows that both sides hold now.
     var agreed: [MirroredRow] = []
     var entries: [Int: [Int64]] = [:]
+    /// Rows that the site does not take as it is now, and what names them in the journals.
+    var waiting: [News] = []
     var count = 0
 
-    /// Every row has just been changed by somebody else.
+    /// Every row has just been changed by somebody else, or waits.
     var isNothing: Bool {
-      entries.isEmpty && agreed.isEmpty && corrections.isEmpty && holding.isEmpty
+      entries.isEmpty && agreed.isEmpty && corrections.isEmpty && holding.isEmpty && count == 0
     }
   }
 
@@ -137,19 +140,39 @@ extension MirrorSession {
 
   /// Makes edits of what the server's programs have done, in one transaction. A row that is another
   /// one than it was `before` the feed was read is left for the next time: `pending` may lack it.
+  ///
+  /// What the site refuses waits, or, if it `refuses`, is to be put right on the server.
   func take(
     _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
-    oneByOne: Bool = false
+    refuses: Bool
+  ) throws(SQLiteError) -> Taking {
+    barred = []
+    while true {
+      let known = barred.count
+      do throws(SQLiteError) {
+        return try take(
+          news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: false)
+      } catch {
+        // A trigger of the site has undone all of it: once more without that row.
+        guard barred.count > known else { throw error }
+      }
+    }
+  }
+
+  private func take(
+    _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
+    refuses: Bool, oneByOne: Bool
   ) throws(SQLiteError) -> Taking {
     let file = site.connection
     try file.run("BEGIN IMMEDIATE")
     defer { file.rollBack() }
     var taking = Taking()
     var open: [MirroredRow] = []
+    var unchanged: [News] = []
     for one in news {
       let standing = try site.row(one.link, one.key)
       guard standing == before[one.name] else { continue }
-      if !one.ids.isEmpty { taking.entries[one.link.number, default: []] += one.ids }
+      unchanged.append(one)
       let row: [Value]?
       switch one.row {
       case .failure(let objection):
@@ -164,14 +187,25 @@ extension MirrorSession {
       } else if let other = pending[one.name] {
         if try isLater(mirrored, one.at, than: standing, other, at: now) { open.append(mirrored) }
       } else {
+        try noteHeld(mirrored, over: standing, at: now)
         open.append(mirrored)
       }
     }
-    try apply(open, into: &taking, oneByOne: oneByOne, at: now)
+    let refused = try apply(open, into: &taking, oneByOne: oneByOne)
     // References that are checked at the end of a transaction: one by one it is seen which.
     if file.hasOpenReferences, !oneByOne {
       file.rollBack()
-      return try take(news, beside: pending, before: before, at: now, oneByOne: true)
+      return try take(
+        news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: true)
+    }
+    if refuses { try correct(refused, into: &taking, at: now) }
+    let names = refuses ? [] : Set(refused.map(\.name))
+    for one in unchanged {
+      if names.contains(one.name) {
+        taking.waiting.append(one)
+      } else if !one.ids.isEmpty {
+        taking.entries[one.link.number, default: []] += one.ids
+      }
     }
     guard !taking.isNothing else { return taking }
     if !taking.entries.isEmpty {
@@ -180,6 +214,21 @@ extension MirrorSession {
     for row in taking.agreed { try site.note(known: row, by: holder) }
     try file.run("COMMIT")
     return taking
+  }
+
+  /// What the server did not take of the site is in the conflict log before it is overwritten.
+  private func noteHeld(
+    _ row: MirroredRow, over standing: [Value]?, at now: Int64
+  ) throws(SQLiteError) {
+    guard !held.entries.isEmpty, let standing,
+      held.entries[HeldRows.Name(row)]?.direction == .outward
+    else { return }
+    try losers.note(
+      row.link.site.name, keyCount: row.key.count,
+      lost: MirroredRow.named(row.link, key: row.key, row: standing), isDelete: false,
+      isOwn: false,
+      stands: row.row.map { MirroredRow.named(row.link, key: row.key, row: $0) }, .unseen,
+      at: now, on: site.connection)
   }
 
   /// Both sides have changed the row without having seen the other's: the later one stands, the
@@ -198,25 +247,35 @@ extension MirrorSession {
     return isLater
   }
 
-  /// Writes rows, those that others are in the way of after those others.
+  /// Writes rows, those that others are in the way of after those others; gives those that a
+  /// constraint of the replica is in the way of.
   private func apply(
-    _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool, at now: Int64
-  ) throws(SQLiteError) {
+    _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool
+  ) throws(SQLiteError) -> [MirroredRow] {
     var open = rows.filter { $0.row != nil } + rows.filter { $0.row == nil }
     while !open.isEmpty {
-      var waiting: [MirroredRow] = []
+      var refused: [MirroredRow] = []
       for row in open {
-        if try fits(row, oneByOne: oneByOne) {
-          taking.agreed.append(row)
-          taking.count += 1
-        } else {
-          waiting.append(row)
+        switch try fit(row, oneByOne: oneByOne) {
+        case .whole: taking.agreed.append(row)
+        case .altered: break
+        case .refused:
+          refused.append(row)
+          continue
         }
+        taking.count += 1
       }
-      guard waiting.count < open.count else { break }
-      open = waiting
+      guard refused.count < open.count else { break }
+      // The other way round, for a chain of rows that refer to the next.
+      open = refused.reversed()
     }
-    for row in open {
+    return open
+  }
+
+  private func correct(
+    _ rows: [MirroredRow], into taking: inout Taking, at now: Int64
+  ) throws(SQLiteError) {
+    for row in rows {
       let standing = try site.row(row.link, row.key)
       try losers.note(
         row.link.site.name, keyCount: row.key.count,
@@ -228,30 +287,51 @@ extension MirrorSession {
     }
   }
 
-  /// False if a constraint of the replica is in the way: then nothing was done.
-  private func fits(_ row: MirroredRow, oneByOne: Bool) throws(SQLiteError) -> Bool {
+  private enum Fit {
+    case whole
+    /// Triggers of the site have made another row of it, which goes out as its own change.
+    case altered
+    /// Nothing was done.
+    case refused
+  }
+
+  private func fit(_ row: MirroredRow, oneByOne: Bool) throws(SQLiteError) -> Fit {
+    guard !barred.contains(row.name) else { return .refused }
+    let standing = try site.row(row.link, row.key)
     do throws(SQLiteError) {
-      let standing = try site.row(row.link, row.key)
-      guard oneByOne else {
+      if oneByOne {
+        guard try writeAlone(row, over: standing) else { return .refused }
+      } else {
         try site.write(row, over: standing)
-        return true
       }
-      var failure: SQLiteError?
-      let isDone = try? site.connection.attempt {
-        do throws(SQLiteError) {
-          try site.write(row, over: standing)
-        } catch {
-          failure = error
-          return false
-        }
-        return !site.connection.hasOpenReferences
-      }
-      if let failure { throw failure }
-      return isDone ?? false
     } catch {
-      // SQLITE_MISMATCH: a text where the key is a rowid.
-      guard error.isConstraint || error.primary == 20 else { throw error }
-      return false
+      guard error.refusesRow else { throw error }
+      if site.connection.isAutocommit {
+        barred.insert(row.name)
+        throw error
+      }
+      return .refused
     }
+    let now = try site.row(row.link, row.key)
+    if now == row.row { return .whole }
+    return now == standing ? .refused : .altered
+  }
+
+  /// False if references lead nowhere afterwards.
+  private func writeAlone(
+    _ row: MirroredRow, over standing: [Value]?
+  ) throws(SQLiteError) -> Bool {
+    var failure: SQLiteError?
+    let isDone = try? site.connection.attempt {
+      do throws(SQLiteError) {
+        try site.write(row, over: standing)
+      } catch {
+        failure = error
+        return false
+      }
+      return !site.connection.hasOpenReferences
+    }
+    if let failure { throw failure }
+    return isDone ?? false
   }
 }

@@ -24,6 +24,13 @@ final class MirrorSession {
   /// The content that both sides had last of rows that came from the server: until the feed has
   /// told of them, a row that is still the same is no change of the site.
   var known: [RowKey: Known] = [:]
+  /// Entries of journals whose rows the site refuses before it has what comes with them: they are
+  /// tried again when the journals hold nothing else.
+  var waiting: [Int: Set<Int64>] = [:]
+  /// Rows at which a trigger of the site undoes the whole transaction.
+  var barred: Set<RowKey> = []
+  /// Keys of rows that only the server has, and that the site refused in a comparison.
+  var late: [(link: TableLink, key: [Value])] = []
   /// Rows that have gone out in the open transaction.
   var gone: [RowKey] = []
   /// Counts readings of the feed; which of them had told everything that was written before it; and

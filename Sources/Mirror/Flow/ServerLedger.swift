@@ -225,6 +225,15 @@ struct ServerLedger {
     }
   }
 
+  /// A table is to be compared: as if it never was, or only because of what the site has.
+  func need(_ numbers: [Int], isWhole: Bool) throws(ServerError) {
+    for number in numbers {
+      try server.run(
+        "UPDATE \(table("table")) SET \(isWhole ? "is_filled = FALSE" : "is_stale = TRUE") "
+          + "WHERE number = ?", [.integer(Int64(number))])
+    }
+  }
+
   /// What does not go over.
   func held() throws(ServerError) -> [HeldRows.Name: HeldRows.Entry] {
     var held: [HeldRows.Name: HeldRows.Entry] = [:]

@@ -54,6 +54,29 @@ final class SiteFile {
         + "ORDER BY \(names) LIMIT \(limit)", key ?? [])
   }
 
+  /// Tables in an order in which those that others refer to come first, where there is one.
+  func parentsFirst(_ links: [TableLink]) throws(SQLiteError) -> [TableLink] {
+    var parents: [Int: Set<String>] = [:]
+    for link in links {
+      let rows = try connection.rows(
+        #"SELECT "table" FROM pragma_foreign_key_list(?, 'main')"#, [.string(link.site.name)])
+      parents[link.number] = Set(rows.compactMap { $0[0].string?.lowercased() })
+    }
+    var (rest, sorted): ([TableLink], [TableLink]) = (links, [])
+    while !rest.isEmpty {
+      let free = rest.filter { link in
+        !rest.contains {
+          $0.number != link.number
+            && parents[link.number]?.contains($0.site.name.lowercased()) == true
+        }
+      }
+      guard !free.isEmpty else { return sorted + rest }
+      sorted += free
+      rest.removeAll { link in free.contains { $0.number == link.number } }
+    }
+    return sorted
+  }
+
   /// Makes the row what it is to be. What stands alike is left alone, so that no edit is made.
   func write(_ row: MirroredRow, over standing: [Value]?) throws(SQLiteError) {
     let link = row.link
@@ -67,7 +90,7 @@ final class SiteFile {
     guard let standing else {
       let marks = values.map { _ in "?" }.joined(separator: ", ")
       try connection.run(
-        "INSERT INTO \(Self.table(link))(\(Self.columns(link))) VALUES (\(marks))", values)
+        "INSERT OR ABORT INTO \(Self.table(link))(\(Self.columns(link))) VALUES (\(marks))", values)
       return
     }
     // Only what differs: the merge of columns and triggers of the file see what was meant.
@@ -76,7 +99,7 @@ final class SiteFile {
     let settings = changed.map { "\(quotedName(link.columns[$0].name)) = ?" }
       .joined(separator: ", ")
     try connection.run(
-      "UPDATE \(Self.table(link)) SET \(settings) WHERE \(Self.condition(link))",
+      "UPDATE OR ABORT \(Self.table(link)) SET \(settings) WHERE \(Self.condition(link))",
       changed.map { values[$0] } + row.key)
   }
 

@@ -17,30 +17,62 @@ struct Capture {
   static func keyNames(_ link: TableLink) -> [String] { link.key.indices.map { "k\($0 + 1)" } }
 
   /// Makes what is missing; gives the numbers of the tables that lacked a trigger, whose changes
-  /// may have gone by unnoticed.
-  func install(on server: ServerConnection, cascades: [Cascade]) throws(ServerError) -> Set<Int> {
+  /// may have gone by unnoticed: each is told of before its trigger is made.
+  func install(
+    on server: ServerConnection, cascades: [Cascade],
+    missing: (Int) throws(ServerError) -> Void
+  ) throws(ServerError) -> Set<Int> {
     var lacking: Set<Int> = []
     for link in links {
       try server.execute(journalStatement(link))
       for (name, statement) in triggers(link) {
-        if try create(name, in: link.server.schema, statement, on: server) {
-          lacking.insert(link.number)
+        let isMade = try create(name, in: link.server.schema, statement, on: server) {
+          () throws(ServerError) in try missing(link.number)
         }
+        if isMade { lacking.insert(link.number) }
       }
     }
+    var wanted: Set<[String]> = []
     for cascade in cascades {
       for (name, statement) in cascade.triggers(self) {
-        if try create(name, in: cascade.schema, statement, on: server) {
-          lacking.formUnion(cascade.numbers)
+        wanted.insert([cascade.schema, name])
+        let isMade = try create(name, in: cascade.schema, statement, on: server) {
+          () throws(ServerError) in
+          for number in cascade.numbers { try missing(number) }
         }
+        if isMade { lacking.formUnion(cascade.numbers) }
       }
+    }
+    // One whose foreign key is gone names columns that may be gone, too.
+    for (schema, name) in try Self.triggers(of: database, on: server)
+    where name.hasPrefix("flotilla_c") && !wanted.contains([schema, name]) {
+      try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
     }
     return lacking
   }
 
+  /// Triggers that write into journals of this database.
+  private static func triggers(
+    of database: String, on server: ServerConnection
+  ) throws(ServerError) -> [(schema: String, name: String)] {
+    let rows = try server.rows(
+      """
+      SELECT trigger_schema, trigger_name, action_statement FROM information_schema.triggers
+      WHERE trigger_name LIKE 'flotilla\\_%'
+      """)
+    let target = "\(serverName(database)).`flotilla_journal_"
+    return rows.compactMap { row in
+      guard row.count == 3, let schema = row[0].string, let name = row[1].string,
+        row[2].string?.contains(target) == true
+      else { return nil }
+      return (schema, name)
+    }
+  }
+
   /// True if it was not there, or was another one.
   private func create(
-    _ name: String, in schema: String, _ statement: String, on server: ServerConnection
+    _ name: String, in schema: String, _ statement: String, on server: ServerConnection,
+    missing: () throws(ServerError) -> Void
   ) throws(ServerError) -> Bool {
     let found = try server.rows(
       """
@@ -49,6 +81,7 @@ struct Capture {
       """, [.string(schema), .string(name)]
     ).first
     if let body = found?[0].string, statement.hasSuffix(body) { return false }
+    try missing()
     if found != nil {
       try server.execute("DROP TRIGGER \(serverName(schema)).\(serverName(name))")
     }
@@ -115,13 +148,7 @@ struct Capture {
   static func remove(
     numbers: [Int], database: String, on server: ServerConnection
   ) throws(ServerError) {
-    let triggers = try server.rows(
-      """
-      SELECT trigger_schema, trigger_name FROM information_schema.triggers
-      WHERE trigger_name LIKE 'flotilla\\_%' AND action_statement LIKE ?
-      """, [.string("%`\(database)`.`flotilla\\_journal\\_%")])
-    for row in triggers {
-      guard let schema = row[0].string, let name = row[1].string else { continue }
+    for (schema, name) in try triggers(of: database, on: server) {
       try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
     }
     let tables = numbers.map { "flotilla_journal_\($0)" } + ["flotilla_held", "flotilla_table"]
