@@ -135,7 +135,17 @@ actor MirrorWorkbench {
           for: table, as: name, isMariaDB: server.limits.isMariaDB)
         entry.statement = made.sql
         entry.reasons = made.reason.map { [$0] } ?? []
-        if !wish.creates {
+        let isView = try asking { () throws(ServerError) in
+          try server.rows(
+            of: 1,
+            """
+            SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?
+            """, [.string(place.schema), .string(place.name)]
+          ).isEmpty == false
+        }
+        if isView {
+          entry.reasons.append("what the server has of that name is no table")
+        } else if !wish.creates {
           entry.reasons.append("the server has no such table; --create makes it")
         } else if made.sql != nil {
           entry.action = "create"
@@ -176,6 +186,15 @@ actor MirrorWorkbench {
     return (String(target[..<dot]), String(target[target.index(after: dot)...]))
   }
 
+  /// A database may have a dot in its name.
+  private static func parts(of place: String, _ database: String) -> [String] {
+    guard !place.hasPrefix(database + ".") else {
+      return [database, String(place.dropFirst(database.count + 1))]
+    }
+    let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
+    return parts.count == 2 ? parts : [database, place]
+  }
+
   /// Makes what the plan says. What was there before keeps its numbers.
   func carryOut(
     _ plan: MirrorPlan, holder: String, node: String, site: String
@@ -185,13 +204,18 @@ actor MirrorWorkbench {
       server: server, database: address.database, site: site, holder: holder, session: "")
     return try asking { () throws(ServerError) in
       for table in plan.tables {
-        if table.action == "create", let sql = table.statement { try server.execute(sql) }
+        guard table.action == "create", let sql = table.statement else { continue }
+        do throws(ServerError) {
+          try server.execute(sql)
+        } catch {
+          throw ServerError(code: error.code, message: "\(table.server_table): \(error.message)")
+        }
       }
       try ledger.install()
       let known = try ledger.tables()
       var tables = known
       for table in plan.tables {
-        let parts = table.server_table.split(separator: ".", maxSplits: 1).map(String.init)
+        let parts = Self.parts(of: table.server_table, address.database)
         let isKnown = known.contains {
           $0.table.lowercased() == table.table.lowercased() && $0.schema == parts[0]
             && $0.name == parts[1]

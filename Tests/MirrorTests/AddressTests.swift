@@ -14,7 +14,8 @@ import Testing
 
   @Test(arguments: [
     "mysql://flo:secret@localhost/shop", "http://flo@localhost/shop", "mysql://localhost/shop",
-    "mysql://flo@localhost", "mysql://flo@localhost/a/b", "mysql://flo@10.0.0.1/s?socket=/tmp/s",
+    "mysql://flo@localhost", "mysql://flo@127.evil.example/s?socket=/tmp/s",
+    "mysql://flo@localhost/a/b", "mysql://flo@10.0.0.1/s?socket=/tmp/s",
     "mysql://flo@localhost/shop?ssl=0", "shop", "",
   ])
   func `is refused with the reason`(_ text: String) {

@@ -88,6 +88,15 @@ import Testing
     #expect(sent == (goes.contains(text) ? .string(text) : nil))
   }
 
+  @Test(arguments: [
+    ("01:00:00", true), ("100:00:00", true), ("0001:00:00", false), ("001:00:00", false),
+    ("1:00:00", false), ("-01:00:00", false), ("839:00:00", false),
+  ])
+  func `lets a time through if the server writes it so`(_ text: String, _ goes: Bool) {
+    let sent = try? form(.time(decimals: 0), .text).encode(.string(text))
+    #expect((sent != nil) == goes)
+  }
+
   @Test func `counts letters and bytes, and knows UTF-8`() throws {
     let short = form(.text(letters: 3, bytes: nil, trims: false), .text)
     #expect(try short.encode(.string("å😀ö")) == .string("å😀ö"))

@@ -52,12 +52,20 @@ struct `The life of a mirror` {
       _ = try await office.open(Self.schema, "--create")
       try await office.server("UPDATE t SET v = 'before' WHERE id = 1")
       try await office.siteComesTo("before", "SELECT v FROM t WHERE id = 1")
+      // The backup's journal names a row.
+      #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      let rests = try await eventually { try await office.status()["state"] as? String == "paused" }
+      #expect(rests)
+      try await Task.sleep(for: .seconds(3))
+      try await office.server("UPDATE t SET v = 'in the backup' WHERE id = 6")
       try await office.end(server)
       let copied = try await office.run(["cp", "-a", office.path("data"), office.path("backup")])
       #expect(copied.status == 0)
 
       let second = try await office.startServer()
-      try await office.follows()
+      #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
+      try await office.siteComesTo("in the backup", "SELECT v FROM t WHERE id = 6")
+      try await office.site("UPDATE t SET v = 'v6' WHERE id = 6")
       try await office.server(
         "UPDATE t SET v = 'lost there' WHERE id = 2; DELETE FROM t WHERE id = 3")
       try await office.siteComesTo("lost there", "SELECT v FROM t WHERE id = 2")
@@ -74,6 +82,8 @@ struct `The life of a mirror` {
         "1\tbefore\n2\tlost there\n4\tsite\n5\tafter\n6\tv6\n7\tv7\n8\tv8\n9\tnew"
       try await office.serverComesTo(wanted, Self.all)
       try await office.siteComesTo(wanted, Self.all)
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains("in the backup"), "\(conflicts.text)")
     }
   }
 

@@ -29,7 +29,8 @@ enum OfficeServer {
     try other.run(peer: own.address)
     let office = try server.connect()
     try Clock.wait("the mirror", within: .seconds(60)) {
-      try office.rows("SELECT count(*) FROM information_schema.triggers").first?[0].integer == 3
+      try office.rows(of: 1, "SELECT count(*) FROM information_schema.triggers").first?[0].integer
+        == 3
     }
     let rows = extent.isQuick ? 10_000 : 100_000
     report.figures += try out(rows, own, office, rounds: extent.isQuick ? 1 : 3)
@@ -51,6 +52,7 @@ enum OfficeServer {
 
   private static func questions(_ office: ServerConnection) throws -> Int64 {
     let row = try office.rows(
+      of: 1,
       """
       SELECT CAST(variable_value AS SIGNED) FROM information_schema.global_status
       WHERE variable_name = 'QUESTIONS'
@@ -66,7 +68,7 @@ enum OfficeServer {
   }
 
   private static func count(_ office: ServerConnection, _ table: String) throws -> Int64 {
-    try office.rows("SELECT count(*) FROM \(table)").first?[0].integer ?? 0
+    try office.rows(of: 1, "SELECT count(*) FROM \(table)").first?[0].integer ?? 0
   }
 
   /// A transaction of a program, and as many rows by array binding in one transaction, in turn.

@@ -29,6 +29,9 @@ final class Comparison {
     self.link = link
     path = "\(folder)/mirror-compare-\(link.number).db"
     unlink(path)
+    // Nobody else reads what is in the rows' keys.
+    let file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
+    if file >= 0 { close(file) }
     scratch = try Connection(path: path, mode: .create)
     try scratch.execute(
       """
@@ -51,6 +54,7 @@ final class Comparison {
     }
     do throws(ServerError) {
       try server.forEachRow(
+        of: link.columns.count,
         "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t "
           + "ORDER BY \(keys)"
       ) { values in

@@ -61,12 +61,15 @@ extension MirrorEngine {
       try Comparison(link, folder: replica.folder)
     }
     try comparison.readServer(session.server)
+    let before = session.held.entries.filter { $0.key.number == link.number }
     var last: [Value]?
     var lacking = 0
     while !Task.isCancelled {
       let rows = try reading { () throws(SQLiteError) in
-        try session.site.rows(link, after: last, limit: Self.part)
+        try session.site.rows(link, after: last, limit: min(session.reach, Self.part))
       }
+      session.adapt(
+        to: rows.reduce(0) { $0 + $1.reduce(0) { $0 + $1.byteCount + 16 } }, of: rows.count)
       guard !rows.isEmpty else { break }
       if comparison.serverRows == 0 {
         // There is nothing to compare with: each goes out.
@@ -82,7 +85,38 @@ extension MirrorEngine {
       try renewIfDue(session)
     }
     if Task.isCancelled { throw .again }
-    return try await lacking + settle(comparison, policy, session)
+    let count = try await lacking + settle(comparison, policy, session)
+    if comparison.serverRows > 0 { try release(before, but: comparison, session) }
+    return count
+  }
+
+  /// What was held before all rows were compared, and is equal now.
+  private func release(
+    _ before: [HeldRows.Name: HeldRows.Entry], but comparison: Comparison,
+    _ session: MirrorSession
+  ) throws(MirrorError) {
+    guard !before.isEmpty else { return }
+    var differing = Set(
+      comparison.misfits.map {
+        HeldRows.Name(MirroredRow(comparison.link, key: [.string($0.key)], row: nil))
+      })
+    for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
+      var last: [Value]?
+      while true {
+        let keys = try reading { () throws(SQLiteError) in
+          try comparison.keys(finding, after: last, limit: Self.part)
+        }
+        guard !keys.isEmpty else { break }
+        for key in keys {
+          differing.insert(HeldRows.Name(MirroredRow(comparison.link, key: key, row: nil)))
+        }
+        last = keys.last
+      }
+    }
+    let free = before.filter { name, entry in
+      !differing.contains(name) && session.held.entries[name]?.at == entry.at
+    }.map(\.key)
+    _ = try serving { () throws(ServerError) in try session.send([], agreeing: free) }
   }
 
   private func renewIfDue(_ session: MirrorSession) throws(MirrorError) {
@@ -103,7 +137,7 @@ extension MirrorEngine {
       var last: [Value]?
       while !Task.isCancelled {
         let keys = try reading { () throws(SQLiteError) in
-          try comparison.keys(finding, after: last, limit: Self.part)
+          try comparison.keys(finding, after: last, limit: min(session.reach, Self.part))
         }
         guard !keys.isEmpty else { break }
         try await drain(session)
@@ -187,6 +221,8 @@ extension MirrorEngine {
     _ keys: [[Value]], _ link: TableLink, _ session: MirrorSession
   ) async throws(MirrorError) -> Int {
     let there = try serving { () throws(ServerError) in try session.standing(keys, link) }
+    session.adapt(
+      to: there.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.byteCount } }, of: there.count)
     var (arriving, leaving): ([MirrorSession.News], [MirrorSession.News]) = ([], [])
     for key in keys {
       guard let raw = there[RowKey(link.number, key)] else { continue }
@@ -217,7 +253,7 @@ extension MirrorEngine {
     let isQuiet = taking.holding.isEmpty && session.held.entries.isEmpty
     guard !isQuiet else { return }
     _ = try serving { () throws(ServerError) in
-      try session.send([], holding: taking.holding, agreeing: taking.agreed)
+      try session.send([], holding: taking.holding, agreeing: session.held(among: taking.agreed))
     }
   }
 }

@@ -36,11 +36,13 @@ extension MirrorEngine {
     let password: String
     let life: Int64
     let mark: String
+    let standing: OwnStanding
     do throws(FlotillaError) {
       address = try ServerAddress(settings.url)
       password = try folder.password(settings)
       life = try await replica.life()
       mark = try await replica.siteMark()
+      standing = try await replica.ownStanding()
     } catch {
       throw .node(error)
     }
@@ -54,13 +56,16 @@ extension MirrorEngine {
     let (found, objection) = try serving { () throws(ServerError) in try ledger.enter() }
     guard let found else { throw .stopped(objection ?? "the place is taken") }
     let site = try reading { () throws(SQLiteError) in try SiteFile(replica) }
-    let links = try plan(server, site)
+    let (links, stopped) = try plan(server, site, standing)
+    state.tables = settings.tables.map(\.table)
+    if state.stopped != stopped {
+      for one in stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
+    }
+    state.stopped = stopped
     let capture = Capture(database: address.database, links: links)
     let losers: Replica.Losers
-    let offset: Int64
     do throws(FlotillaError) {
       losers = try await replica.losers(of: links.map(\.site.name))
-      offset = try await replica.ownStanding().siteTime
     } catch {
       throw .node(error)
     }
@@ -70,9 +75,9 @@ extension MirrorEngine {
     try serving { () throws(ServerError) in
       session.held.entries = try ledger.held()
       let row = try server.rows(
-        "SELECT CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000 AS SIGNED)"
+        of: 1, "SELECT CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000 AS SIGNED)"
       ).first
-      session.clockAhead = offset - (row?[0].integer ?? offset)
+      session.clockAhead = standing.siteTime &- (row?[0].integer ?? standing.siteTime)
     }
     return session
   }
@@ -80,11 +85,10 @@ extension MirrorEngine {
   /// Looks at both schemas. A table that cannot be mirrored any more stops, with the reason, and
   /// the others flow on.
   private func plan(
-    _ server: ServerConnection, _ site: SiteFile
-  ) throws(MirrorError) -> [TableLink] {
+    _ server: ServerConnection, _ site: SiteFile, _ standing: OwnStanding
+  ) throws(MirrorError) -> (links: [TableLink], stopped: [MirrorState.Stopped]) {
     var links: [TableLink] = []
-    state.stopped = []
-    state.tables = settings.tables.map(\.table)
+    var stopped: [MirrorState.Stopped] = []
     for table in settings.tables {
       let here = try reading { () throws(SQLiteError) in
         try SiteTable.read(table.table, on: site.connection)
@@ -96,27 +100,42 @@ extension MirrorEngine {
       switch (here, there) {
       case (nil, _): reasons = ["it is not replicated here"]
       case (_, nil): reasons = ["the server has no table \(table.schema).\(table.name)"]
+      case (let here?, _) where standing.right(to: here.name) == .none:
+        reasons = ["this node has no right to it any more"]
       case (let here?, let there?):
         let plan = TableLink.plan(here, there, number: table.number)
         reasons = plan.reasons
         if let link = plan.link { links.append(link) }
       }
       guard !reasons.isEmpty else { continue }
-      state.stopped.append(
+      stopped.append(
         MirrorState.Stopped(table: table.table, reason: reasons.joined(separator: "; ")))
     }
     let (_, circular) = try serving { () throws(ServerError) in
       try Cascade.read(links, on: server)
     }
     for link in links where circular.contains(link.number) {
-      state.stopped.append(MirrorState.Stopped(table: link.site.name, reason: Cascade.objection))
+      stopped.append(MirrorState.Stopped(table: link.site.name, reason: Cascade.objection))
     }
     links.removeAll { circular.contains($0.number) }
     links = try reading { () throws(SQLiteError) in try site.parentsFirst(links) }
-    for stopped in state.stopped {
-      log("the table \(stopped.table) is not mirrored: \(stopped.reason)")
+    return (links, stopped)
+  }
+
+  /// Throws `.again` if a table is not as it was when the session began, on either side.
+  private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
+    let standing: OwnStanding
+    do throws(FlotillaError) {
+      standing = try await replica.ownStanding()
+    } catch {
+      throw .node(error)
     }
-    return links
+    let (links, stopped) = try plan(session.server, session.site, standing)
+    let cascades = try serving { () throws(ServerError) in
+      try Cascade.read(links, on: session.server).cascades
+    }
+    guard links == session.capture.links, stopped == state.stopped, cascades == session.cascades
+    else { throw .again }
   }
 
   /// Compares what has to be compared: tables that never were, or of which something was missed.
@@ -137,6 +156,14 @@ extension MirrorEngine {
         policies[number] = .siteStands
       }
     }
+    for link in session.capture.links {
+      let shape = RowKey.fingerprint([.string("\(link.server)")])
+      // What an ALTER made of the server's values no trigger has told.
+      if let known = state.shapes?[link.number], known != shape { policies[link.number] = .union }
+      state.shapes = (state.shapes ?? [:]).merging([link.number: shape]) { $1 }
+    }
+    try need(policies, session)
+    publish(now: true)
     try await settleTaken(session)
     if let before = state.contact, before.number > session.number {
       log("the server was put back to an earlier state; what it lacks goes there again")
@@ -155,6 +182,7 @@ extension MirrorEngine {
 
   private func lifeThere(_ session: MirrorSession) throws(ServerError) -> Int64? {
     try session.server.rows(
+      of: 1,
       """
       SELECT life FROM \(serverName(session.capture.database)).flotilla_state WHERE site = ?
       """, [.string(session.ledger.site)]
@@ -166,6 +194,7 @@ extension MirrorEngine {
   private func install(_ session: MirrorSession) throws(MirrorError) -> Set<Int> {
     try serving { () throws(ServerError) in
       let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
+      session.cascades = cascades
       return try session.capture.install(on: session.server, cascades: cascades) {
         number throws(ServerError) in
         try session.ledger.need([number], isWhole: true)
@@ -195,7 +224,8 @@ extension MirrorEngine {
       while true {
         let news = try serving { () throws(ServerError) in
           try session.entries(
-            link, limit: MirrorSession.mostTaken, "WHERE id > \(last) AND \(isOld)")
+            link, limit: MirrorSession.mostTaken, "WHERE id > \(last) AND \(isOld)"
+          ).news
         }
         guard let most = news.flatMap(\.ids).max() else { break }
         last = most
@@ -266,7 +296,11 @@ extension MirrorEngine {
       try await send(news, session)
       if !more { (state.behind, state.behindSince) = (0, nil) }
       while !Task.isCancelled, try await takeIn(session) { lastNews = .now }
-      if ContinuousClock.now - session.lastRenewal > .seconds(5) { try renew(session) }
+      let isFull = session.known.count > MirrorSession.mostKnown / 2 && !more
+      if isFull || ContinuousClock.now - session.lastRenewal > .seconds(5) {
+        try await requireSameTables(session)
+        try renew(session)
+      }
       try check(session)
       note(session)
       publish()
@@ -280,7 +314,9 @@ extension MirrorEngine {
   }
 
   private func compareAgain(_ session: MirrorSession) async throws(MirrorError) {
-    if !(try install(session).isEmpty) { log("a trigger of the mirror was gone from the server, and is there again") }
+    if !(try install(session).isEmpty) {
+      log("a trigger of the mirror was gone from the server, and is there again")
+    }
     try await compare(
       Dictionary(session.byNumber.keys.map { ($0, Policy.union) }) { first, _ in first }, session)
     enter(.following)

@@ -41,19 +41,38 @@ extension MirrorEngine {
     // The feed has told of all that was taken before it was read.
     defer { if !page.more, session.cursor == page.cursor { session.passed = session.turn - 1 } }
     guard page.cursor != session.cursor else { return }
-    let told = try reading { () throws(SQLiteError) in try rows(of: page, session) }
-    let open = told.filter { !session.isKnown($0) }
-    try keepHeld(open, session)
-    guard !open.isEmpty else {
+    var open: [MirroredRow] = []
+    var (bytes, hasSent) = (0, false)
+    for (link, key) in keys(of: page, session) {
+      let values = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
+      let row = MirroredRow(link, key: key, row: values)
+      guard !session.isKnown(row) else { continue }
+      open.append(row)
+      bytes += values?.reduce(0) { $0 + $1.byteCount + 16 } ?? 0
+      guard bytes > MirrorSession.mostBytes else { continue }
+      guard try await send(open, session, cursor: nil) else { return }
+      (open, bytes, hasSent) = ([], 0, true)
+    }
+    guard !open.isEmpty || hasSent else {
       // Nothing but echoes: the server hears of the new place with the next rows.
       session.cursor = page.cursor
       return
     }
+    _ = try await send(open, session, cursor: page.cursor)
+  }
+
+  /// False if a program of the server has changed one of the rows: that is taken in first, the place
+  /// stays, and the page comes again.
+  private func send(
+    _ rows: [MirroredRow], _ session: MirrorSession, cursor: String?
+  ) async throws(MirrorError) -> Bool {
+    try keepHeld(rows, session)
     let sending = try serving { () throws(ServerError) in
-      try session.send(open, cursor: page.cursor)
+      try session.send(rows, cursor: cursor)
     }
-    // Blocked: the place stays, and the page comes again after the journal was taken in.
-    if case .blocked = sending { _ = try await takeIn(session) }
+    guard case .blocked = sending else { return true }
+    _ = try await takeIn(session)
+    return false
   }
 
   /// What the site could not take of the server is in the conflict log before it is overwritten.
@@ -80,23 +99,20 @@ extension MirrorEngine {
     }
   }
 
-  /// The rows of a page, each once, as they are here now: what the feed tells has gone through
-  /// JSON, which knows less of numbers than SQLite does.
-  private func rows(
+  /// The rows of a page, each once. They are read from the file: what the feed tells has gone
+  /// through JSON, which knows less of numbers than SQLite does.
+  private func keys(
     of page: OpenReplica.Changes, _ session: MirrorSession
-  ) throws(SQLiteError) -> [MirroredRow] {
-    var order: [RowKey] = []
-    var rows: [RowKey: MirroredRow] = [:]
+  ) -> [(link: TableLink, key: [Value])] {
+    var known: Set<RowKey> = []
+    var keys: [(link: TableLink, key: [Value])] = []
     for change in page.changes {
       guard let link = session.links[change.table.lowercased()],
-        let key = Self.key(of: change, link)
+        let key = Self.key(of: change, link), known.insert(RowKey(link.number, key)).inserted
       else { continue }
-      let name = RowKey(link.number, key)
-      guard rows[name] == nil else { continue }
-      order.append(name)
-      rows[name] = MirroredRow(link, key: key, row: try session.site.row(link, key))
+      keys.append((link, key))
     }
-    return order.compactMap { rows[$0] }
+    return keys
   }
 
   private static func key(of change: OpenReplica.Change, _ link: TableLink) -> [Value]? {
@@ -174,7 +190,7 @@ extension MirrorEngine {
     try serving { () throws(ServerError) in
       try session.sendFree(
         taking.corrections, forgetting: taking.entries, holding: taking.holding,
-        agreeing: taking.agreed)
+        agreeing: session.held(among: taking.agreed))
     }
     return true
   }

@@ -40,6 +40,7 @@ actor MirrorEngine {
       (state.contact, state.comparison, state.compared) = (
         before.contact, before.comparison, before.compared
       )
+      state.shapes = before.shapes
       (state.differences, state.rowsCompared) = (before.differences, before.rowsCompared)
     }
     state.process = getpid()

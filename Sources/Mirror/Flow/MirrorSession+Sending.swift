@@ -12,7 +12,7 @@ extension MirrorSession {
 
   /// So many rows are sent in one go, and so many bytes.
   private static let mostRows = 1_000
-  private static let mostBytes = 4 << 20
+  private static let mostSentBytes = 4 << 20
   /// So many entries of a journal are looked at beside what goes out.
   private static let mostLooked = 5_000
 
@@ -20,7 +20,7 @@ extension MirrorSession {
   func send(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]] = [:],
     ignoring others: [Int: [Int64]] = [:],
-    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [MirroredRow] = [],
+    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [HeldRows.Name] = [],
     cursor next: String? = nil
   ) throws(ServerError) -> Sending {
     let before = held
@@ -28,7 +28,7 @@ extension MirrorSession {
     do throws(ServerError) {
       contact = try transaction { () throws(ServerError) in
         (held, gone) = (before, [])
-        for row in agreeing { try release(row) }
+        for name in agreeing { try release(name) }
         return try sendOnce(
           rows, forgetting: entries, ignoring: others, holding: holding, cursor: next)
       }
@@ -50,7 +50,7 @@ extension MirrorSession {
   /// that is in the journal. The entries are forgotten in the same transaction as the last of it.
   func sendFree(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
-    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [MirroredRow] = []
+    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [HeldRows.Name] = []
   ) throws(ServerError) {
     let sending = try send(rows, forgetting: entries, holding: holding, agreeing: agreeing)
     guard case .blocked = sending else { return }
@@ -98,6 +98,7 @@ extension MirrorSession {
   ) throws(ServerError) {
     let keys = Capture.keyNames(link).joined(separator: ", ")
     let entries = try server.rows(
+      of: link.key.count + 1,
       "SELECT \(keys), id FROM \(capture.journal(link.number)) LIMIT \(Self.mostLooked)")
     guard !entries.isEmpty else { return }
     guard entries.count < Self.mostLooked else { throw Self.blocked }
@@ -116,7 +117,7 @@ extension MirrorSession {
     for row in rows {
       guard let key = try? encodedKey(row) else { continue }
       _ = try server.rows(
-        "SELECT 1 FROM \(link.server.sqlName) WHERE \(Self.condition(link)) FOR UPDATE", key)
+        of: 1, "SELECT 1 FROM \(link.server.sqlName) WHERE \(Self.condition(link)) FOR UPDATE", key)
     }
     try requireFree(rows, link, ignored)
   }
@@ -141,6 +142,10 @@ extension MirrorSession {
     var size = 0
     for (value, column) in zip(values, row.link.columns) {
       do throws(ColumnForm.Objection) {
+        // Some servers make a moment of a NULL that they do not take.
+        guard column.takesNull || !value.isNull else {
+          throw ColumnForm.Objection("the server takes no NULL there")
+        }
         encoded.append(try column.form.encode(value))
         size += value.byteCount + 16
       } catch {
@@ -176,8 +181,7 @@ extension MirrorSession {
     }
     try run(
       "DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))", deletes)
-    guard link.server.hasOtherUnique else { return try run(Self.upsert(link), writes) }
-    // An upsert would change the row that has the same value in another unique column.
+    // Never an upsert: it would change a row that has the same value in another unique column.
     let standing = try existing(writes.map(\.row), link)
     try run(
       Self.update(link),
@@ -196,14 +200,6 @@ extension MirrorSession {
   private static func others(_ link: TableLink) -> [Int] {
     let others = link.columns.indices.filter { !link.key.contains($0) }
     return others.isEmpty ? link.key : others
-  }
-
-  private static func upsert(_ link: TableLink) -> String {
-    let settings = others(link).map { place in
-      let name = serverName(link.columns[place].serverName)
-      return "\(name) = VALUES(\(name))"
-    }
-    return "\(insert(link)) ON DUPLICATE KEY UPDATE \(settings.joined(separator: ", "))"
   }
 
   private static func update(_ link: TableLink) -> String {
@@ -227,7 +223,7 @@ extension MirrorSession {
   private func run(
     _ sql: String, _ rows: [(row: MirroredRow, values: [Value])]
   ) throws(ServerError) {
-    let mostBytes = min(Self.mostBytes, server.limits.packet / 2)
+    let mostBytes = min(Self.mostSentBytes, server.limits.packet / 2)
     var (start, bytes) = (0, 0)
     for (place, row) in rows.enumerated() {
       let size = row.values.reduce(16) { $0 + $1.byteCount + 16 }
@@ -249,7 +245,8 @@ extension MirrorSession {
     do throws(ServerError) {
       try server.run(sql, each: rows.map(\.values))
     } catch {
-      guard error.kind == .row else { throw error }
+      // What nobody has foreseen, such as a SIGNAL of a trigger, is the fault of a row, too.
+      guard [.row, .other].contains(error.kind), error.code != 0 else { throw error }
       try server.execute("ROLLBACK TO SAVEPOINT flotilla")
       guard rows.count > 1 else {
         if let row = rows.first?.row { try hold(row, .outward, error.text) }
@@ -277,6 +274,7 @@ extension MirrorSession {
       let part = encoded[start..<min(start + 200, encoded.count)]
       let list = part.map { _ in marks }.joined(separator: ", ")
       let found = try server.rows(
+        of: link.columns.count,
         "SELECT \(Self.selection(link, of: "t")) FROM \(link.server.sqlName) t "
           + "WHERE \(tuple) IN (\(list))\(locking ? " FOR UPDATE" : "")", part.flatMap { $0 })
       for row in found {

@@ -29,7 +29,8 @@ extension MirrorSession {
   func hasNews() throws(ServerError) -> Bool {
     let tables = byNumber.keys.sorted().map { "EXISTS(SELECT 1 FROM \(capture.journal($0)))" }
     guard !tables.isEmpty else { return false }
-    return try server.rows("SELECT \(tables.joined(separator: " OR "))").first?[0].integer == 1
+    return try server.rows(of: 1, "SELECT \(tables.joined(separator: " OR "))").first?[0].integer
+      == 1
   }
 
   /// What the journals hold beside what waits, with the rows, in one snapshot, and whether that is
@@ -39,14 +40,18 @@ extension MirrorSession {
     let start = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
     return try server.transaction(start) { () throws(ServerError) in
       var news: [News] = []
-      var room = Self.mostTaken
+      let limit = reach
+      var room = limit
+      var read = 0
       for link in capture.links where room > 0 {
         let others = (waiting[link.number] ?? []).map(String.init).joined(separator: ",")
-        let some = try entries(
+        let (some, bytes, isCut) = try entries(
           link, limit: room, others.isEmpty ? "" : "WHERE id NOT IN (\(others))")
-        room -= some.reduce(0) { $0 + $1.ids.count }
+        room = isCut ? 0 : room - some.reduce(0) { $0 + $1.ids.count }
+        read += bytes
         news += some
       }
+      adapt(to: read, of: news.count)
       return (news, room > 0)
     }
   }
@@ -57,17 +62,21 @@ extension MirrorSession {
     for link in capture.links {
       guard let ids = entries[link.number], !ids.isEmpty else { continue }
       let list = ids.map(String.init).joined(separator: ",")
-      news += try self.entries(link, limit: ids.count, "WHERE id IN (\(list))")
+      news += try self.entries(link, limit: ids.count, "WHERE id IN (\(list))", mostBytes: .max)
+        .news
     }
     return news
   }
 
   func entries(
-    _ link: TableLink, limit: Int, _ condition: String
-  ) throws(ServerError) -> [News] {
+    _ link: TableLink, limit: Int, _ condition: String, mostBytes: Int = MirrorSession.mostBytes
+  ) throws(ServerError) -> (news: [News], bytes: Int, isCut: Bool) {
     let names = Capture.keyNames(link)
     let meets = zip(names, link.serverKey).map { "t.\(serverName($1)) = j.\($0)" }
-    let rows = try server.rows(
+    var rows: [[Value]] = []
+    var (bytes, isCut) = (0, false)
+    try server.forEachRow(
+      of: 3 + names.count + link.columns.count,
       """
       SELECT j.id, CAST(UNIX_TIMESTAMP(j.at) * 1000 AS SIGNED), \
       t.\(serverName(link.serverKey[0])) IS NULL, \
@@ -77,7 +86,18 @@ extension MirrorSession {
         ORDER BY id LIMIT \(limit)) j
       LEFT JOIN \(link.server.sqlName) t ON \(meets.joined(separator: " AND "))
       ORDER BY j.id
-      """)
+      """
+    ) { row in
+      isCut = isCut || bytes > mostBytes
+      guard !isCut else { return }
+      bytes += row.reduce(0) { $0 + $1.byteCount + 16 }
+      rows.append(row)
+    }
+    return (news(from: rows, link), bytes, isCut)
+  }
+
+  private func news(from rows: [[Value]], _ link: TableLink) -> [News] {
+    let names = Capture.keyNames(link)
     var order: [RowKey] = []
     var found: [RowKey: News] = [:]
     for row in rows {
@@ -236,7 +256,7 @@ extension MirrorSession {
   private func isLater(
     _ row: MirroredRow, _ at: Int64?, than standing: [Value]?, _ other: Pending, at now: Int64
   ) throws(SQLiteError) -> Bool {
-    let isLater = at.map { $0 + clockAhead >= other.stamp ?? .min } ?? false
+    let isLater = at.map { $0 &+ clockAhead >= other.stamp ?? .min } ?? false
     let there = MirroredRow.named(row.link, key: row.key, row: row.row)
     let here = MirroredRow.named(row.link, key: row.key, row: standing)
     try losers.note(

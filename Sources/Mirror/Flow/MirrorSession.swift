@@ -24,6 +24,11 @@ final class MirrorSession {
   /// The content that both sides had last of rows that came from the server: until the feed has
   /// told of them, a row that is still the same is no change of the site.
   var known: [RowKey: Known] = [:]
+  /// So many entries of the journals, and rows of a comparison, are read in one go: fewer where
+  /// rows are long.
+  var reach = 64
+  /// As the triggers on the server have them.
+  var cascades: [Cascade] = []
   /// Entries of journals whose rows the site refuses before it has what comes with them: they are
   /// tried again when the journals hold nothing else.
   var waiting: [Int: Set<Int64>] = [:]
@@ -89,6 +94,14 @@ final class MirrorSession {
     guard !old.isEmpty else { return }
     try site.forget(known: old, by: holder)
     for row in old { known[row] = nil }
+  }
+
+  /// So many bytes of rows are held in memory, and one row more.
+  static let mostBytes = 8 << 20
+
+  /// Reads less the next time if what was read is long, else more.
+  func adapt(to bytes: Int, of count: Int) {
+    reach = bytes > Self.mostBytes ? max(1, min(count, reach) / 2) : min(Self.mostTaken, reach * 2)
   }
 
   /// Runs a transaction, and again as a whole if the server has ended it for others' sake.
@@ -159,9 +172,17 @@ final class MirrorSession {
 
   func release(_ row: MirroredRow) throws(ServerError) {
     guard !held.entries.isEmpty else { return }
-    let name = HeldRows.Name(row)
+    try release(HeldRows.Name(row))
+  }
+
+  func release(_ name: HeldRows.Name) throws(ServerError) {
     guard held.entries[name] != nil else { return }
     try ledger.release(name)
     held.entries[name] = nil
+  }
+
+  /// Those of the rows that are held.
+  func held(among rows: [MirroredRow]) -> [HeldRows.Name] {
+    held.entries.isEmpty ? [] : rows.map(HeldRows.Name.init).filter { held.entries[$0] != nil }
   }
 }

@@ -69,12 +69,14 @@ struct ServerLedger {
     of database: String, on server: ServerConnection
   ) throws(ServerError) -> (site: String, holder: String, node: String, isAlive: Bool)? {
     let exists = try server.rows(
+      of: 1,
       """
       SELECT 1 FROM information_schema.tables
       WHERE table_schema = ? AND table_name = 'flotilla_state'
       """, [.string(database)])
     guard !exists.isEmpty else { return nil }
     let row = try server.rows(
+      of: 4,
       """
       SELECT site, holder, node, until > CURRENT_TIMESTAMP(6)
       FROM \(serverName(database)).flotilla_state LIMIT 1
@@ -109,10 +111,12 @@ struct ServerLedger {
   /// The tables that were mirrored before.
   func tables() throws(ServerError) -> [MirrorSettings.Table] {
     try server.rows(
+      of: 4,
       "SELECT number, site_table, schema_name, table_name FROM \(table("table")) ORDER BY number"
     ).map { row in
       MirrorSettings.Table(
-        number: Int(row[0].integer ?? 0), table: row[1].string ?? "", schema: row[2].string ?? "",
+        number: Int(max(0, min(row[0].integer ?? 0, 1 << 30))), table: row[1].string ?? "",
+        schema: row[2].string ?? "",
         name: row[3].string ?? "")
     }
   }
@@ -123,6 +127,7 @@ struct ServerLedger {
   func enter() throws(ServerError) -> (state: State?, objection: String?) {
     try server.transaction { () throws(ServerError) in
       let row = try server.rows(
+        of: 8,
         """
         SELECT holder, node, session, until > CURRENT_TIMESTAMP(6), place, life, number,
           host = @@hostname AND NOT EXISTS (SELECT 1 FROM information_schema.processlist
@@ -155,7 +160,9 @@ struct ServerLedger {
         WHERE site = ?
         """, [.string(session), .string(site)])
       return (
-        State(cursor: row[4].string, life: row[5].integer, number: row[6].integer ?? 0), nil
+        State(
+          cursor: row[4].string, life: row[5].integer,
+          number: max(0, min(row[6].integer ?? 0, 1 << 60))), nil
       )
     }
   }
@@ -171,6 +178,7 @@ struct ServerLedger {
   /// end of it. Gives the time of the server, in µs since 1970.
   func hold() throws(ServerError) -> Int64 {
     let row = try server.rows(
+      of: 2,
       """
       SELECT session, CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000000 AS SIGNED)
       FROM \(table("state")) WHERE site = ? FOR UPDATE
@@ -208,8 +216,10 @@ struct ServerLedger {
   /// Whether all rows of a table were compared once, and whether changes of it were passed over.
   func standing() throws(ServerError) -> [Int: (isFilled: Bool, isStale: Bool)] {
     var standing: [Int: (isFilled: Bool, isStale: Bool)] = [:]
-    for row in try server.rows("SELECT number, is_filled, is_stale FROM \(table("table"))") {
-      standing[Int(row[0].integer ?? 0)] = (row[1].integer == 1, row[2].integer == 1)
+    for row in try server.rows(
+      of: 3, "SELECT number, is_filled, is_stale FROM \(table("table"))")
+    {
+      standing[Int(clamping: row[0].integer ?? 0)] = (row[1].integer == 1, row[2].integer == 1)
     }
     return standing
   }
@@ -238,12 +248,13 @@ struct ServerLedger {
   func held() throws(ServerError) -> [HeldRows.Name: HeldRows.Entry] {
     var held: [HeldRows.Name: HeldRows.Entry] = [:]
     let rows = try server.rows(
+      of: 6,
       """
       SELECT number, name, shown, direction, reason,
         CAST(UNIX_TIMESTAMP(at) * 1000 AS SIGNED) FROM \(table("held")) LIMIT \(HeldRows.most)
       """)
     for row in rows {
-      let name = HeldRows.Name(number: Int(row[0].integer ?? 0), key: row[1].string ?? "")
+      let name = HeldRows.Name(number: Int(clamping: row[0].integer ?? 0), key: row[1].string ?? "")
       held[name] = HeldRows.Entry(
         shown: row[2].string ?? "", direction: row[3].string == "in" ? .inward : .outward,
         reason: row[4].string ?? "", at: row[5].integer ?? 0)

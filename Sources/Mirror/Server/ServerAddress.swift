@@ -54,7 +54,10 @@ public struct ServerAddress: Sendable, Equatable {
 
   /// Whether nothing of it goes over a network.
   public var isLocal: Bool {
-    host.isEmpty || host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    if host.isEmpty || host == "localhost" || host == "::1" { return true }
+    // 127.example.org is a name like others.
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
 
   /// Without what only this machine's files say.

@@ -53,9 +53,9 @@ package final class ServerConnection {
         autocommit = 1, wait_timeout = 600, group_concat_max_len = 1048576
       """)
     try execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-    let row = try rows("SELECT version(), @@max_allowed_packet").first ?? []
+    let row = try rows(of: 2, "SELECT version(), @@max_allowed_packet").first ?? []
     limits.version = row.first?.string ?? ""
-    limits.packet = Int(row.last?.integer ?? 1 << 20)
+    limits.packet = Int(max(1 << 17, min(row.last?.integer ?? 1 << 20, 1 << 30)))
   }
 
   static func error(of handle: UnsafeMutablePointer<MYSQL>) -> ServerError {
@@ -98,18 +98,23 @@ package final class ServerConnection {
     for row in rows { _ = try statement.run([row], asArray: false) }
   }
 
-  /// Every row of a query.
-  package func rows(_ sql: String, _ values: [Value] = []) throws(ServerError) -> [[Value]] {
+  /// Every row of a query that asks for so many columns.
+  package func rows(
+    of width: Int, _ sql: String, _ values: [Value] = []
+  ) throws(ServerError) -> [[Value]] {
     var rows: [[Value]] = []
-    try forEachRow(sql, values) { rows.append($0) }
+    try forEachRow(of: width, sql, values) { rows.append($0) }
     return rows
   }
 
   /// Each row of a query as it comes; the connection does nothing else meanwhile.
   func forEachRow(
-    _ sql: String, _ values: [Value] = [], _ body: ([Value]) -> Void
+    of width: Int, _ sql: String, _ values: [Value] = [], _ body: ([Value]) -> Void
   ) throws(ServerError) {
     let statement = try statement(sql)
+    guard statement.width == width else {
+      throw .own("the server answers with other columns than it was asked for")
+    }
     _ = try statement.run([values], asArray: false)
     try statement.fetch(body)
   }

@@ -18,13 +18,23 @@ package struct ServerError: Error, Sendable, Equatable {
   let code: UInt32
   let message: String
 
+  init(code: UInt32, message: String) {
+    self.code = code
+    // A server's words reach logs and terminals.
+    let plain = String(
+      String.UnicodeScalarView(
+        message.unicodeScalars.prefix(1_000).map { $0.properties.isPlain ? $0 : "?" }))
+    self.message = plain.isEmpty ? "no words for it" : plain
+  }
+
   var kind: Kind {
     switch code {
     // CR_… of errmsg.h, and what a server says that goes away.
     case 2000...2099, 5000...5099, 1053, 1077, 1079, 1080, 1152, 1158...1161, 1927: .lost
     // Deadlock (also what Galera says at COMMIT), lock wait, a snapshot that is too old.
-    case 1213, 1205, 1020, 1047, 3024, 1969: .again
-    case 1021, 1114, 1026, 3, 28, 1290, 1836, 1040, 1203, 1226, 1044, 1045, 1142, 1143, 1227, 1370,
+    case 1213, 1205, 1020, 1047, 1317, 3024, 1969: .again
+    case 1021, 1114, 1026, 1030, 1034...1038, 1041, 1135, 1180, 3, 28, 1290, 1836, 1040, 1203, 1226,
+      1044, 1045, 1142, 1143, 1227, 1370,
       1698, 1820, 1862:
       .trouble
     case 1048, 1062, 1063, 1118, 1139, 1153, 1169, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1367,
@@ -39,4 +49,14 @@ package struct ServerError: Error, Sendable, Equatable {
   static func own(_ message: String) -> ServerError { ServerError(code: 0, message: message) }
 
   var text: String { code == 0 ? message : "\(message) (error \(code))" }
+}
+
+extension Unicode.Scalar.Properties {
+  /// Whether it is shown, and steers nothing.
+  fileprivate var isPlain: Bool {
+    switch generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
+    default: true
+    }
+  }
 }

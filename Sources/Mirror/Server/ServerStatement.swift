@@ -6,6 +6,7 @@ final class ServerStatement {
   private let handle: UnsafeMutablePointer<MYSQL_STMT>
   private let parameters: Int
   private let columns: [Column]
+  var width: Int { columns.count }
 
   /// How a column of the result is read.
   private enum Column {
@@ -60,7 +61,9 @@ final class ServerStatement {
 
   /// Executes it for the rows; gives how many rows it found.
   func run(_ rows: [[Value]], asArray: Bool) throws(ServerError) -> Int {
-    precondition(rows.allSatisfy { $0.count == parameters }, "values for other parameters")
+    guard rows.allSatisfy({ $0.count == parameters }) else {
+      throw .own("the server wants other values than the statement has")
+    }
     mysql_stmt_free_result(handle)
     guard flotilla_mysql_set_array(handle, asArray ? UInt32(rows.count) : 0) == 0 else {
       throw error
@@ -112,7 +115,8 @@ final class ServerStatement {
           continue
         }
         row.append(
-          try value(number, at: buffer + number * Self.room, length: Int(lengths[number])))
+          try value(number, at: buffer + number * Self.room, length: Int(clamping: lengths[number]))
+        )
       }
       body(row)
     }

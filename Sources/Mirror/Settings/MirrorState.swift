@@ -58,6 +58,8 @@ struct MirrorState: Codable, Sendable, Equatable {
   /// The latest of them.
   var held: [Held] = []
   var contact: Contact?
+  /// What stands for a table of the server as it was when it was compared, by its number.
+  var shapes: [Int: String]?
   /// Which comparison was the last that ended, when, and what it found.
   var comparison = 0
   var compared: Int64?

@@ -56,6 +56,7 @@ struct Capture {
     of database: String, on server: ServerConnection
   ) throws(ServerError) -> [(schema: String, name: String)] {
     let rows = try server.rows(
+      of: 3,
       """
       SELECT trigger_schema, trigger_name, action_statement FROM information_schema.triggers
       WHERE trigger_name LIKE 'flotilla\\_%'
@@ -75,6 +76,7 @@ struct Capture {
     missing: () throws(ServerError) -> Void
   ) throws(ServerError) -> Bool {
     let found = try server.rows(
+      of: 1,
       """
       SELECT action_statement FROM information_schema.triggers
       WHERE trigger_schema = ? AND trigger_name = ?

@@ -68,6 +68,7 @@ struct Cascade: Equatable {
 
   private static func steps(on server: ServerConnection) throws(ServerError) -> [Step] {
     let rows = try server.rows(
+      of: 9,
       """
       SELECT k.table_schema, k.table_name, k.referenced_table_schema, k.referenced_table_name,
         k.constraint_name, k.column_name, k.referenced_column_name, r.delete_rule, r.update_rule

@@ -234,7 +234,8 @@ enum ServerMoment {
   static func time(_ text: Substring, decimals: Int, hours: ClosedRange<Int>) -> String? {
     let halves = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     let parts = halves[0].split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[0].utf8.count >= 2,
+    guard parts.count == 3,
+      parts[0].utf8.count == 2 || parts[0].utf8.count == 3 && parts[0].first != "0",
       parts.dropFirst().allSatisfy({ $0.utf8.count == 2 }),
       let hour = Int(parts[0]), hours.contains(hour), let minute = Int(parts[1]),
       (0...59).contains(minute), let second = Int(parts[2]), (0...59).contains(second)

@@ -16,6 +16,7 @@ struct ServerTable: Sendable, Equatable {
     var collation: String?
     /// Whether a new row must say what it is.
     var isRequired: Bool
+    var takesNull: Bool
     var isGenerated: Bool
     var isUnsigned: Bool
   }
@@ -25,8 +26,6 @@ struct ServerTable: Sendable, Equatable {
   var columns: [Column]
   /// The columns of its primary key.
   var key: [String]
-  /// Whether other columns must be unique, too.
-  var hasOtherUnique: Bool
   /// Triggers of others that may change what a row is given.
   var changesRows: Bool
   var isTransactional: Bool
@@ -39,6 +38,7 @@ struct ServerTable: Sendable, Equatable {
   ) throws(ServerError) -> ServerTable? {
     let place: [Value] = [.string(schema), .string(name)]
     let table = try server.rows(
+      of: 2,
       """
       SELECT table_name, engine FROM information_schema.tables
       WHERE table_schema = ? AND table_name = ? AND table_type = 'BASE TABLE'
@@ -46,12 +46,13 @@ struct ServerTable: Sendable, Equatable {
     ).first
     guard let table else { return nil }
     let columns = try server.rows(
+      of: 12,
       """
       SELECT column_name, column_type, data_type, character_maximum_length,
         character_octet_length, numeric_precision, numeric_scale, datetime_precision,
         collation_name, is_nullable = 'NO' AND column_default IS NULL
           AND extra NOT LIKE '%auto_increment%', extra LIKE '%GENERATED%' OR extra LIKE '%VIRTUAL%'
-          OR extra LIKE '%STORED%'
+          OR extra LIKE '%STORED%', is_nullable = 'YES'
       FROM information_schema.columns WHERE table_schema = ? AND table_name = ?
       ORDER BY ordinal_position
       """, place
@@ -60,17 +61,21 @@ struct ServerTable: Sendable, Equatable {
       let isGenerated = row[10].integer == 1 && !type.hasPrefix("timestamp")
       return Column(
         name: row[0].string ?? "", type: type, base: (row[2].string ?? "").lowercased(),
-        letters: row[3].count, bytes: row[4].count, digits: row[5].count ?? 0,
-        scale: row[6].count ?? 0, decimals: row[7].count ?? 0, collation: row[8].string,
-        isRequired: row[9].integer == 1, isGenerated: isGenerated,
+        letters: row[3].count, bytes: row[4].count, digits: min(row[5].count ?? 0, 65),
+        scale: min(row[6].count ?? 0, 65), decimals: min(row[7].count ?? 0, 6),
+        collation: row[8].string,
+        isRequired: row[9].integer == 1, takesNull: row[11].integer == 1,
+        isGenerated: isGenerated,
         isUnsigned: type.contains("unsigned"))
     }
     let indexes = try server.rows(
+      of: 2,
       """
       SELECT index_name, column_name FROM information_schema.statistics
       WHERE table_schema = ? AND table_name = ? AND non_unique = 0 ORDER BY index_name, seq_in_index
       """, place)
     let triggers = try server.rows(
+      of: 1,
       """
       SELECT count(*) FROM information_schema.triggers WHERE event_object_schema = ?
       AND event_object_table = ? AND action_timing = 'BEFORE' AND event_manipulation <> 'DELETE'
@@ -79,7 +84,6 @@ struct ServerTable: Sendable, Equatable {
     return ServerTable(
       schema: schema, name: table[0].string ?? name, columns: columns,
       key: indexes.filter { $0[0].string == "PRIMARY" }.compactMap { $0[1].string },
-      hasOtherUnique: indexes.contains { $0[0].string != "PRIMARY" },
       changesRows: triggers.first?.first?.integer != 0,
       isTransactional: table[1].string?.lowercased() == "innodb")
   }
@@ -93,8 +97,9 @@ extension Value {
   /// A number of `information_schema`, whose types differ between servers.
   fileprivate var count: Int? {
     switch self {
-    case .integer(let number): Int(clamping: number)
-    case .text(let digits): Int(String(decoding: digits, as: UTF8.self)) ?? .max
+    case .integer(let number): Int(clamping: max(0, min(number, 1 << 40)))
+    case .text(let digits):
+      Int(String(decoding: digits, as: UTF8.self)).map { max(0, min($0, 1 << 40)) } ?? 1 << 40
     default: nil
     }
   }
@@ -110,7 +115,8 @@ extension ServerTable.Column {
     case "int", "integer": integer(bits: 32)
     case "bigint": integer(bits: 64)
     case "year": .integer(least: 1901, most: 2155)
-    case "double": isUnsigned ? nil : .real
+    // DOUBLE(10,2) rounds without a word.
+    case "double": isUnsigned || type.contains("(") ? nil : .real
     case "char": .text(letters: letters, bytes: nil, trims: true)
     case "varchar": .text(letters: letters, bytes: nil, trims: false)
     case "tinytext", "text", "mediumtext", "longtext":

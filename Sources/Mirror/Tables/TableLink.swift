@@ -7,6 +7,7 @@ struct TableLink: Sendable, Equatable {
     var place: Int
     var name: String
     var serverName: String
+    var takesNull: Bool
     var form: ColumnForm
   }
 
@@ -42,6 +43,7 @@ struct TableLink: Sendable, Equatable {
         columns.append(
           Column(
             place: place, name: column.name, serverName: other.name,
+            takesNull: other.takesNull,
             form: ColumnForm(kind: kind, affinity: column.affinity)))
       } else {
         let declared = column.type.isEmpty ? "no type" : column.type
