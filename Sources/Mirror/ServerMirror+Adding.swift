@@ -73,7 +73,8 @@ actor MirrorWorkbench {
 
   private static func remedy(_ error: ServerError) -> String? {
     switch error.code {
-    case 1044, 1045, 1142, 1698:
+    case 1045, 1698: "Are the user and the password right, and may it come from this machine?"
+    case 1044, 1142:
       "The user needs SELECT, INSERT, UPDATE, DELETE, CREATE, DROP and TRIGGER on the database."
     case 1419, 1227:
       "With a binary log triggers need SUPER, or on the server: "
@@ -108,7 +109,7 @@ actor MirrorWorkbench {
     }
   }
 
-  func plan(_ wish: MirrorWish) throws(FlotillaError) -> MirrorPlan {
+  func plan(_ wish: MirrorWish, _ own: OwnStanding) throws(FlotillaError) -> MirrorPlan {
     let server = try connected()
     let here = try tables(wish)
     var plan = MirrorPlan(server: address.text, version: server.limits.version, tables: [])
@@ -150,6 +151,10 @@ actor MirrorWorkbench {
         } else if made.sql != nil {
           entry.action = "create"
         }
+      }
+      if own.right(to: table.name) == .none {
+        entry.action = "refuse"
+        entry.reasons.append("this node has no right to it")
       }
       plan.tables.append(entry)
     }
@@ -256,7 +261,7 @@ extension ServerMirror {
     }
     try await bench.requireFree(
       holder: holder, site: try await replica.siteMark(), takes: takes)
-    return try await bench.plan(wish)
+    return try await bench.plan(wish, try await replica.ownStanding())
   }
 
   private func workbench(_ wish: MirrorWish) async throws(FlotillaError) -> MirrorWorkbench {

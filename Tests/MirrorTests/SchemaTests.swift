@@ -91,4 +91,26 @@ struct `A schema of the server that changes` {
       try await office.siteComesTo("0", "SELECT count(*) FROM p")
     }
   }
+
+  @Test func `may be one with a strange name`() async throws {
+    try await Office.with { office in
+      try await office.server(
+        "CREATE DATABASE `a.b_c``d`; GRANT ALL ON `a.b\\_c``d`.* TO flo@localhost")
+      try await office.site(Self.schema)
+      let made = try await office.flotilla("init", "shop.db", "--all", "--name", "anchor")
+      #expect(made.status == 0)
+      let url = "mysql://flo@localhost/a.b_c%60d?socket=\(office.folder)/socket"
+      let added = try await office.flotilla(
+        "mirror", "shop.db", "add", url, "--password-file", "password", "--yes", "--create")
+      try #require(added.status == 0, "\(added.text)")
+      _ = try await office.serve()
+      try await office.follows()
+      try await office.server("UPDATE t SET w = 'there' WHERE id = 1", in: "a.b_c`d")
+      try await office.siteComesTo("there", "SELECT w FROM t WHERE id = 1")
+      let removed = try await office.flotilla("mirror", "shop.db", "remove")
+      #expect(removed.status == 0, "\(removed.text)")
+      #expect(try await office.server("SHOW TABLES", in: "a.b_c`d") == "t")
+      #expect(try await office.server("SHOW TRIGGERS", in: "a.b_c`d") == "")
+    }
+  }
 }

@@ -119,7 +119,8 @@ extension MirrorEngine {
     _ = try serving { () throws(ServerError) in try session.send([], agreeing: free) }
   }
 
-  private func renewIfDue(_ session: MirrorSession) throws(MirrorError) {
+  /// Keeps the place; an error if somebody else has it.
+  func renewIfDue(_ session: MirrorSession) throws(MirrorError) {
     guard ContinuousClock.now - session.lastWord > .seconds(4) else { return }
     let isOurs = try serving { () throws(ServerError) in
       try session.ledger.renew(cursor: session.cursor, life: session.life)

@@ -61,8 +61,8 @@ extension MirrorEngine {
     _ = try await send(open, session, cursor: page.cursor)
   }
 
-  /// False if a program of the server has changed one of the rows: that is taken in first, the place
-  /// stays, and the page comes again.
+  /// False if a program of the server has changed one of the rows: that is taken in first, the
+  /// place stays, and the page comes again.
   private func send(
     _ rows: [MirroredRow], _ session: MirrorSession, cursor: String?
   ) async throws(MirrorError) -> Bool {
@@ -84,6 +84,11 @@ extension MirrorEngine {
     for row in inward {
       let there = try serving { () throws(ServerError) in
         try session.standing([row.key], row.link)[row.name]
+      }
+      if let there, case .success(let values) = MirrorSession.result(there, row.link),
+        values == row.row
+      {
+        continue
       }
       guard let there else { continue }
       try reading { () throws(SQLiteError) in
@@ -135,6 +140,8 @@ extension MirrorEngine {
   /// is changing here.
   func takeIn(_ session: MirrorSession) async throws(MirrorError) -> Bool {
     guard session.known.count < MirrorSession.mostKnown else { return false }
+    // Who has lost the place by its silence must not make edits of what another one takes, too.
+    try renewIfDue(session)
     guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
     let (news, isAll) = try serving { () throws(ServerError) in try session.news() }
     if !news.isEmpty, try await take(in: news, session, refuses: false) { return true }
@@ -144,8 +151,8 @@ extension MirrorEngine {
     return try await takeWaiting(session)
   }
 
-  /// Tries again what the site has refused, as long as some of it fits now. The rest is put right on
-  /// the server, and in the conflict log.
+  /// Tries again what the site has refused, as long as some of it fits now. The rest is put right
+  /// on the server, and in the conflict log.
   private func takeWaiting(_ session: MirrorSession) async throws(MirrorError) -> Bool {
     guard !session.waiting.isEmpty else { return false }
     var hasTaken = false
