@@ -183,7 +183,7 @@ extension MirrorEngine {
     for (link, key) in session.late {
       let row = MirroredRow(link, key: key, row: nil)
       _ = try serving { () throws(ServerError) in
-        try session.send([], holding: [(row, "the site refuses it: a constraint is in the way")])
+        try session.send([], holding: [(row, MirrorSession.refusal)])
       }
     }
     session.late = []

@@ -145,9 +145,9 @@ extension MirrorEngine {
     guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
     let (news, isAll) = try serving { () throws(ServerError) in try session.news() }
     if !news.isEmpty, try await take(in: news, session, refuses: false) { return true }
-    guard isAll || session.waiting.values.reduce(0, { $0 + $1.count }) > Self.mostWaiting else {
-      return false
-    }
+    // What somebody is changing here may be the parent of what waits.
+    let count = session.waiting.values.reduce(0) { $0 + $1.count }
+    guard isAll && news.isEmpty || count > Self.mostWaiting else { return false }
     return try await takeWaiting(session)
   }
 

@@ -292,9 +292,17 @@ extension MirrorSession {
     return open
   }
 
+  static let refusal = "the site refuses it: a constraint is in the way"
+
   private func correct(
     _ rows: [MirroredRow], into taking: inout Taking, at now: Int64
   ) throws(SQLiteError) {
+    // The parent may be one that SQLite cannot hold: then its children stay on the server, too.
+    guard taking.holding.isEmpty, !held.entries.values.contains(where: { $0.direction == .inward })
+    else {
+      taking.holding += rows.map { (MirroredRow($0.link, key: $0.key, row: nil), Self.refusal) }
+      return
+    }
     for row in rows {
       let standing = try site.row(row.link, row.key)
       try losers.note(
