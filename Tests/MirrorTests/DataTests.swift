@@ -26,6 +26,28 @@ struct `What a mirror has taken` {
     }
   }
 
+  @Test func `is compared in the end though the comparison was cut short`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      let rests = try await eventually { try await office.status()["state"] as? String == "paused" }
+      #expect(rests)
+      try await Task.sleep(for: .seconds(3))
+      try await office.server("DROP TRIGGER flotilla_1_i; INSERT INTO t VALUES (50, 50)")
+      // No file can be made there.
+      let place = office.path("shop.db-flotilla/mirror-compare-1.db")
+      try FileManager.default.createDirectory(
+        atPath: place, withIntermediateDirectories: false)
+      #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
+      try await office.serverComesTo(
+        "1", "SELECT count(*) FROM information_schema.triggers WHERE trigger_name = 'flotilla_1_i'")
+      let fails = try await eventually { try await office.status()["trouble"] as? String != nil }
+      #expect(fails)
+      try FileManager.default.removeItem(atPath: place)
+      try await office.siteComesTo("50", "SELECT v FROM t WHERE id = 50")
+    }
+  }
+
   @Test func `is told apart from what the site commits while it is asked`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")
