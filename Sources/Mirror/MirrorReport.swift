@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// How a mirror is. JSON: `{server, state, since, trouble, trouble_since, node_runs, tables,
 /// stopped:[{table, reason}], behind_rows, behind_seconds, sent, taken, retries, held_count,

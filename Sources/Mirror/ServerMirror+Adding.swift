@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import SQLite
 
 /// What `add` would do, before it does it. JSON: `{server, version, tables:[{table, server_table,

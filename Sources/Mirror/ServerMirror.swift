@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import SQLite
 
 /// Keeps tables of a replica equal with those of a MariaDB or MySQL database (docs/mirror.md).

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import Mirror
 
 /// `flotilla mirror`: tables kept equal with those of a server.

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import SQLite
 
 /// Every row of a table on both sides, compared by key. What the server has is noted in a file of

@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import SQLite
 
 /// All rows of a table, and what is done about those that differ.

@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 import SQLite
 
 /// One turn: what has changed here goes out, what has changed there comes in.

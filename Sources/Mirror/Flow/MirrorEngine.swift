@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import SQLite
 
 /// Keeps a replica and a database of a server equal, until it is cancelled.

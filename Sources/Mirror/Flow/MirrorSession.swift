@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import SQLite
 
 /// One connection of the mirror to the server, from the moment it has its place until it is lost.

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 import SQLite
 
 /// The replica's file, read and written with plain SQL as any program would.

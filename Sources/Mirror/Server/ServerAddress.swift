@@ -1,5 +1,5 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
 
 /// Where a server is and which database of it is meant: `mysql://user@host:3306/shop`.
 ///

@@ -1,5 +1,6 @@
 import Flotilla
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// What the operator has asked for, in a file beside the database: `mirror.json`. Commands write
 /// it, the mirror reads it.
