@@ -7,7 +7,8 @@
 
 /// A connection that is not open yet. With `secure` it is TLS with a certificate that is checked,
 /// or nothing: both are set explicitly, for neither is the default of this library.
-static inline MYSQL *flotilla_mysql_new(int secure, const char *authority, unsigned seconds) {
+static inline MYSQL *flotilla_mysql_new(
+    int secure, int socket, const char *authority, unsigned seconds) {
   MYSQL *made = mysql_init(NULL);
   if (!made) return NULL;
   my_bool yes = 1, no = 0;
@@ -23,6 +24,14 @@ static inline MYSQL *flotilla_mysql_new(int secure, const char *authority, unsig
   mysql_options(made, MYSQL_OPT_SSL_ENFORCE, secure ? &yes : &no);
   mysql_options(made, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, secure ? &yes : &no);
   if (authority) mysql_options(made, MYSQL_OPT_SSL_CA, authority);
+  // Who has this machine's port may be anybody: without TLS nothing from which a password can be
+  // read or guessed at once. Over a socket of the file system caching_sha2_password may have it.
+  if (!secure)
+    mysql_options(
+        made, MARIADB_OPT_RESTRICTED_AUTH,
+        socket ? "mysql_native_password,client_ed25519,parsec,auth_gssapi_client,"
+                 "caching_sha2_password,sha256_password"
+               : "mysql_native_password,client_ed25519,parsec,auth_gssapi_client");
   return made;
 }
 

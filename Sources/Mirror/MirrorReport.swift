@@ -2,7 +2,7 @@ import Flotilla
 import FoundationEssentials
 import Glibc
 
-/// How a mirror is. JSON: `{server, state, since, trouble, trouble_since, node_runs, tables,
+/// How a mirror is. JSON: `{server, state, since, trouble, trouble_since, tables,
 /// stopped:[{table, reason}], behind_rows, behind_seconds, sent, taken, retries, held_count,
 /// held:[{table, key, direction, reason, at}], compared, rows_compared, differences, in_sync}`.
 public struct MirrorReport: Codable, Sendable, Equatable {
@@ -32,7 +32,8 @@ public struct MirrorReport: Codable, Sendable, Equatable {
   public var trouble_since: String?
   public var tables: [String]
   public var stopped: [Stopped]
-  public var behind_rows: Int
+  /// Rows that have changed here and not gone out; nil if nobody knows.
+  public var behind_rows: Int?
   public var behind_seconds: Int
   /// Rows that went out and came in since the node was started, and transactions done again.
   public var sent: Int
@@ -51,24 +52,61 @@ public struct MirrorReport: Codable, Sendable, Equatable {
   public var in_sync: Bool
 }
 
+extension MirrorReport {
+  /// What is in the way of both sides being equal, in words; nil if nothing is.
+  public var obstacle: String? {
+    switch state {
+    case "paused": return "is paused"
+    case "off": return "does nothing, for no node runs"
+    default: break
+    }
+    if let trouble { return "stands still: \(trouble)" }
+    if let table = stopped.first {
+      return "leaves \(stopped.count) of its tables out; \(table.table): \(table.reason)"
+    }
+    return held_count > 0 ? "holds \(held_count) rows that do not fit on the other side" : nil
+  }
+}
+
+extension MirrorState {
+  /// Whether the process that wrote this is at work: it writes each second, but waits for a server
+  /// up to a minute.
+  var isAlive: Bool {
+    process > 0 && kill(process, 0) == 0 && MirrorEngine.now - written < 90_000
+  }
+}
+
 extension ServerMirror {
+  /// The same as `report`, without counting what waits; nil if nothing is mirrored.
+  public func briefReport() async throws(FlotillaError) -> MirrorReport? {
+    guard try folder.settings() != nil else { return nil }
+    return try await report(counts: false)
+  }
+
   /// How it is, by what it has said of itself.
   public func report() async throws(FlotillaError) -> MirrorReport {
+    try await report(counts: true)
+  }
+
+  private func report(counts: Bool) async throws(FlotillaError) -> MirrorReport {
     let settings = try folder.required()
     let state = folder.state() ?? MirrorState()
     let now = MirrorEngine.now
-    let isAlive = state.process > 0 && kill(state.process, 0) == 0 && now - state.written < 20_000
+    let isAlive = state.isAlive
     var phase = isAlive ? state.phase.rawValue : "off"
     if settings.isPaused { phase = "paused" }
-    let behind = state.behindSince.map { max(0, Int((now - $0) / 1_000)) } ?? 0
+    let isAtWork = ["following", "comparing"].contains(phase)
+    var behind: Int? = isAtWork ? state.behind : nil
+    if !isAtWork, counts { behind = await waiting(settings, state) }
+    let seconds = isAtWork ? state.behindSince.map { max(0, Int((now - $0) / 1_000)) } ?? 0 : 0
     let address = try ServerAddress(settings.url)
     return MirrorReport(
       server: address.text, state: phase, since: Self.text(state.since == 0 ? nil : state.since),
-      trouble: isAlive ? state.trouble : nil,
-      trouble_since: isAlive ? Self.text(state.troubleSince) : nil,
+      trouble: isAlive && !settings.isPaused ? state.trouble : nil,
+      trouble_since: isAlive && !settings.isPaused ? Self.text(state.troubleSince) : nil,
       tables: settings.tables.map(\.table),
       stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
-      behind_rows: state.behind, behind_seconds: behind, sent: state.sent, taken: state.taken,
+      behind_rows: behind, behind_seconds: seconds, sent: state.sent, taken: state.taken,
       retries: state.retries, held_count: state.heldCount,
       held: state.held.map {
         MirrorReport.Held(
@@ -79,6 +117,24 @@ extension ServerMirror {
       differences: state.differences, progress: state.progress,
       in_sync: phase == MirrorState.Phase.following.rawValue && state.behind == 0
         && state.heldCount == 0 && state.stopped.isEmpty && state.trouble == nil)
+  }
+
+  /// So many pages of the feed are counted.
+  private static let mostPages = 25
+
+  /// How many rows have changed since the mirror read the feed last; nil if that cannot be told.
+  private func waiting(_ settings: MirrorSettings, _ state: MirrorState) async -> Int? {
+    guard var place = state.place else { return nil }
+    var count = 0
+    for _ in 0..<Self.mostPages {
+      let page = try? await replica.changedKeys(
+        since: place, tables: settings.tables.map(\.table), isExact: true, within: .zero)
+      guard let page, !page.reset else { return nil }
+      count += page.rows.count
+      place = page.cursor
+      if !page.more { return count }
+    }
+    return nil
   }
 
   private static func text(_ moment: Int64?) -> String? {

@@ -4,7 +4,7 @@ import Glibc
 import SQLite
 
 /// What `add` would do, before it does it. JSON: `{server, version, tables:[{table, server_table,
-/// action, reasons}]}`.
+/// action, reasons}], missing}`.
 public struct MirrorPlan: Codable, Sendable, Equatable {
   /// One table of the replica.
   public struct Table: Codable, Sendable, Equatable {
@@ -20,8 +20,12 @@ public struct MirrorPlan: Codable, Sendable, Equatable {
   public var server: String
   public var version: String
   public var tables: [Table]
+  /// What the user of the server lacks, in words.
+  public var missing: [String] = []
 
-  public var isPossible: Bool { !tables.isEmpty && tables.allSatisfy { $0.action != "refuse" } }
+  public var isPossible: Bool {
+    missing.isEmpty && !tables.isEmpty && tables.allSatisfy { $0.action != "refuse" }
+  }
 }
 
 /// What the operator wants mirrored.
@@ -159,7 +163,23 @@ actor MirrorWorkbench {
       }
       plan.tables.append(entry)
     }
+    plan.missing = try missingRights(plan, server)
     return plan
+  }
+
+  private func missingRights(
+    _ plan: MirrorPlan, _ server: ServerConnection
+  ) throws(FlotillaError) -> [String] {
+    let rights = try asking { () throws(ServerError) in try ServerRights.read(on: server) }
+    let wanted = plan.tables.filter { $0.action != "refuse" }
+    func place(_ table: MirrorPlan.Table) -> (schema: String, name: String) {
+      let parts = Self.parts(of: table.server_table, address.database)
+      return (parts[0], parts[1])
+    }
+    return rights.missing(
+      tables: wanted.map(place),
+      creating: Set(wanted.filter { $0.action == "create" }.map { place($0).schema }),
+      in: address.database)
   }
 
   private func tables(_ wish: MirrorWish) throws(FlotillaError) -> [SiteTable] {
@@ -299,16 +319,9 @@ extension ServerMirror {
   /// Ends the mirror. The rows of both sides stay; triggers and notes go from the server, unless it
   /// is not in reach and `force` says that they may stay.
   public func remove(force: Bool) async throws(FlotillaError) {
-    var settings = try folder.required()
+    let settings = try folder.required()
     // First it rests: what runs must not make anew what is taken out.
-    settings.isPaused = true
-    try folder.write(settings)
-    for _ in 0..<100 {
-      let state = folder.state()
-      let runs = state.map { $0.process > 0 && kill($0.process, 0) == 0 && $0.phase != .stopped }
-      guard runs == true else { break }
-      guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { break }
-    }
+    try await pause()
     do throws(FlotillaError) {
       let bench = MirrorWorkbench(
         replica, try ServerAddress(settings.url), password: try folder.password(settings))

@@ -45,14 +45,24 @@ public struct ServerMirror: Sendable {
           log("the mirror does not run: \(error.message)")
         }
       }
-      guard (try? await Task.sleep(for: .seconds(2))) != nil else { break }
+      let pause = mark == nil ? Duration.seconds(2) : .milliseconds(500)
+      guard (try? await Task.sleep(for: pause)) != nil else { break }
     }
     work?.cancel()
     await work?.value
   }
 
-  /// Lets it rest; what changes on both sides waits.
-  public func pause() async throws(FlotillaError) { try await change { $0.isPaused = true } }
+  /// Lets it rest; what changes on both sides waits. When this returns its place on the server is
+  /// free, so that another node may take it, unless what it works on takes longer than 20 s.
+  public func pause() async throws(FlotillaError) {
+    try await change { $0.isPaused = true }
+    let deadline = ContinuousClock.now + .seconds(20)
+    while let state = folder.state(), state.isAlive, state.phase != .stopped,
+      ContinuousClock.now < deadline
+    {
+      guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
+    }
+  }
 
   public func resume() async throws(FlotillaError) { try await change { $0.isPaused = false } }
 

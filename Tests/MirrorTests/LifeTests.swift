@@ -23,17 +23,23 @@ struct `The life of a mirror` {
       }
       #expect(says)
       #expect(try await office.flotilla("mirror", "shop.db", "status").status == 3)
+      #expect(try await office.flotilla("status", "shop.db").text.contains("stands still"))
+      #expect(try await office.flotilla("doctor", "shop.db").text.contains("stands still"))
       try await office.startServer()
       try await office.serverComesTo(
         "1\tsite\n2\tsite\n3\tv3\n4\tv4\n5\tv5\n6\tv6\n7\tv7", Self.all)
 
       // Now the mirror is away.
       #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
-      let rests = try await eventually { try await office.status()["state"] as? String == "paused" }
-      #expect(rests)
-      try await Task.sleep(for: .seconds(3))
+      #expect(try await office.status()["state"] as? String == "paused")
       try await office.site(
         "UPDATE t SET v = 'older' WHERE id = 3; UPDATE t SET v = 'mine' WHERE id = 4")
+      // It rests, and says what waits.
+      let status = try await office.status()
+      #expect(status["behind_rows"] as? Int == 2, "\(status)")
+      let doctor = try await office.flotilla("doctor", "shop.db")
+      #expect(doctor.text.contains("is paused"), "\(doctor.text)")
+      #expect(try await office.flotilla("status", "shop.db").text.contains("is paused"))
       try await Task.sleep(for: .seconds(1))
       try await office.server(
         "UPDATE t SET v = 'newer' WHERE id = 3; UPDATE t SET v = 'theirs' WHERE id = 5")
@@ -54,9 +60,7 @@ struct `The life of a mirror` {
       try await office.siteComesTo("before", "SELECT v FROM t WHERE id = 1")
       // The backup's journal names a row.
       #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
-      let rests = try await eventually { try await office.status()["state"] as? String == "paused" }
-      #expect(rests)
-      try await Task.sleep(for: .seconds(3))
+      #expect(try await office.status()["state"] as? String == "paused")
       try await office.server("UPDATE t SET v = 'in the backup' WHERE id = 6")
       try await office.end(server)
       let copied = try await office.run(["cp", "-a", office.path("data"), office.path("backup")])
@@ -141,11 +145,10 @@ struct `The life of a mirror` {
       let early = try await office.run(["flotilla", "mirror", "two.db", "take"] + words)
       #expect(early.status == 2 && early.text.contains("at work"), "\(early.text)")
 
-      node.die()
-      let hasTaken = try await eventually {
-        try await office.run(["flotilla", "mirror", "two.db", "take"] + words).status == 0
-      }
-      #expect(hasTaken)
+      // As soon as it is paused its place is free.
+      #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      let taken = try await office.run(["flotilla", "mirror", "two.db", "take"] + words)
+      #expect(taken.status == 0, "\(taken.text)")
       let follows = try await eventually {
         try await office.status("two.db")["state"] as? String == "following"
       }
@@ -155,7 +158,9 @@ struct `The life of a mirror` {
         try await office.site("SELECT v FROM t WHERE id = 50", "two.db") == "to two"
       }
       #expect(has)
-      // The one that was there before says why it stands still.
+      // The one that was there before says why it stands still, now and when it runs again.
+      #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
+      node.die()
       _ = try await office.serve()
       let says = try await eventually {
         (try await office.status()["trouble"] as? String)?.contains("two mirrors this site") == true
@@ -173,8 +178,8 @@ struct `The life of a mirror` {
 extension Office {
   /// The server that runs is ended, and begins anew as a process that the test knows.
   func startServerAgain() async throws -> Process {
-    try await server("SHUTDOWN", in: "mysql")
-    try await Task.sleep(for: .seconds(1))
+    let process = try #require(daemon)
+    try await end(process)
     return try await startServer()
   }
 

@@ -19,7 +19,12 @@ final class Office: Sendable {
   static let why: Comment = "mariadb-server-core or mariadb-client-core is not installed"
 
   let folder: String
+  /// The socket over which the mirror reaches the server, in the folder.
+  private let wayIn = Mutex("socket")
   private let started = Mutex<[Process]>([])
+  private let running = Mutex<Process?>(nil)
+  /// The server that was started last.
+  var daemon: Process? { running.withLock { $0 } }
 
   init() throws {
     folder = "/tmp/flotilla-office-\(UUID().uuidString.prefix(8))"
@@ -39,22 +44,17 @@ final class Office: Sendable {
       }
       try? FileManager.default.removeItem(atPath: office.folder)
     }
-    let made = try await office.run([
-      "mariadb-install-db", "--no-defaults", "--datadir=\(office.folder)/data", "--skip-test-db",
-      "--auth-root-authentication-method=normal", "--user=\(NSUserName())",
-    ])
-    try #require(made.status == 0, "\(made.text)")
+    try await OfficeTemplate.shared.copy(to: office)
     try await office.startServer()
-    try await office.server(
-      """
-      CREATE DATABASE shop; CREATE USER flo@localhost IDENTIFIED BY 'secret';
-      GRANT ALL ON shop.* TO flo@localhost
-      """, in: "mysql")
     try await body(office)
   }
 
   func path(_ name: String) -> String { folder + "/" + name }
-  var url: String { "mysql://flo@localhost/shop?socket=\(folder)/socket" }
+  var url: String { "mysql://flo@localhost/shop?socket=\(folder)/\(way)" }
+  var way: String {
+    get { wayIn.withLock { $0 } }
+    set { wayIn.withLock { $0 = newValue } }
+  }
 
   private func process(_ words: [String], output: String) throws -> Process {
     let process = Process()
@@ -100,7 +100,9 @@ final class Office: Sendable {
       [
         "mariadbd", "--no-defaults", "--datadir=\(folder)/data", "--socket=\(folder)/socket",
         "--skip-networking", "--user=\(NSUserName())", "--innodb-buffer-pool-size=32M",
+        "--innodb-log-file-size=8M",
       ], "server-\(UUID().uuidString.prefix(4))")
+    running.withLock { $0 = process }
     let isUp = try await eventually { try await trial("SELECT 1").status == 0 }
     try #require(isUp, "the server does not start")
     return process
@@ -199,6 +201,43 @@ final class Office: Sendable {
   }
 }
 
+/// The files of a server with nothing but a database `shop` and a user for the mirror: made once,
+/// and copied.
+private actor OfficeTemplate {
+  static let shared = OfficeTemplate()
+  private var making: Task<String, any Error>?
+
+  func copy(to office: Office) async throws {
+    let making = making ?? Task { try await Self.make() }
+    self.making = making
+    let folder = try await making.value
+    let copied = try await office.run(["cp", "-a", folder + "/data", office.folder + "/data"])
+    try #require(copied.status == 0, "\(copied.text)")
+  }
+
+  private static func make() async throws -> String {
+    let office = try Office()
+    templateFolder.withLock { $0 = office.folder }
+    atexit { templateFolder.withLock { _ = try? FileManager.default.removeItem(atPath: $0) } }
+    let made = try await office.run([
+      "mariadb-install-db", "--no-defaults", "--datadir=\(office.folder)/data", "--skip-test-db",
+      "--auth-root-authentication-method=normal", "--user=\(NSUserName())",
+      "--innodb-log-file-size=8M",
+    ])
+    try #require(made.status == 0, "\(made.text)")
+    let server = try await office.startServer()
+    try await office.server(
+      """
+      CREATE DATABASE shop; CREATE USER flo@localhost IDENTIFIED BY 'secret';
+      GRANT ALL ON shop.* TO flo@localhost
+      """, in: "mysql")
+    try await office.end(server)
+    return office.folder
+  }
+}
+
+private let templateFolder = Mutex("")
+
 extension Process {
   /// As a power cut ends it.
   func die() {
@@ -207,9 +246,9 @@ extension Process {
   }
 }
 
-/// Asks again and again until the answer is yes; gives up after a minute.
+/// Asks again and again until the answer is yes; gives up after two minutes.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-  let end = ContinuousClock.now + .seconds(60)
+  let end = ContinuousClock.now + .seconds(120)
   while true {
     if try await condition() { return true }
     guard ContinuousClock.now < end else { return false }

@@ -18,8 +18,7 @@ import Testing
       "Synchronization",
     ],
     "Mirror": [
-      "CLinux", "CMariaDB", "Flotilla", "SQLite", "FoundationEssentials", "Glibc", "Dispatch",
-      "Synchronization",
+      "CMariaDB", "Flotilla", "SQLite", "FoundationEssentials", "Glibc", "Synchronization",
     ],
     "FlotillaCommand": [
       "Flotilla", "Gateway", "Mirror", "FoundationEssentials", "Glibc", "Dispatch",

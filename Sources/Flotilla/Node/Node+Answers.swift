@@ -36,7 +36,7 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await clock(set: time, isGood: isGood, repairs: repairs, isForced: isForced)
       }
-    case .mark, .changes, .settled, .peers: return await answerWithNews(request)
+    case .mark, .changes, .changedKeys, .settled, .peers: return await answerWithNews(request)
     case .unsent:
       return await controlReply { () async throws(FlotillaError) in try await unsent() }
     case .stop(let isLeaving):
@@ -138,13 +138,14 @@ extension Node {
 
   private func answerWithNews(_ request: ControlRequest) async -> Data {
     switch request {
-    case .changes(let cursor, let tables, let milliseconds, let isBare):
+    case .changes(let cursor, let tables, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        // Who reads the rows with SQL is told of what was committed before it asked.
-        if isBare == true { try await foldNow() }
-        return try await changes(
-          since: cursor, tables: tables, readsRows: isBare != true,
-          within: .milliseconds(milliseconds))
+        try await changes(since: cursor, tables: tables, within: .milliseconds(milliseconds))
+      }
+    case .changedKeys(let cursor, let tables, let isExact, let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await changedKeys(
+          since: cursor, tables: tables, isExact: isExact, within: .milliseconds(milliseconds))
       }
     case .settled(let number, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in

@@ -8,23 +8,15 @@ extension Node {
 
   /// What has changed after a cursor; waits until something has.
   func changes(
-    since text: String?, tables names: [String]?, readsRows: Bool, within limit: Duration
+    since text: String?, tables names: [String]?, within limit: Duration
   ) async throws(FlotillaError) -> OpenReplica.Changes {
-    var cursor: ChangeCursor?
-    if let text {
-      cursor = ChangeCursor(text)
-      guard cursor != nil else {
-        throw FlotillaError(
-          .usage, "this is no cursor: \(text)",
-          remedy: "Take one from a line of: flotilla changes \(shellWord(path))")
-      }
-    }
+    var cursor = try changeCursor(text)
     try await requireTables(names)
     let wanted = names.map { Set($0.map(\.foldedForNames)) }
     let deadline = Uptime.now + limit.milliseconds
     while true {
       let age = position.age
-      let page = try await changes(after: cursor, wanted, readsRows: readsRows)
+      let page = try await changes(after: cursor, wanted)
       let isNews = cursor == nil || page.isAnew || !page.changes.isEmpty
       cursor = page.cursor
       if isNews || !page.hasMore && Uptime.now >= deadline { return report(page) }
@@ -36,21 +28,30 @@ extension Node {
   }
 
   private func changes(
-    after cursor: ChangeCursor?, _ wanted: Set<String>?, readsRows: Bool
+    after cursor: ChangeCursor?, _ wanted: Set<String>?
   ) async throws(FlotillaError) -> ChangePage {
     let wall = Uptime.wall
     return try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try store.changes(
-          after: cursor, limit: Self.entriesRead, at: wall, readsRows: readsRows
-        ) {
+        try store.changes(after: cursor, limit: Self.entriesRead, at: wall) {
           wanted?.contains($0.foldedForNames) ?? true
         }
       }
     }
   }
 
-  private func requireTables(_ names: [String]?) async throws(FlotillaError) {
+  /// Where a reader has come to; nil if it has read nothing.
+  func changeCursor(_ text: String?) throws(FlotillaError) -> ChangeCursor? {
+    guard let text else { return nil }
+    guard let cursor = ChangeCursor(text) else {
+      throw FlotillaError(
+        .usage, "this is no cursor: \(text)",
+        remedy: "Take one from a line of: flotilla changes \(shellWord(path))")
+    }
+    return cursor
+  }
+
+  func requireTables(_ names: [String]?) async throws(FlotillaError) {
     guard let names else { return }
     let unknown = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in names.first { !store.isTracked($0) } }

@@ -7,26 +7,11 @@ extension Replica {
   public func changes(
     since cursor: String?, tables: [String]? = nil, within limit: Duration = .seconds(10)
   ) async throws(FlotillaError) -> OpenReplica.Changes {
-    try await changes(since: cursor, tables: tables, within: limit, isBare: false)
-  }
-
-  /// The same without the rows, for who reads them with SQL: whether one is deleted is not told.
-  package func changedKeys(
-    since cursor: String?, tables: [String], within limit: Duration
-  ) async throws(FlotillaError) -> OpenReplica.Changes {
-    try await changes(since: cursor, tables: tables, within: limit, isBare: true)
-  }
-
-  private func changes(
-    since cursor: String?, tables: [String]?, within limit: Duration, isBare: Bool
-  ) async throws(FlotillaError) -> OpenReplica.Changes {
     let request = ControlRequest.changes(
-      since: cursor, tables: tables, milliseconds: Int(limit.milliseconds),
-      isBare: isBare ? true : nil)
+      since: cursor, tables: tables, milliseconds: Int(limit.milliseconds))
     return try await perform(request) { node async throws(FlotillaError) in
       try await node.foldNow()
-      return try await node.changes(
-        since: cursor, tables: tables, readsRows: !isBare, within: .zero)
+      return try await node.changes(since: cursor, tables: tables, within: .zero)
     }
   }
 }

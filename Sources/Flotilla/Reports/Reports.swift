@@ -258,6 +258,10 @@ public struct DoctorReport: Codable, Sendable, Equatable {
     public var level: Level
     public var text: String
     public var remedy: String?
+
+    package init(check: String, level: Level, text: String, remedy: String?) {
+      (self.check, self.level, self.text, self.remedy) = (check, level, text, remedy)
+    }
   }
   public var findings: [Finding]
   /// What Flotilla takes in the file; nil if it cannot be read.

@@ -1,4 +1,5 @@
 import Flotilla
+import Mirror
 
 /// `flotilla doctor`: what is wrong, and what to do about it.
 enum Doctor {
@@ -10,8 +11,9 @@ enum Doctor {
       sound, every tracked table is captured and the journal is there; at rows that
       are parked or were replaced (conflicts); at the room that Flotilla takes in
       the file; whether Avahi answers; and, if the node runs, at its peers and at
-      clocks that differ by more than ten minutes. It does not try the port from
-      outside. Exit status 1 if something is broken; warnings alone leave it at 0.
+      clocks that differ by more than ten minutes; and at the mirror, if there is
+      one. It does not try the port from outside. Exit status 1 if something is
+      broken; warnings alone leave it at 0.
 
       --repair makes triggers and journal anew where they are missing, and compares
       the tables; no node may run meanwhile.
@@ -21,7 +23,10 @@ enum Doctor {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await call.replica.doctor(repair: call.arguments.has("--repair"))
+    var report = try await call.replica.doctor(repair: call.arguments.has("--repair"))
+    if let mirror = try await ServerMirror(call.replica).briefReport() {
+      report.findings.append(MirrorText.finding(mirror, path: call.shellPath))
+    }
     call.print(report, as: text(report, colour: call.output.colour))
     return report.findings.contains { $0.level == .error } ? .failed : .done
   }

@@ -92,13 +92,7 @@ enum MirrorCommand {
     let plan = try await mirror.plan(wish, takes: takes)
     guard plan.isPossible else {
       call.print(plan, as: MirrorText.text(plan))
-      throw FlotillaError(
-        .table,
-        plan.tables.isEmpty
-          ? "there is no table to mirror"
-          : "not every table can be "
-            + "mirrored, so nothing was touched",
-        remedy: "Name those that can: --tables TABLE,…")
+      throw impossible(plan)
     }
     if !call.arguments.has("--yes") {
       call.output.remark(MirrorText.text(plan))
@@ -115,6 +109,19 @@ enum MirrorCommand {
         "\(report.server) is mirrored by the node of \(call.shellPath) as long as it runs")
     }
     return .done
+  }
+
+  private static func impossible(_ plan: MirrorPlan) -> FlotillaError {
+    guard plan.missing.isEmpty else {
+      return FlotillaError(
+        .peer, "the user may not do on the server what a mirror does, so nothing was touched",
+        remedy: "Have it granted there, and add the mirror again.")
+    }
+    return FlotillaError(
+      .table,
+      plan.tables.isEmpty
+        ? "there is no table to mirror" : "not every table can be mirrored, so nothing was touched",
+      remedy: "Name those that can: --tables TABLE,…")
   }
 
   private static func wish(_ call: Call) throws(FlotillaError) -> MirrorWish {

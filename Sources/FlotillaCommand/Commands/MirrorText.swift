@@ -20,6 +20,7 @@ enum MirrorText {
         lines += table.reasons.map { "    \(printable($0))" }
       }
     }
+    lines += plan.missing.map { "  \(printable($0))" }
     return lines.joined(separator: "\n")
   }
 
@@ -30,7 +31,7 @@ enum MirrorText {
       lines.append("waits: \(printable(trouble))\(since)")
     }
     lines.append(
-      "\(counted(report.tables.count, "table")) · \(counted(report.behind_rows, "row")) behind"
+      "\(counted(report.tables.count, "table")) · \(behind(report))"
         + (report.behind_seconds > 0 ? ", \(report.behind_seconds) s" : "")
         + " · \(report.sent) out, \(report.taken) in · \(report.retries) tries again")
     if let compared = report.compared {
@@ -52,6 +53,25 @@ enum MirrorText {
     }
     lines.append(table.text(colour: colour))
     return lines.joined(separator: "\n")
+  }
+
+  /// What the server's programs have changed is not known before it is asked.
+  private static func behind(_ report: MirrorReport) -> String {
+    let isAtWork = ["following", "comparing"].contains(report.state)
+    guard let rows = report.behind_rows else { return "nobody knows how many rows behind" }
+    return isAtWork
+      ? "\(counted(rows, "row")) behind" : "\(counted(rows, "row")) wait to go out"
+  }
+
+  /// What `doctor` says of it.
+  static func finding(_ report: MirrorReport, path: String) -> DoctorReport.Finding {
+    guard let obstacle = report.obstacle else {
+      return DoctorReport.Finding(
+        check: "mirror", level: .ok, text: "\(report.server): \(state(report))", remedy: nil)
+    }
+    return DoctorReport.Finding(
+      check: "mirror", level: .warning, text: "the mirror to \(report.server) \(obstacle)",
+      remedy: "See: flotilla mirror \(path) status")
   }
 
   private static func state(_ report: MirrorReport) -> String {

@@ -1,4 +1,5 @@
 import Flotilla
+import Mirror
 
 /// `flotilla status`: has the data arrived?
 enum Status {
@@ -30,6 +31,13 @@ enum Status {
     for remark in report.remarks { call.output.remark(printable(remark)) }
     if let hint = hint(report, path: call.shellPath) { call.output.remark(hint) }
     if !report.running { call.output.remark(notRunning(call)) }
+    if report.running, let mirror = try await ServerMirror(call.replica).briefReport(),
+      let obstacle = mirror.obstacle
+    {
+      call.output.remark(
+        "the mirror to \(mirror.server) \(printable(obstacle))\n"
+          + "  see: flotilla mirror \(call.shellPath) status")
+    }
     return report.in_sync ? .done : .notInSync
   }
 

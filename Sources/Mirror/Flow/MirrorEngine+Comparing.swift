@@ -12,7 +12,7 @@ extension MirrorEngine {
   ) async throws(MirrorError) {
     guard !policies.isEmpty || session.byNumber.isEmpty else { return }
     enter(.comparing)
-    (state.progress, state.rowsCompared) = (0, 0)
+    state.progress = 0
     var differences = 0
     publish(now: true)
     session.late = []
@@ -33,12 +33,15 @@ extension MirrorEngine {
     _ = try serving { () throws(ServerError) in try session.send([], cursor: session.cursor) }
     if policies.count == session.byNumber.count {
       (state.comparison, state.compared) = (settings.comparisons, Self.now)
-      state.differences = differences
+      (state.rowsCompared, state.differences) = (state.progress, differences + carried)
+      carried = 0
+    } else {
+      carried += differences
     }
     note(session)
     publish(now: true)
     if differences > 0 {
-      log("the mirror compared \(state.rowsCompared) rows: \(differences) differed")
+      log("the mirror compared \(state.progress) rows: \(differences) differed")
     }
   }
 
@@ -50,7 +53,7 @@ extension MirrorEngine {
       let before = session.cursor
       try await send(page, session)
       let hasTaken = try await takeIn(session)
-      if !hasTaken, !page.more, session.cursor == before || page.changes.isEmpty { return }
+      if !hasTaken, !page.more, session.cursor == before || page.rows.isEmpty { return }
     }
   }
 
@@ -79,7 +82,6 @@ extension MirrorEngine {
         last = try reading { () throws(SQLiteError) in try comparison.compare(rows) }
       }
       state.progress += rows.count
-      state.rowsCompared += rows.count
       note(session)
       publish()
       try renewIfDue(session)

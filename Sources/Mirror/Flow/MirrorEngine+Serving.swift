@@ -288,9 +288,12 @@ extension MirrorEngine {
     var lastNews = ContinuousClock.now
     while !Task.isCancelled {
       let isLively = ContinuousClock.now - lastNews < Self.liveliness
-      let news = try await changes(session, within: isLively ? Self.shortWait : Self.longWait)
+      // What came from there is to be told of as soon as it is here, so that it is forgotten.
+      let news = try await changes(
+        session, within: isLively ? Self.shortWait : Self.longWait,
+        isExact: !session.known.isEmpty)
       if news.reset { throw .again }
-      let (count, more) = (news.changes.count, news.more)
+      let (count, more) = (news.rows.count, news.more)
       (state.behind, state.behindSince) =
         count == 0 ? (0, nil) : (count, state.behindSince ?? Self.now)
       try await send(news, session)

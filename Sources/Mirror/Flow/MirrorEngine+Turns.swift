@@ -13,19 +13,21 @@ extension MirrorEngine {
     case siteStands
   }
 
+  /// The next page of the feed. If it is `isExact` it tells of all that was committed before.
   func changes(
-    _ session: MirrorSession, within limit: Duration
-  ) async throws(MirrorError) -> OpenReplica.Changes {
+    _ session: MirrorSession, within limit: Duration, isExact: Bool = true
+  ) async throws(MirrorError) -> ChangedKeys {
     session.turn += 1
-    return try await changes(session, within: limit, from: session.cursor)
+    return try await changes(session, within: limit, from: session.cursor, isExact: isExact)
   }
 
   func changes(
-    _ session: MirrorSession, within limit: Duration, from cursor: String?
-  ) async throws(MirrorError) -> OpenReplica.Changes {
+    _ session: MirrorSession, within limit: Duration, from cursor: String?, isExact: Bool = true
+  ) async throws(MirrorError) -> ChangedKeys {
     do throws(FlotillaError) {
       return try await replica.changedKeys(
-        since: cursor, tables: session.capture.links.map(\.site.name), within: limit)
+        since: cursor, tables: session.capture.links.map(\.site.name), isExact: isExact,
+        within: limit)
     } catch {
       // A table that the site does not replicate any more: look at everything again.
       if error.code == .table { throw .again }
@@ -35,30 +37,24 @@ extension MirrorEngine {
 
   /// Sends a page of the feed. What programs of the server have changed meanwhile is taken in
   /// first.
-  func send(
-    _ page: OpenReplica.Changes, _ session: MirrorSession
-  ) async throws(MirrorError) {
+  func send(_ page: ChangedKeys, _ session: MirrorSession) async throws(MirrorError) {
     // The feed has told of all that was taken before it was read.
     defer { if !page.more, session.cursor == page.cursor { session.passed = session.turn - 1 } }
     guard page.cursor != session.cursor else { return }
-    var open: [MirroredRow] = []
-    var (bytes, hasSent) = (0, false)
-    for (link, key) in keys(of: page, session) {
-      let values = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
-      let row = MirroredRow(link, key: key, row: values)
-      guard !session.isKnown(row) else { continue }
-      open.append(row)
-      bytes += values?.reduce(0) { $0 + $1.byteCount + 16 } ?? 0
-      guard bytes > MirrorSession.mostBytes else { continue }
-      guard try await send(open, session, cursor: nil) else { return }
-      (open, bytes, hasSent) = ([], 0, true)
-    }
-    guard !open.isEmpty || hasSent else {
-      // Nothing but echoes: the server hears of the new place with the next rows.
-      session.cursor = page.cursor
-      return
-    }
-    _ = try await send(open, session, cursor: page.cursor)
+    let keys = Self.keys(of: page, session)
+    var (start, hasSent) = (0, false)
+    repeat {
+      let (open, end) = try reading { () throws(SQLiteError) in
+        try session.openRows(keys, from: start)
+      }
+      start = end
+      guard !open.isEmpty || hasSent else { continue }
+      let isLast = end == keys.count
+      guard try await send(open, session, cursor: isLast ? page.cursor : nil) else { return }
+      hasSent = true
+    } while start < keys.count
+    // Nothing but echoes: the server hears of the new place with the next rows.
+    session.cursor = page.cursor
   }
 
   /// False if a program of the server has changed one of the rows: that is taken in first, the
@@ -104,33 +100,28 @@ extension MirrorEngine {
     }
   }
 
-  /// The rows of a page, each once. They are read from the file: what the feed tells has gone
-  /// through JSON, which knows less of numbers than SQLite does.
-  private func keys(
-    of page: OpenReplica.Changes, _ session: MirrorSession
-  ) -> [(link: TableLink, key: [Value])] {
-    var known: Set<RowKey> = []
-    var keys: [(link: TableLink, key: [Value])] = []
-    for change in page.changes {
-      guard let link = session.links[change.table.lowercased()],
-        let key = Self.key(of: change, link), known.insert(RowKey(link.number, key)).inserted
-      else { continue }
-      keys.append((link, key))
+  /// The rows of a page that are mirrored.
+  private static func keys(of page: ChangedKeys, _ session: MirrorSession) -> [RowPlace] {
+    // Of each table the places of our key's values among those that the feed tells.
+    let tables = page.tables.map { table -> (link: TableLink, places: [Int])? in
+      guard let link = session.links[table.name.lowercased()] else { return nil }
+      let names = table.columns.map { $0.lowercased() }
+      let places = link.key.compactMap { names.firstIndex(of: link.columns[$0].name.lowercased()) }
+      return places.count == link.key.count ? (link, places) : nil
     }
-    return keys
-  }
-
-  private static func key(of change: OpenReplica.Change, _ link: TableLink) -> [Value]? {
-    var key: [Value] = []
-    for place in link.key {
-      let column = link.columns[place]
-      let value =
-        change.key[column.name]
-        ?? change.key.first { $0.key.lowercased() == column.name.lowercased() }?.value
-      guard let value, let stored = column.form.affinity.stored(value.plain) else { return nil }
-      key.append(stored)
+    return page.rows.compactMap { row in
+      guard tables.indices.contains(row.table), let (link, places) = tables[row.table] else {
+        return nil
+      }
+      var key: [Value] = []
+      for (column, place) in zip(link.key, places) {
+        guard row.key.indices.contains(place),
+          let stored = link.columns[column].form.affinity.stored(row.key[place])
+        else { return nil }
+        key.append(stored)
+      }
+      return RowPlace(link: link, key: key, stamp: row.stamp)
     }
-    return key
   }
 
   /// So many entries may wait for others.
@@ -224,17 +215,15 @@ extension MirrorEngine {
     while true {
       let page = try await changes(session, within: .zero, from: place)
       if page.reset { throw .again }
-      for change in page.changes {
-        guard let link = session.links[change.table.lowercased()],
-          let key = Self.key(of: change, link)
-        else { continue }
-        let name = RowKey(link.number, key)
+      for row in Self.keys(of: page, session) {
+        let name = RowKey(row.link.number, row.key)
         guard names.contains(name) else { continue }
         // An echo of what came from there is no change of ours.
-        let values = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
-        if session.isAgreed(MirroredRow(link, key: key, row: values)) { continue }
-        pending[name] = MirrorSession.Pending(
-          stamp: change.stamp.flatMap(SiteMoment.milliseconds))
+        let values = try reading { () throws(SQLiteError) in
+          try session.site.row(row.link, row.key)
+        }
+        if session.isAgreed(MirroredRow(row.link, key: row.key, row: values)) { continue }
+        pending[name] = MirrorSession.Pending(stamp: row.stamp)
       }
       place = page.cursor
       guard page.more else { return pending }
@@ -242,11 +231,10 @@ extension MirrorEngine {
   }
 }
 
-/// Moments as the change feed writes them.
-enum SiteMoment {
-  /// In ms since 1970; nil if the text is no moment.
-  static func milliseconds(_ text: String) -> Int64? {
-    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains("."))
-    return (try? style.parse(text)).map { Int64(($0.timeIntervalSince1970 * 1_000).rounded()) }
-  }
+/// A row of the site that the feed names.
+struct RowPlace {
+  let link: TableLink
+  let key: [Value]
+  /// Of the newest edit of it, in ms since 1970; nil if nobody knows.
+  let stamp: Int64?
 }

@@ -20,6 +20,9 @@ actor MirrorEngine {
   let name = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
   var state = MirrorState()
   var lastWritten = ContinuousClock.now - .seconds(60)
+  /// Rows of single tables that differed since all were compared: who asks for that is told of
+  /// them, too.
+  var carried = 0
   private var said: String?
 
   init(
@@ -41,7 +44,7 @@ actor MirrorEngine {
       (state.contact, state.comparison, state.compared) = (
         before.contact, before.comparison, before.compared
       )
-      state.shapes = before.shapes
+      (state.shapes, state.place) = (before.shapes, before.place)
       (state.differences, state.rowsCompared) = (before.differences, before.rowsCompared)
     }
     state.process = getpid()
@@ -111,6 +114,7 @@ actor MirrorEngine {
   func note(_ session: MirrorSession) {
     // What was known of the server before stays until it has taken something.
     if session.contact.number > 0 { state.contact = session.contact }
+    state.place = session.cursor ?? state.place
     state.heldCount = session.held.entries.count
     if state.heldCount > 0 || !state.held.isEmpty {
       state.held = session.held.entries.sorted { $0.value.at > $1.value.at }.prefix(1_000)

@@ -11,7 +11,7 @@ extension MirrorSession {
   }
 
   /// So many rows are sent in one go, and so many bytes.
-  private static let mostRows = 1_000
+  private static let mostRows = 4_000
   private static let mostSentBytes = 4 << 20
   /// So many entries of a journal are looked at beside what goes out.
   private static let mostLooked = 5_000
@@ -44,6 +44,27 @@ extension MirrorSession {
     sent += gone.count
     lastWord = .now
     return .done
+  }
+
+  /// The rows at these places, from one of them on, that the server does not have already, up to
+  /// a bound of bytes; and where the next ones begin. They are read in one transaction.
+  func openRows(
+    _ places: [RowPlace], from start: Int
+  ) throws(SQLiteError) -> (rows: [MirroredRow], end: Int) {
+    guard start < places.count else { return ([], start) }
+    return try site.connection.transaction(.deferred) { () throws(SQLiteError) in
+      var (rows, bytes, end) = ([MirroredRow](), 0, start)
+      while end < places.count, bytes <= Self.mostBytes {
+        let place = places[end]
+        end += 1
+        let values = try site.row(place.link, place.key)
+        let row = MirroredRow(place.link, key: place.key, row: values)
+        guard !isKnown(row) else { continue }
+        rows.append(row)
+        bytes += values?.reduce(64) { $0 + $1.byteCount + 16 } ?? 64
+      }
+      return (rows, end)
+    }
   }
 
   /// Sends what can be sent: a row that a program of the server has changed again is left out, for
@@ -212,11 +233,17 @@ extension MirrorSession {
     others(link).map { values[$0] } + link.key.map { values[$0] }
   }
 
-  /// Which of the rows stand on the server.
+  /// Which of the rows stand on the server; those are locked.
   private func existing(
     _ rows: [MirroredRow], _ link: TableLink
   ) throws(ServerError) -> Set<RowKey> {
-    Set(try standing(rows.map(\.key), link, locking: true).keys)
+    let names = link.serverKey.map { "t.\(serverName($0))" }.joined(separator: ", ")
+    var standing: Set<RowKey> = []
+    try forEach(of: rows.map(\.key), link, link.key.count, names, " FOR UPDATE") { row in
+      guard let key = try? Self.decode(key: row, link) else { return }
+      standing.insert(RowKey(link.number, key))
+    }
+    return standing
   }
 
   /// Runs a statement for each row, in parts that fit.
@@ -264,24 +291,38 @@ extension MirrorSession {
 
   /// The rows of these keys as the server has them; raw, and those that SQLite cannot hold, too.
   func standing(
-    _ keys: [[Value]], _ link: TableLink, locking: Bool = false
+    _ keys: [[Value]], _ link: TableLink
   ) throws(ServerError) -> [RowKey: [Value]] {
     var rows: [RowKey: [Value]] = [:]
-    let tuple = "(\(link.serverKey.map { serverName($0) }.joined(separator: ", ")))"
-    let marks = "(\(link.key.map { _ in "?" }.joined(separator: ", ")))"
-    let encoded = keys.compactMap { try? encodedKey(MirroredRow(link, key: $0, row: nil)) }
-    for start in stride(from: 0, to: encoded.count, by: 200) {
-      let part = encoded[start..<min(start + 200, encoded.count)]
-      let list = part.map { _ in marks }.joined(separator: ", ")
-      let found = try server.rows(
-        of: link.columns.count,
-        "SELECT \(Self.selection(link, of: "t")) FROM \(link.server.sqlName) t "
-          + "WHERE \(tuple) IN (\(list))\(locking ? " FOR UPDATE" : "")", part.flatMap { $0 })
-      for row in found {
-        guard let key = try? Self.decode(key: link.key(of: row), link) else { continue }
-        rows[RowKey(link.number, key)] = row
-      }
+    let selection = Self.selection(link, of: "t")
+    try forEach(of: keys, link, link.columns.count, selection, "") { row in
+      guard let key = try? Self.decode(key: link.key(of: row), link) else { return }
+      rows[RowKey(link.number, key)] = row
     }
     return rows
+  }
+
+  /// So many keys are looked for in one go. "For […] IN predicates […] with many values" a server
+  /// may make a table of 1,000 and more (mariadb.com, "Conversion of Big IN Predicates").
+  private static let mostKeys = 512
+
+  /// Has the server find rows by their keys. The last key stands there again until the number of
+  /// them is a power of two: so there are few statements to prepare.
+  private func forEach(
+    of keys: [[Value]], _ link: TableLink, _ width: Int, _ selection: String, _ ending: String,
+    _ body: ([Value]) -> Void
+  ) throws(ServerError) {
+    let names = link.serverKey.map { "t.\(serverName($0))" }.joined(separator: ", ")
+    let marks = "(\(link.key.map { _ in "?" }.joined(separator: ", ")))"
+    let encoded = keys.compactMap { try? encodedKey(MirroredRow(link, key: $0, row: nil)) }
+    for start in stride(from: 0, to: encoded.count, by: Self.mostKeys) {
+      var part = Array(encoded[start..<min(start + Self.mostKeys, encoded.count)])
+      while part.count & (part.count - 1) != 0 { part.append(part[part.count - 1]) }
+      let list = Array(repeating: marks, count: part.count).joined(separator: ", ")
+      try server.forEachRow(
+        of: width,
+        "SELECT \(selection) FROM \(link.server.sqlName) t WHERE (\(names)) IN (\(list))\(ending)",
+        part.flatMap { $0 }, body)
+    }
   }
 }

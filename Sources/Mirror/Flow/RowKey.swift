@@ -83,17 +83,3 @@ struct MirroredRow: Sendable {
       }
   }
 }
-
-extension SQLValue {
-  /// The same as SQLite's wrapper has it.
-  var plain: Value {
-    switch self {
-    case .null: .null
-    case .integer(let number): .integer(number)
-    case .real(let number): .real(number)
-    case .text(let text): .string(text)
-    case .blob(let bytes): .blob(bytes)
-    case .malformedText(let bytes): .text(bytes)
-    }
-  }
-}

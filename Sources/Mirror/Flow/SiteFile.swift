@@ -8,6 +8,8 @@ final class SiteFile {
   let connection: Connection
   private let identity: [UInt64]
   private let path: String
+  /// The statements that read one row, by the number of the table.
+  private var texts: [Int: String] = [:]
 
   init(_ replica: Replica) throws(SQLiteError) {
     path = replica.file
@@ -38,8 +40,13 @@ final class SiteFile {
 
   /// The row with a key, in the order of the link's columns.
   func row(_ link: TableLink, _ key: [Value]) throws(SQLiteError) -> [Value]? {
-    let sql =
-      "SELECT \(Self.columns(link)) FROM \(Self.table(link)) WHERE \(Self.condition(link))"
+    let sql: String
+    if let known = texts[link.number] {
+      sql = known
+    } else {
+      sql = "SELECT \(Self.columns(link)) FROM \(Self.table(link)) WHERE \(Self.condition(link))"
+      texts[link.number] = sql
+    }
     return try connection.row(sql, key)
   }
 

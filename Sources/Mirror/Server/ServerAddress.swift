@@ -60,6 +60,9 @@ public struct ServerAddress: Sendable, Equatable {
     return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
 
+  /// Whether it is a socket of the file system: the library takes `localhost` for that, too.
+  var isFile: Bool { socket != nil || host.isEmpty || host == "localhost" }
+
   /// Without what only this machine's files say.
   public var text: String {
     let place = host.isEmpty ? "localhost" : host.contains(":") ? "[\(host)]" : host

@@ -24,7 +24,8 @@ package final class ServerConnection {
 
   package init(_ address: ServerAddress, password: String) throws(ServerError) {
     guard
-      let made = flotilla_mysql_new(address.isLocal ? 0 : 1, address.authority, Self.patience)
+      let made = flotilla_mysql_new(
+        address.isLocal ? 0 : 1, address.isFile ? 1 : 0, address.authority, Self.patience)
     else { throw .own("no memory for a connection") }
     let opened = flotilla_mysql_connect(
       made, address.host.isEmpty ? "localhost" : address.host, UInt32(address.port),

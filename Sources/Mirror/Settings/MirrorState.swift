@@ -52,6 +52,8 @@ struct MirrorState: Codable, Sendable, Equatable {
   /// Changes that have not gone out, as far as it is known, and since when.
   var behind = 0
   var behindSince: Int64?
+  /// Up to where the change feed has gone out.
+  var place: String?
   var tables: [String] = []
   var stopped: [Stopped] = []
   var heldCount = 0

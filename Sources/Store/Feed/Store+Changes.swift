@@ -33,10 +33,9 @@ extension Store {
   private static let changesAtOnce = 1 << 20
 
   /// What has changed after a cursor; nothing yet, and where that begins, if it is none. `wall` is
-  /// the clock of the machine, in ms since 1970. Without `readsRows` each row counts as too large
-  /// to be told: who asks reads it.
+  /// the clock of the machine, in ms since 1970.
   package func changes(
-    after cursor: ChangeCursor?, limit: Int, at wall: Int64, readsRows: Bool = true,
+    after cursor: ChangeCursor?, limit: Int, at wall: Int64,
     isWanted: (String) -> Bool = { _ in true }
   ) throws(StoreError) -> ChangePage {
     let end = try readableChanges(at: wall)
@@ -45,14 +44,14 @@ extension Store {
       guard let entries = try changeLog.entries(after: cursor, limit: limit) else {
         return ChangePage(cursor: end, isAnew: true)
       }
-      return try page(entries, after: cursor, readsRows: readsRows, isWanted)
+      return try page(entries, after: cursor, isWanted)
     } catch {
       throw StoreError(error)
     }
   }
 
   /// Sees to it that changes are noted, and that it is known that somebody reads them.
-  private func readableChanges(at wall: Int64) throws(StoreError) -> ChangeCursor {
+  func readableChanges(at wall: Int64) throws(StoreError) -> ChangeCursor {
     let isKnown = changeLog.readAt.map { abs(wall - $0) < ChangeLog.readPrecision } ?? false
     if !isKnown {
       try transaction {
@@ -90,8 +89,7 @@ extension Store {
   }
 
   private func page(
-    _ entries: [ChangeLog.Entry], after cursor: ChangeCursor, readsRows: Bool,
-    _ isWanted: (String) -> Bool
+    _ entries: [ChangeLog.Entry], after cursor: ChangeCursor, _ isWanted: (String) -> Bool
   ) throws(SQLiteError) -> ChangePage {
     // Of several changes of one row the last one is told.
     var last: [Export.RowID: Int] = [:]
@@ -101,7 +99,7 @@ extension Store {
     for (index, entry) in entries.enumerated() {
       if last[entry.row] == index, let table = tables.byID[entry.row.table], table.isTracked,
         rights.right(to: table.name) != .none, isWanted(table.nameHere),
-        let change = try change(entry, of: table, readsRows: readsRows, &room)
+        let change = try change(entry, of: table, &room)
       {
         page.changes.append(change)
       }
@@ -113,7 +111,7 @@ extension Store {
   }
 
   private func change(
-    _ entry: ChangeLog.Entry, of table: ReplicaTable, readsRows: Bool, _ room: inout Int
+    _ entry: ChangeLog.Entry, of table: ReplicaTable, _ room: inout Int
   ) throws(SQLiteError) -> ChangedRow? {
     // A table that is being changed: the log begins anew when that is noticed.
     let key = entry.row.key
@@ -122,20 +120,16 @@ extension Store {
     else { return nil }
     var change = ChangedRow(
       cursor: entry.cursor, table: table.nameHere, key: named(key, of: table.name))
-    if readsRows {
-      let names = schema.columns.map(\.name)
-      let text = statements.select(names.map(quoted).joined(separator: ", "))
-      try connection.with(text, values) {
-        (statement) throws(SQLiteError) in
-        guard try statement.step() else { return }
-        let size = statement.size(names.count)
-        room -= size
-        change.isTooLarge = size > Self.longestChange
-        guard !change.isTooLarge else { return }
-        change.row = zip(names, statement.travelling(names.count)).map { ($0, $1) }
-      }
-    } else {
-      change.isTooLarge = true
+    let names = schema.columns.map(\.name)
+    let text = statements.select(names.map(quoted).joined(separator: ", "))
+    try connection.with(text, values) {
+      (statement) throws(SQLiteError) in
+      guard try statement.step() else { return }
+      let size = statement.size(names.count)
+      room -= size
+      change.isTooLarge = size > Self.longestChange
+      guard !change.isTooLarge else { return }
+      change.row = zip(names, statement.travelling(names.count)).map { ($0, $1) }
     }
     room -= key.bytes.count + 100
     if let version = try versions.version(table: table.id, key: key) {
