@@ -7,7 +7,7 @@ extension MirrorEngine {
   /// How long it waits for changes of the replica before it looks at the server: shortly after
   /// something came from there, and otherwise.
   private static let shortWait = Duration.milliseconds(20)
-  private static let longWait = Duration.milliseconds(600)
+  private static let longWait = Duration.milliseconds(650)
   private static let liveliness = Duration.seconds(3)
   /// So often all rows are compared.
   private static let comparisonInterval: Int64 = 3_600_000
@@ -122,6 +122,9 @@ extension MirrorEngine {
     return (links, stopped)
   }
 
+  /// So often all of both schemas is looked at, though the server's seems to be what it was.
+  private static let longestLook = Duration.seconds(60)
+
   /// Throws `.again` if a table is not as it was when the session began, on either side.
   private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
     let standing: OwnStanding
@@ -130,6 +133,18 @@ extension MirrorEngine {
     } catch {
       throw .node(error)
     }
+    let look = MirrorSession.Look(
+      server: try serving { () throws(ServerError) in
+        try ServerLook.read(
+          Set(settings.tables.map(\.schema) + [session.capture.database]), on: session.server)
+      },
+      site: try reading { () throws(SQLiteError) in
+        try session.site.connection.scalar("PRAGMA main.schema_version")
+      },
+      rights: settings.tables.map { standing.right(to: $0.table) })
+    let isDue = ContinuousClock.now - session.lastLook > Self.longestLook
+    guard isDue || look != session.look else { return }
+    (session.look, session.lastLook) = (look, .now)
     let (links, stopped) = try plan(session.server, session.site, standing)
     let cascades = try serving { () throws(ServerError) in
       try Cascade.read(links, on: session.server).cascades

@@ -46,11 +46,21 @@ final class MirrorSession {
   var contact = MirrorState.Contact(number: 0, at: 0)
   /// By how much this machine's clock is ahead of the server's, in ms.
   var clockAhead: Int64 = 0
+  /// What stood for both schemas when all of them was looked at last, and when that was.
+  var look: Look?
+  var lastLook = ContinuousClock.now
   var lastWord = ContinuousClock.now
   var lastRenewal = ContinuousClock.now
   var sent = 0
   var taken = 0
   var again = 0
+
+  /// What stands for both schemas and what this node may do.
+  struct Look: Equatable {
+    var server: [Value]
+    var site: Value
+    var rights: [TableRight]
+  }
 
   struct Known {
     var print: String
