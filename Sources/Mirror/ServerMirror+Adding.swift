@@ -85,6 +85,9 @@ actor MirrorWorkbench {
       "With a binary log triggers need SUPER, or on the server: "
         + "SET GLOBAL log_bin_trust_function_creators = 1"
     case 2002, 2003, 2005: "Is it running, and is the address right?"
+    case 5010:
+      "Without TLS the user must have a password that the server asks for by "
+        + "mysql_native_password or ed25519; with caching_sha2_password use its socket."
     case 2026: "TLS is not optional for other machines: ?ca=FILE names whose certificates count."
     default: nil
     }

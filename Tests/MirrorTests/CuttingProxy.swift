@@ -10,6 +10,8 @@ final class CuttingProxy: Sendable {
     case before
     /// The server has carried it out, and nobody hears of that.
     case after
+    /// It is carried out, and told only when something else has been done.
+    case late
   }
 
   /// What is done at a COMMIT that is cut, while nothing has been answered.
@@ -102,11 +104,14 @@ final class CuttingProxy: Sendable {
           guard Self.write(bytes, to: other) else { return }
           continue
         }
-        if cut == .after {
-          guard Self.write(bytes, to: other), Self.read(other) != nil else { return }
+        var reply: [UInt8]?
+        if cut != .before {
+          guard Self.write(bytes, to: other) else { return }
+          reply = Self.read(other)
         }
         meanwhile?()
-        return state.withLock { $0.cuts += 1 }
+        state.withLock { $0.cuts += 1 }
+        guard cut == .late, let reply, Self.write(reply, to: client) else { return }
       }
       if places[1].revents != 0 {
         guard let bytes = Self.read(other), Self.write(bytes, to: client) else { return }

@@ -21,18 +21,10 @@ struct `A mirror that loses its connection or its place` {
       defer { proxy.end() }
       office.way = "way"
       _ = try await office.open(Self.schema, "--create")
-      let folder = office.folder
       // A program of the server writes at that moment, and nobody has taken it in.
-      proxy.arm(cut) {
-        let program = Process()
-        program.executableURL = URL(filePath: "/usr/bin/mariadb")
-        program.arguments = [
-          "--no-defaults", "-uroot", "--socket=\(folder)/socket", "shop", "-e",
-          "UPDATE t SET v = 'theirs' WHERE id = 5; DELETE FROM t WHERE id = 6",
-        ]
-        try? program.run()
-        program.waitUntilExit()
-      }
+      let program = office.program(
+        "UPDATE t SET v = 'theirs' WHERE id = 5; DELETE FROM t WHERE id = 6")
+      proxy.arm(cut) { program() }
       try await office.site("UPDATE t SET v = 'site' WHERE id IN (1, 2)")
       let isCut = try await eventually { proxy.cuts == 1 }
       #expect(isCut)
@@ -40,6 +32,34 @@ struct `A mirror that loses its connection or its place` {
       try await office.siteComesTo(wanted, Self.all)
       try await office.serverComesTo(wanted, Self.all)
       #expect(!(try office.log().contains("put back to an earlier state")))
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains(#""conflicts":[]"#), "\(conflicts.text)")
+    }
+  }
+
+  @Test func `takes what it had taken before it was cut off for no change of the site`()
+    async throws
+  {
+    try await Office.with { office in
+      let proxy = try CuttingProxy(
+        at: office.path("way"), before: office.path("socket"))
+      defer { proxy.end() }
+      office.way = "way"
+      _ = try await office.open(Self.schema, "--create")
+      try await office.server("UPDATE t SET v = 'first' WHERE id = 1")
+      try await office.siteComesTo("first", "SELECT v FROM t WHERE id = 1")
+      let isEmpty = try await eventually {
+        try await office.server("SELECT count(*) FROM flotilla_journal_1") == "0"
+      }
+      #expect(isEmpty)
+      // What was read is taken in, and the server never hears of that. When the next connection has
+      // settled it, the row changes there once more, before the feed has told of it.
+      let again = office.program("UPDATE t SET v = 'once more' WHERE id = 2")
+      proxy.arm(.before, passing: 1) { proxy.arm(.late, passing: 1) { again() } }
+      try await office.server("UPDATE t SET v = 'taken' WHERE id = 2")
+      try await office.siteComesTo("once more", "SELECT v FROM t WHERE id = 2")
+      #expect(try await office.server("SELECT v FROM t WHERE id = 2") == "once more")
+      #expect(proxy.cuts == 2)
       let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
       #expect(conflicts.text.contains(#""conflicts":[]"#), "\(conflicts.text)")
     }
@@ -147,6 +167,18 @@ struct `A mirror that loses its connection or its place` {
 }
 
 extension Office {
+  /// What has the server's own client run statements, on any thread.
+  func program(_ sql: String) -> @Sendable () -> Void {
+    let socket = path("socket")
+    return {
+      let program = Process()
+      program.executableURL = URL(filePath: "/usr/bin/mariadb")
+      program.arguments = ["--no-defaults", "-uroot", "--socket=\(socket)", "shop", "-e", sql]
+      try? program.run()
+      program.waitUntilExit()
+    }
+  }
+
   /// What the nodes have said so far.
   func log() throws -> String {
     try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("node-") }

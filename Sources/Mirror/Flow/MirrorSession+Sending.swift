@@ -40,7 +40,12 @@ extension MirrorSession {
     // Only what is known to be committed counts.
     (self.contact, number) = (contact, contact.number)
     if let next { cursor = next }
-    for row in gone { known[row] = nil }
+    for row in gone {
+      // Where the place in the feed stays, the feed names the row again: what both sides have by
+      // now is no change of the site then.
+      let isNamedAgain = next == nil && known.count < Self.mostKnown / 2
+      known[row.name] = isNamedAgain ? Known(print: row.print, turn: turn) : nil
+    }
     sent += gone.count
     lastWord = .now
     return .done
@@ -284,7 +289,7 @@ extension MirrorSession {
       return try attempt(sql, rows[middle...])
     }
     for (row, _) in rows {
-      gone.append(row.name)
+      gone.append(row)
       try release(row)
     }
   }

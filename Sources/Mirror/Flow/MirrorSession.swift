@@ -38,7 +38,7 @@ final class MirrorSession {
   /// Keys of rows that only the server has, and that the site refused in a comparison.
   var late: [(link: TableLink, key: [Value])] = []
   /// Rows that have gone out in the open transaction.
-  var gone: [RowKey] = []
+  var gone: [MirroredRow] = []
   /// Counts readings of the feed; which of them had told everything that was written before it; and
   /// the last of those that the server knows of.
   var turn = 1
