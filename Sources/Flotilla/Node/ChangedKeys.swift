@@ -81,7 +81,7 @@ package struct ChangedKeys: Sendable {
 
 extension Node {
   /// So many entries of the log are looked at in one go.
-  private static let keysRead = 8_000
+  private static let keysRead = 16_000
 
   /// Which rows have changed after a cursor; waits until some have. If it is `isExact`, what was
   /// committed before is folded first, and it is told when each was edited.

@@ -301,13 +301,24 @@ extension MirrorEngine {
   /// Takes in and sends by turns.
   private func follow(_ session: MirrorSession) async throws(MirrorError) {
     var lastNews = ContinuousClock.now
+    let tables = session.capture.links.map(\.site.name)
+    var next: ChangedKeys?
     while !Task.isCancelled {
       let isLively = ContinuousClock.now - lastNews < Self.liveliness
-      // What came from there is to be told of as soon as it is here, so that it is forgotten.
-      let news = try await changes(
-        session, within: isLively ? Self.shortWait : Self.longWait,
-        isExact: !session.known.isEmpty)
+      let news: ChangedKeys
+      if let next {
+        session.turn += 1
+        news = next
+      } else {
+        // What came from there is to be told of as soon as it is here, so that it is forgotten.
+        news = try await changes(
+          session, within: isLively ? Self.shortWait : Self.longWait,
+          isExact: !session.known.isEmpty)
+      }
       if news.reset { throw .again }
+      // While the server works on a page the node reads the next one.
+      let hasNext = news.more && session.known.isEmpty
+      async let following = hasNext ? pageAhead(tables, from: news.cursor) : nil
       let (count, more) = (news.rows.count, news.more)
       (state.behind, state.behindSince) =
         count == 0 ? (0, nil) : (count, state.behindSince ?? Self.now)
@@ -322,8 +333,21 @@ extension MirrorEngine {
       try check(session)
       note(session)
       publish()
-      if isComparisonDue { try await compareAgain(session) }
+      let page = await following
+      // Only where nothing came in between is it what would be read now.
+      next = session.known.isEmpty && session.cursor == news.cursor ? page : nil
+      if isComparisonDue {
+        next = nil
+        try await compareAgain(session)
+      }
     }
+  }
+
+  /// The page of the feed after a place; nil if it cannot be read, which is tried again then.
+  private nonisolated func pageAhead(
+    _ tables: [String], from cursor: String
+  ) async -> ChangedKeys? {
+    try? await replica.changedKeys(since: cursor, tables: tables, isExact: false, within: .zero)
   }
 
   private var isComparisonDue: Bool {

@@ -59,6 +59,8 @@ actor MirrorEngine {
           failures = 0
         } else {
           if ContinuousClock.now - began > .seconds(60) { failures = 0 }
+          // Who came as far as that finds a server that works.
+          if state.phase == .following { failures = min(failures, 1) }
           // A node that is being stopped, or has just begun, is no news.
           if case .node = error, failures == 0 {} else { tell(error) }
           state.retries += 1
