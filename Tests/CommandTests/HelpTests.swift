@@ -43,6 +43,7 @@ import Testing
           revoke           shuts a node out of the site, for good
           forget           drops a node that will not return
           token            lets programs read and write rows over HTTP
+          mirror           keeps tables equal with those of a MariaDB or MySQL database
           export-site-key  writes the site key into a file, to be printed or locked
                            away
           import-site-key  takes the site key over: this node becomes an admin

@@ -10,16 +10,17 @@ enum MirrorCommand {
     summary: "keeps tables equal with those of a MariaDB or MySQL database",
     discussion: """
       add looks at both schemas, says which tables would be mapped, created or
-      refused, and why, and asks before it touches anything; --yes answers. URL is
-      mysql://USER@HOST:3306/DATABASE; the password is asked for, or is the first line
-      of a file. Other hosts are spoken to through TLS alone: ?ca=FILE at the end of
-      the URL says whose certificates count; ?socket=FILE is a server of this machine.
+      refused, and why, and which rights the user lacks there. Then it asks before
+      it touches anything; --yes answers. URL is mysql://USER@HOST:3306/DATABASE;
+      the password is asked for, or is the first line of a file. Other hosts are
+      spoken to through TLS alone: ?ca=FILE at the end of the URL says whose
+      certificates count; ?socket=FILE is a server of this machine.
 
-      The node that runs for DB does the work: `flotilla run DB`. status says how far
-      it is, and which rows are held and why; its exit status is 3 while something
-      waits or is held. pause and resume let it rest. verify compares all rows, as
-      happens each hour. take moves the mirror of a site to this node. remove takes
-      triggers and notes out of the server; rows stay on both sides.
+      The node that runs for DB does the work: `flotilla run DB`. status says how
+      far it is, and which rows are held and why; its exit status is 3 while
+      something waits or is held. pause and resume let it rest. verify compares
+      all rows, as happens each hour. take moves the mirror of a site to this node.
+      remove takes triggers and notes out of the server; rows stay on both sides.
       """,
     parameters: [
       .database,
