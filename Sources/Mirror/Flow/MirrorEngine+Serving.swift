@@ -123,7 +123,7 @@ extension MirrorEngine {
   }
 
   /// So often all of both schemas is looked at, though the server's seems to be what it was.
-  private static let longestLook = Duration.seconds(60)
+  private static let longestLook = Duration.seconds(300)
 
   /// Throws `.again` if a table is not as it was when the session began, on either side.
   private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
