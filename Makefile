@@ -15,7 +15,7 @@ test: setup ## build, then run all tests
 	@scripts/test.sh
 
 check: setup ## what must hold before a commit: format, warnings, tests, three hosts
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Examples Tests
 	@scripts/test.sh
 
 crash: setup ## kill processes at 6,000 calls, fail 3,000 calls, or repeat one: make crash POINT=…

@@ -27,6 +27,7 @@ LANTests/A
 CommandTests\.
 GatewayTests\.
 NetworkTests\.
+^RowsTests\.
 '
 # What mostly computes, one after another. Whatever is in no line runs beside these.
 computing='
