@@ -46,7 +46,9 @@ extension Node {
       unjudged: figures.unjudged,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
       not_in_sync: lacks(figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty, time),
-      first_copy: copy, running: mode == .lasting, standing: standing, trouble: trouble,
+      first_copy: copy, running: mode == .lasting,
+      port: mode == .lasting ? port.map(Int.init) : nil,
+      standing: standing, trouble: trouble,
       clock: time,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + life
         + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }

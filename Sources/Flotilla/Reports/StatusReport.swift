@@ -52,6 +52,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var first_copy: FirstCopy?
   /// False if no node runs, so that peers are shown as last known.
   public var running: Bool
+  /// The port that the node listens on; null if none runs.
+  public var port: Int?
   /// Set if this node is no member any more, or others say so.
   public var standing: StandingReport?
   /// What keeps this node from its file at present, or null.
