@@ -215,7 +215,8 @@ private final class RunningNode: Sendable {
     self.log = log
     task = Task { [options] in
       try await Replica.run(
-        [Replica(path: path.path)], options: options, log: { continuation.yield($0) }, ready: {})
+        [Replica(path: path.path)], options: options, log: { continuation.yield($0) },
+        ready: { _ in })
     }
   }
 
