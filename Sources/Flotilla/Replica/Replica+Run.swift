@@ -13,8 +13,8 @@ extension Replica {
   private static let runPause = Duration.seconds(60)
 
   /// Runs the node of one or more replicas until the task is cancelled or `stop` is asked for.
-  /// `log` gets one line for each thing worth knowing; `ready` is called once all serve that can, and
-  /// is told of the others.
+  /// `log` gets one line for each thing worth knowing; `ready` is called once all serve that can,
+  /// and is told of the others.
   ///
   /// One that cannot be served, or fails later, is an error; of several it does not keep the others
   /// from their work, and is tried again every minute.
@@ -39,7 +39,7 @@ extension Replica {
     await withTaskGroup(of: Void.self) { group in
       for run in runs { group.addTask { await run.serve(pause: pause) } }
       for await _ in group {
-        // A node that was asked to stop leaves the others at work; what never worked waits for none.
+        // One that was asked to stop leaves the others at work; what never worked waits for none.
         var isServing = false
         for run in runs { if await run.isServing { isServing = true } }
         if !isServing { group.cancelAll() }
