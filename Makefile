@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash fuzz demo recording bench browser chaos applications simulate nightly mutate install uninstall deb deb-test clean help
+.PHONY: setup build test quick check crash fuzz demo recording bench browser chaos applications simulate nightly mutate install uninstall deb deb-test clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -47,6 +47,11 @@ fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZ
 
 demo: build ## three hosts with real discovery on this machine; HTTP=1 leaves the page open
 	@HTTP=$(HTTP) scripts/demo.sh
+
+quick: setup ## build what has changed, without optimising, and run some tests: FILTER=StoreTests
+	$(SWIFT) build --build-tests --disable-xctest
+	@SWIFT_BACKTRACE=enable=no .build/debug/flotillaPackageTests.xctest \
+	  --testing-library swift-testing --no-parallel --filter '$(FILTER)'
 
 recording: build ## the picture in the README, of what is typed and printed on two hosts
 	@scripts/recording.py .build/debug/flotilla docs/recording.svg
