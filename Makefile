@@ -3,7 +3,7 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test check crash fuzz demo bench browser chaos applications simulate nightly mutate install uninstall deb deb-test clean help
+.PHONY: setup build test quick docs check crash fuzz demo recording bench browser chaos applications simulate nightly mutate install uninstall deb deb-test clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -15,7 +15,7 @@ test: setup ## build, then run all tests
 	@scripts/test.sh
 
 check: setup ## what must hold before a commit: format, warnings, tests, three hosts
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Examples Tests
 	@scripts/test.sh
 
 crash: setup ## kill processes at 6,000 calls, fail 3,000 calls, or repeat one: make crash POINT=…
@@ -47,6 +47,17 @@ fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZ
 
 demo: build ## three hosts with real discovery on this machine; HTTP=1 leaves the page open
 	@HTTP=$(HTTP) scripts/demo.sh
+
+quick: setup ## build what has changed, without optimising, and run some tests: FILTER=StoreTests
+	$(SWIFT) build --build-tests --disable-xctest
+	@SWIFT_BACKTRACE=enable=no .build/debug/flotillaPackageTests.xctest \
+	  --testing-library swift-testing --no-parallel --filter '$(FILTER)'
+
+docs: setup ## pages of the library and its tutorial, in .build/docs (DocC)
+	@scripts/docs.sh .build/docs
+
+recording: build ## the picture in the README, of what is typed and printed on two hosts
+	@scripts/recording.py .build/debug/flotilla docs/recording.svg
 
 bench: setup ## measure, with the release build
 	$(SWIFT) build $(RELEASE) --product flotilla
@@ -109,7 +120,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 20000 --jobs $(JOBS) --with liar
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
-	@$(MAKE) --no-print-directory chaos applications browser fuzz deb-test
+	@$(MAKE) --no-print-directory chaos applications browser fuzz deb-test docs
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py

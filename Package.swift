@@ -40,6 +40,7 @@ let package = Package(
   name: "flotilla",
   products: [
     .library(name: "Flotilla", targets: ["Flotilla"]),
+    .library(name: "FlotillaRows", targets: ["FlotillaRows"]),
     .executable(name: "flotilla", targets: ["FlotillaCommand"]),
     // Preloaded into programs that the crash test kills; never installed.
     .library(name: "CrashShim", type: .dynamic, targets: ["CrashShim"]),
@@ -61,6 +62,7 @@ let package = Package(
     .target(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
       swiftSettings: strict),
+    .target(name: "FlotillaRows", dependencies: ["Flotilla"], swiftSettings: strict),
     .target(
       name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"],
       resources: [.embedInCode("Page")], swiftSettings: strict),
@@ -119,6 +121,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CrashTests", dependencies: ["CrashRunner", "CrashProgram"], swiftSettings: tests),
+    .executableTarget(
+      name: "CheckList", dependencies: ["Flotilla", "FlotillaRows"], path: "Examples/CheckList",
+      swiftSettings: strict),
+    .testTarget(
+      name: "RowsTests", dependencies: ["CheckList", "Flotilla", "FlotillaRows", "SQLite"],
+      swiftSettings: tests),
     .testTarget(name: "TidyTests", swiftSettings: strict),
     fuzzing,
   ]

@@ -2,16 +2,26 @@
 """Counts the results in event streams of Swift Testing.
 
 usage: count-tests.py STATUS PARTS
+       count-tests.py --failed PARTS
 
 STATUS is the exit status of the build. PARTS is a folder with one folder per process of tests. Its
 `events` is what `--event-stream-output-path` wrote: one JSON object per line, written as things
 happen, so it also tells which tests were running when the process died. Its `status` is the exit
 status of the process. Prints the failed tests, each with the first lines of what it said, and one
 closing line; exits 0 only if nothing failed.
+
+Folders whose names begin with `again` hold second tries. A test that failed and passed there is
+told as unsteady and counts as passed; with FLOTILLA_STRICT=1 it counts as failed. `--failed` prints
+what to try again, a pattern for `--filter` on each line: nothing if more than three tests failed,
+or if a process died.
 """
 import json
+import os
 import pathlib
+import re
 import sys
+
+MOST_TRIED_AGAIN = 3
 
 
 def read(path):
@@ -67,32 +77,67 @@ def status(part):
         return -1
 
 
-def report(part):
+def tell(word, title, name, lines):
+    """Prints a test that is to be looked at, with the first lines of what it said."""
+    print(f"{word}: {title} [{name}]")
+    for line in lines[:12]:
+        print(f"  {line[:400]}")
+
+
+def report(part, passed_again):
     """Prints what went wrong in a process; gives how many passed, failed and were skipped."""
     tests, passed, failed, died, skipped, elsewhere = count(part / "events")
     bad = (set(failed) & set(tests)) | died
-    for name in sorted(bad):
+    unsteady = (bad - died) & passed_again
+    for name in sorted(unsteady):
+        tell("unsteady (passed when tried again)", tests[name], name, failed[name])
+    for name in sorted(bad - unsteady):
         note = " (did not end)" if name in died else ""
-        print(f"failed: {tests[name]}{note} [{name}]")
-        for line in failed.get(name, [])[:12]:
-            print(f"  {line[:400]}")
+        tell("failed", tests[name] + note, name, failed.get(name, []))
     silent = len(tests) - len(passed | bad | skipped)
     if silent:
         print(f"not run: {silent}")
-    failures = len(bad) + elsewhere
-    if failures == 0 and (status(part) != 0 or not passed | skipped or silent):
+    failures = len(bad - unsteady) + elsewhere
+    is_well = status(part) == 0 or (unsteady and status(part) == 1)
+    if failures == 0 and (not is_well or not passed | skipped | unsteady or silent):
         failures = 1
         print(f"a run itself failed (status {status(part)})")
-    return len(passed), failures, len(skipped)
+    return len(passed | unsteady), failures, len(skipped)
+
+
+def folders(path):
+    """The folders of the first tries, and those of the second ones."""
+    every = sorted(pathlib.Path(path).iterdir())
+    again = [part for part in every if part.name.startswith("again")]
+    return [part for part in every if part not in again], again
+
+
+def patterns(first):
+    """What is worth a second try: few tests that failed, of processes that did not die."""
+    found = []
+    for part in first:
+        tests, _, failed, died, _, elsewhere = count(part / "events")
+        if died or elsewhere or status(part) not in (0, 1):
+            return []
+        found += [name for name in failed if name in tests]
+    return [re.escape(name) for name in found] if len(found) <= MOST_TRIED_AGAIN else []
 
 
 def main():
+    first, again = folders(sys.argv[2])
+    if sys.argv[1] == "--failed":
+        print("".join(pattern + "\n" for pattern in patterns(first)), end="")
+        return
     if int(sys.argv[1]) != 0:
         print("the build failed")
         print("0 passed, 1 failed")
         sys.exit(1)
-    parts = sorted(pathlib.Path(sys.argv[2]).iterdir())
-    counts = [report(part) for part in parts] + [(0, 0, 0)]
+    passed_again = set()
+    if os.environ.get("FLOTILLA_STRICT") != "1":
+        for part in again:
+            if status(part) == 0:
+                passed_again |= count(part / "events")[1]
+    counts = [report(part, passed_again) for part in first] + [(0, 0, 0)]
     passed, failures, skipped = (sum(column) for column in zip(*counts))
     failures = failures or int(passed == 0)
     tail = f", {skipped} skipped" if skipped else ""

@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/un.h>

@@ -20,7 +20,8 @@ import Testing
   }
 
   @Test func `is ready when it says so, and goes on`() throws {
-    #expect(try outcome("printf + >&3; exec 3>&-; sleep 1").0 == .ready)
+    #expect(try outcome("printf + >&3; exec 3>&-; sleep 1").0 == .ready(""))
+    #expect(try outcome("printf '+b: x' >&3; exec 3>&-; sleep 1").0 == .ready("b: x"))
   }
 
   @Test func `hands back its failure and its status`() throws {
@@ -50,7 +51,7 @@ import Testing
       """
     let (outcome, log) = try outcome(script)
     let lines = log.split(separator: "\n").dropFirst()
-    #expect(outcome == .ready)
+    #expect(outcome == .ready(""))
     #expect(lines.first == lines.dropFirst().first)
     #expect(lines.dropFirst(2) == ["/dev/null", "blocked 0000000000000000"])
   }

@@ -21,8 +21,8 @@ import Testing
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
-      "in_sync", "first_copy", "running", "trouble", "clock", "remarks", "anchor_state",
-      "takes_new_tables", "new_tables", "asked_tables", "not_in_sync", "standing",
+      "in_sync", "first_copy", "running", "port", "edits", "trouble", "clock", "remarks",
+      "anchor_state", "takes_new_tables", "new_tables", "asked_tables", "not_in_sync", "standing",
     ],
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
@@ -215,7 +215,8 @@ private final class RunningNode: Sendable {
     self.log = log
     task = Task { [options] in
       try await Replica.run(
-        [Replica(path: path.path)], options: options, log: { continuation.yield($0) }, ready: {})
+        [Replica(path: path.path)], options: options, log: { continuation.yield($0) },
+        ready: { _ in })
     }
   }
 

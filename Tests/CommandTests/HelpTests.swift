@@ -152,7 +152,8 @@ import Testing
     ("untrack", "untrack DB (TABLE… | --new) [--here] [--json]"),
     ("rule", "rule DB [TABLE [RULE]] [--json]"),
     ("verify", "verify DB [NODE] [--repair] [--timeout TIME] [--json]"),
-    ("doctor", "doctor DB [--repair] [--json]"), ("list", "list [FOLDER…] [--json]"),
+    ("doctor", "doctor DB [--repair] [--bundle FILE] [--json]"),
+    ("list", "list [FOLDER…] [--json]"),
     ("service", "service DB ACTION [--root FOLDER] [--json]"),
     ("completions", "completions SHELL"), ("leave", "leave DB [--force] [--json]"),
   ])

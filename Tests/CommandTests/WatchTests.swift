@@ -36,6 +36,27 @@ import Testing
     #expect(Sparkline.text([]) == "")
   }
 
+  @Test func `shows how many rows there were in each second`() throws {
+    let text = """
+      {"site":"s","node":"n","role":"writer","tables":[],"takes_new_tables":false,"new_tables":[],
+      "asked_tables":[],"conflicts":0,"parked":0,"unjudged":0,"in_sync":true,"edits":EDITS,
+      "not_in_sync":[],"running":true,"remarks":[],"peers":[]}
+      """
+    let start = ContinuousClock.now
+    var history = Status.History()
+    for (second, edits) in [0, 1_000, 1_000, 9_000, 500].enumerated() {
+      let report = try JSONDecoder().decode(
+        StatusReport.self, from: Data(text.replacing("EDITS", with: "\(edits)").utf8))
+      history.look(report, at: start + .seconds(second * 2))
+      if second == 3 {
+        let shown = Status.watched(report, history, at: .current, colour: false)
+        #expect(shown.contains("\nrows a second: ▂▁█ 4,000\n"), "\(shown)")
+      }
+    }
+    // A file that was put back has fewer.
+    #expect(history.rates == [500, 0, 4_000, 0] && history.behind == [0, 0, 0, 0, 0])
+  }
+
   @Test func `is plain where nobody sees a terminal, and ends with the state`() throws {
     let folder = try Folder()
     defer { folder.remove() }

@@ -95,7 +95,7 @@ extension NodeTests {
         }
         var lock = try a.library.sidecar.lock()
         async let run: Void = Replica.run(
-          [a.library], options: Self.options, log: { _ in }, ready: {})
+          [a.library], options: Self.options, log: { _ in }, ready: { _ in })
         try await Task.sleep(for: .milliseconds(200))
         _ = lock
         lock = nil
@@ -118,7 +118,7 @@ extension NodeTests {
         _ = try await site.run(a)
         let error = await #expect(throws: FlotillaError.self) {
           try await Replica.run(
-            [a.library], options: Self.options, log: { _ in }, ready: {})
+            [a.library], options: Self.options, log: { _ in }, ready: { _ in })
         }
         #expect(error?.code == .node)
         #expect(error?.remedy?.contains("flotilla stop") == true)

@@ -111,7 +111,7 @@ extension NodeTests {
         options.listen = "127.0.0.1:19499"
         options.discovery = false
         let run = Task { [options] in
-          try await Replica.run([a.library], options: options, log: { _ in }, ready: {})
+          try await Replica.run([a.library], options: options, log: { _ in }, ready: { _ in })
         }
         #expect(try await serving.value == nil)
         #expect(try await eventually { try await a.library.status(all: false).running })
@@ -253,7 +253,7 @@ extension NodeTests {
         options.discovery = false
         options.peers = [try await first.address]
         let run = Task { [options] in
-          try await Replica.run([b.library], options: options, log: { _ in }, ready: {})
+          try await Replica.run([b.library], options: options, log: { _ in }, ready: { _ in })
         }
         #expect(try await eventually { try await first.isInSync })
         #expect(try await b.library.leave(force: false).left)

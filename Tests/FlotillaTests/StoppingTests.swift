@@ -78,7 +78,7 @@ extension NodeTests {
         let (ready, continuation) = AsyncStream<Void>.makeStream()
         let run = Task { [options] in
           try await Replica.run(
-            [a.library], options: options, log: { _ in }, ready: { continuation.finish() })
+            [a.library], options: options, log: { _ in }, ready: { _ in continuation.finish() })
         }
         for await _ in ready {}
         try FileManager.default.moveItem(atPath: a.path, toPath: a.path + ".away")
@@ -96,7 +96,7 @@ extension NodeTests {
         let run = Task { [options] in
           try await Replica.run(
             [a.library, b.library], options: options, log: { _ in },
-            ready: { continuation.finish() })
+            ready: { _ in continuation.finish() })
         }
         for await _ in ready {}
         try await a.library.stop()

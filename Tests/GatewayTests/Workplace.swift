@@ -104,6 +104,15 @@ final class Workplace: Sendable {
     return served
   }
 
+  /// Starts a program that goes on until the end of the test.
+  func begin(_ words: [String]) throws -> Served {
+    let log = path("log-\(UUID().uuidString)")
+    let process = try process(words, output: log)
+    try process.run()
+    adopt(process)
+    return Served(process: process, log: log)
+  }
+
   /// A token for everything, or for what `tables` says.
   func token(_ database: String, _ name: String = "me", tables: String? = nil) async throws
     -> String

@@ -34,7 +34,7 @@ enum Tree {
 
   /// Every text file of the project, read once.
   static let files: [TextFile] = {
-    let folders = ["Sources", "Tests", "docs", "scripts", ".ci"].flatMap(paths(under:))
+    let folders = ["Sources", "Examples", "Tests", "docs", "scripts", ".ci"].flatMap(paths(under:))
     let loose = (try? FileManager.default.contentsOfDirectory(atPath: top)) ?? []
     return (folders + loose).sorted().compactMap { path in
       guard let data = FileManager.default.contents(atPath: "\(top)/\(path)") else { return nil }

@@ -13,6 +13,7 @@ import Testing
       "Store", "SQLite", "Replication", "Network", "CLinux", "FoundationEssentials", "Glibc",
       "Dispatch", "Synchronization",
     ],
+    "FlotillaRows": ["Flotilla", "FoundationEssentials"],
     "Gateway": [
       "CEvent", "Flotilla", "SQLite", "FoundationEssentials", "Glibc", "Dispatch",
       "Synchronization",

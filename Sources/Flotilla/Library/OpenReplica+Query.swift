@@ -54,6 +54,28 @@ public struct QueryResponses: AsyncSequence, Sendable {
 }
 
 extension OpenReplica {
+  /// The rows of a query as they are here, with values for its question marks.
+  public func read(
+    _ statement: String, _ values: [SQLValue] = []
+  ) async throws(FlotillaError) -> SQLReport {
+    try await replica.write(statement, values, mayChange: false)
+  }
+
+  /// The replicated tables that a query reads, through views too: those of which the change feed
+  /// tells. An error of code `table` if there are none.
+  public func replicatedTables(readBy query: String) async throws(FlotillaError) -> [String] {
+    let read = try await replica.tables(readBy: query)
+    let report = try await ask(.tables, as: TablesReport.self)
+    let found = report.tables.filter { $0.state == "replicated" }.map(\.table)
+      .filter(read.contains)
+    guard !found.isEmpty else {
+      throw FlotillaError(
+        .table, "the query reads no replicated table, so nobody tells when its rows change",
+        remedy: "See which are: flotilla track \(shellWord(replica.path))")
+    }
+    return found
+  }
+
   /// Asks for rows, with values for its question marks. The sequence gives them as they are here,
   /// and once more after contact with the anchor; only once if it is not in reach, or if there is
   /// none.

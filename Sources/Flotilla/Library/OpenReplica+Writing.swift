@@ -1,6 +1,4 @@
 import Replication
-import SQLite
-import Store
 
 /// What a program writes: committed here at once, then judged.
 extension OpenReplica {
@@ -9,62 +7,33 @@ extension OpenReplica {
   public func save(
     _ row: [String: SQLValue], in table: String
   ) async throws(FlotillaError) -> Receipt {
-    let columns = row.keys.sorted()
-    let names = columns.map(quoted).joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    let values = columns.isEmpty ? "DEFAULT VALUES" : "(\(names)) VALUES (\(marks))"
-    return try await write(
-      "INSERT INTO main.\(quoted(table)) \(values)", columns.map { row[$0] ?? .null }, table)
+    try await write(.save(row, in: table))
   }
 
   /// Changes columns of the row with this key; a row that is not there is an error.
   public func update(
     _ table: String, key: [String: SQLValue], set values: [String: SQLValue]
   ) async throws(FlotillaError) -> Receipt {
-    guard !values.isEmpty else {
-      throw FlotillaError(.usage, "update of \(table) names no column to set")
-    }
-    let columns = values.keys.sorted()
-    let settings = columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
-    return try await write(
-      "UPDATE main.\(quoted(table)) SET \(settings) WHERE \(try Self.condition(key, table))",
-      columns.map { values[$0] ?? .null } + Self.values(key), table)
+    try await write(.update(table, key: key, set: values))
   }
 
   /// Removes the row with this key; a row that is not there is an error.
   public func remove(
     _ table: String, key: [String: SQLValue]
   ) async throws(FlotillaError) -> Receipt {
-    try await write(
-      "DELETE FROM main.\(quoted(table)) WHERE \(try Self.condition(key, table))",
-      Self.values(key), table)
+    try await write(.remove(table, key: key))
   }
 
-  private static func condition(
-    _ key: [String: SQLValue], _ table: String
-  ) throws(FlotillaError) -> String {
-    guard !key.isEmpty else {
-      throw FlotillaError(.usage, "the key of a row of \(table) is empty")
-    }
-    return key.keys.sorted().map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+  private func write(_ row: RowStatement) async throws(FlotillaError) -> Receipt {
+    let report = try await replica.write(row.sql, row.values)
+    guard report.changes > 0 else { throw row.missing }
+    return await receipt(report.touched, after: report.before)
   }
 
-  private static func values(_ key: [String: SQLValue]) -> [SQLValue] {
-    key.keys.sorted().map { key[$0] ?? .null }
-  }
-
-  private func write(
-    _ sql: String, _ values: [SQLValue], _ table: String
-  ) async throws(FlotillaError) -> Receipt {
-    let report = try await replica.write(sql, values)
-    guard report.changes > 0 else {
-      throw FlotillaError(
-        .table, "no row of \(table) has this key; nothing was changed",
-        remedy: "save() adds a row.")
-    }
+  func receipt(_ rows: [TouchedRow], after: UInt64) async -> Receipt {
     // What the edit is called is known once it is folded; while suspended, that comes later.
     let mark = try? await ask(.mark, as: Mark.self)
-    return Receipt(self, local: report.touched, after: report.before, through: mark?.seq)
+    return Receipt(self, local: rows, after: after, through: mark?.seq)
   }
 }
 

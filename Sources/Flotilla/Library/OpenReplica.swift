@@ -39,7 +39,8 @@ public final class OpenReplica: Sendable {
     try await host.ask(request, as: type)
   }
 
-  var isClosed: Bool { get async { await host.isClosed } }
+  /// Whether `close` was called.
+  public var isClosed: Bool { get async { await host.isClosed } }
 }
 
 extension Replica {

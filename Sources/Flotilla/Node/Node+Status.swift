@@ -43,10 +43,12 @@ extension Node {
       takes_new_tables: new != nil, new_tables: new?.map(\.name) ?? [],
       asked_tables: waiting.compactMap(StatusReport.AskedTable.init),
       peers: reports, conflicts: figures.conflicts, parked: figures.parked,
-      unjudged: figures.unjudged,
+      unjudged: figures.unjudged, edits: position.frontier.edits,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
       not_in_sync: lacks(figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty, time),
-      first_copy: copy, running: mode == .lasting, standing: standing, trouble: trouble,
+      first_copy: copy, running: mode == .lasting,
+      port: mode == .lasting ? port.map(Int.init) : nil,
+      standing: standing, trouble: trouble,
       clock: time,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + life
         + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
@@ -126,5 +128,16 @@ extension Node {
   static func fineText(_ milliseconds: Int64) -> String {
     let fraction = String(milliseconds % 1_000 + 1_000).dropFirst()
     return "\(text(milliseconds - milliseconds % 1_000).dropLast()).\(fraction)Z"
+  }
+}
+
+extension Frontier {
+  /// How many edits it covers.
+  fileprivate var edits: Int {
+    // A member may have said any numbers.
+    entries.values.reduce(0) { sum, seq in
+      let (sum, isAbsurd) = sum.addingReportingOverflow(Int(clamping: seq))
+      return isAbsurd ? .max : sum
+    }
   }
 }

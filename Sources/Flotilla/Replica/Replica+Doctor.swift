@@ -20,6 +20,8 @@ extension Replica {
     examination.checkSiteKey(sidecar)
     try examination.checkInside(sidecar, repair: repair)
     await examination.checkWriting(sidecar)
+    await examination.checkDisk(sidecar)
+    examination.checkTimeSource()
     await examination.checkDiscovery()
     let reached = await checkNode(&examination)
     try await checkAdmins(&examination, reached: reached)
@@ -45,7 +47,12 @@ extension Replica {
           peer.remedy)
       }
       examination.add(
-        "node", .ok, "a node runs; \(connected.count) of \(status.peers.count) peers connected")
+        "node", .ok,
+        "a node runs\(status.port.map { " on port \($0)" } ?? ""); "
+          + "\(connected.count) of \(status.peers.count) peers connected")
+      if connected.isEmpty, !status.peers.isEmpty {
+        examination.checkFirewall(port: status.port)
+      }
       if let clock = status.clock { examination.judge(clock, connected) }
       examination.judge(standing: status.standing)
       for remark in status.remarks where remark != status.standing?.remark {

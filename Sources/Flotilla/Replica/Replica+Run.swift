@@ -9,63 +9,48 @@ extension Replica {
   /// than `sql --online` takes, unless it is given more time.
   private static let runPatience: Int64 = 12_000
 
+  /// Of several databases one that cannot be served is tried again so often.
+  private static let runPause = Duration.seconds(60)
+
   /// Runs the node of one or more replicas until the task is cancelled or `stop` is asked for.
-  /// `log` gets one line for each thing worth knowing; `ready` is called once all serve.
+  /// `log` gets one line for each thing worth knowing; `ready` is called once all serve that can,
+  /// and is told of the others.
+  ///
+  /// One that cannot be served, or fails later, is an error; of several it does not keep the others
+  /// from their work, and is tried again every minute.
   public static func run(
-    _ replicas: [Replica], options: RunOptions,
-    log: @escaping @Sendable (String) -> Void, ready: @escaping @Sendable () -> Void
+    _ replicas: [Replica], options: RunOptions, log: @escaping @Sendable (String) -> Void,
+    ready: @escaping @Sendable (_ broken: [FlotillaError]) -> Void
   ) async throws(FlotillaError) {
-    var nodes: [Node] = []
-    do {
-      for replica in replicas {
-        let prefix = replicas.count > 1 ? "\(replica.path): " : ""
-        var options = options
-        options.triesNextPorts = !nodes.isEmpty
-        let node = try await replica.begin(options: options) { log(prefix + $0) }
-        nodes.append(node)
-        let port = await node.port ?? 0
-        let who = node.identity
-        log("\(prefix)\(who.name) of \"\(who.siteName)\" listens on port \(port)")
-      }
-    } catch {
-      for node in nodes { await node.stop() }
-      throw error
+    var runs: [NodeRun] = []
+    for replica in replicas {
+      let prefix = replicas.count > 1 ? "\(replica.path): " : ""
+      var options = options
+      options.triesNextPorts = !runs.isEmpty
+      let run = NodeRun(replica: replica, options: options) { log(prefix + $0) }
+      await run.start()
+      runs.append(run)
     }
-    ready()
-    // A node that was asked to stop leaves the others at work.
-    let failures = await withTaskGroup(of: FlotillaError?.self) { group in
-      for (replica, node) in zip(replicas, nodes) {
-        group.addTask { await replica.serve(node, options, log) }
+    var broken: [FlotillaError] = []
+    for run in runs { if let failure = await run.failure { broken.append(failure) } }
+    if broken.count == runs.count, let failure = broken.first { throw failure }
+    ready(broken)
+    let pause = runs.count > 1 ? runPause : nil
+    await withTaskGroup(of: Void.self) { group in
+      for run in runs { group.addTask { await run.serve(pause: pause) } }
+      for await _ in group {
+        // One that was asked to stop leaves the others at work; what never worked waits for none.
+        var isServing = false
+        for run in runs { if await run.isServing { isServing = true } }
+        if !isServing { group.cancelAll() }
       }
-      return await group.reduce(into: []) { $0.append($1) }
     }
     log("stopped")
-    for case let failure? in failures { throw failure }
-  }
-
-  /// Lets a node work until it is to stop; one whose file was put back starts again.
-  private func serve(
-    _ first: Node, _ options: RunOptions, _ log: @escaping @Sendable (String) -> Void
-  ) async -> FlotillaError? {
-    var node = first
-    while true {
-      await withTaskCancellationHandler { [node] in
-        await node.untilStopIsWanted()
-      } onCancel: { [node] in
-        Task { await node.requestStop() }
-      }
-      await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
-      guard await node.wantsAgain, !Task.isCancelled else { return await node.failure }
-      do throws(FlotillaError) {
-        node = try await begin(options: options, log: log)
-      } catch {
-        return error
-      }
-    }
+    for run in runs { if let failure = await run.failure { throw failure } }
   }
 
   /// Starts a lasting node; a process that only serves an invitation makes room.
-  private func begin(
+  fileprivate func begin(
     options: RunOptions, log: @escaping @Sendable (String) -> Void
   ) async throws(FlotillaError) -> Node {
     try await check()
@@ -132,6 +117,67 @@ extension Replica {
     throw FlotillaError(
       .timedOut, "the running node did not end within 30 s",
       remedy: "See its log: \(sidecar.logPath)")
+  }
+}
+
+/// The node of one replica, through its starts and ends.
+private actor NodeRun {
+  private let replica: Replica
+  private let options: RunOptions
+  private let log: @Sendable (String) -> Void
+  /// Nil before it has started, and when it has ended.
+  private var node: Node?
+  /// True from a start until an end behind which no new start follows at once.
+  private(set) var isServing = false
+  /// Why it does not serve; nil if it does, or was asked to stop.
+  private(set) var failure: FlotillaError?
+
+  init(replica: Replica, options: RunOptions, log: @escaping @Sendable (String) -> Void) {
+    (self.replica, self.options, self.log) = (replica, options, log)
+  }
+
+  /// Makes the node serve, or leaves `failure`.
+  func start() async {
+    do throws(FlotillaError) {
+      let node = try await replica.begin(options: options, log: log)
+      (self.node, failure, isServing) = (node, nil, true)
+      let who = node.identity
+      log("\(who.name) of \"\(who.siteName)\" listens on port \(await node.port ?? 0)")
+    } catch {
+      (failure, isServing) = (error, false)
+    }
+  }
+
+  /// Lets the node work until it is to stop; one whose file was put back starts again. After a
+  /// failure it is over, or goes on after a pause if there is one.
+  func serve(pause: Duration?) async {
+    var told: String?
+    while true {
+      if let node, await untilEnd(of: node) {
+        await start()
+        continue
+      }
+      guard let failure, let pause, !Task.isCancelled else { return }
+      let text = [failure.message, failure.remedy].compactMap { $0 }.joined(separator: "; ")
+      if text != told { log("not served, and tried every minute: \(text)") }
+      told = text
+      guard (try? await Task.sleep(for: pause)) != nil else { return }
+      await start()
+    }
+  }
+
+  /// Ends the node when that is wanted; true if it is to begin anew.
+  private func untilEnd(of node: Node) async -> Bool {
+    await withTaskCancellationHandler {
+      await node.untilStopIsWanted()
+    } onCancel: {
+      Task { await node.requestStop() }
+    }
+    await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
+    failure = await node.failure
+    self.node = nil
+    isServing = await node.wantsAgain && !Task.isCancelled
+    return isServing
   }
 }
 

@@ -41,7 +41,7 @@ extension Replica {
 
   /// Has rows put into tables that a program has just made, if some wait for them: else a
   /// statement would not find them, or write their keys anew.
-  private func takeInTables() async throws(FlotillaError) {
+  func takeInTables() async throws(FlotillaError) {
     let (path, sidecar) = (path, sidecar)
     let haveCome = try await offPool { () throws(FlotillaError) in
       let file = try OpeningCheck(path: path, sidecar: sidecar).check()
@@ -56,16 +56,11 @@ extension Replica {
     mayChange: Bool
   ) throws(FlotillaError) -> SQLReport {
     do {
-      let connection = try Connection(path: sidecar.database)
-      connection.setBusyTimeout(
-        milliseconds: Int(min(patience, Self.lockPatience).milliseconds))
-      try connection.execute("PRAGMA foreign_keys = ON")
-      let prepared = try connection.prepare(statement)
-      try checkAlone(prepared)
+      let connection = try openForStatements(patience: patience)
+      let prepared = try prepare(statement, on: connection)
       if !mayChange { try checkQuery(prepared) }
       let kind = StatementKind(prepared.sql)
       try checkSense(kind)
-      try checkOwners(prepared)
       try prepared.bind(values)
       guard !prepared.isReadOnly else { return try run(prepared, on: connection) }
       // One transaction around it, so that what the triggers note can be read back; what cannot
@@ -83,11 +78,50 @@ extension Replica {
         return report
       }
     } catch {
-      guard error.missingOwnTable == nil,
-        error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
-      else { throw FlotillaError(error, path: path) }
-      throw FlotillaError(.sql, "\(path): \(error.message)")
+      throw statementError(error)
     }
+  }
+
+  /// Runs one statement inside a transaction that is open: a query, or an edit of rows.
+  func runInside(
+    _ statement: String, _ values: [SQLValue], on connection: Connection
+  ) throws(FlotillaError) -> SQLReport {
+    do throws(SQLiteError) {
+      let prepared = try prepare(statement, on: connection)
+      let kind = StatementKind(prepared.sql)
+      guard prepared.isReadOnly && kind.objection == nil || kind.isEdit else {
+        throw SQLiteError(
+          code: 21, message: "\(kind.keyword) does not belong in a transaction of edits")
+      }
+      try prepared.bind(values.map(\.stored))
+      return try run(prepared, on: connection)
+    } catch {
+      throw statementError(error)
+    }
+  }
+
+  func openForStatements(patience: Duration) throws(SQLiteError) -> Connection {
+    let connection = try Connection(path: sidecar.database)
+    connection.setBusyTimeout(
+      milliseconds: Int(min(patience, Self.lockPatience).milliseconds))
+    try connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+  }
+
+  private func prepare(
+    _ statement: String, on connection: Connection
+  ) throws(SQLiteError) -> Statement {
+    let prepared = try connection.prepare(statement)
+    try checkAlone(prepared)
+    try checkOwners(prepared)
+    return prepared
+  }
+
+  func statementError(_ error: SQLiteError) -> FlotillaError {
+    guard error.missingOwnTable == nil,
+      error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
+    else { return FlotillaError(error, path: path) }
+    return FlotillaError(.sql, "\(path): \(error.message)")
   }
 
   /// Refuses a text of several statements: only the first would run.
@@ -96,6 +130,27 @@ extension Replica {
     guard rest.isEmpty || rest.hasPrefix("--") || rest.hasPrefix("/*") else {
       throw SQLiteError(
         code: 21, message: "one statement at a time, please; nothing was run")
+    }
+  }
+
+  /// The tables that a query reads, itself or through views.
+  func tables(readBy query: String) async throws(FlotillaError) -> Set<String> {
+    let replica = self
+    return try await offPool { () throws(FlotillaError) in
+      do throws(SQLiteError) {
+        let connection = try Connection(path: replica.sidecar.database, mode: .readOnly)
+        connection.setBusyTimeout(milliseconds: Int(Self.lockPatience.milliseconds))
+        var found: Set<String> = []
+        connection.setAuthorizer { access, _ in
+          if case .read(let table, _, _) = access { found.insert(table) }
+          return true
+        }
+        _ = try connection.prepare(query)
+        connection.setAuthorizer(nil)
+        return found
+      } catch {
+        throw replica.statementError(error)
+      }
     }
   }
 

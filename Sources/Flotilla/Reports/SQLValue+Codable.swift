@@ -1,11 +1,13 @@
 import FoundationEssentials
 
-/// JSON: a blob is `{"base64":…}`, text that is not UTF-8 `{"base64_text":…}`, integers beyond 2^53
-/// are strings.
+/// JSON from which the same value comes back, with its type. A blob is `{"base64":…}`, text that is
+/// not UTF-8 `{"base64_text":…}`; a REAL that reads like an integer, or is infinite, is
+/// `{"real":"1.0"}`. For people, and programs that take numbers as doubles, there is `JSON`.
 extension SQLValue: Codable {
-  private struct Bytes: Codable {
+  private struct Marked: Codable {
     var base64: String?
     var base64_text: String?
+    var real: String?
   }
 
   public init(from decoder: any Decoder) throws {
@@ -19,13 +21,15 @@ extension SQLValue: Codable {
     } else if let text = try? box.decode(String.self) {
       self = .text(text)
     } else {
-      let bytes = try box.decode(Bytes.self)
-      switch (bytes.base64, bytes.base64_text) {
-      case (let blob?, nil): self = .blob(try Self.bytes(blob, in: box))
-      case (nil, let text?): self = .malformedText(try Self.bytes(text, in: box))
+      let marked = try box.decode(Marked.self)
+      switch (marked.base64, marked.base64_text, marked.real.map(Double.init)) {
+      case (let blob?, nil, nil): self = .blob(try Self.bytes(blob, in: box))
+      case (nil, let text?, nil): self = .malformedText(try Self.bytes(text, in: box))
+      case (nil, nil, let real??) where !real.isNaN: self = .real(real)
       default:
         throw DecodingError.dataCorruptedError(
-          in: box, debugDescription: "a value that is an object has base64 or base64_text in it")
+          in: box,
+          debugDescription: "a value that is an object has base64, base64_text or real in it")
       }
     }
   }
@@ -34,14 +38,13 @@ extension SQLValue: Codable {
     var box = encoder.singleValueContainer()
     switch self {
     case .null: try box.encodeNil()
-    case .integer(let value) where value.magnitude > 1 << 53: try box.encode(String(value))
     case .integer(let value): try box.encode(value)
-    case .real(let value) where value.isFinite: try box.encode(value)
-    case .real(let value): try box.encode(value > 0 ? "Infinity" : "-Infinity")
+    case .real(let value) where value.isFinite && value != value.rounded(): try box.encode(value)
+    case .real(let value): try box.encode(Marked(real: value.description))
     case .text(let value): try box.encode(value)
-    case .blob(let bytes): try box.encode(["base64": Data(bytes).base64EncodedString()])
+    case .blob(let bytes): try box.encode(Marked(base64: Data(bytes).base64EncodedString()))
     case .malformedText(let bytes):
-      try box.encode(["base64_text": Data(bytes).base64EncodedString()])
+      try box.encode(Marked(base64_text: Data(bytes).base64EncodedString()))
     }
   }
 

@@ -45,6 +45,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var parked: Int
   /// Edits that the anchor has not judged yet, also those of others, as far as this node knows.
   public var unjudged: Int
+  /// Edits of all members that this file has taken in, its own too: it grows as rows are written.
+  public var edits: Int?
   public var in_sync: Bool
   /// What of this node itself keeps it from being in sync: what `peers` does not tell.
   public var not_in_sync: [String] = []
@@ -52,6 +54,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var first_copy: FirstCopy?
   /// False if no node runs, so that peers are shown as last known.
   public var running: Bool
+  /// The port that the node listens on; null if none runs.
+  public var port: Int?
   /// Set if this node is no member any more, or others say so.
   public var standing: StandingReport?
   /// What keeps this node from its file at present, or null.

@@ -15,6 +15,7 @@ extension FlotillaError {
       case .alreadyInitialised: .alreadyInitialised
       case .newerFormat: .newerFormat
       case .wire, .gap: .peer
+      case .closed: .node
       default: .system
       }
     self.init(code, error.message, remedy: error.remedy)

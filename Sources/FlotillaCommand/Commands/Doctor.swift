@@ -10,16 +10,28 @@ enum Doctor {
       Looks at the permissions of the folder beside the file; whether the file is
       sound, every tracked table is captured and the journal is there; at rows that
       are parked or were replaced (conflicts); at the room that Flotilla takes in
-      the file; whether Avahi answers; and, if the node runs, at its peers and at
-      clocks that differ by more than ten minutes; and at the mirror, if there is
-      one. It does not try the port from outside. Exit status 1 if something is
-      broken; warnings alone leave it at 0.
+      the file; at the disk, its room, how fast it writes safely and whether it is
+      one of this machine; whether Avahi answers; and, if the node runs, at its
+      peers, at firewalls if none is connected, and at clocks that differ by more
+      than ten minutes; and at the mirror, if there is one. It does not try the port
+      from outside. Exit status 1 if something is broken; warnings alone leave it at
+      0.
 
       --repair makes triggers and journal anew where they are missing, and compares
       the tables; no node may run meanwhile.
+
+      --bundle FILE writes what somebody who helps has to know: the findings, the
+      state, members, tables, the schema, the end of the log. There are no rows and
+      no keys in it, but names of tables and machines, and addresses. It is JSON,
+      so read it before you send it.
       """,
     parameters: [.database],
-    options: [Option(name: "--repair", help: "repairs what can be repaired"), .json],
+    options: [
+      Option(name: "--repair", help: "repairs what can be repaired"),
+      Option(
+        name: "--bundle", value: Option.Value(name: "FILE", kind: .name),
+        help: "writes all that helps a helper into a new file, without rows"), .json,
+    ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
@@ -28,6 +40,11 @@ enum Doctor {
       report.findings.append(MirrorText.finding(mirror, path: call.shellPath))
     }
     call.print(report, as: text(report, colour: call.output.colour))
+    if let file = call.arguments.text("--bundle") {
+      let bundle = await SupportBundle(replica: call.replica).text(doctor: report)
+      try SupportBundle.write(bundle, to: file)
+      call.output.remark("wrote \(printable(file)): read it before you send it")
+    }
     return report.findings.contains { $0.level == .error } ? .failed : .done
   }
 

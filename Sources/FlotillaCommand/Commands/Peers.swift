@@ -54,7 +54,8 @@ enum Peers {
     }
     let rows = counted(peer.behind_rows, "row")
     if let left = peer.seconds_left, peer.behind_rows > 0 {
-      return "\(rows), about \(span(max(1, left.rounded()))) left"
+      let pace = left >= 1 ? " at \(thousands(Int(Double(peer.behind_rows) / left)))/s" : ""
+      return "\(rows)\(pace), about \(span(max(1, left.rounded()))) left"
     }
     return peer.behind_rows > 0 && peer.behind_seconds > 0
       ? "\(rows), \(span(peer.behind_seconds))" : rows

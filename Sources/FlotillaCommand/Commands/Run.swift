@@ -13,6 +13,9 @@ enum Run {
       In the foreground the log goes to standard error, and SIGTERM, SIGINT (Ctrl-C)
       and `flotilla stop` end the node. With --background it returns when the node is
       ready; the log is then node.log in the folder beside the first database.
+
+      Of several databases one that cannot be served leaves the others at work; it
+      is told, and tried again every minute.
       """,
     parameters: [
       Parameter(name: "DB", count: .oneOrMore, help: "the SQLite database files")
@@ -51,7 +54,7 @@ enum Run {
     let notice = ServiceNotice.taken()
     do throws(FlotillaError) {
       let replicas = call.arguments.texts("DB").map { Replica(path: $0) }
-      for replica in replicas { try await check(replica) }
+      try await check(replicas)
       if call.arguments.has("--background") { return try await detach(call) }
       signal(SIGHUP, SIG_IGN)
       let options = options(from: call.arguments)
@@ -64,11 +67,13 @@ enum Run {
       }
       let gateway = try gateway(for: replicas, call.arguments, log: log)
       let mirrors = MirrorWatch()
-      let ready: @Sendable () -> Void = {
+      let ready: @Sendable ([FlotillaError]) -> Void = { broken in
         mirrors.begin(replicas, log: log)
         gateway?.nodesAreReady()
-        readiness.ready()
-        notice.ready(counted(replicas.count, "database"))
+        readiness.ready(broken)
+        let amount = counted(replicas.count - broken.count, "database")
+        let rest = broken.isEmpty ? "" : ", and \(broken.count) that cannot be served"
+        notice.ready(amount + rest)
       }
       let heartbeat = Task { await Heartbeat.beat(notice, for: replicas) }
       let commands = alarmCommands(call.arguments)
@@ -126,18 +131,26 @@ enum Run {
     return options
   }
 
-  /// Fails early and in plain words if a database is missing or is no replica.
-  private static func check(_ replica: Replica) async throws(FlotillaError) {
-    guard access(folder(of: replica), F_OK) != 0 else { return }
-    // The library knows whether the file or its folder was lost or never was.
-    _ = try await replica.status(all: false)
+  /// Fails early and in plain words if the database is missing or is no replica; of several, if all
+  /// are.
+  private static func check(_ replicas: [Replica]) async throws(FlotillaError) {
+    var failures: [FlotillaError] = []
+    for replica in replicas where access(folder(of: replica), F_OK) != 0 {
+      do throws(FlotillaError) {
+        // The library knows whether the file or its folder was lost or never was.
+        _ = try await replica.status(all: false)
+      } catch {
+        failures.append(error)
+      }
+    }
+    if failures.count == replicas.count, let failure = failures.first { throw failure }
   }
 
   private static func folder(of replica: Replica) -> String { replica.path + "-flotilla" }
 
   private static func detach(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let databases = call.arguments.texts("DB")
-    let log = folder(of: Replica(path: databases[0])) + "/node.log"
+    let folders = call.arguments.texts("DB").map { folder(of: Replica(path: $0)) }
+    let log = (folders.first { access($0, F_OK) == 0 } ?? folders[0]) + "/node.log"
     let node = try BackgroundNode(words: words(from: call.arguments), log: log)
     let outcome = await withCheckedContinuation { continuation in
       // Waiting for the child blocks, which a thread of the cooperative pool must not.
@@ -146,7 +159,8 @@ enum Run {
       }
     }
     switch outcome {
-    case .ready:
+    case .ready(let broken):
+      call.output.relay(broken)
       call.output.remark("the node runs in the background (process \(node.process)); log: \(log)")
       return .done
     case .ended(let text, let status?) where !text.isEmpty:

@@ -7,22 +7,40 @@ extension Status {
   /// So often the running node is asked; a file without a node is looked at less often, for that
   /// keeps a node from starting for a moment.
   private static let pauses = (running: Duration.seconds(1), idle: Duration.seconds(5))
-  /// How many looks the line of bars goes back.
-  private static let memory = 60
+  /// What the last looks have shown: two lines of bars.
+  struct History {
+    private static let memory = 60
+    private(set) var behind: [Int] = []
+    /// Rows that were written or came, in a second.
+    private(set) var rates: [Int] = []
+    private var last: (edits: Int, at: ContinuousClock.Instant)?
+
+    mutating func look(_ report: StatusReport, at now: ContinuousClock.Instant) {
+      let sum = report.peers.reduce(0) { $0.addingReportingOverflow($1.behind_rows).partialValue }
+      behind = (behind + [sum]).suffix(Self.memory)
+      guard let edits = report.edits else { return }
+      if let last, last.at < now {
+        let seconds = Double((now - last.at) / .milliseconds(1)) / 1_000
+        let news = Double(edits) - Double(last.edits)
+        rates = (rates + [Int(max(0, min(news / seconds, 1e12)).rounded())]).suffix(Self.memory)
+      }
+      last = (edits, now)
+    }
+  }
 
   /// Shows the state until a signal comes: in place on a terminal, elsewhere whenever it changes.
   static func watch(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     try await stoppingOnSignal { () async throws(FlotillaError) in
       var screen = Screen()
       var shown = ""
-      var behind: [Int] = []
+      var history = History()
       var last = ExitStatus.done
       while !Task.isCancelled {
         let report = try await call.replica.status(all: call.arguments.has("--all"))
         last = report.in_sync ? .done : .notInSync
-        behind = (behind + [report.peers.reduce(0) { $0 + $1.behind_rows }]).suffix(memory)
+        history.look(report, at: .now)
         if call.output.isTerminal, !call.json {
-          let text = watched(report, behind, at: .current, colour: call.output.colour)
+          let text = watched(report, history, at: .current, colour: call.output.colour)
           call.output.write(screen.frame(text, in: Screen.size()))
         } else {
           let text = call.json ? JSON(reflecting: report).description : plain(report)
@@ -35,13 +53,18 @@ extension Status {
     }
   }
 
-  /// The state, the rows that were behind lately, and when that was.
+  /// The state, what happened lately, and when that was.
   static func watched(
-    _ report: StatusReport, _ behind: [Int], at moment: Moment, colour: Bool
+    _ report: StatusReport, _ history: History, at moment: Moment, colour: Bool
   ) -> String {
     var lines = [text(report, at: moment, colour: colour)]
-    if behind.contains(where: { $0 > 0 }) {
-      lines.append("rows behind, the last at the right: \(Sparkline.text(behind))")
+    if history.rates.contains(where: { $0 > 0 }) {
+      let rate = thousands(history.rates.last ?? 0)
+      lines.append("rows a second: \(Sparkline.text(history.rates)) \(rate)")
+    }
+    if history.behind.contains(where: { $0 > 0 }) {
+      let rows = thousands(history.behind.last ?? 0)
+      lines.append("rows behind:   \(Sparkline.text(history.behind)) \(rows)")
     }
     if !report.running { lines.append("no node runs: this is what was known last") }
     lines.append("\(moment.stamp.prefix(19)) · Ctrl-C ends this")

@@ -48,10 +48,10 @@ struct BackgroundNode {
       var buffer = [UInt8](repeating: 0, count: 4096)
       let count = read(answer, &buffer, buffer.count)
       if count > 0 { text += buffer.prefix(count) }
-      if text.first == UInt8(ascii: "+") { return .ready }
       if count == 0 { break }
     }
     let said = String(decoding: text.dropFirst(), as: UTF8.self)
+    if text.first == UInt8(ascii: "+") { return .ready(said) }
     switch child.wait() {
     case .exit(let status): return .ended(text: said, status: ExitStatus(rawValue: status))
     case .signal: return .ended(text: said, status: nil)
@@ -60,7 +60,8 @@ struct BackgroundNode {
 
   /// How a start went.
   enum Outcome: Equatable {
-    case ready
+    /// It serves; what it said of databases that it cannot serve.
+    case ready(String)
     /// It neither serves nor has failed; it may yet come.
     case silent
     /// It has ended with this text; no status if a signal or crash ended it.

@@ -6,7 +6,7 @@ import Synchronization
 /// Tells the process that started this one in the background that the node serves, or why not.
 ///
 /// It is a pipe: its end is seen by the starter however this process ends, even if killed, which
-/// no file on disk can promise. One byte says which: `+` ready, `-` and the text of the failure.
+/// no file on disk can promise. One byte says which: `+` ready, `-` not; behind it is what failed.
 final class Readiness: Sendable {
   /// The environment variable with the descriptor of the pipe.
   static let variable = "FLOTILLA_READY_FD"
@@ -26,7 +26,10 @@ final class Readiness: Sendable {
     }
   }
 
-  func ready() { tell("+") }
+  /// The databases that can be served are; of the others it is said why not.
+  func ready(_ broken: [FlotillaError]) {
+    tell("+" + broken.map { failureText($0.message, remedy: $0.remedy) }.joined())
+  }
 
   func failed(_ error: FlotillaError) {
     tell("-" + failureText(error.message, remedy: error.remedy))

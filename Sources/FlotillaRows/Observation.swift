@@ -1,0 +1,74 @@
+import Flotilla
+
+extension OpenReplica {
+  /// The rows of a query, and again whenever they have changed, by whose hand ever.
+  ///
+  /// The query runs when the reader asks for the next rows and something was written to a table
+  /// that it reads. A slow reader is given the newest rows, not each state between. The
+  /// tables must be replicated ones, at least one; of others no change is noticed.
+  public func observe<Row: Decodable & Equatable & Sendable>(
+    _ type: Row.Type = Row.self, _ query: String, _ values: [SQLValue] = []
+  ) -> Observation<Row> {
+    Observation(replica: self, query: query, values: values)
+  }
+}
+
+/// What `observe` gives: ends when the replica is closed; waits while it is suspended.
+public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence, Sendable {
+  public typealias Element = [Row]
+  public typealias Failure = FlotillaError
+
+  let replica: OpenReplica
+  let query: String
+  let values: [SQLValue]
+
+  public func makeAsyncIterator() -> Iterator { Iterator(observation: self) }
+
+  /// Gives the rows, waits for changes of their tables, and gives the new ones.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let observation: Observation
+    /// What the reader has, and where the changes go on that come after it.
+    private var last: (rows: [Row], cursor: String)?
+
+    init(observation: Observation) { self.observation = observation }
+
+    public mutating func next() async throws(FlotillaError) -> [Row]? {
+      try await next(isolation: nil)
+    }
+
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(FlotillaError) -> [Row]? {
+      while !Task.isCancelled, await !observation.replica.isClosed {
+        do {
+          if let rows = try await step(isolation: actor) { return rows }
+        } catch {
+          // While it is suspended, or another process takes over, nobody can say what has changed.
+          guard error.code == .node, (try? await Task.sleep(for: .milliseconds(200))) != nil
+          else { throw error }
+        }
+      }
+      return nil
+    }
+
+    /// New rows; nil if there are none after a while.
+    private mutating func step(
+      isolation actor: isolated (any Actor)?
+    ) async throws(FlotillaError) -> [Row]? {
+      let replica = observation.replica
+      let tables = try await replica.replicatedTables(readBy: observation.query)
+      if let last {
+        let news = try await replica.nextChanges(
+          since: last.cursor, tables: tables, within: .seconds(1))
+        self.last?.cursor = news.cursor
+        guard news.reset || !news.changes.isEmpty else { return nil }
+      }
+      // The place first: what changes while the query runs is noticed the next time.
+      let cursor = try await replica.nextChanges(since: nil, tables: tables).cursor
+      let rows = try await replica.rows(Row.self, observation.query, observation.values)
+      let isNew = rows != last?.rows
+      last = (rows, cursor)
+      return isNew ? rows : nil
+    }
+  }
+}
