@@ -3,7 +3,8 @@ SWIFT ?= swift
 RELEASE = -c release --static-swift-stdlib -Xlinker -s
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test quick docs check crash fuzz demo recording bench browser chaos applications simulate nightly mutate install uninstall deb deb-test clean help
+.PHONY: setup build test quick docs check crash fuzz demo recording bench browser mirror chaos \
+	applications simulate nightly mutate install uninstall deb deb-test clean help
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
@@ -34,6 +35,12 @@ applications: setup ## Django, SQLAlchemy and PHP on two hosts that migrate apar
 	  FLOTILLA_APPLICATION_SECONDS=$(or $(APPLICATION_SECONDS),120) FLOTILLA_TWINS=500 \
 	  SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test --skip-build --disable-xctest --filter ApplicationTests || exit 1; done
+
+mirror: setup ## a server that is mirrored: programs write and are killed for minutes, 150,000 rows
+	$(SWIFT) build --build-tests --disable-xctest
+	FLOTILLA_MIRROR_SECONDS=$(or $(MIRROR_SECONDS),120) FLOTILLA_MIRROR_ROWS=150000 \
+	  SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build --disable-xctest --no-parallel \
+	  --filter MirrorTests
 
 browser: setup ## drive the page of a node in Chromium; PICTURES=folder keeps what it looked like
 	@scripts/setup.sh chromium
@@ -120,7 +127,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) pure --seeds 20000 --jobs $(JOBS) --with liar
 	@$(SIMULATOR) full --seeds 10000 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 6000 --jobs $(JOBS) $(CHANGES)
-	@$(MAKE) --no-print-directory chaos applications browser fuzz deb-test docs
+	@$(MAKE) --no-print-directory chaos applications browser mirror fuzz deb-test docs
 
 mutate: setup ## break the product on purpose: does the simulator notice?
 	@scripts/mutate.py

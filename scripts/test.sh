@@ -26,7 +26,9 @@ BadInputTests/[PQ]
 LANTests/A
 CommandTests\.
 GatewayTests\.
-MirrorTests\.
+MirrorTests/[A-H]
+MirrorTests/[P-Z]
+MirrorTests/[I-O]
 NetworkTests\.
 ^RowsTests\.
 '

@@ -242,31 +242,47 @@ actor MirrorWorkbench {
       }
       try ledger.install()
       let known = try ledger.tables()
-      var tables = known
+      // What the server says is mirrored gives a table that was shown its number, and no more.
+      var last = known.map(\.number).max() ?? 0
+      var tables: [MirrorSettings.Table] = []
       for table in plan.tables {
         let parts = Self.parts(of: table.server_table, address.database)
-        let isKnown = known.contains {
-          $0.table.lowercased() == table.table.lowercased() && $0.schema == parts[0]
-            && $0.name == parts[1]
+        var one = MirrorSettings.Table(
+          number: 0, table: table.table, schema: parts[0], name: parts[1])
+        let before = known.first {
+          $0.table.lowercased() == one.table.lowercased() && $0.schema == one.schema
+            && $0.name == one.name
         }
-        guard !isKnown else { continue }
-        tables.removeAll { $0.table.lowercased() == table.table.lowercased() }
-        tables.append(
-          MirrorSettings.Table(
-            number: (tables.map(\.number).max() ?? 0) + 1, table: table.table, schema: parts[0],
-            name: parts[1]))
+        if before == nil { last += 1 }
+        one.number = before?.number ?? last
+        tables.append(one)
       }
       try ledger.appoint(node: node, tables: tables)
       return tables
     }
   }
 
-  /// Takes triggers and the mirror's own tables out of the server; rows stay.
-  func remove(_ settings: MirrorSettings) throws(FlotillaError) {
+  /// Takes triggers and the mirror's own tables out of the server; rows stay. Where another node
+  /// has taken the mirror over they are that one's, and nothing is touched: gives its name.
+  func remove(_ settings: MirrorSettings) throws(FlotillaError) -> String? {
     let server = try connected()
-    try asking { () throws(ServerError) in
+    return try asking { () throws(ServerError) in
+      if let occupant = try ServerLedger.occupant(of: address.database, on: server),
+        occupant.holder != settings.holder
+      {
+        return occupant.node
+      }
       try Capture.remove(
         numbers: settings.tables.map(\.number), database: address.database, on: server)
+      return nil
+    }
+  }
+
+  /// Who mirrors into the database; nil if nobody does.
+  func holder() throws(FlotillaError) -> String? {
+    let server = try connected()
+    return try asking { () throws(ServerError) in
+      try ServerLedger.occupant(of: address.database, on: server)?.holder
     }
   }
 }
@@ -278,7 +294,9 @@ extension ServerMirror {
   {
     let bench = try await workbench(wish)
     let holder = try folder.settings()?.holder
-    guard holder == nil else {
+    // Where another node has taken the mirror over this one may take it back.
+    let isLost = if takes, holder != nil { try await bench.holder() != holder } else { false }
+    guard holder == nil || isLost else {
       throw FlotillaError(
         .usage, "\(replica.path) has a mirror already",
         remedy: "See: flotilla mirror \(shellWord(replica.path)) status, or remove it first.")
@@ -319,16 +337,19 @@ extension ServerMirror {
     return try await report()
   }
 
-  /// Ends the mirror. The rows of both sides stay; triggers and notes go from the server, unless it
-  /// is not in reach and `force` says that they may stay.
-  public func remove(force: Bool) async throws(FlotillaError) {
+  /// Ends the mirror. The rows of both sides stay; triggers and notes go from the server. They stay
+  /// if it is not in reach and `force` allows that. They stay, too, if another node has taken the
+  /// mirror over: then gives its name.
+  @discardableResult
+  public func remove(force: Bool) async throws(FlotillaError) -> String? {
+    var other: String?
     let settings = try folder.required()
     // First it rests: what runs must not make anew what is taken out.
     try await pause()
     do throws(FlotillaError) {
       let bench = MirrorWorkbench(
         replica, try ServerAddress(settings.url), password: try folder.password(settings))
-      try await bench.remove(settings)
+      other = try await bench.remove(settings)
     } catch {
       guard force else {
         throw FlotillaError(
@@ -342,5 +363,6 @@ extension ServerMirror {
       throw FlotillaError(.sql, "\(replica.path): \(error.message)")
     }
     try folder.remove()
+    return other
   }
 }

@@ -30,8 +30,15 @@ public struct ServerMirror: Sendable {
   private func watch(log: @escaping @Sendable (String) -> Void) async {
     var mark: [Int64]?
     var work: Task<Void, Never>?
+    var lastRead: ContinuousClock.Instant?
     while !Task.isCancelled {
-      let now = folder.mark
+      var now = folder.mark
+      // A database that cannot be served is not mirrored before it is.
+      if now != nil, now != mark, !(await replica.isServed()) { now = nil }
+      if now != nil, lastRead.map({ ContinuousClock.now - $0 > Self.readInterval }) ?? true {
+        await keepFeed()
+        lastRead = .now
+      }
       if now != mark {
         work?.cancel()
         await work?.value
@@ -50,6 +57,15 @@ public struct ServerMirror: Sendable {
     }
     work?.cancel()
     await work?.value
+  }
+
+  /// So often the feed is read, whether or not the mirror gets to the server.
+  private static let readInterval = Duration.seconds(3_600)
+
+  /// A feed that nobody reads for a week ends, and a server may be away for longer.
+  private func keepFeed() async {
+    guard let place = folder.state()?.place else { return }
+    _ = try? await replica.changedKeys(since: place, tables: [], isExact: false, within: .zero)
   }
 
   /// Lets it rest; what changes on both sides waits. When this returns its place on the server is

@@ -31,14 +31,15 @@ struct `What a mirror has taken` {
       _ = try await office.open(Self.schema, "--create")
       #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
       #expect(try await office.status()["state"] as? String == "paused")
-      try await office.server("DROP TRIGGER flotilla_1_i; INSERT INTO t VALUES (50, 50)")
+      let name = try await office.trigger("1_i")
+      try await office.server("DROP TRIGGER \(name); INSERT INTO t VALUES (50, 50)")
       // No file can be made there.
       let place = office.path("shop.db-flotilla/mirror-compare-1.db")
       try FileManager.default.createDirectory(
         atPath: place, withIntermediateDirectories: false)
       #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
       try await office.serverComesTo(
-        "1", "SELECT count(*) FROM information_schema.triggers WHERE trigger_name = 'flotilla_1_i'")
+        "1", "SELECT count(*) FROM information_schema.triggers WHERE trigger_name = '\(name)'")
       let fails = try await eventually { try await office.status()["trouble"] as? String != nil }
       #expect(fails)
       try FileManager.default.removeItem(atPath: place)

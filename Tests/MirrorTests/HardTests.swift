@@ -26,7 +26,7 @@ struct `A mirror under stress` {
     async throws
   {
     let environment = ProcessInfo.processInfo.environment
-    let seconds = environment["FLOTILLA_MIRROR_SECONDS"].flatMap { Int($0) } ?? 12
+    let seconds = environment["FLOTILLA_MIRROR_SECONDS"].flatMap { Int($0) } ?? 4
     let seed = environment["FLOTILLA_MIRROR_SEED"].flatMap { Int($0) } ?? .random(in: 1...999_999)
     let ended = try await Office.script([
       "/usr/bin/timeout", "-k", "10", "\(seconds + 500)", "/usr/bin/python3", Self.driver,

@@ -82,7 +82,8 @@ struct `A schema of the server that changes` {
         CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(id INTEGER PRIMARY KEY, p INTEGER);
         """)
       let triggers = """
-        SELECT count(*) FROM information_schema.triggers WHERE trigger_name LIKE 'flotilla_c%'
+        SELECT count(*) FROM information_schema.triggers
+        WHERE trigger_name LIKE 'flotilla%\\_c0\\_%'
         """
       #expect(try await office.server(triggers) != "0")
       try await office.server("ALTER TABLE c DROP FOREIGN KEY f")

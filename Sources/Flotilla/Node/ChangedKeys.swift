@@ -30,6 +30,8 @@ package struct ChangedKeys: Sendable {
   package var reset: Bool
   /// Whether there is more by now.
   package var more: Bool
+  /// How many entries follow; a row may have several.
+  package var waiting: Int
 
   /// As the node answers: the rows are bytes, for a JSON object each would take longer than all
   /// else together.
@@ -39,14 +41,15 @@ package struct ChangedKeys: Sendable {
     var cursor: String
     var reset: Bool
     var more: Bool
+    var waiting: Int
 
     init(_ page: ChangedKeyPage) {
       tables = page.tables.map { Table(name: $0.name, columns: $0.columns) }
       (cursor, reset, more) = (page.cursor.description, page.isAnew, page.hasMore)
+      waiting = page.waiting
       var bytes: [UInt8] = []
       for row in page.rows {
-        let isKnown = row.stamp.map { $0 > Stamp.zero.successor } ?? false
-        let stamp = isKnown ? row.stamp?.millisecondsSince1970 ?? .min : .min
+        let stamp = row.stamp?.knownMoment ?? .min
         withUnsafeBytes(of: UInt32(row.table).littleEndian) { bytes += $0 }
         withUnsafeBytes(of: stamp.littleEndian) { bytes += $0 }
         withUnsafeBytes(of: UInt32(row.key.bytes.count).littleEndian) { bytes += $0 }
@@ -58,6 +61,7 @@ package struct ChangedKeys: Sendable {
 
   init(_ answer: Answer) throws(FlotillaError) {
     (tables, cursor, reset, more) = (answer.tables, answer.cursor, answer.reset, answer.more)
+    waiting = max(0, answer.waiting)
     rows = []
     let bytes = Array(answer.rows)
     var place = 0
@@ -79,6 +83,11 @@ package struct ChangedKeys: Sendable {
   }
 }
 
+extension Stamp {
+  /// In ms since 1970; nil if it says that nobody knows.
+  var knownMoment: Int64? { self > Stamp.zero.successor ? millisecondsSince1970 : nil }
+}
+
 extension Node {
   /// So many entries of the log are looked at in one go.
   private static let keysRead = 16_000
@@ -90,7 +99,14 @@ extension Node {
   ) async throws(FlotillaError) -> ChangedKeys.Answer {
     var cursor = try changeCursor(text)
     try await requireTables(names)
-    if isExact { try await foldNow() }
+    if isExact {
+      try await foldNow()
+      // Without the time of the site nothing is folded, and the feed would keep edits back.
+      guard clock.now.site != nil else {
+        throw FlotillaError(
+          StoreError(.noTime, "\(path) does not know the time of the site yet"), path: path)
+      }
+    }
     let wanted = Set(names.map(\.foldedForNames))
     let deadline = Uptime.now + limit.milliseconds
     while true {
@@ -129,5 +145,22 @@ extension Replica {
         since: cursor, tables: tables, isExact: isExact, within: .zero)
     }
     return try ChangedKeys(answer)
+  }
+}
+
+extension Replica {
+  /// When rows were edited last, or deleted, in ms since 1970; nil for those of which nobody knows.
+  package func stamps(
+    of table: String, _ keys: [[SQLite.Value]]
+  ) async throws(FlotillaError) -> [Int64?] {
+    try await withFile { store throws(StoreError) in
+      try store.stamps(of: table, keys).map { $0?.knownMoment }
+    }
+  }
+
+  /// Whether a node answers for it.
+  package func isServed() async -> Bool {
+    guard let client = try? ControlClient(database: sidecar.database) else { return false }
+    return (try? await client.ask(.mark, as: Mark.self)).flatMap { $0 } != nil
   }
 }

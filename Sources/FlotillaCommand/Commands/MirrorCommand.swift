@@ -60,11 +60,14 @@ enum MirrorCommand {
     case "resume": try await mirror.resume()
     case "verify": return try await verify(mirror, call)
     case "remove":
-      try await mirror.remove(force: call.arguments.has("--force"))
+      let other = try await mirror.remove(force: call.arguments.has("--force"))
       if call.json {
         call.output.result(JSON.object(["removed": .bool(true)]).description)
       } else {
         call.output.remark("the mirror is removed; the rows of both sides stay")
+        if let other {
+          call.output.remark("\(other) has taken it over: what it needs stays on the server, too")
+        }
       }
       return .done
     default: break

@@ -46,7 +46,6 @@ final class Comparison {
 
   /// Notes what the server has.
   func readServer(_ server: ServerConnection) throws(MirrorError) {
-    let keys = link.serverKey.map { serverName($0) }.joined(separator: ", ")
     var failure: SQLiteError?
     do throws(SQLiteError) {
       try scratch.run("BEGIN")
@@ -56,8 +55,7 @@ final class Comparison {
     do throws(ServerError) {
       try server.forEachRow(
         of: link.columns.count,
-        "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t "
-          + "ORDER BY \(keys)"
+        "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t"
       ) { values in
         guard failure == nil else { return }
         do throws(SQLiteError) {

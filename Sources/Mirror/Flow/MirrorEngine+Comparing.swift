@@ -6,6 +6,8 @@ import SQLite
 extension MirrorEngine {
   /// So many rows are looked at in one go.
   private static let part = 1_000
+  /// So many rows of a table are taken away from the server at most.
+  private static let mostTakenAway = 10_000
 
   func compare(
     _ policies: [Int: Policy], _ session: MirrorSession
@@ -25,6 +27,7 @@ extension MirrorEngine {
       try serving { () throws(ServerError) in
         try session.ledger.mark([link.number], isStale: false)
       }
+      session.unsure.remove(link.number)
     }
     let late = try await settleLate(session)
     if state.compared != nil { differences += late }
@@ -45,15 +48,15 @@ extension MirrorEngine {
     }
   }
 
-  /// Goes on until nothing is left to be sent or taken in.
+  /// Sends and takes in what there is when it begins: with a thousand writers there is always more.
   private func drain(_ session: MirrorSession) async throws(MirrorError) {
     for _ in 0..<10_000 where !Task.isCancelled {
       let page = try await changes(session, within: .zero)
       if page.reset { throw .again }
-      let before = session.cursor
       try await send(page, session)
+      let hasSent = session.cursor == page.cursor
       let hasTaken = try await takeIn(session)
-      if !hasTaken, !page.more, session.cursor == before || page.rows.isEmpty { return }
+      if hasSent, !page.more, !hasTaken || !session.hasMoreNews { return }
     }
   }
 
@@ -84,7 +87,7 @@ extension MirrorEngine {
       state.progress += rows.count
       note(session)
       publish()
-      try renewIfDue(session)
+      try await renewIfDue(session)
     }
     if Task.isCancelled { throw .again }
     let count = try await lacking + settle(comparison, policy, session)
@@ -122,7 +125,8 @@ extension MirrorEngine {
   }
 
   /// Keeps the place; an error if somebody else has it.
-  func renewIfDue(_ session: MirrorSession) throws(MirrorError) {
+  func renewIfDue(_ session: MirrorSession) async throws(MirrorError) {
+    try await lookIfDue(session)
     guard ContinuousClock.now - session.lastWord > .seconds(4) else { return }
     let isOurs = try serving { () throws(ServerError) in
       try session.ledger.renew(cursor: session.cursor, life: session.life)
@@ -135,7 +139,10 @@ extension MirrorEngine {
   private func settle(
     _ comparison: Comparison, _ policy: Policy, _ session: MirrorSession
   ) async throws(MirrorError) -> Int {
-    var differences = 0
+    var (differences, policy) = (0, policy)
+    let surplus = try reading { () throws(SQLiteError) in try comparison.count(.serverOnly) }
+    // So many rows the log would not keep.
+    if surplus > Self.mostTakenAway { policy = .union }
     for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
       var last: [Value]?
       while !Task.isCancelled {
@@ -144,15 +151,11 @@ extension MirrorEngine {
         }
         guard !keys.isEmpty else { break }
         try await drain(session)
-        switch (finding, policy) {
-        case (.siteOnly, _), (_, .siteStands):
-          differences += try await sendFresh(keys, comparison.link, session)
-        default: differences += try await unite(keys, comparison.link, session)
-        }
+        differences += try await settle(keys, comparison.link, policy, session)
         last = keys.last
         note(session)
         publish()
-        try renewIfDue(session)
+        try await renewIfDue(session)
       }
     }
     for misfit in comparison.misfits {
@@ -175,9 +178,9 @@ extension MirrorEngine {
         let part = open[start..<min(start + Self.part, open.count)]
         for (_, rows) in Dictionary(grouping: part, by: \.link.number) {
           guard let link = rows.first?.link else { continue }
-          count += try await unite(rows.map(\.key), link, session)
+          count += try await settle(rows.map(\.key), link, .union, session)
         }
-        try renewIfDue(session)
+        try await renewIfDue(session)
       }
       guard session.late.count < open.count else { break }
       open = session.late
@@ -189,6 +192,7 @@ extension MirrorEngine {
       }
     }
     session.late = []
+    session.unsure.subtract(numbers)
     try serving { () throws(ServerError) in
       try session.ledger.mark(numbers.sorted(), isStale: false)
     }
@@ -211,28 +215,34 @@ extension MirrorEngine {
       let names = Set(heldIn.map(\.name))
       let open = rows.filter { !names.contains($0.name) }
       try keepHeld(open, session)
+      try reading { () throws(SQLiteError) in try session.unnote(open) }
       let sending = try serving { () throws(ServerError) in try session.send(open) }
       guard case .blocked = sending else { return open.count }
-      _ = try await takeIn(session)
+      try await clearWay(session)
     }
     throw .again
   }
 
-  /// Takes in rows that only the server has. Of two that differ the site's goes out, and the other
-  /// is kept in the conflict log.
-  private func unite(
-    _ keys: [[Value]], _ link: TableLink, _ session: MirrorSession
+  /// Settles rows that differed, as they are by now. What only the server has is taken in, or taken
+  /// away if the site stands; of two that differ the site's goes out. What is taken away or
+  /// overwritten is kept in the conflict log.
+  private func settle(
+    _ keys: [[Value]], _ link: TableLink, _ policy: Policy, _ session: MirrorSession
   ) async throws(MirrorError) -> Int {
     let there = try serving { () throws(ServerError) in try session.standing(keys, link) }
     session.adapt(
       to: there.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.byteCount } }, of: there.count)
     var (arriving, leaving): ([MirrorSession.News], [MirrorSession.News]) = ([], [])
+    var outgoing: [[Value]] = []
     for key in keys {
-      guard let raw = there[RowKey(link.number, key)] else { continue }
+      let here = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
+      guard let raw = there[RowKey(link.number, key)] else {
+        if here != nil { outgoing.append(key) }
+        continue
+      }
       let one = MirrorSession.News(
         link: link, key: key, row: MirrorSession.result(raw, link), ids: [], at: nil)
-      let here = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
-      if here == nil { arriving.append(one) } else { leaving.append(one) }
+      if here == nil, policy == .union { arriving.append(one) } else { leaving.append(one) }
     }
     var count = 0
     if !arriving.isEmpty {
@@ -240,14 +250,30 @@ extension MirrorEngine {
       count = taking.count
       session.late += taking.waiting.map { ($0.link, $0.key) }
       session.taken += taking.count
-      for row in taking.agreed { session.know(row) }
+      try know(taking, session)
       try finishUnion(taking, session)
     }
-    let outgoing = try reading { () throws(SQLiteError) in
+    outgoing += try reading { () throws(SQLiteError) in
       try session.overrule(leaving, at: Self.now)
     }
+    try holdUnfit(leaving, session)
     if !outgoing.isEmpty { count += try await sendFresh(outgoing, link, session) }
     return count
+  }
+
+  /// What the server has of a row, and SQLite cannot hold, stays there beside what the site has.
+  private func holdUnfit(
+    _ news: [MirrorSession.News], _ session: MirrorSession
+  ) throws(MirrorError) {
+    var unfit: [(row: MirroredRow, reason: String)] = []
+    for one in news {
+      let row = MirroredRow(one.link, key: one.key, row: nil)
+      guard case .failure(let objection) = one.row, session.held.entries[.init(row)] == nil
+      else { continue }
+      unfit.append((row, objection.reason))
+    }
+    guard !unfit.isEmpty else { return }
+    _ = try serving { () throws(ServerError) in try session.send([], holding: unfit) }
   }
 
   private func finishUnion(

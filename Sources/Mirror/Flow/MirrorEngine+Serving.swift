@@ -15,6 +15,7 @@ extension MirrorEngine {
   /// Connects, takes the place, makes up for what was missed and follows.
   func serve() async throws(MirrorError) {
     state.phase = .connecting
+    hasWorked = false
     let session = try await open()
     do throws(MirrorError) {
       try await catchUp(session)
@@ -62,7 +63,7 @@ extension MirrorEngine {
       for one in stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
     }
     state.stopped = stopped
-    let capture = Capture(database: address.database, links: links)
+    let capture = Capture(database: address.database, links: links, site: mark)
     let losers: Replica.Losers
     do throws(FlotillaError) {
       losers = try await replica.losers(of: links.map(\.site.name))
@@ -82,77 +83,6 @@ extension MirrorEngine {
     return session
   }
 
-  /// Looks at both schemas. A table that cannot be mirrored any more stops, with the reason, and
-  /// the others flow on.
-  private func plan(
-    _ server: ServerConnection, _ site: SiteFile, _ standing: OwnStanding
-  ) throws(MirrorError) -> (links: [TableLink], stopped: [MirrorState.Stopped]) {
-    var links: [TableLink] = []
-    var stopped: [MirrorState.Stopped] = []
-    for table in settings.tables {
-      let here = try reading { () throws(SQLiteError) in
-        try SiteTable.read(table.table, on: site.connection)
-      }
-      let there = try serving { () throws(ServerError) in
-        try ServerTable.read(table.schema, table.name, on: server)
-      }
-      var reasons: [String]
-      switch (here, there) {
-      case (nil, _): reasons = ["it is not replicated here"]
-      case (_, nil): reasons = ["the server has no table \(table.schema).\(table.name)"]
-      case (let here?, _) where standing.right(to: here.name) == .none:
-        reasons = ["this node has no right to it any more"]
-      case (let here?, let there?):
-        let plan = TableLink.plan(here, there, number: table.number)
-        reasons = plan.reasons
-        if let link = plan.link { links.append(link) }
-      }
-      guard !reasons.isEmpty else { continue }
-      stopped.append(
-        MirrorState.Stopped(table: table.table, reason: reasons.joined(separator: "; ")))
-    }
-    let (_, circular) = try serving { () throws(ServerError) in
-      try Cascade.read(links, on: server)
-    }
-    for link in links where circular.contains(link.number) {
-      stopped.append(MirrorState.Stopped(table: link.site.name, reason: Cascade.objection))
-    }
-    links.removeAll { circular.contains($0.number) }
-    links = try reading { () throws(SQLiteError) in try site.parentsFirst(links) }
-    return (links, stopped)
-  }
-
-  /// So often all of both schemas is looked at, though the server's seems to be what it was.
-  private static let longestLook = Duration.seconds(300)
-
-  /// Throws `.again` if a table is not as it was when the session began, on either side.
-  private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
-    let standing: OwnStanding
-    do throws(FlotillaError) {
-      standing = try await replica.ownStanding()
-    } catch {
-      throw .node(error)
-    }
-    let look = MirrorSession.Look(
-      server: try serving { () throws(ServerError) in
-        try ServerLook.read(
-          Set(settings.tables.map(\.schema) + [session.capture.database]), on: session.server)
-      },
-      site: try reading { () throws(SQLiteError) in
-        try session.site.connection.scalar("PRAGMA main.schema_version")
-      },
-      rights: settings.tables.map { standing.right(to: $0.table) })
-    let isDue = ContinuousClock.now - session.lastLook > Self.longestLook
-    guard isDue || look != session.look else { return }
-    (session.look, session.lastLook) = (look, .now)
-    let (links, stopped) = try plan(session.server, session.site, standing)
-    let cascades = try serving { () throws(ServerError) in
-      try Cascade.read(links, on: session.server).cascades
-    }
-    guard links == session.capture.links, stopped == state.stopped, cascades == session.cascades
-    else { throw .again }
-  }
-
   /// Compares what has to be compared: tables that never were, or of which something was missed.
   private func catchUp(_ session: MirrorSession) async throws(MirrorError) {
     let ledger = session.ledger
@@ -160,7 +90,8 @@ extension MirrorEngine {
     let standing = try serving { () throws(ServerError) in try ledger.standing() }
     let stopped = settings.tables.map(\.number).filter { session.byNumber[$0] == nil }
     try serving { () throws(ServerError) in
-      try ledger.mark(stopped.filter { standing[$0]?.isFilled == true }, isStale: true)
+      // What becomes of it meanwhile nobody knows: it may be another table when it comes back.
+      try ledger.need(stopped, isWhole: true)
     }
     var policies: [Int: Policy] = [:]
     for number in session.byNumber.keys {
@@ -177,6 +108,12 @@ extension MirrorEngine {
       if let known = state.shapes?[link.number], known != shape { policies[link.number] = .union }
       state.shapes = (state.shapes ?? [:]).merging([link.number: shape]) { $1 }
     }
+    // Of these the feed tells what the site has changed, but not since when it was not so.
+    session.unsure = Set(
+      session.byNumber.keys.filter { number in
+        let known = standing[number] ?? (isFilled: false, isStale: false)
+        return !lacking.contains(number) && (!known.isFilled || known.isStale)
+      })
     try need(policies, session)
     publish(now: true)
     try await settleTaken(session)
@@ -202,19 +139,6 @@ extension MirrorEngine {
       SELECT life FROM \(serverName(session.capture.database)).flotilla_state WHERE site = ?
       """, [.string(session.ledger.site)]
     ).first?[0].integer
-  }
-
-  /// Makes what is missing on the server. A table that lacked a trigger is to be compared, and that
-  /// is written down before it has one.
-  private func install(_ session: MirrorSession) throws(MirrorError) -> Set<Int> {
-    try serving { () throws(ServerError) in
-      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
-      session.cascades = cascades
-      return try session.capture.install(on: session.server, cascades: cascades) {
-        number throws(ServerError) in
-        try session.ledger.need([number], isWhole: true)
-      }
-    }
   }
 
   /// Writes down what is to be compared, so that it is done though this session ends.
@@ -276,6 +200,7 @@ extension MirrorEngine {
         rows.append(MirroredRow(one.link, key: one.key, row: row))
       }
     }
+    try reading { () throws(SQLiteError) in try session.unnote(rows) }
     try serving { () throws(ServerError) in
       try session.sendFree(rows, forgetting: entries, holding: holding)
     }
@@ -293,6 +218,7 @@ extension MirrorEngine {
       policies[number] = isSameLife && session.cursor != nil ? .siteStands : .union
     }
     try need(policies, session)
+    session.unsure = Set(session.byNumber.keys)
     session.cursor =
       session.cursor == nil || news.reset
       ? news.cursor : try await changes(session, within: .zero, from: nil).cursor
@@ -319,7 +245,7 @@ extension MirrorEngine {
       // While the server works on a page the node reads the next one.
       let hasNext = news.more && session.known.isEmpty
       async let following = hasNext ? pageAhead(tables, from: news.cursor) : nil
-      let (count, more) = (news.rows.count, news.more)
+      let (count, more) = (news.rows.count + news.waiting, news.more)
       (state.behind, state.behindSince) =
         count == 0 ? (0, nil) : (count, state.behindSince ?? Self.now)
       try await send(news, session)
@@ -327,10 +253,11 @@ extension MirrorEngine {
       while !Task.isCancelled, try await takeIn(session) { lastNews = .now }
       let isFull = session.known.count > MirrorSession.mostKnown / 2 && !more
       if isFull || ContinuousClock.now - session.lastRenewal > .seconds(5) {
-        try await requireSameTables(session)
+        try await lookIfDue(session)
         try renew(session)
       }
       try check(session)
+      if !hasWorked { works() }
       note(session)
       publish()
       let page = await following

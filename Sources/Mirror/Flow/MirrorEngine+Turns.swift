@@ -63,12 +63,23 @@ extension MirrorEngine {
     _ rows: [MirroredRow], _ session: MirrorSession, cursor: String?
   ) async throws(MirrorError) -> Bool {
     try keepHeld(rows, session)
+    try reading { () throws(SQLiteError) in try session.unnote(rows) }
     let sending = try serving { () throws(ServerError) in
       try session.send(rows, cursor: cursor)
     }
     guard case .blocked = sending else { return true }
-    _ = try await takeIn(session)
+    try await clearWay(session)
     return false
+  }
+
+  /// Takes in what is in the way of rows that were to go out; however much is known by now.
+  func clearWay(_ session: MirrorSession) async throws(MirrorError) {
+    let entries = session.blocking
+    let news = try serving { () throws(ServerError) in try session.news(of: entries) }
+    if !news.isEmpty, try await take(in: news, session, refuses: false) { return }
+    if try await takeIn(session, isUrgent: true) { return }
+    // Somebody changes it here at this moment.
+    guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .again }
   }
 
   /// What the site could not take of the server is in the conflict log before it is overwritten.
@@ -115,10 +126,9 @@ extension MirrorEngine {
       }
       var key: [Value] = []
       for (column, place) in zip(link.key, places) {
-        guard row.key.indices.contains(place),
-          let stored = link.columns[column].form.affinity.stored(row.key[place])
-        else { return nil }
-        key.append(stored)
+        guard row.key.indices.contains(place) else { return nil }
+        key.append(
+          link.columns[column].form.affinity.stored(row.key[place]) ?? row.key[place])
       }
       return RowPlace(link: link, key: key, stamp: row.stamp)
     }
@@ -129,12 +139,16 @@ extension MirrorEngine {
 
   /// Takes in a part of what the journals hold; false if they are empty, or hold only what somebody
   /// is changing here.
-  func takeIn(_ session: MirrorSession) async throws(MirrorError) -> Bool {
-    guard session.known.count < MirrorSession.mostKnown else { return false }
+  func takeIn(
+    _ session: MirrorSession, isUrgent: Bool = false
+  ) async throws(MirrorError) -> Bool {
+    session.hasMoreNews = false
+    guard isUrgent || session.known.count < MirrorSession.mostKnown else { return false }
     // Who has lost the place by its silence must not make edits of what another one takes, too.
-    try renewIfDue(session)
+    try await renewIfDue(session)
     guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
     let (news, isAll) = try serving { () throws(ServerError) in try session.news() }
+    session.hasMoreNews = !isAll
     if !news.isEmpty, try await take(in: news, session, refuses: false) { return true }
     // What somebody is changing here may be the parent of what waits.
     let count = session.waiting.values.reduce(0) { $0 + $1.count }
@@ -184,7 +198,7 @@ extension MirrorEngine {
     }
     guard !taking.isNothing else { return isNew }
     session.taken += taking.count
-    for row in taking.agreed { session.know(row) }
+    try know(taking, session)
     try serving { () throws(ServerError) in
       try session.sendFree(
         taking.corrections, forgetting: taking.entries, holding: taking.holding,
@@ -193,16 +207,49 @@ extension MirrorEngine {
     return true
   }
 
+  /// What was taken stands in the file as known; what is to be put right there is so no more.
+  func know(_ taking: MirrorSession.Taking, _ session: MirrorSession) throws(MirrorError) {
+    for row in taking.agreed { session.know(row) }
+    for row in taking.altered { session.know(row, isThere: false) }
+    try reading { () throws(SQLiteError) in try session.unnote(taking.corrections) }
+  }
+
   /// Makes edits of news. First the rows here are read, then what of them has not gone out; a row
   /// that changes in between comes the next time.
   func take(
     _ news: [MirrorSession.News], _ session: MirrorSession, refuses: Bool
   ) async throws(MirrorError) -> MirrorSession.Taking {
     let before = try reading { () throws(SQLiteError) in try session.standing(news) }
-    let pending = try await pending(among: Set(news.map(\.name)), session)
+    var pending = try await pending(among: Set(news.map(\.name)), session)
+    try await addUnsure(to: &pending, news, before: before, session)
     return try reading { () throws(SQLiteError) in
       try session.take(
         news, beside: pending, before: before, at: Self.now, refuses: refuses)
+    }
+  }
+
+  /// Of tables that are compared because the feed was cut, any row may have a change that has not
+  /// gone out: it is as old as the newest edit of the row.
+  private func addUnsure(
+    to pending: inout [RowKey: MirrorSession.Pending], _ news: [MirrorSession.News],
+    before: [RowKey: [Value]], _ session: MirrorSession
+  ) async throws(MirrorError) {
+    for link in session.capture.links where session.unsure.contains(link.number) {
+      let open = news.filter { one in
+        guard one.link.number == link.number, !one.ids.isEmpty, pending[one.name] == nil
+        else { return false }
+        return !session.isAgreed(MirroredRow(link, key: one.key, row: before[one.name]))
+      }
+      guard !open.isEmpty else { continue }
+      let stamps: [Int64?]
+      do throws(FlotillaError) {
+        stamps = try await replica.stamps(of: link.site.name, open.map(\.key))
+      } catch {
+        throw .node(error)
+      }
+      for (one, stamp) in zip(open, stamps) where stamp != nil || before[one.name] != nil {
+        pending[one.name] = MirrorSession.Pending(stamp: stamp, isTold: false)
+      }
     }
   }
 

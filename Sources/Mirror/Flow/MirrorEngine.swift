@@ -24,6 +24,8 @@ actor MirrorEngine {
   /// them, too.
   var carried = 0
   private var said: String?
+  /// Whether this connection has sent and taken in what there was.
+  var hasWorked = false
 
   init(
     _ replica: Replica, _ settings: MirrorSettings, log: @escaping @Sendable (String) -> Void
@@ -58,9 +60,9 @@ actor MirrorEngine {
         if case .again = error {
           failures = 0
         } else {
-          if ContinuousClock.now - began > .seconds(60) { failures = 0 }
-          // Who came as far as that finds a server that works.
-          if state.phase == .following { failures = min(failures, 1) }
+          // Who has seen it work, and be it once, tries again soon.
+          if hasWorked { failures = min(failures, 1) }
+          if hasWorked, ContinuousClock.now - began > .seconds(60) { failures = 0 }
           // A node that is being stopped, or has just begun, is no news.
           if case .node = error, failures == 0 {} else { tell(error) }
           state.retries += 1
@@ -98,10 +100,13 @@ actor MirrorEngine {
 
   func enter(_ phase: MirrorState.Phase) {
     if state.phase != phase { (state.phase, state.since) = (phase, Self.now) }
-    if phase == .following {
-      if said != nil || state.trouble != nil { log("the mirror goes on") }
-      (state.trouble, state.troubleSince, said) = (nil, nil, nil)
-    }
+  }
+
+  /// What waits has gone out and come in once: nothing is in the way.
+  func works() {
+    hasWorked = true
+    if said != nil || state.trouble != nil { log("the mirror goes on") }
+    (state.trouble, state.troubleSince, said) = (nil, nil, nil)
   }
 
   /// Writes the state down, no more than once a second unless it matters.
@@ -117,8 +122,9 @@ actor MirrorEngine {
     // What was known of the server before stays until it has taken something.
     if session.contact.number > 0 { state.contact = session.contact }
     state.place = session.cursor ?? state.place
-    state.heldCount = session.held.entries.count
-    if state.heldCount > 0 || !state.held.isEmpty {
+    if session.held.revision != session.notedHeld {
+      session.notedHeld = session.held.revision
+      state.heldCount = session.held.entries.count
       state.held = session.held.entries.sorted { $0.value.at > $1.value.at }.prefix(1_000)
         .map { name, entry in
           MirrorState.Held(

@@ -13,9 +13,6 @@ extension MirrorSession {
   /// So many rows are sent in one go, and so many bytes.
   private static let mostRows = 4_000
   private static let mostSentBytes = 4 << 20
-  /// So many entries of a journal are looked at beside what goes out.
-  private static let mostLooked = 5_000
-
   /// Writes rows, takes entries out of the journals and moves the cursor on: all or nothing.
   func send(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]] = [:],
@@ -27,7 +24,7 @@ extension MirrorSession {
     var contact = contact
     do throws(ServerError) {
       contact = try transaction { () throws(ServerError) in
-        (held, gone) = (before, [])
+        (held, gone, blocking) = (before, [], [:])
         for name in agreeing { try release(name) }
         return try sendOnce(
           rows, forgetting: entries, ignoring: others, holding: holding, cursor: next)
@@ -43,8 +40,11 @@ extension MirrorSession {
     for row in gone {
       // Where the place in the feed stays, the feed names the row again: what both sides have by
       // now is no change of the site then.
+      let isNoted = known[row.name]?.isNoted ?? false
       let isNamedAgain = next == nil && known.count < Self.mostKnown / 2
-      known[row.name] = isNamedAgain ? Known(print: row.print, turn: turn) : nil
+      known[row.name] =
+        isNamedAgain || isNoted
+        ? Known(print: row.print, turn: turn, isThere: true, isNoted: isNoted) : nil
     }
     sent += gone.count
     lastWord = .now
@@ -84,8 +84,6 @@ extension MirrorSession {
     _ = try send([], forgetting: entries, holding: holding, agreeing: agreeing)
   }
 
-  private static let blocked = ServerError.own("the journal holds one of these rows")
-
   private func sendOnce(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]], ignoring others: [Int: [Int64]],
     holding: [(row: MirroredRow, reason: String)], cursor next: String?
@@ -93,59 +91,21 @@ extension MirrorSession {
     let at = try ledger.hold()
     for (number, ids) in entries { try forget(ids, in: number) }
     for (row, reason) in holding { try hold(row, .inward, reason) }
+    if !rows.isEmpty {
+      try server.execute("SET \(capture.turn) = \(Int64.random(in: 1...Int64.max))")
+    }
     let groups = Dictionary(grouping: rows, by: \.link.number)
     for number in groups.keys.sorted() {
       guard let link = byNumber[number], let group = groups[number] else { continue }
-      let isSilent = !link.server.changesRows
-      try server.execute("SET @flotilla = \(isSilent ? String(number) : "NULL")")
-      let ignored = Set(others[number] ?? [])
-      if !isSilent { try lock(group, link, ignored) }
+      // Where the server's own triggers change what is written, that is noted as others' changes.
+      let name = link.server.changesRows ? "NULL" : String(number)
+      try server.execute("SET \(capture.own) = \(name)")
       try write(group, link)
-      if isSilent { try requireFree(group, link, ignored) }
-      try server.execute("SET @flotilla = NULL")
+      try requireFree(group, link, Set(others[number] ?? []))
     }
+    if !rows.isEmpty { try server.execute("SET \(capture.own) = NULL, \(capture.turn) = NULL") }
     try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
     return MirrorState.Contact(number: number + 1, at: at)
-  }
-
-  private func forget(_ ids: [Int64], in number: Int) throws(ServerError) {
-    for start in stride(from: 0, to: ids.count, by: 500) {
-      let part = ids[start..<min(start + 500, ids.count)]
-      try server.execute(
-        "DELETE FROM \(capture.journal(number)) WHERE id IN "
-          + "(\(part.map(String.init).joined(separator: ",")))")
-    }
-  }
-
-  /// The rows are locked by now: what programs of the server have committed of them is seen, and
-  /// what they do from now on comes after us.
-  private func requireFree(
-    _ rows: [MirroredRow], _ link: TableLink, _ ignored: Set<Int64>
-  ) throws(ServerError) {
-    let keys = Capture.keyNames(link).joined(separator: ", ")
-    let entries = try server.rows(
-      of: link.key.count + 1,
-      "SELECT \(keys), id FROM \(capture.journal(link.number)) LIMIT \(Self.mostLooked)")
-    guard !entries.isEmpty else { return }
-    guard entries.count < Self.mostLooked else { throw Self.blocked }
-    let names = Set(rows.map(\.name))
-    for entry in entries where !ignored.contains(entry.last?.integer ?? 0) {
-      guard let key = try? Self.decode(key: entry, link) else { continue }
-      if names.contains(RowKey(link.number, key)) { throw Self.blocked }
-    }
-  }
-
-  /// Where the server's own triggers change what is written, that is noted as others' changes are:
-  /// so the rows are locked, and looked for in the journal, before.
-  private func lock(
-    _ rows: [MirroredRow], _ link: TableLink, _ ignored: Set<Int64>
-  ) throws(ServerError) {
-    for row in rows {
-      guard let key = try? encodedKey(row) else { continue }
-      _ = try server.rows(
-        of: 1, "SELECT 1 FROM \(link.server.sqlName) WHERE \(Self.condition(link)) FOR UPDATE", key)
-    }
-    try requireFree(rows, link, ignored)
   }
 
   static func condition(_ link: TableLink) -> String {
@@ -291,43 +251,6 @@ extension MirrorSession {
     for (row, _) in rows {
       gone.append(row)
       try release(row)
-    }
-  }
-
-  /// The rows of these keys as the server has them; raw, and those that SQLite cannot hold, too.
-  func standing(
-    _ keys: [[Value]], _ link: TableLink
-  ) throws(ServerError) -> [RowKey: [Value]] {
-    var rows: [RowKey: [Value]] = [:]
-    let selection = Self.selection(link, of: "t")
-    try forEach(of: keys, link, link.columns.count, selection, "") { row in
-      guard let key = try? Self.decode(key: link.key(of: row), link) else { return }
-      rows[RowKey(link.number, key)] = row
-    }
-    return rows
-  }
-
-  /// So many keys are looked for in one go. "For […] IN predicates […] with many values" a server
-  /// may make a table of 1,000 and more (mariadb.com, "Conversion of Big IN Predicates").
-  private static let mostKeys = 512
-
-  /// Has the server find rows by their keys. The last key stands there again until the number of
-  /// them is a power of two: so there are few statements to prepare.
-  private func forEach(
-    of keys: [[Value]], _ link: TableLink, _ width: Int, _ selection: String, _ ending: String,
-    _ body: ([Value]) -> Void
-  ) throws(ServerError) {
-    let names = link.serverKey.map { "t.\(serverName($0))" }.joined(separator: ", ")
-    let marks = "(\(link.key.map { _ in "?" }.joined(separator: ", ")))"
-    let encoded = keys.compactMap { try? encodedKey(MirroredRow(link, key: $0, row: nil)) }
-    for start in stride(from: 0, to: encoded.count, by: Self.mostKeys) {
-      var part = Array(encoded[start..<min(start + Self.mostKeys, encoded.count)])
-      while part.count & (part.count - 1) != 0 { part.append(part[part.count - 1]) }
-      let list = Array(repeating: marks, count: part.count).joined(separator: ", ")
-      try server.forEachRow(
-        of: width,
-        "SELECT \(selection) FROM \(link.server.sqlName) t WHERE (\(names)) IN (\(list))\(ending)",
-        part.flatMap { $0 }, body)
     }
   }
 }

@@ -10,7 +10,8 @@ extension MirrorSession {
     /// Nil if it is gone. What SQLite cannot hold is a reason.
     let row: Result<[Value]?, ColumnForm.Objection>
     var ids: [Int64]
-    /// When it was changed last, by the server's clock in ms since 1970; nil if nobody knows.
+    /// When a program changed it last, by the server's clock in ms since 1970; nil if nobody knows,
+    /// or what the mirror wrote has changed it.
     var at: Int64?
 
     var name: RowKey { RowKey(link.number, key) }
@@ -20,6 +21,8 @@ extension MirrorSession {
   struct Pending {
     /// In ms since 1970, by the time of the site.
     var stamp: Int64?
+    /// Whether the feed names it, so that it goes out by itself if it stands.
+    var isTold = true
   }
 
   /// So many entries are taken in one transaction.
@@ -78,7 +81,7 @@ extension MirrorSession {
     try server.forEachRow(
       of: 3 + names.count + link.columns.count,
       """
-      SELECT j.id, CAST(UNIX_TIMESTAMP(j.at) * 1000 AS SIGNED), \
+      SELECT j.id, IF(j.own IS NULL, CAST(UNIX_TIMESTAMP(j.at) * 1000 AS SIGNED), NULL), \
       t.\(serverName(link.serverKey[0])) IS NULL, \
       \(names.map { "j.\($0)" }.joined(separator: ", ")), \
       \(Self.selection(link, of: "t"))
@@ -101,13 +104,13 @@ extension MirrorSession {
     var order: [RowKey] = []
     var found: [RowKey: News] = [:]
     for row in rows {
-      let (id, at) = (row[0].integer ?? 0, row[1].integer ?? 0)
+      let (id, at) = (row[0].integer ?? 0, row[1].integer)
       let raw = Array(row[3..<(3 + names.count)])
       let key = (try? Self.decode(key: raw, link)) ?? raw
       let name = RowKey(link.number, key)
       if found[name] != nil {
         found[name]?.ids.append(id)
-        let latest = max(found[name]?.at ?? 0, at)
+        let latest = [found[name]?.at, at].compactMap { $0 }.max()
         found[name]?.at = latest
         continue
       }
@@ -140,6 +143,9 @@ extension MirrorSession {
     var holding: [(row: MirroredRow, reason: String)] = []
     /// Rows that both sides hold now.
     var agreed: [MirroredRow] = []
+    /// Rows that triggers of the site have made others of, as those are: they go out, but nobody
+    /// has edited them.
+    var altered: [MirroredRow] = []
     var entries: [Int: [Int64]] = [:]
     /// Rows that the site does not take as it is now, and what names them in the journals.
     var waiting: [News] = []
@@ -187,7 +193,47 @@ extension MirrorSession {
     try file.run("BEGIN IMMEDIATE")
     defer { file.rollBack() }
     var taking = Taking()
+    let (unchanged, open, later) = try sort(
+      news, beside: pending, before: before, at: now, into: &taking)
+    let refused = try apply(open, into: &taking, oneByOne: oneByOne)
+    // References that are checked at the end of a transaction: one by one it is seen which.
+    if file.hasOpenReferences, !oneByOne {
+      file.rollBack()
+      return try take(
+        news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: true)
+    }
+    let isRefused = Set(refused.map(\.name))
+    for (row, standing) in later where !isRefused.contains(row.name) {
+      try note(row, isLoser: false, beside: standing, at: now)
+    }
+    if refuses { try correct(refused, into: &taking, at: now) }
+    let names = refuses ? [] : isRefused
+    for one in unchanged {
+      if names.contains(one.name) {
+        taking.waiting.append(one)
+      } else if !one.ids.isEmpty {
+        taking.entries[one.link.number, default: []] += one.ids
+      }
+    }
+    guard !taking.isNothing else { return taking }
+    if !taking.entries.isEmpty {
+      try site.note(SiteFile.Taken(number: number, entries: taking.entries), by: holder)
+    }
+    for row in taking.agreed + taking.altered { try site.note(known: row, by: holder) }
+    try file.run("COMMIT")
+    return taking
+  }
+
+  /// Which news are of rows that nobody has changed here in between, which of them are to be
+  /// written, and which of those take the place of a change of the site.
+  private func sort(
+    _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
+    into taking: inout Taking
+  ) throws(SQLiteError) -> (
+    unchanged: [News], open: [MirroredRow], later: [(row: MirroredRow, than: [Value]?)]
+  ) {
     var open: [MirroredRow] = []
+    var later: [(row: MirroredRow, than: [Value]?)] = []
     var unchanged: [News] = []
     for one in news {
       let standing = try site.row(one.link, one.key)
@@ -205,35 +251,21 @@ extension MirrorSession {
       if standing == row {
         taking.agreed.append(mirrored)
       } else if let other = pending[one.name] {
-        if try isLater(mirrored, one.at, than: standing, other, at: now) { open.append(mirrored) }
+        guard one.at.map({ $0 &+ clockAhead >= other.stamp ?? .min }) ?? false else {
+          try note(mirrored, isLoser: true, beside: standing, at: now)
+          if !other.isTold {
+            taking.corrections.append(MirroredRow(one.link, key: one.key, row: standing))
+          }
+          continue
+        }
+        later.append((mirrored, standing))
+        open.append(mirrored)
       } else {
         try noteHeld(mirrored, over: standing, at: now)
         open.append(mirrored)
       }
     }
-    let refused = try apply(open, into: &taking, oneByOne: oneByOne)
-    // References that are checked at the end of a transaction: one by one it is seen which.
-    if file.hasOpenReferences, !oneByOne {
-      file.rollBack()
-      return try take(
-        news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: true)
-    }
-    if refuses { try correct(refused, into: &taking, at: now) }
-    let names = refuses ? [] : Set(refused.map(\.name))
-    for one in unchanged {
-      if names.contains(one.name) {
-        taking.waiting.append(one)
-      } else if !one.ids.isEmpty {
-        taking.entries[one.link.number, default: []] += one.ids
-      }
-    }
-    guard !taking.isNothing else { return taking }
-    if !taking.entries.isEmpty {
-      try site.note(SiteFile.Taken(number: number, entries: taking.entries), by: holder)
-    }
-    for row in taking.agreed { try site.note(known: row, by: holder) }
-    try file.run("COMMIT")
-    return taking
+    return (unchanged, open, later)
   }
 
   /// What the server did not take of the site is in the conflict log before it is overwritten.
@@ -252,19 +284,18 @@ extension MirrorSession {
   }
 
   /// Both sides have changed the row without having seen the other's: the later one stands, the
-  /// other is kept in the conflict log.
-  private func isLater(
-    _ row: MirroredRow, _ at: Int64?, than standing: [Value]?, _ other: Pending, at now: Int64
-  ) throws(SQLiteError) -> Bool {
-    let isLater = at.map { $0 &+ clockAhead >= other.stamp ?? .min } ?? false
+  /// other is kept in the conflict log. The row is the server's.
+  private func note(
+    _ row: MirroredRow, isLoser: Bool, beside standing: [Value]?, at now: Int64
+  ) throws(SQLiteError) {
     let there = MirroredRow.named(row.link, key: row.key, row: row.row)
     let here = MirroredRow.named(row.link, key: row.key, row: standing)
+    let (lost, stands) = isLoser ? (row.row, standing) : (standing, row.row)
     try losers.note(
-      row.link.site.name, keyCount: row.key.count, lost: isLater ? here : there,
-      isDelete: (isLater ? standing : row.row) == nil, isOwn: !isLater,
-      stands: (isLater ? row.row : standing) == nil ? nil : (isLater ? there : here), .older,
-      at: now, on: site.connection)
-    return isLater
+      row.link.site.name, keyCount: row.key.count, lost: isLoser ? there : here,
+      isDelete: lost == nil, isOwn: isLoser,
+      stands: stands == nil ? nil : (isLoser ? here : there), .older, at: now,
+      on: site.connection)
   }
 
   /// Writes rows, those that others are in the way of after those others; gives those that a
@@ -278,7 +309,8 @@ extension MirrorSession {
       for row in open {
         switch try fit(row, oneByOne: oneByOne) {
         case .whole: taking.agreed.append(row)
-        case .altered: break
+        case .altered(let values):
+          taking.altered.append(MirroredRow(row.link, key: row.key, row: values))
         case .refused:
           refused.append(row)
           continue
@@ -318,7 +350,7 @@ extension MirrorSession {
   private enum Fit {
     case whole
     /// Triggers of the site have made another row of it, which goes out as its own change.
-    case altered
+    case altered([Value]?)
     /// Nothing was done.
     case refused
   }
@@ -333,7 +365,8 @@ extension MirrorSession {
         try site.write(row, over: standing)
       }
     } catch {
-      guard error.refusesRow else { throw error }
+      // Whatever SQLite has against one row is no reason for the others to wait.
+      guard error.isOfRow else { throw error }
       if site.connection.isAutocommit {
         barred.insert(row.name)
         throw error
@@ -342,7 +375,7 @@ extension MirrorSession {
     }
     let now = try site.row(row.link, row.key)
     if now == row.row { return .whole }
-    return now == standing ? .refused : .altered
+    return now == standing ? .refused : .altered(now)
   }
 
   /// False if references lead nowhere afterwards.

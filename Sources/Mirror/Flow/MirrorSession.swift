@@ -22,6 +22,8 @@ final class MirrorSession {
   var cursor: String?
   var number: Int64
   var held = HeldRows()
+  /// Of which of its states the engine has told.
+  var notedHeld = -1
   /// The content that both sides had last of rows that came from the server: until the feed has
   /// told of them, a row that is still the same is no change of the site.
   var known: [RowKey: Known] = [:]
@@ -39,16 +41,24 @@ final class MirrorSession {
   var late: [(link: TableLink, key: [Value])] = []
   /// Rows that have gone out in the open transaction.
   var gone: [MirroredRow] = []
-  /// Counts readings of the feed; which of them had told everything that was written before it; and
-  /// the last of those that the server knows of.
+  /// Entries of journals that were in the way of the last one.
+  var blocking: [Int: [Int64]] = [:]
+  /// Tables that are being compared because the feed cannot tell what the site has changed in them:
+  /// what it does not name may have changed all the same.
+  var unsure: Set<Int> = []
+  /// Counts readings of the feed, and which was the last that had told of everything before it.
+  /// What an earlier session took is of reading 0: it, too, is to be told of first.
   var turn = 1
-  var passed = 0
+  var passed = -1
   var contact = MirrorState.Contact(number: 0, at: 0)
   /// By how much this machine's clock is ahead of the server's, in ms.
   var clockAhead: Int64 = 0
   /// What stood for both schemas when all of them was looked at last, and when that was.
   var look: Look?
   var lastLook = ContinuousClock.now
+  var lastSight = ContinuousClock.now
+  /// Whether the journals held more than was read last.
+  var hasMoreNews = false
   var lastWord = ContinuousClock.now
   var lastRenewal = ContinuousClock.now
   var sent = 0
@@ -66,6 +76,10 @@ final class MirrorSession {
     var print: String
     /// Of the reading after which it was taken; 0 if another session did that.
     var turn: Int
+    /// Whether the server is sure to have it just so.
+    var isThere: Bool
+    /// Whether it is in the file, too.
+    var isNoted: Bool
   }
 
   /// With more than so many nothing is taken in before the feed has told of them.
@@ -85,13 +99,14 @@ final class MirrorSession {
     (cursor, number) = (state.cursor, state.number)
   }
 
-  func know(_ row: MirroredRow) {
-    known[row.name] = Known(print: row.print, turn: turn)
+  /// What was taken in, and stands in the file as that.
+  func know(_ row: MirroredRow, isThere: Bool = true) {
+    known[row.name] = Known(print: row.print, turn: turn, isThere: isThere, isNoted: true)
   }
 
   /// Whether the server has the row just so, and need not be told.
   func isKnown(_ row: MirroredRow) -> Bool {
-    guard let one = known[row.name], one.turn > 0 else { return false }
+    guard let one = known[row.name], one.isThere else { return false }
     return one.print == row.print
   }
 
@@ -101,10 +116,20 @@ final class MirrorSession {
 
   /// The feed has told of what was taken before a reading, and the server knows how far that is.
   func letGo() throws(SQLiteError) {
-    let old = known.filter { $0.value.turn <= passed }.map(\.key)
+    let old = known.filter { $0.value.turn <= passed }
     guard !old.isEmpty else { return }
-    try site.forget(known: old, by: holder)
-    for row in old { known[row] = nil }
+    try site.forget(known: old.filter(\.value.isNoted).map(\.key), by: holder)
+    for row in old.keys { known[row] = nil }
+  }
+
+  /// Takes out of the file what will not be so any more when these rows have gone out: who comes
+  /// later must not take the row's former content for what both sides had last.
+  func unnote(_ rows: [MirroredRow]) throws(SQLiteError) {
+    let names = rows.filter { row in
+      known[row.name].map { $0.isNoted && $0.print != row.print } ?? false
+    }.map(\.name)
+    try site.forget(known: names, by: holder)
+    for name in names { known[name]?.isNoted = false }
   }
 
   /// So many bytes of rows are held in memory, and one row more.

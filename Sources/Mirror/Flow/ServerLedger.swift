@@ -250,7 +250,7 @@ struct ServerLedger {
     let rows = try server.rows(
       of: 6,
       """
-      SELECT number, name, shown, direction, reason,
+      SELECT number, name, LEFT(shown, 500), direction, LEFT(reason, 500),
         CAST(UNIX_TIMESTAMP(at) * 1000 AS SIGNED) FROM \(table("held")) LIMIT \(HeldRows.most)
       """)
     for row in rows {
@@ -310,5 +310,7 @@ struct HeldRows {
   /// So many are known; with more the tables have little in common.
   static let most = 100_000
 
-  var entries: [Name: Entry] = [:]
+  var entries: [Name: Entry] = [:] { didSet { revision += 1 } }
+  /// Another one after each change.
+  private(set) var revision = 0
 }

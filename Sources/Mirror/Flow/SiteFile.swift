@@ -16,7 +16,8 @@ final class SiteFile {
     identity = Self.identity(path)
     connection = try Connection(path: path)
     connection.setBusyTimeout(milliseconds: 10_000)
-    try connection.execute("PRAGMA foreign_keys = ON")
+    // What is committed here is deleted from the server's journals.
+    try connection.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL")
   }
 
   /// Whether another file has taken its place, as a restore does.
@@ -168,12 +169,14 @@ final class SiteFile {
     for row in rows {
       guard let number = row[1].integer.flatMap({ Int(exactly: $0) }) else { continue }
       known[RowKey(number, bytes: row[0].blob ?? [])] = MirrorSession.Known(
-        print: String(decoding: row[2].blob ?? [], as: UTF8.self), turn: 0)
+        print: String(decoding: row[2].blob ?? [], as: UTF8.self), turn: 0, isThere: false,
+        isNoted: true)
     }
     return known
   }
 
   func forget(known rows: [RowKey], by holder: String) throws(SQLiteError) {
+    guard !rows.isEmpty else { return }
     try connection.transaction { () throws(SQLiteError) in
       for row in rows {
         try connection.run(

@@ -50,7 +50,8 @@ package final class ServerConnection {
     try execute(
       """
       SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION',
-        time_zone = '+00:00', innodb_lock_wait_timeout = 5, foreign_key_checks = 0,
+        time_zone = '+00:00', innodb_lock_wait_timeout = 5, lock_wait_timeout = 5,
+        foreign_key_checks = 0,
         autocommit = 1, wait_timeout = 600, group_concat_max_len = 1048576
       """)
     try execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")

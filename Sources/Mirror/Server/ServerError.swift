@@ -48,6 +48,10 @@ package struct ServerError: Error, Sendable, Equatable {
   /// For a value of our own that a connection cannot carry.
   static func own(_ message: String) -> ServerError { ServerError(code: 0, message: message) }
 
+  /// A table was altered after a statement was prepared: "Table definition has changed".
+  static let otherColumns = ServerError(
+    code: 1412, message: "a table was altered while it was read")
+
   var text: String { code == 0 ? message : "\(message) (error \(code))" }
 }
 

@@ -9,7 +9,7 @@ final class ServerStatement {
   var width: Int { columns.count }
 
   /// How a column of the result is read.
-  private enum Column {
+  private enum Column: Equatable {
     case integer(isUnsigned: Bool)
     case real
     case text
@@ -25,15 +25,17 @@ final class ServerStatement {
     }
     handle = made
     parameters = Int(mysql_stmt_param_count(made))
-    var columns: [Column] = []
-    if let result = mysql_stmt_result_metadata(made) {
-      for number in 0..<mysql_num_fields(result) {
-        guard let field = mysql_fetch_field_direct(result, number) else { continue }
-        columns.append(Self.column(field.pointee))
-      }
-      mysql_free_result(result)
+    columns = Self.columns(of: made)
+  }
+
+  /// Those of its result, as the server had them last: a statement that is kept is prepared anew
+  /// there after an ALTER, and what its columns were read as before would be coerced.
+  private static func columns(of statement: UnsafeMutablePointer<MYSQL_STMT>) -> [Column] {
+    guard let result = mysql_stmt_result_metadata(statement) else { return [] }
+    defer { mysql_free_result(result) }
+    return (0..<mysql_num_fields(result)).compactMap { number in
+      mysql_fetch_field_direct(result, number).map { column($0.pointee) }
     }
-    self.columns = columns
   }
 
   deinit { mysql_stmt_close(handle) }
@@ -73,6 +75,10 @@ final class ServerStatement {
       guard mysql_stmt_bind_param(handle, block.binds) == 0 else { throw error }
     }
     guard mysql_stmt_execute(handle) == 0 else { throw error }
+    guard Self.columns(of: handle) == columns else {
+      mysql_stmt_free_result(handle)
+      throw ServerError.otherColumns
+    }
     return columns.isEmpty ? Int(clamping: mysql_stmt_affected_rows(handle)) : 0
   }
 

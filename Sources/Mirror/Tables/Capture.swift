@@ -3,11 +3,27 @@ import SQLite
 /// What notes on the server that its programs have changed a row: triggers that write the key into
 /// a journal. The row itself is read when the journal is.
 ///
-/// A session that sets `@flotilla` to the table's number is not noted: that is the mirror itself.
+/// A session that sets the variable `own` to the table's number is not noted: that is the mirror
+/// itself. Names are those of this mirror alone, for several may keep one table of the server equal
+/// to theirs.
 struct Capture {
   /// Where the mirror's own tables are.
   let database: String
   let links: [TableLink]
+  /// A part of the names of triggers and variables.
+  private let mark: String
+
+  init(database: String, links: [TableLink], site: String) {
+    (self.database, self.links) = (database, links)
+    mark = String(RowKey.fingerprint([.string(site), .string(database)]).prefix(8))
+  }
+
+  /// The table that the mirror's session writes at the moment.
+  var own: String { "@flotilla_\(mark)" }
+  /// Its transaction, which stands beside the keys that its own writes have others' triggers note.
+  var turn: String { "@flotilla_\(mark)_turn" }
+
+  func triggerName(_ rest: String) -> String { "flotilla_\(mark)_\(rest)" }
 
   func journal(_ number: Int) -> String {
     "\(serverName(database)).\(serverName("flotilla_journal_\(number)"))"
@@ -16,79 +32,88 @@ struct Capture {
   /// The columns of a journal that hold the key: `k1`, `k2`.
   static func keyNames(_ link: TableLink) -> [String] { link.key.indices.map { "k\($0 + 1)" } }
 
-  /// Makes what is missing; gives the numbers of the tables that lacked a trigger, whose changes
-  /// may have gone by unnoticed: each is told of before its trigger is made.
+  /// A trigger as it is to be.
+  struct Trigger {
+    var table: Cascade.Place
+    var name: String
+    var timing: String
+    var event: String
+    var body: String
+    /// The tables whose changes it notes.
+    var numbers: [Int]
+
+    var statement: String {
+      "CREATE TRIGGER \(serverName(table.schema)).\(serverName(name)) \(timing) \(event) "
+        + "ON \(table.sqlName) FOR EACH ROW \(body)"
+    }
+
+    /// What makes it this one and no other: a table that is renamed takes its triggers along.
+    fileprivate var look: [String] {
+      [table.schema, name, table.schema, table.name, timing, event, body]
+    }
+  }
+
+  /// Whether all triggers are as they are to be, and there is none beside them.
+  func isIntact(
+    on server: ServerConnection, cascades: [Cascade]
+  ) throws(ServerError) -> Bool {
+    let (lacking, surplus) = try differences(on: server, cascades)
+    return lacking.isEmpty && surplus.isEmpty
+  }
+
+  /// Makes what is missing, and takes out what is not as it was; gives the numbers of the tables
+  /// that lacked a trigger, whose changes may have gone by unnoticed: each is told of before
+  /// anything is done.
   func install(
     on server: ServerConnection, cascades: [Cascade],
     missing: (Int) throws(ServerError) -> Void
   ) throws(ServerError) -> Set<Int> {
-    var lacking: Set<Int> = []
-    for link in links {
-      try server.execute(journalStatement(link))
-      for (name, statement) in triggers(link) {
-        let isMade = try create(name, in: link.server.schema, statement, on: server) {
-          () throws(ServerError) in try missing(link.number)
-        }
-        if isMade { lacking.insert(link.number) }
-      }
-    }
-    var wanted: Set<[String]> = []
-    for cascade in cascades {
-      for (name, statement) in cascade.triggers(self) {
-        wanted.insert([cascade.schema, name])
-        let isMade = try create(name, in: cascade.schema, statement, on: server) {
-          () throws(ServerError) in
-          for number in cascade.numbers { try missing(number) }
-        }
-        if isMade { lacking.formUnion(cascade.numbers) }
-      }
-    }
+    for link in links { try server.execute(journalStatement(link)) }
+    let (lacking, surplus) = try differences(on: server, cascades)
+    let numbers = Set(lacking.flatMap(\.numbers))
+    for number in numbers.sorted() { try missing(number) }
     // One whose foreign key is gone names columns that may be gone, too.
-    for (schema, name) in try Self.triggers(of: database, on: server)
-    where name.hasPrefix("flotilla_c") && !wanted.contains([schema, name]) {
-      try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
-    }
-    return lacking
+    for (schema, name) in surplus { try Self.drop(schema, name, on: server) }
+    for trigger in lacking { try server.execute(trigger.statement) }
+    return numbers
   }
 
-  /// Triggers that write into journals of this database.
+  private func differences(
+    on server: ServerConnection, _ cascades: [Cascade]
+  ) throws(ServerError) -> (lacking: [Trigger], surplus: [(schema: String, name: String)]) {
+    let wanted = links.flatMap(triggers) + cascades.flatMap { $0.triggers(self) }
+    let found = try Self.triggers(of: database, on: server)
+    let looks = Set(wanted.map(\.look))
+    let standing = Set(found.filter(\.isOurs).map(\.look))
+    return (
+      wanted.filter { !standing.contains($0.look) },
+      found.filter { !$0.isOurs || !looks.contains($0.look) }.map { ($0.look[0], $0.look[1]) }
+    )
+  }
+
+  /// Triggers that write into journals of this database: what they are, and whether they have the
+  /// rights of the user that asks.
   private static func triggers(
     of database: String, on server: ServerConnection
-  ) throws(ServerError) -> [(schema: String, name: String)] {
+  ) throws(ServerError) -> [(look: [String], isOurs: Bool)] {
     let rows = try server.rows(
-      of: 3,
+      of: 8,
       """
-      SELECT trigger_schema, trigger_name, action_statement FROM information_schema.triggers
-      WHERE trigger_name LIKE 'flotilla\\_%'
+      SELECT trigger_schema, trigger_name, event_object_schema, event_object_table, action_timing,
+        event_manipulation, action_statement, definer = CURRENT_USER()
+      FROM information_schema.triggers WHERE trigger_name LIKE 'flotilla\\_%'
       """)
     let target = "\(serverName(database)).`flotilla_journal_"
     return rows.compactMap { row in
-      guard row.count == 3, let schema = row[0].string, let name = row[1].string,
-        row[2].string?.contains(target) == true
-      else { return nil }
-      return (schema, name)
+      let look = row.prefix(7).map { $0.string ?? "" }
+      return look[6].contains(target) ? (look, row[7].integer == 1) : nil
     }
   }
 
-  /// True if it was not there, or was another one.
-  private func create(
-    _ name: String, in schema: String, _ statement: String, on server: ServerConnection,
-    missing: () throws(ServerError) -> Void
-  ) throws(ServerError) -> Bool {
-    let found = try server.rows(
-      of: 1,
-      """
-      SELECT action_statement FROM information_schema.triggers
-      WHERE trigger_schema = ? AND trigger_name = ?
-      """, [.string(schema), .string(name)]
-    ).first
-    if let body = found?[0].string, statement.hasSuffix(body) { return false }
-    try missing()
-    if found != nil {
-      try server.execute("DROP TRIGGER \(serverName(schema)).\(serverName(name))")
-    }
-    try server.execute(statement)
-    return true
+  private static func drop(
+    _ schema: String, _ name: String, on server: ServerConnection
+  ) throws(ServerError) {
+    try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
   }
 
   private func journalStatement(_ link: TableLink) -> String {
@@ -104,6 +129,7 @@ struct Capture {
       CREATE TABLE IF NOT EXISTS \(journal(link.number)) (
         id BIGINT AUTO_INCREMENT PRIMARY KEY,
         at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+        own BIGINT NULL,
         \(columns.joined(separator: ",\n  "))
       ) ENGINE=InnoDB
       """
@@ -121,12 +147,12 @@ struct Capture {
     }
   }
 
-  private func triggers(_ link: TableLink) -> [(name: String, statement: String)] {
+  private func triggers(_ link: TableLink) -> [Trigger] {
     let number = link.number
-    let target = "\(journal(number))(\(Self.keyNames(link).joined(separator: ", ")))"
+    let target = "\(journal(number))(\(Self.keyNames(link).joined(separator: ", ")), own)"
     func note(_ row: String) -> String {
       let values = link.serverKey.map { "\(row).\(serverName($0))" }.joined(separator: ", ")
-      return "INSERT INTO \(target) VALUES (\(values));"
+      return "INSERT INTO \(target) VALUES (\(values), \(turn));"
     }
     let moved = link.serverKey.map { "OLD.\(serverName($0)) <=> NEW.\(serverName($0))" }
       .joined(separator: " AND ")
@@ -134,15 +160,11 @@ struct Capture {
     return [
       ("INSERT", "i", note("NEW")), ("UPDATE", "u", update), ("DELETE", "d", note("OLD")),
     ].map { event, letter, body in
-      let name = "flotilla_\(number)_\(letter)"
-      return (
-        name,
-        """
-        CREATE TRIGGER \(serverName(link.server.schema)).\(serverName(name)) AFTER \(event) \
-        ON \(link.server.sqlName) FOR EACH ROW \
-        BEGIN IF @flotilla IS NULL OR @flotilla <> \(number) THEN \(body) END IF; END
-        """
-      )
+      Trigger(
+        table: Cascade.Place(schema: link.server.schema, name: link.server.name),
+        name: triggerName("\(number)_\(letter)"), timing: "AFTER", event: event,
+        body: "BEGIN IF \(own) IS NULL OR \(own) <> \(number) THEN \(body) END IF; END",
+        numbers: [number])
     }
   }
 
@@ -150,8 +172,8 @@ struct Capture {
   static func remove(
     numbers: [Int], database: String, on server: ServerConnection
   ) throws(ServerError) {
-    for (schema, name) in try triggers(of: database, on: server) {
-      try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
+    for (look, _) in try triggers(of: database, on: server) {
+      try drop(look[0], look[1], on: server)
     }
     let tables = numbers.map { "flotilla_journal_\($0)" } + ["flotilla_held", "flotilla_table"]
     for table in tables + ["flotilla_state"] {

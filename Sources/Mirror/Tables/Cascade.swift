@@ -35,8 +35,12 @@ struct Cascade: Equatable {
   var numbers: [Int] { ways.map(\.link.number) }
 
   private static let deepest = 8
+  /// With more ways than that a trigger would be longer than anybody reads.
+  private static let mostWays = 1_000
 
-  static let objection = "cascades of the server reach it in a circle, which no trigger can follow"
+  static let objection =
+    "cascades of the server reach it in a circle or in more than \(mostWays) ways, which no "
+    + "trigger can follow"
 
   /// Those that end in a mirrored table; the tables that are reached in a circle, which no trigger
   /// can follow.
@@ -49,8 +53,14 @@ struct Cascade: Equatable {
     for link in links {
       let end = Place(schema: link.server.schema, name: link.server.name)
       var open = steps.filter { $0.child == end }.map { [$0] }
+      var count = 0
       while let way = open.popLast() {
         let parent = way[0].parent
+        count += 1
+        guard count <= mostWays else {
+          circular.insert(link.number)
+          break
+        }
         if parent == end || way.contains(where: { $0.child == parent }) || way.count > deepest {
           circular.insert(link.number)
           continue
@@ -105,24 +115,26 @@ struct Cascade: Equatable {
   }
 
   /// The triggers of the table where it begins.
-  func triggers(_ capture: Capture) -> [(name: String, statement: String)] {
-    let kinds: [(letter: String, event: String, rows: [String], isDelete: Bool)] = [
-      ("d", "BEFORE DELETE", ["OLD"], true), ("b", "BEFORE UPDATE", ["OLD"], false),
-      ("a", "AFTER UPDATE", ["NEW"], false),
+  func triggers(_ capture: Capture) -> [Capture.Trigger] {
+    typealias Kind = (
+      letter: String, timing: String, event: String, rows: [String], isDelete: Bool
+    )
+    let kinds: [Kind] = [
+      ("d", "BEFORE", "DELETE", ["OLD"], true), ("b", "BEFORE", "UPDATE", ["OLD"], false),
+      ("a", "AFTER", "UPDATE", ["NEW"], false),
     ]
-    return kinds.compactMap { letter, event, rows, isDelete in
+    return kinds.compactMap { letter, timing, event, rows, isDelete in
       let notes = ways.filter { way in
         isDelete ? way.steps.allSatisfy(\.onDelete) || way.steps[0].onDelete : way.steps[0].onUpdate
       }.flatMap { way in
         rows.map { note(way.steps, way.link, $0, isDelete: isDelete, capture) }
       }
       guard !notes.isEmpty else { return nil }
-      let name = "flotilla_c\(ordinal)_\(letter)"
-      let statement = """
-        CREATE TRIGGER \(serverName(schema)).\(serverName(name)) \(event) ON \(parent.sqlName) \
-        FOR EACH ROW BEGIN IF @flotilla IS NULL THEN \(notes.joined(separator: " ")) END IF; END
-        """
-      return (name, statement)
+      return Capture.Trigger(
+        table: parent, name: capture.triggerName("c\(ordinal)_\(letter)"), timing: timing,
+        event: event,
+        body: "BEGIN IF \(capture.own) IS NULL THEN \(notes.joined(separator: " ")) END IF; END",
+        numbers: numbers)
     }
   }
 
@@ -149,8 +161,8 @@ struct Cascade: Equatable {
     }.joined(separator: " AND ")
     let names = Capture.keyNames(link).joined(separator: ", ")
     let insert = """
-      INSERT INTO \(capture.journal(link.number))(\(names)) \
-      SELECT \(keys) FROM \(from) WHERE \(begins);
+      INSERT INTO \(capture.journal(link.number))(\(names), own) \
+      SELECT \(keys), \(capture.turn) FROM \(from) WHERE \(begins);
       """
     return isDelete ? insert : "IF NOT (\(moved)) THEN \(insert) END IF;"
   }

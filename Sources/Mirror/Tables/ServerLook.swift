@@ -22,7 +22,10 @@ enum ServerLook {
         "table_schema, table_name, index_name, seq_in_index, column_name, non_unique"),
       part(
         "triggers", "trigger_schema", marks,
-        "event_object_schema, event_object_table, trigger_name, action_timing, action_statement"),
+        """
+        event_object_schema, event_object_table, trigger_name, action_timing, action_statement,
+        definer
+        """),
       part(
         "referential_constraints", "constraint_schema", marks,
         "constraint_schema, table_name, constraint_name, delete_rule, update_rule"),

@@ -51,21 +51,21 @@ struct ServerTable: Sendable, Equatable {
       SELECT column_name, column_type, data_type, character_maximum_length,
         character_octet_length, numeric_precision, numeric_scale, datetime_precision,
         collation_name, is_nullable = 'NO' AND column_default IS NULL
-          AND extra NOT LIKE '%auto_increment%', extra LIKE '%GENERATED%' OR extra LIKE '%VIRTUAL%'
-          OR extra LIKE '%STORED%', is_nullable = 'YES'
+          AND extra NOT LIKE '%auto_increment%', extra LIKE '%VIRTUAL GENERATED%'
+          OR extra LIKE '%STORED GENERATED%' OR extra IN ('VIRTUAL', 'PERSISTENT'),
+        is_nullable = 'YES'
       FROM information_schema.columns WHERE table_schema = ? AND table_name = ?
       ORDER BY ordinal_position
       """, place
     ).map { row in
       let type = row[1].string ?? ""
-      let isGenerated = row[10].integer == 1 && !type.hasPrefix("timestamp")
       return Column(
         name: row[0].string ?? "", type: type, base: (row[2].string ?? "").lowercased(),
         letters: row[3].count, bytes: row[4].count, digits: min(row[5].count ?? 0, 65),
         scale: min(row[6].count ?? 0, 65), decimals: min(row[7].count ?? 0, 6),
         collation: row[8].string,
         isRequired: row[9].integer == 1, takesNull: row[11].integer == 1,
-        isGenerated: isGenerated,
+        isGenerated: row[10].integer == 1,
         isUnsigned: type.contains("unsigned"))
     }
     let indexes = try server.rows(

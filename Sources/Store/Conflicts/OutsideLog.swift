@@ -40,7 +40,7 @@ package struct OutsideLog: Sendable {
     guard let key = Key(key, collations: []) else { return }
     var loser = ConflictSide(
       refusedTo: own, at: moment, isDeleted: isDelete, Self.entry(lost, keyCount))
-    if !isOwn { loser = ConflictSide(foundBy: Origin(rawValue: 0), Self.entry(lost, keyCount)) }
+    if !isOwn { loser.author = Origin(rawValue: 0) }
     try ConflictLog(connection: connection).put(
       names[table] ?? table, key, at: moment, why.reason, loser: loser,
       winner: stands.map { ConflictSide(foundBy: own, Self.entry($0, keyCount)) })

@@ -26,6 +26,8 @@ package struct ChangedKeyPage: Sendable {
   package var isAnew = false
   /// Whether more can be read now.
   package var hasMore = false
+  /// How many entries follow those of the page.
+  package var waiting = 0
 }
 
 extension Store {
@@ -76,6 +78,8 @@ extension Store {
       if room <= 0 { break }
     }
     page.hasMore = page.cursor != changeLog.last
+    let last = changeLog.last?.number ?? page.cursor.number
+    page.waiting = Int(clamping: max(0, last &- page.cursor.number))
     return page
   }
 
@@ -89,5 +93,28 @@ extension Store {
     page.tables.append(
       ChangedKeyPage.Table(name: table.nameHere, columns: statements.keyNames))
     return page.tables.count - 1
+  }
+}
+
+extension Store {
+  /// When the rows of these keys were edited last, or deleted, by the time of the site; nil for
+  /// those of which nobody knows.
+  package func stamps(
+    of table: String, _ keys: [[SQLite.Value]]
+  ) throws(StoreError) -> [Stamp?] {
+    guard let table = tables.table(called: table) else { return keys.map { _ in nil } }
+    do throws(SQLiteError) {
+      var stamps: [Stamp?] = []
+      for key in keys {
+        guard let key = table.key(key.map(Replication.Value.init)) else {
+          stamps.append(nil)
+          continue
+        }
+        stamps.append(try versions.version(table: table.id, key: key)?.stamp)
+      }
+      return stamps
+    } catch {
+      throw StoreError(error)
+    }
   }
 }

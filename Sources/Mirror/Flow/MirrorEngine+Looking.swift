@@ -1,0 +1,101 @@
+import Flotilla
+import SQLite
+
+/// What both schemas are, and whether they still are that.
+extension MirrorEngine {
+  /// Looks at both schemas. A table that cannot be mirrored any more stops, with the reason, and
+  /// the others flow on.
+  func plan(
+    _ server: ServerConnection, _ site: SiteFile, _ standing: OwnStanding
+  ) throws(MirrorError) -> (links: [TableLink], stopped: [MirrorState.Stopped]) {
+    var links: [TableLink] = []
+    var stopped: [MirrorState.Stopped] = []
+    for table in settings.tables {
+      let here = try reading { () throws(SQLiteError) in
+        try SiteTable.read(table.table, on: site.connection)
+      }
+      let there = try serving { () throws(ServerError) in
+        try ServerTable.read(table.schema, table.name, on: server)
+      }
+      var reasons: [String]
+      switch (here, there) {
+      case (nil, _): reasons = ["it is not replicated here"]
+      case (_, nil): reasons = ["the server has no table \(table.schema).\(table.name)"]
+      case (let here?, _) where standing.right(to: here.name) == .none:
+        reasons = ["this node has no right to it any more"]
+      case (let here?, let there?):
+        let plan = TableLink.plan(here, there, number: table.number)
+        reasons = plan.reasons
+        if let link = plan.link { links.append(link) }
+      }
+      guard !reasons.isEmpty else { continue }
+      stopped.append(
+        MirrorState.Stopped(table: table.table, reason: reasons.joined(separator: "; ")))
+    }
+    let (_, circular) = try serving { () throws(ServerError) in
+      try Cascade.read(links, on: server)
+    }
+    for link in links where circular.contains(link.number) {
+      stopped.append(MirrorState.Stopped(table: link.site.name, reason: Cascade.objection))
+    }
+    links.removeAll { circular.contains($0.number) }
+    links = try reading { () throws(SQLiteError) in try site.parentsFirst(links) }
+    return (links, stopped)
+  }
+
+  /// So often all of both schemas is looked at, though the server's seems to be what it was.
+  private static let longestLook = Duration.seconds(300)
+
+  /// Looks every five seconds, whatever it is at.
+  func lookIfDue(_ session: MirrorSession) async throws(MirrorError) {
+    guard ContinuousClock.now - session.lastSight > .seconds(5) else { return }
+    session.lastSight = .now
+    try await requireSameTables(session)
+  }
+
+  /// Throws `.again` if a table is not as it was when the session began, on either side, or a
+  /// trigger of the mirror is not.
+  private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
+    let standing: OwnStanding
+    do throws(FlotillaError) {
+      standing = try await replica.ownStanding()
+    } catch {
+      throw .node(error)
+    }
+    let look = MirrorSession.Look(
+      server: try serving { () throws(ServerError) in
+        try ServerLook.read(
+          Set(settings.tables.map(\.schema) + [session.capture.database]), on: session.server)
+      },
+      site: try reading { () throws(SQLiteError) in
+        try session.site.connection.scalar("PRAGMA main.schema_version")
+      },
+      rights: settings.tables.map { standing.right(to: $0.table) })
+    let isDue = ContinuousClock.now - session.lastLook > Self.longestLook
+    guard isDue || look != session.look else { return }
+    (session.look, session.lastLook) = (look, .now)
+    let (links, stopped) = try plan(session.server, session.site, standing)
+    let cascades = try serving { () throws(ServerError) in
+      try Cascade.read(links, on: session.server).cascades
+    }
+    guard links == session.capture.links, stopped == state.stopped, cascades == session.cascades
+    else { throw .again }
+    let isIntact = try serving { () throws(ServerError) in
+      try session.capture.isIntact(on: session.server, cascades: cascades)
+    }
+    guard isIntact else { throw .again }
+  }
+
+  /// Makes what is missing on the server. A table that lacked a trigger is to be compared, and that
+  /// is written down before it has one.
+  func install(_ session: MirrorSession) throws(MirrorError) -> Set<Int> {
+    try serving { () throws(ServerError) in
+      let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
+      session.cascades = cascades
+      return try session.capture.install(on: session.server, cascades: cascades) {
+        number throws(ServerError) in
+        try session.ledger.need([number], isWhole: true)
+      }
+    }
+  }
+}
