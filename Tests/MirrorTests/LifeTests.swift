@@ -166,11 +166,21 @@ struct `The life of a mirror` {
         (try await office.status()["trouble"] as? String)?.contains("two mirrors this site") == true
       }
       #expect(says)
+      // It may ask for the mirror again, and takes nothing away that the other one needs.
+      let back = try await office.run(["flotilla", "mirror", "shop.db", "take"] + words)
+      #expect(back.status == 2 && back.text.contains("two is at work"), "\(back.text)")
+      let left = try await office.flotilla("mirror", "shop.db", "remove")
+      #expect(left.status == 0 && left.text.contains("two has taken it over"), "\(left.text)")
+      try await office.server("INSERT INTO t VALUES (51, 'still')")
+      let hasMore = try await eventually {
+        try await office.site("SELECT v FROM t WHERE id = 51", "two.db") == "still"
+      }
+      #expect(hasMore)
       #expect(try await office.flotilla("mirror", "two.db", "remove").status == 0)
       #expect(try await office.server("SHOW TABLES") == "t\nu")
       #expect(try await office.server("SHOW TRIGGERS") == "")
       #expect(!FileManager.default.fileExists(atPath: office.path("two.db-flotilla/mirror.json")))
-      #expect(try await office.server("SELECT count(*) FROM t") == "9")
+      #expect(try await office.server("SELECT count(*) FROM t") == "10")
     }
   }
 }

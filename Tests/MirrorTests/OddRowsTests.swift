@@ -19,7 +19,8 @@ struct `One odd row` {
       _ = try await office.open(
         """
         CREATE TABLE j(id INTEGER PRIMARY KEY, v TEXT);
-        CREATE INDEX i ON j(json_extract(v, '$.a'));
+        CREATE TRIGGER bad BEFORE UPDATE ON j WHEN NEW.v = '{bad'
+          BEGIN SELECT abs(-9223372036854775807 - 1); END;
         CREATE TABLE q(id INTEGER PRIMARY KEY, n INTEGER);
         CREATE TABLE w(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO w VALUES (1, 5);
         CREATE TABLE s(ip STRING PRIMARY KEY, n INTEGER);
@@ -30,7 +31,7 @@ struct `One odd row` {
       #expect(isHeld, "\(status)")
       #expect(try await office.site("SELECT n FROM w WHERE id = 1") == "5")
 
-      // An index of the site cannot be made of it.
+      // A trigger of the site cannot be run for it.
       try await office.server(
         "UPDATE j SET v = '{bad' WHERE id = 7; UPDATE j SET v = '[1]' WHERE id = 8")
       try await office.siteComesTo("[1]", "SELECT v FROM j WHERE id = 8")

@@ -35,6 +35,12 @@ extension NodeTests {
         let missed = try await second.wait(for: .all, timeout: .milliseconds(50))
         #expect(missed.reached == [] && missed.missing == ["a"])
         #expect(try await second.unsent().rows == 1)
+        // Who must be told of all that was committed is told that nobody can.
+        await #expect(throws: FlotillaError.self) {
+          try await second.changedKeys(since: nil, tables: ["item"], isExact: true, within: .zero)
+        }
+        _ = try await second.changedKeys(
+          since: nil, tables: ["item"], isExact: false, within: .zero)
         await second.stop()
         second = try await site.run(b, to: [first], machine: clock.machine)
         #expect(try await eventually { try await second.isInSync })

@@ -1,0 +1,53 @@
+import Flotilla
+import SQLite
+import Testing
+
+@testable import Mirror
+
+/// What a session takes for known, and for how long.
+@Suite(.enabled(if: Office.isPossible, Office.why), .timeLimit(.minutes(10)))
+struct `What is known of a row` {
+  @Test func `stays until the feed has told of it, unless the row goes out`() async throws {
+    try await Office.with { office in
+      try await office.site("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)")
+      #expect(try await office.flotilla("init", "shop.db", "--all").status == 0)
+      try await office.server("CREATE TABLE t(id BIGINT PRIMARY KEY, v LONGTEXT)")
+      let replica = Replica(path: office.path("shop.db"))
+      let losers = try await replica.losers(of: ["t"])
+      let server = try ServerConnection(ServerAddress(office.url), password: "secret")
+      let site = try SiteFile(replica)
+      let here = try #require(try SiteTable.read("t", on: site.connection))
+      let there = try #require(try ServerTable.read("shop", "t", on: server))
+      let link = try #require(TableLink.plan(here, there, number: 1).link)
+      func session() throws -> MirrorSession {
+        let made = MirrorSession(
+          server,
+          ServerLedger(server: server, database: "shop", site: "s", holder: "h", session: "x"),
+          Capture(database: "shop", links: [link], site: "s"), site, losers, life: 1,
+          state: ServerLedger.State(number: 0))
+        made.known = try site.known(by: "h")
+        return made
+      }
+      func row(_ id: Int64, _ text: String) -> MirroredRow {
+        MirroredRow(link, key: [.integer(id)], row: [.integer(id), .string(text)])
+      }
+      for id in 1...3 as ClosedRange<Int64> { try site.note(known: row(id, "a"), by: "h") }
+      let one = try session()
+      #expect(one.known.count == 3 && one.isAgreed(row(1, "a")))
+      // An earlier session took it: it may have gone out again since.
+      #expect(!one.isKnown(row(1, "a")))
+      try one.letGo()
+      #expect(one.known.count == 3)
+      // What goes out with other content is no more what both sides have.
+      try one.unnote([row(1, "a"), row(2, "b")])
+      let two = try session()
+      #expect(two.isAgreed(row(1, "a")) && !two.isAgreed(row(2, "a")))
+      two.know(row(3, "a"))
+      // A reading has told of all that the earlier session took, and not of that.
+      two.passed = 0
+      try two.letGo()
+      #expect(!two.isAgreed(row(1, "a")) && two.isKnown(row(3, "a")))
+      #expect(try site.known(by: "h").count == 1)
+    }
+  }
+}
