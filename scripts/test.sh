@@ -26,9 +26,10 @@ BadInputTests/[PQ]
 LANTests/A
 CommandTests\.
 GatewayTests\.
-MirrorTests/[A-H]
-MirrorTests/[P-Z]
-MirrorTests/[I-O]
+MirrorTests\.`A m
+MirrorTests\.`A s
+MirrorTests\.`[TW]
+MirrorTests\.`(A t|O)
 NetworkTests\.
 ^RowsTests\.
 '

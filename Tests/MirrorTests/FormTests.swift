@@ -121,6 +121,23 @@ import Testing
     #expect(try loose.decode(.string("x7")) == .string("x7"))
   }
 
+  @Test(arguments: [
+    "10.0.0.1", "030 123", "2026-11-26", "12:30", "1e", "--5", "5-", "1.2.3", "-", ".", "+", "e5",
+    "1e5x", "1 2", "5", "+5", "-7", ".5", "5.", "1e5", "1.5E-3", "00012", "-0", "-0.0",
+    "9223372036854775808", " 5", "5 ", "1e400",
+  ])
+  func `what SQLite makes of a text is foreseen, or not at all`(_ text: String) throws {
+    let file = try Connection(path: ":memory:")
+    for (type, affinity) in [("NUMERIC", Affinity.numeric), ("REAL", .real), ("INT", .integer)] {
+      try file.execute("CREATE TABLE \(type)(v \(type))")
+      try file.run("INSERT INTO \(type) VALUES (?)", [.string(text)])
+      let stored = try file.scalar("SELECT v FROM \(type)")
+      let foreseen = affinity.stored(.string(text))
+      #expect(foreseen == nil || foreseen == stored, "\(type)")
+      if case .text = stored { #expect(foreseen == stored, "\(type)") }
+    }
+  }
+
   @Test func `keys are one if their bits are`() {
     let keys: [[Value]] = [
       [.integer(1)], [.real(1)], [.string("1")], [.blob([49])], [.string("a"), .string("b")],

@@ -37,7 +37,7 @@ extension MirrorSession {
     // Only what is known to be committed counts.
     (self.contact, number) = (contact, contact.number)
     if let next { cursor = next }
-    for row in gone {
+    for row in gone where next == nil || !known.isEmpty {
       // Where the place in the feed stays, the feed names the row again: what both sides have by
       // now is no change of the site then.
       let isNoted = known[row.name]?.isNoted ?? false

@@ -125,6 +125,7 @@ final class MirrorSession {
   /// Takes out of the file what will not be so any more when these rows have gone out: who comes
   /// later must not take the row's former content for what both sides had last.
   func unnote(_ rows: [MirroredRow]) throws(SQLiteError) {
+    guard !known.isEmpty else { return }
     let names = rows.filter { row in
       known[row.name].map { $0.isNoted && $0.print != row.print } ?? false
     }.map(\.name)

@@ -52,17 +52,41 @@ enum Affinity: Sendable, Equatable {
     let letters: Set<UInt8> = Set("0123456789+-.eE \t\n\u{b}\u{c}\r".utf8)
     guard bytes.allSatisfy(letters.contains), bytes.contains(where: { (48...57).contains($0) })
     else { return .text(bytes) }
-    let digits = bytes.filter { !" \t\n\u{b}\u{c}\r".utf8.contains($0) }
-    guard digits.count == bytes.count else { return nil }
+    let isSpace = { (byte: UInt8) in " \t\n\u{b}\u{c}\r".utf8.contains(byte) }
+    let inner = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+    // A date, an address or a telephone number is none.
+    guard Self.isNumeral(Array(inner)) else { return .text(bytes) }
+    guard inner.count == bytes.count else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)
     if let integer = Int64(text) {
       return self == .real ? .real(Double(integer)) : .integer(integer)
     }
-    // Of a date such as 2026-11-26 the hyphens are in the midst of it.
-    guard Decimal(text) != nil || text.contains(where: { $0 == "e" || $0 == "E" }),
-      let number = Double(text), number.isFinite
-    else { return text.dropFirst().contains("-") ? .text(bytes) : nil }
+    guard let number = Double(text), number.isFinite else { return nil }
     return self == .real ? .real(number) : Self.shortened(number)
+  }
+
+  /// Digits with a sign, a point and an exponent, or without them.
+  private static func isNumeral(_ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    func sign() { if rest.first == 43 || rest.first == 45 { rest.removeFirst() } }
+    func digits() -> Int {
+      let end = rest.firstIndex { !(48...57).contains($0) } ?? rest.endIndex
+      defer { rest = rest[end...] }
+      return end - rest.startIndex
+    }
+    sign()
+    var count = digits()
+    if rest.first == 46 {
+      rest.removeFirst()
+      count += digits()
+    }
+    guard count > 0 else { return false }
+    if rest.first == 101 || rest.first == 69 {
+      rest.removeFirst()
+      sign()
+      guard digits() > 0 else { return false }
+    }
+    return rest.isEmpty
   }
 }
 
