@@ -324,6 +324,7 @@ extension ServerMirror {
       throw FlotillaError(.table, "not every table can be mirrored", remedy: nil)
     }
     let bench = try await workbench(wish)
+    if let former = try folder.settings()?.holder { try forget(former) }
     let holder = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
     let tables = try await bench.carryOut(
       plan, holder: holder, node: try await replica.nodeName(),
@@ -357,12 +358,17 @@ extension ServerMirror {
           remedy: "--force leaves on the server what is there.")
       }
     }
+    try forget(settings.holder)
+    try folder.remove()
+    return other
+  }
+
+  /// Takes out of the file what a mirror has noted there.
+  private func forget(_ holder: String) throws(FlotillaError) {
     do throws(SQLiteError) {
-      try SiteFile(replica).forget(settings.holder)
+      try SiteFile(replica).forget(holder)
     } catch {
       throw FlotillaError(.sql, "\(replica.path): \(error.message)")
     }
-    try folder.remove()
-    return other
   }
 }

@@ -41,8 +41,8 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
   /// The row cannot stand in its table: a constraint, or a text where the key is a rowid
   /// ("SQLITE_MISMATCH", sqlite.org/rescode.html).
   package var refusesRow: Bool { isConstraint || primary == SQLITE_MISMATCH }
-  /// What was to be written is to blame, or what the schema makes of it: a constraint, a trigger, the
-  /// expression of an index, a function that only some programs have. Others may fit.
+  /// What was to be written is to blame, or what the schema makes of it: a constraint, a trigger,
+  /// the expression of an index, a function that only some programs have. Others may fit.
   package var isOfRow: Bool {
     [SQLITE_ERROR, SQLITE_ABORT, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE]
       .contains(primary)

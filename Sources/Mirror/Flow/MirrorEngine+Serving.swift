@@ -108,11 +108,10 @@ extension MirrorEngine {
       if let known = state.shapes?[link.number], known != shape { policies[link.number] = .union }
       state.shapes = (state.shapes ?? [:]).merging([link.number: shape]) { $1 }
     }
-    // Of these the feed tells what the site has changed, but not since when it was not so.
+    // The feed may have been cut before an earlier session ended.
     session.unsure = Set(
       session.byNumber.keys.filter { number in
-        let known = standing[number] ?? (isFilled: false, isStale: false)
-        return !lacking.contains(number) && (!known.isFilled || known.isStale)
+        standing[number].map { !$0.isFilled || $0.isStale } ?? true
       })
     try need(policies, session)
     publish(now: true)
