@@ -62,7 +62,8 @@ enum Affinity: Sendable, Equatable {
       return self == .real ? .real(Double(integer)) : .integer(integer)
     }
     guard let number = Double(text), number.isFinite else { return nil }
-    return self == .real ? .real(number) : Self.shortened(number)
+    // A whole number lies in the file as one, and 0 has no sign there.
+    return self == .real ? .real(number == 0 ? 0 : number) : Self.shortened(number)
   }
 
   /// Digits with a sign, a point and an exponent, or without them.
