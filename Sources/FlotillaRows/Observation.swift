@@ -43,6 +43,7 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
         do {
           if let rows = try await step(isolation: actor) { return rows }
         } catch {
+          if await observation.replica.isClosed { return nil }
           // While it is suspended, or another process takes over, nobody can say what has changed.
           guard error.code == .node, (try? await Task.sleep(for: .milliseconds(200))) != nil
           else { throw error }
