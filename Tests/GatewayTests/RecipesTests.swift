@@ -28,8 +28,8 @@ import Testing
       let names = try Self.unpack(into: place)
       #expect(
         names == [
-          "schema.sql", "till.py", "stock.sql", "page.php", "settings.py", "board.mjs", "kitchen.sh",
-          "configuration.yaml",
+          "schema.sql", "till.py", "stock.sql", "page.php", "settings.py", "board.mjs",
+          "kitchen.sh", "configuration.yaml",
         ])
       try await place.found("till.db", ".read schema.sql")
       let served = try await place.serve("till.db", "--http", "127.0.0.1:0")
@@ -63,7 +63,8 @@ import Testing
         #expect(isShown, "\(board.text)")
       }
       if Self.isThere("php") {
-        let left = try await place.sql("till.db", "SELECT remaining FROM stock WHERE article = 'rope'")
+        let left = try await place.sql(
+          "till.db", "SELECT remaining FROM stock WHERE article = 'rope'")
         let (status, said) = try await place.run("php", "page.php", "500")
         let rope = try #require(Int(left)) + 500
         #expect(status == 0 && said == "rope: \(rope)\nsail: 2", "\(said)")
