@@ -86,20 +86,11 @@ struct RowDecoder {
 /// The decoder of a whole row.
 private struct RowReader: Decoder {
   let row: [String: SQLValue]
-  /// As SQLite compares names of columns: capitals do not count.
-  let folded: [String: SQLValue]
-
-  init(row: [String: SQLValue]) {
-    self.row = row
-    folded = Dictionary(
-      row.map { ($0.key.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
-  }
-
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(RowContainer<Key>(reader: self))
+    KeyedDecodingContainer(RowContainer<Key>(row: row))
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     throw Unfit("it has columns, and no order of its own")
@@ -110,12 +101,15 @@ private struct RowReader: Decoder {
 }
 
 private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let reader: RowReader
+  let row: [String: SQLValue]
   var codingPath: [any CodingKey] { [] }
-  var allKeys: [Key] { reader.row.keys.compactMap(Key.init) }
+  var allKeys: [Key] { row.keys.compactMap(Key.init) }
 
+  /// As SQLite compares names of columns: capitals do not count. Mostly they are the same anyway.
   private func value(_ key: Key) -> SQLValue? {
-    reader.row[key.stringValue] ?? reader.folded[key.stringValue.lowercased()]
+    if let value = row[key.stringValue] { return value }
+    let name = key.stringValue.lowercased()
+    return row.first { $0.key.lowercased() == name }?.value
   }
 
   func contains(_ key: Key) -> Bool { value(key) != nil }
@@ -140,7 +134,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
     try decoder(key).unkeyedContainer()
   }
-  func superDecoder() throws -> any Decoder { reader }
+  func superDecoder() throws -> any Decoder { RowReader(row: row) }
   func superDecoder(forKey key: Key) throws -> any Decoder { decoder(key) }
 
   private func decoder(_ key: Key) -> ValueReader {
