@@ -35,17 +35,26 @@ enum Doctor {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    var report = try await call.replica.doctor(repair: call.arguments.has("--repair"))
-    if let mirror = try await ServerMirror(call.replica).briefReport() {
-      report.findings.append(MirrorText.finding(mirror, path: call.shellPath))
+    let outcome: Result<DoctorReport, FlotillaError>
+    do throws(FlotillaError) {
+      var report = try await call.replica.doctor(repair: call.arguments.has("--repair"))
+      if let mirror = try await ServerMirror(call.replica).briefReport() {
+        report.findings.append(MirrorText.finding(mirror, path: call.shellPath))
+      }
+      outcome = .success(report)
+    } catch {
+      outcome = .failure(error)
     }
-    call.print(report, as: text(report, colour: call.output.colour))
+    if case .success(let report) = outcome {
+      call.print(report, as: text(report, colour: call.output.colour))
+    }
+    // It is wanted most where even the doctor could not look.
     if let file = call.arguments.text("--bundle") {
-      let bundle = await SupportBundle(replica: call.replica).text(doctor: report)
+      let bundle = await SupportBundle(replica: call.replica).text(doctor: outcome)
       try SupportBundle.write(bundle, to: file)
       call.output.remark("wrote \(printable(file)): read it before you send it")
     }
-    return report.findings.contains { $0.level == .error } ? .failed : .done
+    return try outcome.get().findings.contains { $0.level == .error } ? .failed : .done
   }
 
   /// One line for each finding, its remedy below it, and the sums.
