@@ -224,7 +224,7 @@ extension MirrorSession {
     return taking
   }
 
-  /// Which news are of rows that nobody has changed here in between, which of them are to be
+  /// Which news are of rows that nobody has changed here in between. Which of them are to be
   /// written, and which of those take the place of a change of the site.
   private func sort(
     _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
