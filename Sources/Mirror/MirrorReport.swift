@@ -4,7 +4,8 @@ import Glibc
 
 /// How a mirror is. JSON: `{server, state, since, trouble, trouble_since, tables,
 /// stopped:[{table, reason}], behind_rows, behind_seconds, sent, taken, retries, held_count,
-/// held:[{table, key, direction, reason, at}], compared, rows_compared, differences, in_sync}`.
+/// held:[{table, key, direction, reason, at}], waiting:[…], compared, rows_compared, differences,
+/// in_sync}`.
 public struct MirrorReport: Codable, Sendable, Equatable {
   /// A table that is not mirrored at present, and why.
   public struct Stopped: Codable, Sendable, Equatable {
@@ -42,6 +43,8 @@ public struct MirrorReport: Codable, Sendable, Equatable {
   public var held_count: Int
   /// The latest of them.
   public var held: [Held]
+  /// The same of rows that cannot go out at present, and are tried again: some of them.
+  public var waiting: [Held]
   /// When all rows were compared last, how many, and how many differed.
   public var compared: String?
   public var rows_compared: Int
@@ -108,11 +111,7 @@ extension ServerMirror {
       stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
       behind_rows: behind, behind_seconds: seconds, sent: state.sent, taken: state.taken,
       retries: state.retries, held_count: state.heldCount,
-      held: state.held.map {
-        MirrorReport.Held(
-          table: $0.table, key: $0.key, direction: $0.direction, reason: $0.reason,
-          at: Self.text($0.at) ?? "")
-      },
+      held: state.held.map(Self.held), waiting: isAtWork ? (state.owed ?? []).map(Self.held) : [],
       compared: Self.text(state.compared), rows_compared: state.rowsCompared,
       differences: state.differences, progress: state.progress,
       in_sync: phase == MirrorState.Phase.following.rawValue && state.behind == 0
@@ -135,6 +134,12 @@ extension ServerMirror {
       if !page.more { return count }
     }
     return nil
+  }
+
+  private static func held(_ row: MirrorState.Held) -> MirrorReport.Held {
+    MirrorReport.Held(
+      table: row.table, key: row.key, direction: row.direction, reason: row.reason,
+      at: text(row.at) ?? "")
   }
 
   private static func text(_ moment: Int64?) -> String? {

@@ -97,17 +97,17 @@ actor MirrorWorkbench {
   func requireFree(holder: String?, site: String, takes: Bool) throws(FlotillaError) {
     let server = try connected()
     let occupant = try asking { () throws(ServerError) in
-      try ServerLedger.occupant(of: address.database, on: server)
+      try ServerLedger.occupant(of: server.database, on: server)
     }
     guard let occupant, occupant.holder != holder else { return }
     guard occupant.site == site else {
       throw FlotillaError(
-        .usage, "another site mirrors into \(address.database)",
+        .usage, "another site mirrors into \(server.database)",
         remedy: "One database of the server is for one site.")
     }
     guard takes else {
       throw FlotillaError(
-        .usage, "\(occupant.node) mirrors this site into \(address.database) already",
+        .usage, "\(occupant.node) mirrors this site into \(server.database) already",
         remedy: "Take it over: flotilla mirror \(shellWord(replica.path)) take URL")
     }
     guard !occupant.isAlive else {
@@ -122,7 +122,7 @@ actor MirrorWorkbench {
     let here = try tables(wish)
     var plan = MirrorPlan(server: address.text, version: server.limits.version, tables: [])
     for table in here {
-      let place = Self.place(of: table.name, wish, address.database)
+      let place = Self.place(of: table.name, wish, server.database)
       let there = try asking { () throws(ServerError) in
         try ServerTable.read(place.schema, place.name, on: server)
       }
@@ -176,13 +176,13 @@ actor MirrorWorkbench {
     let rights = try asking { () throws(ServerError) in try ServerRights.read(on: server) }
     let wanted = plan.tables.filter { $0.action != "refuse" }
     func place(_ table: MirrorPlan.Table) -> (schema: String, name: String) {
-      let parts = Self.parts(of: table.server_table, address.database)
+      let parts = Self.parts(of: table.server_table, server.database)
       return (parts[0], parts[1])
     }
     return rights.missing(
       tables: wanted.map(place),
       creating: Set(wanted.filter { $0.action == "create" }.map { place($0).schema }),
-      in: address.database)
+      in: server.database)
   }
 
   private func tables(_ wish: MirrorWish) throws(FlotillaError) -> [SiteTable] {
@@ -230,7 +230,7 @@ actor MirrorWorkbench {
   ) throws(FlotillaError) -> [MirrorSettings.Table] {
     let server = try connected()
     let ledger = ServerLedger(
-      server: server, database: address.database, site: site, holder: holder, session: "")
+      server: server, database: server.database, site: site, holder: holder, session: "")
     return try asking { () throws(ServerError) in
       for table in plan.tables {
         guard table.action == "create", let sql = table.statement else { continue }
@@ -246,7 +246,7 @@ actor MirrorWorkbench {
       var last = known.map(\.number).max() ?? 0
       var tables: [MirrorSettings.Table] = []
       for table in plan.tables {
-        let parts = Self.parts(of: table.server_table, address.database)
+        let parts = Self.parts(of: table.server_table, server.database)
         var one = MirrorSettings.Table(
           number: 0, table: table.table, schema: parts[0], name: parts[1])
         let before = known.first {
@@ -267,13 +267,13 @@ actor MirrorWorkbench {
   func remove(_ settings: MirrorSettings) throws(FlotillaError) -> String? {
     let server = try connected()
     return try asking { () throws(ServerError) in
-      if let occupant = try ServerLedger.occupant(of: address.database, on: server),
+      if let occupant = try ServerLedger.occupant(of: server.database, on: server),
         occupant.holder != settings.holder
       {
         return occupant.node
       }
       try Capture.remove(
-        numbers: settings.tables.map(\.number), database: address.database, on: server)
+        numbers: settings.tables.map(\.number), database: server.database, on: server)
       return nil
     }
   }
@@ -282,7 +282,7 @@ actor MirrorWorkbench {
   func holder() throws(FlotillaError) -> String? {
     let server = try connected()
     return try asking { () throws(ServerError) in
-      try ServerLedger.occupant(of: address.database, on: server)?.holder
+      try ServerLedger.occupant(of: server.database, on: server)?.holder
     }
   }
 }

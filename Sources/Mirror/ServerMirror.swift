@@ -90,8 +90,11 @@ public struct ServerMirror: Sendable {
     try folder.write(settings)
   }
 
-  /// Has all rows compared, and waits for the end of it. Nil if the time was over.
-  public func verify(within limit: Duration) async throws(FlotillaError) -> MirrorReport? {
+  /// Has all rows compared, and waits for the end of it. Nil if the time was over. However many
+  /// rows differ, those of a side stand.
+  public func verify(
+    within limit: Duration, for side: MirrorSide? = nil
+  ) async throws(FlotillaError) -> MirrorReport? {
     var settings = try folder.required()
     guard !settings.isPaused else {
       throw FlotillaError(
@@ -99,6 +102,9 @@ public struct ServerMirror: Sendable {
         remedy: "Go on with: flotilla mirror \(shellWord(replica.path)) resume")
     }
     settings.comparisons = max(settings.comparisons, folder.state()?.comparison ?? 0) + 1
+    settings.decision = side.map {
+      MirrorSettings.Decision(side: $0, comparison: settings.comparisons)
+    }
     try folder.write(settings)
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {

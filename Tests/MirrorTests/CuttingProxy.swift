@@ -33,7 +33,7 @@ final class CuttingProxy: Sendable {
 
   init(at path: String, before server: String) throws {
     (self.path, self.server) = (path, server)
-    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let bound = Self.with(path) { bind(listener, $0, $1) }
     guard listener >= 0, bound == 0, listen(listener, 16) == 0 else {
       throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
@@ -73,7 +73,8 @@ final class CuttingProxy: Sendable {
     while !state.withLock(\.isOver) {
       let client = Glibc.accept(listener, nil, nil)
       guard client >= 0 else { return }
-      let other = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+      let other = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
       guard Self.with(server, { connect(other, $0, $1) }) == 0 else {
         close(client)
         close(other)

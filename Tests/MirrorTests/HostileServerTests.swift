@@ -21,7 +21,7 @@ import Testing
 
   @Test(arguments: ["mysql_clear_password", "dialog", "caching_sha2_password"])
   func `does not get the password by asking for it`(_ plugin: String) throws {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(listener) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

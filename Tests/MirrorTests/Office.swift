@@ -21,6 +21,7 @@ final class Office: Sendable {
   let folder: String
   /// The socket over which the mirror reaches the server, in the folder.
   private let wayIn = Mutex("socket")
+  private let named = Mutex("shop")
   private let started = Mutex<[Process]>([])
   private let running = Mutex<Process?>(nil)
   /// The server that was started last.
@@ -50,7 +51,12 @@ final class Office: Sendable {
   }
 
   func path(_ name: String) -> String { folder + "/" + name }
-  var url: String { "mysql://flo@localhost/shop?socket=\(folder)/\(way)" }
+  var url: String { "mysql://flo@localhost/\(database)?socket=\(folder)/\(way)" }
+  /// As it stands in the address.
+  var database: String {
+    get { named.withLock { $0 } }
+    set { named.withLock { $0 = newValue } }
+  }
   var way: String {
     get { wayIn.withLock { $0 } }
     set { wayIn.withLock { $0 = newValue } }
@@ -86,7 +92,7 @@ final class Office: Sendable {
     return (status, text.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 
-  private func start(_ words: [String], _ log: String) throws -> Process {
+  func start(_ words: [String], _ log: String) throws -> Process {
     let process = try process(words, output: path(log))
     try process.run()
     started.withLock { $0.append(process) }
@@ -95,13 +101,13 @@ final class Office: Sendable {
 
   /// Starts the server on its socket; gives what ends it.
   @discardableResult
-  func startServer() async throws -> Process {
+  func startServer(_ options: String...) async throws -> Process {
     let process = try start(
       [
         "mariadbd", "--no-defaults", "--datadir=\(folder)/data", "--socket=\(folder)/socket",
         "--skip-networking", "--user=\(NSUserName())", "--innodb-buffer-pool-size=32M",
         "--innodb-log-file-size=8M",
-      ], "server-\(UUID().uuidString.prefix(4))")
+      ] + options, "server-\(UUID().uuidString.prefix(4))")
     running.withLock { $0 = process }
     let isUp = try await eventually { try await trial("SELECT 1").status == 0 }
     try #require(isUp, "the server does not start")

@@ -43,6 +43,8 @@ enum MirrorCommand {
       Option(name: "--create", help: "makes the tables that the server does not have"),
       Option(name: "--yes", help: "does not ask"),
       Option(name: "--force", help: "remove: also if the server is not in reach"),
+      Option(name: "--site", help: "verify: however many rows differ, the site's stand"),
+      Option(name: "--server", help: "verify: of rows that differ the server's stand"),
       .timeout, .json,
     ],
     body: run)
@@ -80,7 +82,13 @@ enum MirrorCommand {
   private static func verify(
     _ mirror: ServerMirror, _ call: Call
   ) async throws(FlotillaError) -> ExitStatus {
-    guard let report = try await mirror.verify(within: call.arguments.duration("--timeout")) else {
+    let (site, server) = (call.arguments.has("--site"), call.arguments.has("--server"))
+    guard !site || !server else {
+      throw FlotillaError(.usage, "--site and --server exclude each other")
+    }
+    let report = try await mirror.verify(
+      within: call.arguments.duration("--timeout"), for: site ? .site : server ? .server : nil)
+    guard let report else {
       throw FlotillaError(
         .timedOut, "the comparison has not ended",
         remedy: "It goes on; see: flotilla mirror \(call.shellPath) status")

@@ -42,17 +42,26 @@ enum MirrorText {
     for table in report.stopped {
       lines.append("\(printable(table.table)) is not mirrored: \(printable(table.reason))")
     }
-    guard !report.held.isEmpty else { return lines.joined(separator: "\n") }
-    lines.append("\(counted(report.held_count, "row")) held:")
+    if !report.waiting.isEmpty {
+      lines.append("tried again until they go out:")
+      lines.append(rows(report.waiting, colour: colour))
+    }
+    if !report.held.isEmpty {
+      lines.append("\(counted(report.held_count, "row")) held:")
+      lines.append(rows(report.held, colour: colour))
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func rows(_ held: [MirrorReport.Held], colour: Bool) -> String {
     var table = Table(columns: [
       Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"), Table.Column(heading: "WAY"),
       Table.Column(heading: "WHY", gap: 3),
     ])
-    table.rows = report.held.prefix(100).map { row in
+    table.rows = held.prefix(100).map { row in
       [row.table, row.key, row.direction, row.reason].map { Table.Cell(printable($0)) }
     }
-    lines.append(table.text(colour: colour))
-    return lines.joined(separator: "\n")
+    return table.text(colour: colour)
   }
 
   /// What the server's programs have changed is not known before it is asked.

@@ -44,9 +44,11 @@ final class Comparison {
 
   deinit { unlink(path) }
 
-  /// Notes what the server has.
-  func readServer(_ server: ServerConnection) throws(MirrorError) {
-    var failure: SQLiteError?
+  /// Notes what the server has. It is one long answer, so `meanwhile` is done every 1,000 rows.
+  func readServer(
+    _ server: ServerConnection, _ meanwhile: () throws(MirrorError) -> Void
+  ) throws(MirrorError) {
+    var failure: MirrorError?
     do throws(SQLiteError) {
       try scratch.run("BEGIN")
     } catch {
@@ -55,11 +57,13 @@ final class Comparison {
     do throws(ServerError) {
       try server.forEachRow(
         of: link.columns.count,
-        "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t"
+        "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t",
+        as: link.shapes
       ) { values in
         guard failure == nil else { return }
-        do throws(SQLiteError) {
-          try note(values)
+        do throws(MirrorError) {
+          try reading { () throws(SQLiteError) in try note(values) }
+          if serverRows % 1_000 == 0 { try meanwhile() }
         } catch {
           failure = error
         }
@@ -67,7 +71,7 @@ final class Comparison {
     } catch {
       throw .server(error)
     }
-    if let failure { throw .site(failure) }
+    if let failure { throw failure }
     do throws(SQLiteError) {
       try scratch.run("COMMIT")
     } catch {
@@ -172,6 +176,6 @@ enum MirrorError: Error {
   case node(FlotillaError)
   /// The mirror is not to go on as it is, and why.
   case stopped(String)
-  /// The settings or the schema have changed: look at everything again.
-  case again
+  /// Look at everything again, and why.
+  case again(String)
 }

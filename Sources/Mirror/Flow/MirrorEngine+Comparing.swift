@@ -20,7 +20,10 @@ extension MirrorEngine {
     session.late = []
     for link in session.capture.links {
       guard let policy = policies[link.number] else { continue }
-      let found = try await compare(link, policy, session)
+      guard let found = try await compare(link, policy, session) else {
+        session.uncompared.insert(link.number)
+        continue
+      }
       // What a table is filled with differs from nothing.
       if state.compared != nil { differences += found }
       guard !session.late.contains(where: { $0.link.number == link.number }) else { continue }
@@ -52,21 +55,24 @@ extension MirrorEngine {
   private func drain(_ session: MirrorSession) async throws(MirrorError) {
     for _ in 0..<10_000 where !Task.isCancelled {
       let page = try await changes(session, within: .zero)
-      if page.reset { throw .again }
-      try await send(page, session)
-      let hasSent = session.cursor == page.cursor
+      if page.reset { throw .again(Self.cutFeed) }
+      try send(page, session)
       let hasTaken = try await takeIn(session)
-      if hasSent, !page.more, !hasTaken || !session.hasMoreNews { return }
+      if !page.more, !hasTaken || !session.hasMoreNews { return }
     }
   }
 
+  /// How many rows differed; nil if the table takes nothing at present: it is to be compared again.
   private func compare(
     _ link: TableLink, _ policy: Policy, _ session: MirrorSession
-  ) async throws(MirrorError) -> Int {
+  ) async throws(MirrorError) -> Int? {
     let comparison = try reading { () throws(SQLiteError) in
       try Comparison(link, folder: replica.folder)
     }
-    try comparison.readServer(session.server)
+    var second: ServerConnection?
+    try comparison.readServer(session.server) { () throws(MirrorError) in
+      try keepPlace(session, &second)
+    }
     let before = session.held.entries.filter { $0.key.number == link.number }
     var last: [Value]?
     var lacking = 0
@@ -79,18 +85,20 @@ extension MirrorEngine {
       guard !rows.isEmpty else { break }
       if comparison.serverRows == 0 {
         // There is nothing to compare with: each goes out.
-        lacking += try await sendFresh(rows.map { link.key(of: $0) }, link, session)
+        lacking += try sendFresh(rows.map { link.key(of: $0) }, link, session)
         last = rows.last.map { link.key(of: $0) }
       } else {
         last = try reading { () throws(SQLiteError) in try comparison.compare(rows) }
       }
+      guard session.resting[link.number] == nil else { return nil }
       state.progress += rows.count
       note(session)
       publish()
       try await renewIfDue(session)
     }
-    if Task.isCancelled { throw .again }
+    if Task.isCancelled { throw .again("it was ended") }
     let count = try await lacking + settle(comparison, policy, session)
+    guard session.resting[link.number] == nil else { return nil }
     if comparison.serverRows > 0 { try release(before, but: comparison, session) }
     return count
   }
@@ -101,10 +109,11 @@ extension MirrorEngine {
     _ session: MirrorSession
   ) throws(MirrorError) {
     guard !before.isEmpty else { return }
-    var differing = Set(
-      comparison.misfits.map {
-        HeldRows.Name(MirroredRow(comparison.link, key: [.string($0.key)], row: nil))
-      })
+    var free = before
+    func keep(_ key: [Value]) {
+      free[HeldRows.Name(MirroredRow(comparison.link, key: key, row: nil))] = nil
+    }
+    for misfit in comparison.misfits { keep([.string(misfit.key)]) }
     for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
       var last: [Value]?
       while true {
@@ -112,16 +121,15 @@ extension MirrorEngine {
           try comparison.keys(finding, after: last, limit: Self.part)
         }
         guard !keys.isEmpty else { break }
-        for key in keys {
-          differing.insert(HeldRows.Name(MirroredRow(comparison.link, key: key, row: nil)))
-        }
+        for key in keys { keep(key) }
         last = keys.last
       }
     }
-    let free = before.filter { name, entry in
-      !differing.contains(name) && session.held.entries[name]?.at == entry.at
-    }.map(\.key)
-    _ = try serving { () throws(ServerError) in try session.send([], agreeing: free) }
+    let names = free.filter { session.held.entries[$0.key]?.at == $0.value.at }.map(\.key)
+    for start in stride(from: 0, to: names.count, by: Self.part) {
+      let part = Array(names[start..<min(start + Self.part, names.count)])
+      try serving { () throws(ServerError) in try session.send([], agreeing: part) }
+    }
   }
 
   /// Keeps the place; an error if somebody else has it.
@@ -131,10 +139,29 @@ extension MirrorEngine {
     let isOurs = try serving { () throws(ServerError) in
       try session.ledger.renew(cursor: session.cursor, life: session.life)
     }
-    guard isOurs else { throw .stopped("another process or node has taken the mirror over") }
+    guard isOurs else { throw .stopped(Self.lostPlace) }
     session.lastWord = .now
     try reading { () throws(SQLiteError) in try session.letGo() }
   }
+
+  /// Keeps the place while the connection is at one long answer: another one says so.
+  private func keepPlace(
+    _ session: MirrorSession, _ second: inout ServerConnection?
+  ) throws(MirrorError) {
+    if Task.isCancelled { throw .again("it was ended") }
+    guard ContinuousClock.now - session.lastWord > .seconds(4), let connect = session.connect
+    else { return }
+    let isOurs = try serving { () throws(ServerError) in
+      let server: ServerConnection
+      if let second { server = second } else { server = try connect() }
+      second = server
+      return try session.ledger.by(server).renew(cursor: session.cursor, life: session.life)
+    }
+    guard isOurs else { throw .stopped(Self.lostPlace) }
+    session.lastWord = .now
+  }
+
+  static let lostPlace = "another process or node has taken the mirror over"
 
   private func settle(
     _ comparison: Comparison, _ policy: Policy, _ session: MirrorSession
@@ -143,28 +170,49 @@ extension MirrorEngine {
     let surplus = try reading { () throws(SQLiteError) in try comparison.count(.serverOnly) }
     // So many rows the log would not keep.
     if surplus > Self.mostTakenAway { policy = .union }
+    let differing = try reading { () throws(SQLiteError) in try comparison.count(.differs) }
+    let isLogged = differing <= Self.mostTakenAway
+    let decision = settings.decision.flatMap { $0.comparison > state.comparison ? $0.side : nil }
+    if decision == .server { policy = .serverStands }
+    if !isLogged, policy == .union, decision == nil {
+      undecided[comparison.link.number] =
+        "\(differing) rows differ, and nobody has told of them. Say whose stand: "
+        + "flotilla mirror \(shellWord(replica.path)) verify --site, or --server"
+      throw .again("\(differing) rows of \(comparison.link.site.name) differ")
+    }
     for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
       var last: [Value]?
-      while !Task.isCancelled {
+      while !Task.isCancelled, session.resting[comparison.link.number] == nil {
         let keys = try reading { () throws(SQLiteError) in
           try comparison.keys(finding, after: last, limit: min(session.reach, Self.part))
         }
         guard !keys.isEmpty else { break }
         try await drain(session)
-        differences += try await settle(keys, comparison.link, policy, session)
+        differences += try await settle(
+          keys, comparison.link, policy, isLogged: isLogged, session)
         last = keys.last
         note(session)
         publish()
         try await renewIfDue(session)
       }
     }
-    for misfit in comparison.misfits {
-      let row = MirroredRow(comparison.link, key: [.string(misfit.key)], row: nil)
-      _ = try serving { () throws(ServerError) in
-        try session.send([], holding: [(row, misfit.reason)])
-      }
-    }
+    try hold(
+      comparison.misfits.map {
+        (MirroredRow(comparison.link, key: [.string($0.key)], row: nil), $0.reason)
+      }, session)
     return differences
+  }
+
+  /// Holds rows of the server, as many as are known at most.
+  private func hold(
+    _ rows: [(row: MirroredRow, reason: String)], _ session: MirrorSession
+  ) throws(MirrorError) {
+    for start in stride(from: 0, to: rows.count, by: Self.part) {
+      let room = HeldRows.most - session.held.entries.count
+      guard room > 0 else { return log("more rows do not fit than the mirror keeps in mind") }
+      let part = rows[start..<min(start + min(Self.part, room), rows.count)]
+      try serving { () throws(ServerError) in try session.send([], holding: Array(part)) }
+    }
   }
 
   /// Rows of the server that the site refused wait for those of other tables. What it refuses then,
@@ -185,12 +233,9 @@ extension MirrorEngine {
       guard session.late.count < open.count else { break }
       open = session.late
     }
-    for (link, key) in session.late {
-      let row = MirroredRow(link, key: key, row: nil)
-      _ = try serving { () throws(ServerError) in
-        try session.send([], holding: [(row, MirrorSession.refusal)])
-      }
-    }
+    try hold(
+      session.late.map { (MirroredRow($0.link, key: $0.key, row: nil), MirrorSession.refusal) },
+      session)
     session.late = []
     session.unsure.subtract(numbers)
     try serving { () throws(ServerError) in
@@ -201,79 +246,81 @@ extension MirrorEngine {
 
   /// Sends the rows as they are here now; gives how many that were.
   private func sendFresh(
-    _ keys: [[Value]], _ link: TableLink, _ session: MirrorSession
-  ) async throws(MirrorError) -> Int {
-    for _ in 0..<100 {
-      let rows = try reading { () throws(SQLiteError) in
-        try keys.map { key throws(SQLiteError) in
-          MirroredRow(link, key: key, row: try session.site.row(link, key))
-        }
+    _ keys: [[Value]], _ link: TableLink, over there: [RowKey: [Value]] = [:],
+    _ session: MirrorSession
+  ) throws(MirrorError) -> Int {
+    let rows = try reading { () throws(SQLiteError) in
+      try keys.map { key throws(SQLiteError) in
+        MirroredRow(link, key: key, row: try session.site.row(link, key))
       }
-      let heldIn = rows.filter {
-        session.held.entries[HeldRows.Name($0)]?.direction == .inward && $0.row == nil
-      }
-      let names = Set(heldIn.map(\.name))
-      let open = rows.filter { !names.contains($0.name) }
-      try keepHeld(open, session)
-      try reading { () throws(SQLiteError) in try session.unnote(open) }
-      let sending = try serving { () throws(ServerError) in try session.send(open) }
-      guard case .blocked = sending else { return open.count }
-      try await clearWay(session)
     }
-    throw .again
+    // What the site did not take, and does not have, is left there.
+    let open = rows.filter {
+      $0.row != nil || session.held.entries[HeldRows.Name($0)]?.direction != .inward
+    }
+    try reading { () throws(SQLiteError) in try session.unnote(open) }
+    return try serving { () throws(ServerError) in try session.send(open, over: there) }
   }
 
   /// Settles rows that differed, as they are by now. What only the server has is taken in, or taken
   /// away if the site stands; of two that differ the site's goes out. What is taken away or
   /// overwritten is kept in the conflict log.
+  ///
+  /// A row that a journal or the feed names, or that is owed, differs no longer than until that is
+  /// done.
   private func settle(
-    _ keys: [[Value]], _ link: TableLink, _ policy: Policy, _ session: MirrorSession
+    _ keys: [[Value]], _ link: TableLink, _ policy: Policy, isLogged: Bool = true,
+    _ session: MirrorSession
   ) async throws(MirrorError) -> Int {
     let there = try serving { () throws(ServerError) in try session.standing(keys, link) }
     session.adapt(
       to: there.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.byteCount } }, of: there.count)
-    var (arriving, leaving): ([MirrorSession.News], [MirrorSession.News]) = ([], [])
-    var outgoing: [[Value]] = []
-    for key in keys {
-      let here = try reading { () throws(SQLiteError) in try session.site.row(link, key) }
-      guard let raw = there[RowKey(link.number, key)] else {
-        if here != nil { outgoing.append(key) }
+    let rows = try reading { () throws(SQLiteError) in
+      try keys.map { key throws(SQLiteError) in
+        MirroredRow(link, key: key, row: try session.site.row(link, key))
+      }
+    }
+    var moving = try serving { () throws(ServerError) in try session.changedThere(rows, link) }
+    moving.formUnion(try await pending(among: Set(rows.map(\.name)), session).keys)
+    var (arriving, unfit): ([MirrorSession.News], [(row: MirroredRow, reason: String)]) = ([], [])
+    var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
+    for row in rows where !moving.contains(row.name) && session.owed[row.name] == nil {
+      guard let raw = there[row.name] else {
+        if row.row != nil { outgoing.append(row.key) }
         continue
       }
-      let one = MirrorSession.News(
-        link: link, key: key, row: MirrorSession.result(raw, link), ids: [], at: nil)
-      if here == nil, policy == .union { arriving.append(one) } else { leaving.append(one) }
+      let result = MirrorSession.result(raw, link)
+      if row.row == nil && policy != .siteStands || policy == .serverStands {
+        arriving.append(
+          MirrorSession.News(link: link, key: row.key, row: result, ids: [], at: nil))
+        continue
+      }
+      let isHeld = session.held.entries[HeldRows.Name(row)] != nil
+      switch result {
+      case .success(let values):
+        guard values != row.row else { continue }
+        outgoing.append(row.key)
+        if !isHeld, isLogged { over[row.name] = values }
+      case .failure(let objection):
+        // What SQLite cannot hold stays there beside what the site has.
+        if !isHeld { unfit.append((MirroredRow(link, key: row.key, row: nil), objection.reason)) }
+      }
     }
     var count = 0
     if !arriving.isEmpty {
+      session.keepsOwn = isLogged
+      defer { session.keepsOwn = false }
       let taking = try await take(arriving, session, refuses: false)
       count = taking.count
-      session.late += taking.waiting.map { ($0.link, $0.key) }
+      let room = max(0, HeldRows.most - session.late.count)
+      session.late += taking.waiting.prefix(room).map { ($0.link, $0.key) }
       session.taken += taking.count
       try know(taking, session)
       try finishUnion(taking, session)
     }
-    outgoing += try reading { () throws(SQLiteError) in
-      try session.overrule(leaving, at: Self.now)
-    }
-    try holdUnfit(leaving, session)
-    if !outgoing.isEmpty { count += try await sendFresh(outgoing, link, session) }
+    try hold(unfit, session)
+    if !outgoing.isEmpty { count += try sendFresh(outgoing, link, over: over, session) }
     return count
-  }
-
-  /// What the server has of a row, and SQLite cannot hold, stays there beside what the site has.
-  private func holdUnfit(
-    _ news: [MirrorSession.News], _ session: MirrorSession
-  ) throws(MirrorError) {
-    var unfit: [(row: MirroredRow, reason: String)] = []
-    for one in news {
-      let row = MirroredRow(one.link, key: one.key, row: nil)
-      guard case .failure(let objection) = one.row, session.held.entries[.init(row)] == nil
-      else { continue }
-      unfit.append((row, objection.reason))
-    }
-    guard !unfit.isEmpty else { return }
-    _ = try serving { () throws(ServerError) in try session.send([], holding: unfit) }
   }
 
   private func finishUnion(
@@ -283,33 +330,6 @@ extension MirrorEngine {
     guard !isQuiet else { return }
     _ = try serving { () throws(ServerError) in
       try session.send([], holding: taking.holding, agreeing: session.held(among: taking.agreed))
-    }
-  }
-}
-
-extension MirrorSession {
-  /// Keeps in the conflict log what the server has and the site has otherwise; gives the keys of
-  /// those rows.
-  func overrule(_ news: [News], at now: Int64) throws(SQLiteError) -> [[Value]] {
-    guard !news.isEmpty else { return [] }
-    return try site.connection.transaction { () throws(SQLiteError) in
-      var keys: [[Value]] = []
-      for one in news {
-        let standing = try site.row(one.link, one.key)
-        // What SQLite cannot hold, and what the server does not take, is left as it is.
-        guard case .success(let values) = one.row, values != standing else { continue }
-        let name = HeldRows.Name(MirroredRow(one.link, key: one.key, row: nil))
-        if held.entries[name] == nil {
-          try losers.note(
-            one.link.site.name, keyCount: one.key.count,
-            lost: MirroredRow.named(one.link, key: one.key, row: values),
-            isDelete: values == nil, isOwn: true,
-            stands: standing.map { MirroredRow.named(one.link, key: one.key, row: $0) }, .unseen,
-            at: now, on: site.connection)
-        }
-        keys.append(one.key)
-      }
-      return keys
     }
   }
 }

@@ -26,7 +26,8 @@ extension MirrorEngine {
       case (let here?, let there?):
         let plan = TableLink.plan(here, there, number: table.number)
         reasons = plan.reasons
-        if let link = plan.link { links.append(link) }
+        if let reason = undecided[table.number] { reasons.append(reason) }
+        if let link = plan.link, reasons.isEmpty { links.append(link) }
       }
       guard !reasons.isEmpty else { continue }
       stopped.append(
@@ -62,6 +63,8 @@ extension MirrorEngine {
     } catch {
       throw .node(error)
     }
+    // Clocks are set, and drift.
+    try serving { () throws(ServerError) in try session.readClock(standing.siteTime) }
     let look = MirrorSession.Look(
       server: try serving { () throws(ServerError) in
         try ServerLook.read(
@@ -79,23 +82,29 @@ extension MirrorEngine {
       try Cascade.read(links, on: session.server).cascades
     }
     guard links == session.capture.links, stopped == state.stopped, cascades == session.cascades
-    else { throw .again }
+    else { throw .again("a table has been altered") }
     let isIntact = try serving { () throws(ServerError) in
       try session.capture.isIntact(on: session.server, cascades: cascades)
     }
-    guard isIntact else { throw .again }
+    guard isIntact else { throw .again("a trigger of the mirror is gone, or another one") }
   }
 
   /// Makes what is missing on the server. A table that lacked a trigger is to be compared, and that
   /// is written down before it has one.
   func install(_ session: MirrorSession) throws(MirrorError) -> Set<Int> {
-    try serving { () throws(ServerError) in
+    let (lacking, isIntact) = try serving { () throws(ServerError) in
       let (cascades, _) = try Cascade.read(session.capture.links, on: session.server)
       session.cascades = cascades
-      return try session.capture.install(on: session.server, cascades: cascades) {
+      let lacking = try session.capture.install(on: session.server, cascades: cascades) {
         number throws(ServerError) in
         try session.ledger.need([number], isWhole: true)
       }
+      let isIntact = try session.capture.isIntact(on: session.server, cascades: cascades)
+      return (lacking, isIntact)
     }
+    guard isIntact else {
+      throw .stopped("the server shows the mirror's triggers otherwise than they were made")
+    }
+    return lacking
   }
 }

@@ -9,13 +9,14 @@ extension MirrorEngine {
   private static let shortWait = Duration.milliseconds(20)
   private static let longWait = Duration.milliseconds(700)
   private static let liveliness = Duration.seconds(3)
+  private static let longestIntake = Duration.milliseconds(500)
   /// So often all rows are compared.
   private static let comparisonInterval: Int64 = 3_600_000
 
   /// Connects, takes the place, makes up for what was missed and follows.
   func serve() async throws(MirrorError) {
     state.phase = .connecting
-    hasWorked = false
+    (hasWorked, hasMoved) = (false, false)
     let session = try await open()
     do throws(MirrorError) {
       try await catchUp(session)
@@ -49,10 +50,10 @@ extension MirrorEngine {
     }
     state.server = address.text
     let server = try serving { () throws(ServerError) in
-      try ServerConnection(address, password: password)
+      try ServerConnection(address, password: password, lifeline)
     }
     let ledger = ServerLedger(
-      server: server, database: address.database, site: mark, holder: settings.holder,
+      server: server, database: server.database, site: mark, holder: settings.holder,
       session: name)
     let (found, objection) = try serving { () throws(ServerError) in try ledger.enter() }
     guard let found else { throw .stopped(objection ?? "the place is taken") }
@@ -63,7 +64,7 @@ extension MirrorEngine {
       for one in stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
     }
     state.stopped = stopped
-    let capture = Capture(database: address.database, links: links, site: mark)
+    let capture = Capture(database: server.database, links: links, site: mark)
     let losers: Replica.Losers
     do throws(FlotillaError) {
       losers = try await replica.losers(of: links.map(\.site.name))
@@ -72,13 +73,19 @@ extension MirrorEngine {
     }
     let session = MirrorSession(
       server, ledger, capture, site, losers, life: life, state: found)
-    session.known = try reading { () throws(SQLiteError) in try site.known(by: settings.holder) }
+    session.connect = { () throws(ServerError) in
+      try ServerConnection(address, password: password)
+    }
+    try reading { () throws(SQLiteError) in
+      session.known = try site.known(by: settings.holder)
+      for (number, key) in try site.owed(by: settings.holder) {
+        guard let link = session.byNumber[number], key.count == link.key.count else { continue }
+        session.owe(MirroredRow(link, key: key, row: nil), "it has not gone out yet")
+      }
+    }
     try serving { () throws(ServerError) in
       session.held.entries = try ledger.held()
-      let row = try server.rows(
-        of: 1, "SELECT CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000 AS SIGNED)"
-      ).first
-      session.clockAhead = standing.siteTime &- (row?[0].integer ?? standing.siteTime)
+      try session.readClock(standing.siteTime)
     }
     return session
   }
@@ -102,11 +109,12 @@ extension MirrorEngine {
         policies[number] = .siteStands
       }
     }
+    var shapes = state.shapes ?? [:]
     for link in session.capture.links {
       let shape = RowKey.fingerprint([.string("\(link.server)")])
       // What an ALTER made of the server's values no trigger has told.
       if let known = state.shapes?[link.number], known != shape { policies[link.number] = .union }
-      state.shapes = (state.shapes ?? [:]).merging([link.number: shape]) { $1 }
+      shapes[link.number] = shape
     }
     // The feed may have been cut before an earlier session ended.
     session.unsure = Set(
@@ -114,6 +122,8 @@ extension MirrorEngine {
         standing[number].map { !$0.isFilled || $0.isStale } ?? true
       })
     try need(policies, session)
+    // Only now the server knows that they are to be compared.
+    state.shapes = shapes
     publish(now: true)
     try await settleTaken(session)
     if let before = state.contact, before.number > session.number {
@@ -156,22 +166,22 @@ extension MirrorEngine {
   private func forget(
     upTo moment: Int64, _ session: MirrorSession
   ) throws(MirrorError) {
-    let isOld = "CAST(UNIX_TIMESTAMP(at) * 1000000 AS SIGNED) <= \(moment)"
     for link in session.capture.links {
-      var last: Int64 = 0
-      while true {
-        let news = try serving { () throws(ServerError) in
-          try session.entries(
-            link, limit: MirrorSession.mostTaken, "WHERE id > \(last) AND \(isOld)"
-          ).news
+      var place: Int64? = 0
+      while let last = place {
+        let (news, next) = try serving { () throws(ServerError) in
+          try session.news(link, after: last, until: moment)
         }
-        guard let most = news.flatMap(\.ids).max() else { break }
-        last = most
-        _ = try reading { () throws(SQLiteError) in try session.overrule(news, at: Self.now) }
+        try reading { () throws(SQLiteError) in try session.keep(news) }
+        place = next
       }
       try serving { () throws(ServerError) in
-        _ = try session.server.run(
-          "DELETE FROM \(session.capture.journal(link.number)) WHERE \(isOld)")
+        try session.transaction { () throws(ServerError) in
+          _ = try session.ledger.hold()
+          try session.server.run(
+            "DELETE FROM \(session.capture.journal(link.number)) WHERE \(MirrorSession.isOld)",
+            [.integer(moment)])
+        }
       }
     }
   }
@@ -184,24 +194,28 @@ extension MirrorEngine {
       try session.site.taken(by: session.holder)
     }
     guard let taken, taken.number == session.number else { return }
-    let news = try serving { () throws(ServerError) in try session.news(of: taken.entries) }
-    guard !news.isEmpty else { return }
-    var rows: [MirroredRow] = []
-    var holding: [(row: MirroredRow, reason: String)] = []
-    var entries: [Int: [Int64]] = [:]
-    for one in news {
-      entries[one.link.number, default: []] += one.ids
-      switch one.row {
-      case .failure(let objection):
-        holding.append((MirroredRow(one.link, key: one.key, row: nil), objection.reason))
-      case .success:
-        let row = try reading { () throws(SQLiteError) in try session.site.row(one.link, one.key) }
-        rows.append(MirroredRow(one.link, key: one.key, row: row))
+    while !Task.isCancelled {
+      let news = try serving { () throws(ServerError) in try session.news(of: taken.entries) }
+      guard !news.isEmpty else { return }
+      var rows: [MirroredRow] = []
+      var holding: [(row: MirroredRow, reason: String)] = []
+      var entries: [Int: [Int64]] = [:]
+      for one in news {
+        entries[one.link.number, default: []] += one.ids
+        switch one.row {
+        case .failure(let objection):
+          holding.append((MirroredRow(one.link, key: one.key, row: nil), objection.reason))
+        case .success:
+          let row = try reading { () throws(SQLiteError) in
+            try session.site.row(one.link, one.key)
+          }
+          rows.append(MirroredRow(one.link, key: one.key, row: row))
+        }
       }
-    }
-    try reading { () throws(SQLiteError) in try session.unnote(rows) }
-    try serving { () throws(ServerError) in
-      try session.sendFree(rows, forgetting: entries, holding: holding)
+      try reading { () throws(SQLiteError) in try session.unnote(rows) }
+      try serving { () throws(ServerError) in
+        try session.send(rows, forgetting: entries, holding: holding, isCorrection: true)
+      }
     }
   }
 
@@ -211,7 +225,16 @@ extension MirrorEngine {
   private func begin(
     _ session: MirrorSession, isSameLife: Bool, _ policies: inout [Int: Policy]
   ) async throws(MirrorError) {
-    let news = try await changes(session, within: .zero)
+    let news: ChangedKeys
+    do throws(MirrorError) {
+      news = try await changes(session, within: .zero)
+    } catch {
+      guard case .node(let reason) = error, reason.code == .usage, session.cursor != nil
+      else { throw error }
+      log("the place in the feed that the server has is none; all rows are compared")
+      session.cursor = nil
+      news = try await changes(session, within: .zero)
+    }
     guard session.cursor == nil || news.reset || !isSameLife else { return }
     for number in session.byNumber.keys where policies[number] == nil {
       policies[number] = isSameLife && session.cursor != nil ? .siteStands : .union
@@ -240,23 +263,40 @@ extension MirrorEngine {
           session, within: isLively ? Self.shortWait : Self.longWait,
           isExact: !session.known.isEmpty)
       }
-      if news.reset { throw .again }
+      if news.reset { throw .again(Self.cutFeed) }
       // While the server works on a page the node reads the next one.
       let hasNext = news.more && session.known.isEmpty
       async let following = hasNext ? pageAhead(tables, from: news.cursor) : nil
       let (count, more) = (news.rows.count + news.waiting, news.more)
       (state.behind, state.behindSince) =
         count == 0 ? (0, nil) : (count, state.behindSince ?? Self.now)
-      try await send(news, session)
-      if !more { (state.behind, state.behindSince) = (0, nil) }
-      while !Task.isCancelled, try await takeIn(session) { lastNews = .now }
+      // What does not go out keeps nothing from coming in.
+      let failure = try trial { () throws(MirrorError) in try send(news, session) }
+      // Programs that never rest do not keep it from going out, either.
+      let end = ContinuousClock.now + Self.longestIntake
+      while !Task.isCancelled, try await takeIn(session) {
+        lastNews = .now
+        if lastNews > end { break }
+      }
+      if let failure { throw failure }
+      if !more {
+        try pay(session)
+        (state.behind, state.behindSince) = session.debt
+        guard session.uncompared.allSatisfy({ session.resting[$0] != nil }) else {
+          throw .again("a table that is to be compared takes rows again")
+        }
+      }
       let isFull = session.known.count > MirrorSession.mostKnown / 2 && !more
       if isFull || ContinuousClock.now - session.lastRenewal > .seconds(5) {
         try await lookIfDue(session)
         try renew(session)
       }
       try check(session)
-      if !hasWorked { works() }
+      if let rest = session.resting.values.first {
+        say("the server: \(rest.error.text)")
+      } else if !hasWorked || state.trouble != nil {
+        works()
+      }
       note(session)
       publish()
       let page = await following
@@ -269,6 +309,19 @@ extension MirrorEngine {
     }
   }
 
+  /// What the server said against it; nil if nothing. Whatever else goes wrong ends the work.
+  private func trial(
+    _ body: () throws(MirrorError) -> Void
+  ) throws(MirrorError) -> MirrorError? {
+    do throws(MirrorError) {
+      try body()
+      return nil
+    } catch {
+      guard case .server(let reason) = error, reason.kind != .lost else { throw error }
+      return error
+    }
+  }
+
   /// The page of the feed after a place; nil if it cannot be read, which is tried again then.
   private nonisolated func pageAhead(
     _ tables: [String], from cursor: String
@@ -278,7 +331,7 @@ extension MirrorEngine {
 
   private var isComparisonDue: Bool {
     settings.comparisons > state.comparison
-      || Self.now - (state.compared ?? 0) > Self.comparisonInterval
+      || abs(Self.now - (state.compared ?? 0)) > Self.comparisonInterval
   }
 
   private func compareAgain(_ session: MirrorSession) async throws(MirrorError) {
@@ -300,16 +353,17 @@ extension MirrorEngine {
       return try session.ledger.renew(cursor: session.cursor, life: session.life)
     }
     (session.lastWord, session.lastRenewal) = (.now, .now)
-    guard isOurs else { throw .stopped("another process or node has taken the mirror over") }
+    guard isOurs else { throw .stopped(Self.lostPlace) }
     try reading { () throws(SQLiteError) in try session.letGo() }
   }
 
   private func check(_ session: MirrorSession) throws(MirrorError) {
-    if session.site.isReplaced { throw .again }
+    if session.site.isReplaced { throw .again("another file has the place of the replica") }
   }
 }
 
 /// Has errors of the server told as errors of the mirror.
+@discardableResult
 func serving<Result>(
   _ body: () throws(ServerError) -> Result
 ) throws(MirrorError) -> Result {

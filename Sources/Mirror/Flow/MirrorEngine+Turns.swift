@@ -11,7 +11,11 @@ extension MirrorEngine {
     case union
     /// The server is made what the site is: what its programs did is in the journals.
     case siteStands
+    /// As `union`, but of two rows that differ the server's stands.
+    case serverStands
   }
+
+  static let cutFeed = "the change feed does not go back so far"
 
   /// The next page of the feed. If it is `isExact` it tells of all that was committed before.
   func changes(
@@ -30,14 +34,13 @@ extension MirrorEngine {
         within: limit)
     } catch {
       // A table that the site does not replicate any more: look at everything again.
-      if error.code == .table { throw .again }
+      if error.code == .table { throw .again(error.message) }
       throw .node(error)
     }
   }
 
-  /// Sends a page of the feed. What programs of the server have changed meanwhile is taken in
-  /// first.
-  func send(_ page: ChangedKeys, _ session: MirrorSession) async throws(MirrorError) {
+  /// Sends a page of the feed. What cannot go out at present is owed from then on.
+  func send(_ page: ChangedKeys, _ session: MirrorSession) throws(MirrorError) {
     // The feed has told of all that was taken before it was read.
     defer { if !page.more, session.cursor == page.cursor { session.passed = session.turn - 1 } }
     guard page.cursor != session.cursor else { return }
@@ -49,66 +52,33 @@ extension MirrorEngine {
       }
       start = end
       guard !open.isEmpty || hasSent else { continue }
-      let isLast = end == keys.count
-      guard try await send(open, session, cursor: isLast ? page.cursor : nil) else { return }
+      try reading { () throws(SQLiteError) in try session.unnote(open) }
+      try serving { () throws(ServerError) in
+        try session.send(open, cursor: end == keys.count ? page.cursor : nil)
+      }
       hasSent = true
     } while start < keys.count
     // Nothing but echoes: the server hears of the new place with the next rows.
     session.cursor = page.cursor
   }
 
-  /// False if a program of the server has changed one of the rows: that is taken in first, the
-  /// place stays, and the page comes again.
-  private func send(
-    _ rows: [MirroredRow], _ session: MirrorSession, cursor: String?
-  ) async throws(MirrorError) -> Bool {
-    try keepHeld(rows, session)
-    try reading { () throws(SQLiteError) in try session.unnote(rows) }
-    let sending = try serving { () throws(ServerError) in
-      try session.send(rows, cursor: cursor)
+  /// Sends what is owed, as far as that goes by now.
+  func pay(_ session: MirrorSession) throws(MirrorError) {
+    let places = session.due
+    guard !places.isEmpty else { return }
+    let before = session.owed.count
+    let (open, end) = try reading { () throws(SQLiteError) in
+      try session.openRows(places, from: 0)
     }
-    guard case .blocked = sending else { return true }
-    try await clearWay(session)
-    return false
-  }
-
-  /// Takes in what is in the way of rows that were to go out; however much is known by now.
-  func clearWay(_ session: MirrorSession) async throws(MirrorError) {
-    let entries = session.blocking
-    let news = try serving { () throws(ServerError) in try session.news(of: entries) }
-    if !news.isEmpty, try await take(in: news, session, refuses: false) { return }
-    if try await takeIn(session, isUrgent: true) { return }
-    // Somebody changes it here at this moment.
-    guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .again }
-  }
-
-  /// What the site could not take of the server is in the conflict log before it is overwritten.
-  func keepHeld(_ rows: [MirroredRow], _ session: MirrorSession) throws(MirrorError) {
-    guard !session.held.entries.isEmpty else { return }
-    let inward = rows.filter {
-      session.held.entries[HeldRows.Name($0)]?.direction == .inward
+    try reading { () throws(SQLiteError) in
+      // What came from there meanwhile need not go there.
+      let names = Set(open.map(\.name))
+      let known = places[..<end].map { RowKey($0.link.number, $0.key) }
+      try session.settle(known.filter { !names.contains($0) })
+      try session.unnote(open)
     }
-    for row in inward {
-      let there = try serving { () throws(ServerError) in
-        try session.standing([row.key], row.link)[row.name]
-      }
-      if let there, case .success(let values) = MirrorSession.result(there, row.link),
-        values == row.row
-      {
-        continue
-      }
-      guard let there else { continue }
-      try reading { () throws(SQLiteError) in
-        try session.site.connection.transaction { () throws(SQLiteError) in
-          try session.losers.note(
-            row.link.site.name, keyCount: row.key.count,
-            lost: MirroredRow.named(row.link, key: row.key, row: there), isDelete: false,
-            isOwn: true,
-            stands: row.row.map { MirroredRow.named(row.link, key: row.key, row: $0) }, .unseen,
-            at: Self.now, on: session.site.connection)
-        }
-      }
-    }
+    try serving { () throws(ServerError) in try session.send(open) }
+    session.paid(before - session.owed.count)
   }
 
   /// The rows of a page that are mirrored.
@@ -170,13 +140,19 @@ extension MirrorEngine {
         for link in session.capture.links {
           let ids = (entries[link.number] ?? []).sorted()
           for start in stride(from: 0, to: ids.count, by: MirrorSession.mostTaken) {
-            let part = Array(ids[start..<min(start + MirrorSession.mostTaken, ids.count)])
-            let news = try serving { () throws(ServerError) in
-              try session.news(of: [link.number: part])
+            var part = Array(ids[start..<min(start + MirrorSession.mostTaken, ids.count)])
+            while !part.isEmpty {
+              let news = try serving { () throws(ServerError) in
+                try session.news(of: [link.number: part])
+              }
+              // Long rows are read in several goes.
+              guard !news.isEmpty else { break }
+              let read = Set(news.flatMap(\.ids))
+              part.removeAll { read.contains($0) }
+              let count = session.taken
+              _ = try await take(in: news, session, refuses: refuses)
+              isFruitful = isFruitful || session.taken > count
             }
-            let count = session.taken
-            _ = try await take(in: news, session, refuses: refuses)
-            isFruitful = isFruitful || session.taken > count
           }
         }
         hasTaken = hasTaken || isFruitful || refuses
@@ -200,9 +176,9 @@ extension MirrorEngine {
     session.taken += taking.count
     try know(taking, session)
     try serving { () throws(ServerError) in
-      try session.sendFree(
+      try session.send(
         taking.corrections, forgetting: taking.entries, holding: taking.holding,
-        agreeing: session.held(among: taking.agreed))
+        agreeing: session.held(among: taking.agreed), isCorrection: true)
     }
     return true
   }
@@ -229,14 +205,16 @@ extension MirrorEngine {
   }
 
   /// Of tables that are compared because the feed was cut, any row may have a change that has not
-  /// gone out: it is as old as the newest edit of the row.
+  /// gone out; and a row that is owed has one. It is as old as the newest edit of the row.
   private func addUnsure(
     to pending: inout [RowKey: MirrorSession.Pending], _ news: [MirrorSession.News],
     before: [RowKey: [Value]], _ session: MirrorSession
   ) async throws(MirrorError) {
-    for link in session.capture.links where session.unsure.contains(link.number) {
+    for link in session.capture.links {
+      let isUnsure = session.unsure.contains(link.number)
       let open = news.filter { one in
-        guard one.link.number == link.number, !one.ids.isEmpty, pending[one.name] == nil
+        guard one.link.number == link.number, !one.ids.isEmpty, pending[one.name] == nil,
+          isUnsure || session.owed[one.name] != nil
         else { return false }
         return !session.isAgreed(MirroredRow(link, key: one.key, row: before[one.name]))
       }
@@ -248,20 +226,21 @@ extension MirrorEngine {
         throw .node(error)
       }
       for (one, stamp) in zip(open, stamps) where stamp != nil || before[one.name] != nil {
-        pending[one.name] = MirrorSession.Pending(stamp: stamp, isTold: false)
+        pending[one.name] = MirrorSession.Pending(
+          stamp: stamp, isTold: session.owed[one.name] != nil)
       }
     }
   }
 
   /// Which of these rows have changes that have not gone out.
-  private func pending(
+  func pending(
     among names: Set<RowKey>, _ session: MirrorSession
   ) async throws(MirrorError) -> [RowKey: MirrorSession.Pending] {
     var pending: [RowKey: MirrorSession.Pending] = [:]
     var place = session.cursor
     while true {
       let page = try await changes(session, within: .zero, from: place)
-      if page.reset { throw .again }
+      if page.reset { throw .again(Self.cutFeed) }
       for row in Self.keys(of: page, session) {
         let name = RowKey(row.link.number, row.key)
         guard names.contains(name) else { continue }

@@ -18,6 +18,9 @@ actor MirrorEngine {
   let log: @Sendable (String) -> Void
   /// Another one in each process.
   let name = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
+  /// Tables of which so many rows differ that somebody has to say whose stand, and that in words.
+  var undecided: [Int: String] = [:]
+  let lifeline = Lifeline()
   var state = MirrorState()
   var lastWritten = ContinuousClock.now - .seconds(60)
   /// Rows of single tables that differed since all were compared: who asks for that is told of
@@ -26,6 +29,8 @@ actor MirrorEngine {
   private var said: String?
   /// Whether this connection has sent and taken in what there was.
   var hasWorked = false
+  /// Whether it has sent or taken in anything.
+  var hasMoved = false
 
   init(
     _ replica: Replica, _ settings: MirrorSettings, log: @escaping @Sendable (String) -> Void
@@ -36,12 +41,30 @@ actor MirrorEngine {
     folder = MirrorFolder(replica: replica)
   }
 
+  /// So often it looks at everything again at once, though nothing was sent or taken in.
+  private static let mostBeginnings = 3
+
   private static let pauses: [Duration] = [
     .milliseconds(200), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
   ]
 
+  /// So long after it is cancelled it may wait for the server.
+  private static let lastPatience = Duration.seconds(3)
+
   /// Works until the task is cancelled, through whatever happens to the server.
   func run() async {
+    let lifeline = lifeline
+    await withTaskCancellationHandler {
+      await work()
+    } onCancel: {
+      Task.detached {
+        try? await Task.sleep(for: Self.lastPatience)
+        lifeline.cut()
+      }
+    }
+  }
+
+  private func work() async {
     if let before = folder.state() {
       (state.contact, state.comparison, state.compared) = (
         before.contact, before.comparison, before.compared
@@ -50,18 +73,21 @@ actor MirrorEngine {
       (state.differences, state.rowsCompared) = (before.differences, before.rowsCompared)
     }
     state.process = getpid()
-    var failures = 0
+    var (failures, beginnings) = (0, 0)
     while !Task.isCancelled {
       let began = ContinuousClock.now
       do throws(MirrorError) {
         try await serve()
         failures = 0
       } catch {
-        if case .again = error {
+        guard !Task.isCancelled else { break }
+        beginnings = hasMoved ? 0 : beginnings + 1
+        if case .again = error, beginnings <= Self.mostBeginnings {
           failures = 0
         } else {
           // Who has seen it work, and be it once, tries again soon.
-          if hasWorked { failures = min(failures, 1) }
+          let isAgain = if case .again = error { true } else { false }
+          if hasWorked, !isAgain { failures = min(failures, 1) }
           if hasWorked, ContinuousClock.now - began > .seconds(60) { failures = 0 }
           // A node that is being stopped, or has just begun, is no news.
           if case .node = error, failures == 0 {} else { tell(error) }
@@ -87,13 +113,18 @@ actor MirrorEngine {
     case .stopped(let reason):
       words = reason
       state.phase = .stopped
-    case .again: return
+    case .again(let reason): words = "it begins again and again: \(reason)"
     }
+    say(words)
+  }
+
+  /// Says that something is in the way, though the work may go on.
+  func say(_ words: String) {
     if state.trouble == nil { state.troubleSince = Self.now }
-    state.trouble = words
     if said != words { log("the mirror waits: \(words)") }
-    said = words
-    publish(now: true)
+    let isNew = state.trouble != words || said != words
+    (state.trouble, said) = (words, words)
+    publish(now: isNew)
   }
 
   static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
@@ -132,6 +163,13 @@ actor MirrorEngine {
             direction: entry.direction.rawValue, reason: entry.reason, at: entry.at)
         }
     }
+    let owed = session.owed.isEmpty ? [] : session.longestOwed(100)
+    state.owed = owed.map {
+      MirrorState.Held(
+        table: $0.link.site.name, key: MirroredRow($0.link, key: $0.key, row: nil).shownKey,
+        direction: HeldRows.Direction.outward.rawValue, reason: $0.reason, at: $0.since)
+    }
+    hasMoved = hasMoved || session.sent > 0 || session.taken > 0
     state.sent += session.sent
     state.taken += session.taken
     state.retries += session.again

@@ -1,41 +1,36 @@
 import Flotilla
+import FoundationEssentials
 import SQLite
 
 /// From the replica to the server.
 extension MirrorSession {
-  /// What became of rows that were to go out.
-  enum Sending {
-    case done
-    /// A program of the server has changed one of the rows, and that has not been taken in.
-    case blocked
-  }
-
-  /// So many rows are sent in one go, and so many bytes.
-  private static let mostRows = 4_000
-  private static let mostSentBytes = 4 << 20
-  /// Writes rows, takes entries out of the journals and moves the cursor on: all or nothing.
+  /// Writes rows, takes entries out of the journals and moves the cursor on: all or nothing. What
+  /// cannot be written at present is left out, and owed from then on. A row that a program of the
+  /// server has changed again needs no `correction`: that is in the journal.
+  ///
+  /// Before a row is overwritten that is `over`, what the server had of it is kept in the conflict
+  /// log. Gives how many rows have gone out or are owed.
+  @discardableResult
   func send(
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]] = [:],
-    ignoring others: [Int: [Int64]] = [:],
     holding: [(row: MirroredRow, reason: String)] = [], agreeing: [HeldRows.Name] = [],
-    cursor next: String? = nil
-  ) throws(ServerError) -> Sending {
+    over: [RowKey: [Value]] = [:], isCorrection: Bool = false, cursor next: String? = nil
+  ) throws(ServerError) -> Int {
     let before = held
-    var contact = contact
     do throws(ServerError) {
-      contact = try transaction { () throws(ServerError) in
-        (held, gone, blocking) = (before, [], [:])
+      let contact = try transaction { () throws(ServerError) in
+        (held, gone, aside, dropped) = (before, [], [], [])
+        (overwritten, waits) = (over, 0)
         for name in agreeing { try release(name) }
         return try sendOnce(
-          rows, forgetting: entries, ignoring: others, holding: holding, cursor: next)
+          rows, forgetting: entries, holding: holding, isCorrection: isCorrection, cursor: next)
       }
+      // Only what is known to be committed counts.
+      (self.contact, number) = (contact, contact.number)
     } catch {
       held = before
-      guard error == Self.blocked else { throw error }
-      return .blocked
+      throw error
     }
-    // Only what is known to be committed counts.
-    (self.contact, number) = (contact, contact.number)
     if let next { cursor = next }
     for row in gone where next == nil || !known.isEmpty {
       // Where the place in the feed stays, the feed names the row again: what both sides have by
@@ -46,9 +41,11 @@ extension MirrorSession {
         isNamedAgain || isNoted
         ? Known(print: row.print, turn: turn, isThere: true, isNoted: isNoted) : nil
     }
+    for one in aside { owe(one.row, one.reason) }
+    try onSite { () throws(SQLiteError) in try settle(gone.map(\.name) + dropped) }
     sent += gone.count
     lastWord = .now
-    return .done
+    return gone.count + aside.count
   }
 
   /// The rows at these places, from one of them on, that the server does not have already, up to
@@ -72,21 +69,9 @@ extension MirrorSession {
     }
   }
 
-  /// Sends what can be sent: a row that a program of the server has changed again is left out, for
-  /// that is in the journal. The entries are forgotten in the same transaction as the last of it.
-  func sendFree(
-    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
-    holding: [(row: MirroredRow, reason: String)] = [], agreeing: [HeldRows.Name] = []
-  ) throws(ServerError) {
-    let sending = try send(rows, forgetting: entries, holding: holding, agreeing: agreeing)
-    guard case .blocked = sending else { return }
-    for row in rows { _ = try send([row], ignoring: entries) }
-    _ = try send([], forgetting: entries, holding: holding, agreeing: agreeing)
-  }
-
   private func sendOnce(
-    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]], ignoring others: [Int: [Int64]],
-    holding: [(row: MirroredRow, reason: String)], cursor next: String?
+    _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
+    holding: [(row: MirroredRow, reason: String)], isCorrection: Bool, cursor next: String?
   ) throws(ServerError) -> MirrorState.Contact {
     let at = try ledger.hold()
     for (number, ids) in entries { try forget(ids, in: number) }
@@ -100,157 +85,79 @@ extension MirrorSession {
       // Where the server's own triggers change what is written, that is noted as others' changes.
       let name = link.server.changesRows ? "NULL" : String(number)
       try server.execute("SET \(capture.own) = \(name)")
-      try write(group, link)
-      try requireFree(group, link, Set(others[number] ?? []))
+      try write(group, of: link)
     }
     if !rows.isEmpty { try server.execute("SET \(capture.own) = NULL, \(capture.turn) = NULL") }
+    if isCorrection { aside.removeAll(where: \.isChanged) }
+    try settleHere()
     try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
     return MirrorState.Contact(number: number + 1, at: at)
   }
 
-  static func condition(_ link: TableLink) -> String {
-    link.serverKey.map { "\(serverName($0)) = ?" }.joined(separator: " AND ")
-  }
-
-  func encodedKey(_ row: MirroredRow) throws(ColumnForm.Objection) -> [Value] {
-    var key: [Value] = []
-    for (value, place) in zip(row.key, row.link.key) {
-      key.append(try row.link.columns[place].form.encode(value))
+  /// Before the server commits: what is not written stands in the file as owed, and what is
+  /// overwritten in the conflict log.
+  private func settleHere() throws(ServerError) {
+    guard owed.count + aside.count <= Self.mostOwed else {
+      throw .own("more than \(Self.mostOwed) rows wait: \(aside.first?.reason ?? "")")
     }
-    return key
-  }
-
-  private func encoded(_ row: MirroredRow, _ values: [Value]) throws(ColumnForm.Objection)
-    -> [Value]
-  {
-    var encoded: [Value] = []
-    encoded.reserveCapacity(values.count)
-    var size = 0
-    for (value, column) in zip(values, row.link.columns) {
-      do throws(ColumnForm.Objection) {
-        // Some servers make a moment of a NULL that they do not take.
-        guard column.takesNull || !value.isNull else {
-          throw ColumnForm.Objection("the server takes no NULL there")
-        }
-        encoded.append(try column.form.encode(value))
-        size += value.byteCount + 16
-      } catch {
-        throw ColumnForm.Objection("\(column.name): \(error.reason)")
+    let lost = gone.filter { row in
+      overwritten[row.name].map { $0 != row.row && isUntold(row.name, $0) } ?? false
+    }
+    guard !lost.isEmpty || !aside.isEmpty else { return }
+    try onSite { () throws(SQLiteError) in
+      try site.connection.transaction { () throws(SQLiteError) in
+        for one in aside { try site.note(owed: one.row, by: holder) }
+        for row in lost { try noteLost(row, overwritten[row.name]) }
       }
     }
-    guard size < server.limits.packet - (64 << 10) else {
-      throw ColumnForm.Objection(
-        "the row has \(size) bytes, and max_allowed_packet of the server is "
-          + "\(server.limits.packet)")
-    }
-    return encoded
+    for row in lost { told(row.name, overwritten[row.name]) }
   }
 
-  /// Deletes first: what they leave free others may take.
-  private func write(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
-    var deletes: [(row: MirroredRow, values: [Value])] = []
-    var writes: [(row: MirroredRow, values: [Value])] = []
-    for row in rows {
-      do throws(ColumnForm.Objection) {
-        if let values = row.row {
-          writes.append((row, try encoded(row, values)))
-        } else {
-          deletes.append((row, try encodedKey(row)))
-        }
-      } catch {
-        if row.row == nil {
-          try release(row)
-        } else {
-          try hold(row, .outward, error.reason)
-        }
-      }
-    }
-    try run(
-      "DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))", deletes)
-    // Never an upsert: it would change a row that has the same value in another unique column.
-    let standing = try existing(writes.map(\.row), link)
-    try run(
-      Self.update(link),
-      writes.filter { standing.contains($0.row.name) }.map {
-        ($0.row, Self.valuesThenKey($0.values, link))
-      })
-    try run(Self.insert(link), writes.filter { !standing.contains($0.row.name) })
-  }
-
-  private static func insert(_ link: TableLink) -> String {
-    let names = link.columns.map { serverName($0.serverName) }.joined(separator: ", ")
-    let marks = link.columns.map { _ in "?" }.joined(separator: ", ")
-    return "INSERT INTO \(link.server.sqlName)(\(names)) VALUES (\(marks))"
-  }
-
-  private static func others(_ link: TableLink) -> [Int] {
-    let others = link.columns.indices.filter { !link.key.contains($0) }
-    return others.isEmpty ? link.key : others
-  }
-
-  private static func update(_ link: TableLink) -> String {
-    let settings = others(link).map { "\(serverName(link.columns[$0].serverName)) = ?" }
-    return "UPDATE \(link.server.sqlName) SET \(settings.joined(separator: ", ")) "
-      + "WHERE \(condition(link))"
-  }
-
-  private static func valuesThenKey(_ values: [Value], _ link: TableLink) -> [Value] {
-    others(link).map { values[$0] } + link.key.map { values[$0] }
-  }
-
-  /// Which of the rows stand on the server; those are locked.
-  private func existing(
-    _ rows: [MirroredRow], _ link: TableLink
-  ) throws(ServerError) -> Set<RowKey> {
-    let names = link.serverKey.map { "t.\(serverName($0))" }.joined(separator: ", ")
-    var standing: Set<RowKey> = []
-    try forEach(of: rows.map(\.key), link, link.key.count, names, " FOR UPDATE") { row in
-      guard let key = try? Self.decode(key: row, link) else { return }
-      standing.insert(RowKey(link.number, key))
-    }
-    return standing
-  }
-
-  /// Runs a statement for each row, in parts that fit.
-  private func run(
-    _ sql: String, _ rows: [(row: MirroredRow, values: [Value])]
-  ) throws(ServerError) {
-    let mostBytes = min(Self.mostSentBytes, server.limits.packet / 2)
-    var (start, bytes) = (0, 0)
-    for (place, row) in rows.enumerated() {
-      let size = row.values.reduce(16) { $0 + $1.byteCount + 16 }
-      if place > start, place - start >= Self.mostRows || bytes + size > mostBytes {
-        try attempt(sql, rows[start..<place])
-        (start, bytes) = (place, 0)
-      }
-      bytes += size
-    }
-    try attempt(sql, rows[start...])
-  }
-
-  /// "one error per batch": halves it until the row is found that does not fit, and holds that.
-  private func attempt(
-    _ sql: String, _ rows: ArraySlice<(row: MirroredRow, values: [Value])>
-  ) throws(ServerError) {
-    guard !rows.isEmpty else { return }
-    try server.execute("SAVEPOINT flotilla")
-    do throws(ServerError) {
-      try server.run(sql, each: rows.map(\.values))
+  /// What stops the work on the file stops that on the server.
+  func onSite<Result>(
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(ServerError) -> Result {
+    do throws(SQLiteError) {
+      return try body()
     } catch {
-      // What nobody has foreseen, such as a SIGNAL of a trigger, is the fault of a row, too.
-      guard [.row, .other].contains(error.kind), error.code != 0 else { throw error }
-      try server.execute("ROLLBACK TO SAVEPOINT flotilla")
-      guard rows.count > 1 else {
-        if let row = rows.first?.row { try hold(row, .outward, error.text) }
-        return
+      throw .own("the database: \(error.message)")
+    }
+  }
+
+  /// What the server has, or had, of a row that stands otherwise here.
+  private func noteLost(_ row: MirroredRow, _ there: [Value]?) throws(SQLiteError) {
+    try losers.note(
+      row.link.site.name, keyCount: row.key.count,
+      lost: MirroredRow.named(row.link, key: row.key, row: there), isDelete: there == nil,
+      isOwn: true, stands: row.row.map { MirroredRow.named(row.link, key: row.key, row: $0) },
+      .unseen, at: Int64(Date().timeIntervalSince1970 * 1_000), on: site.connection)
+  }
+
+  /// Keeps in the conflict log what the server has and the site has otherwise.
+  func keep(_ news: [News]) throws(SQLiteError) {
+    try site.connection.transaction { () throws(SQLiteError) in
+      for one in news {
+        let standing = try site.row(one.link, one.key)
+        let row = MirroredRow(one.link, key: one.key, row: standing)
+        // What SQLite cannot hold, and what the server does not take, is left as it is.
+        guard case .success(let there) = one.row, there != standing,
+          held.entries[HeldRows.Name(row)] == nil, isUntold(row.name, there)
+        else { continue }
+        try noteLost(row, there)
+        told(row.name, there)
       }
-      let middle = rows.startIndex + rows.count / 2
-      try attempt(sql, rows[..<middle])
-      return try attempt(sql, rows[middle...])
     }
-    for (row, _) in rows {
-      gone.append(row)
-      try release(row)
-    }
+  }
+
+  /// So many rows are known to be in the conflict log.
+  private static let mostTold = 10_000
+
+  private func isUntold(_ name: RowKey, _ there: [Value]?) -> Bool {
+    inLog[name] != (there.map(RowKey.fingerprint) ?? "")
+  }
+
+  private func told(_ name: RowKey, _ there: [Value]?) {
+    if inLog.count >= Self.mostTold { inLog = [:] }
+    inLog[name] = there.map(RowKey.fingerprint) ?? ""
   }
 }

@@ -3,20 +3,6 @@ import SQLite
 
 /// From the server to the replica.
 extension MirrorSession {
-  /// A row that programs of the server have changed, as it is there now.
-  struct News {
-    let link: TableLink
-    let key: [Value]
-    /// Nil if it is gone. What SQLite cannot hold is a reason.
-    let row: Result<[Value]?, ColumnForm.Objection>
-    var ids: [Int64]
-    /// When a program changed it last, by the server's clock in ms since 1970; nil if nobody knows,
-    /// or what the mirror wrote has changed it.
-    var at: Int64?
-
-    var name: RowKey { RowKey(link.number, key) }
-  }
-
   /// A change of the replica that has not gone out.
   struct Pending {
     /// In ms since 1970, by the time of the site.
@@ -27,114 +13,6 @@ extension MirrorSession {
 
   /// So many entries are taken in one transaction.
   static let mostTaken = 2_000
-
-  /// Whether a journal holds anything.
-  func hasNews() throws(ServerError) -> Bool {
-    let tables = byNumber.keys.sorted().map { "EXISTS(SELECT 1 FROM \(capture.journal($0)))" }
-    guard !tables.isEmpty else { return false }
-    return try server.rows(of: 1, "SELECT \(tables.joined(separator: " OR "))").first?[0].integer
-      == 1
-  }
-
-  /// What the journals hold beside what waits, with the rows, in one snapshot, and whether that is
-  /// all. It is a set: which number an entry has says nothing of when it was committed.
-  func news() throws(ServerError) -> (news: [News], isAll: Bool) {
-    try server.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-    let start = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
-    return try server.transaction(start) { () throws(ServerError) in
-      var news: [News] = []
-      let limit = reach
-      var room = limit
-      var read = 0
-      for link in capture.links where room > 0 {
-        let others = (waiting[link.number] ?? []).map(String.init).joined(separator: ",")
-        let (some, bytes, isCut) = try entries(
-          link, limit: room, others.isEmpty ? "" : "WHERE id NOT IN (\(others))")
-        room = isCut ? 0 : room - some.reduce(0) { $0 + $1.ids.count }
-        read += bytes
-        news += some
-      }
-      adapt(to: read, of: news.count)
-      return (news, room > 0)
-    }
-  }
-
-  /// The same of some entries, as far as they are still there.
-  func news(of entries: [Int: [Int64]]) throws(ServerError) -> [News] {
-    var news: [News] = []
-    for link in capture.links {
-      guard let ids = entries[link.number], !ids.isEmpty else { continue }
-      let list = ids.map(String.init).joined(separator: ",")
-      news += try self.entries(link, limit: ids.count, "WHERE id IN (\(list))", mostBytes: .max)
-        .news
-    }
-    return news
-  }
-
-  func entries(
-    _ link: TableLink, limit: Int, _ condition: String, mostBytes: Int = MirrorSession.mostBytes
-  ) throws(ServerError) -> (news: [News], bytes: Int, isCut: Bool) {
-    let names = Capture.keyNames(link)
-    let meets = zip(names, link.serverKey).map { "t.\(serverName($1)) = j.\($0)" }
-    var rows: [[Value]] = []
-    var (bytes, isCut) = (0, false)
-    try server.forEachRow(
-      of: 3 + names.count + link.columns.count,
-      """
-      SELECT j.id, IF(j.own IS NULL, CAST(UNIX_TIMESTAMP(j.at) * 1000 AS SIGNED), NULL), \
-      t.\(serverName(link.serverKey[0])) IS NULL, \
-      \(names.map { "j.\($0)" }.joined(separator: ", ")), \
-      \(Self.selection(link, of: "t"))
-      FROM (SELECT * FROM \(capture.journal(link.number)) \(condition)
-        ORDER BY id LIMIT \(limit)) j
-      LEFT JOIN \(link.server.sqlName) t ON \(meets.joined(separator: " AND "))
-      ORDER BY j.id
-      """
-    ) { row in
-      isCut = isCut || bytes > mostBytes
-      guard !isCut else { return }
-      bytes += row.reduce(0) { $0 + $1.byteCount + 16 }
-      rows.append(row)
-    }
-    return (news(from: rows, link), bytes, isCut)
-  }
-
-  private func news(from rows: [[Value]], _ link: TableLink) -> [News] {
-    let names = Capture.keyNames(link)
-    var order: [RowKey] = []
-    var found: [RowKey: News] = [:]
-    for row in rows {
-      let (id, at) = (row[0].integer ?? 0, row[1].integer)
-      let raw = Array(row[3..<(3 + names.count)])
-      let key = (try? Self.decode(key: raw, link)) ?? raw
-      let name = RowKey(link.number, key)
-      if found[name] != nil {
-        found[name]?.ids.append(id)
-        let latest = [found[name]?.at, at].compactMap { $0 }.max()
-        found[name]?.at = latest
-        continue
-      }
-      order.append(name)
-      let isGone = row[2].integer == 1
-      found[name] = News(
-        link: link, key: key,
-        row: isGone
-          ? .success(nil)
-          : Self.result(
-            Array(row[(3 + names.count)...]), link), ids: [id], at: at)
-    }
-    return order.compactMap { found[$0] }
-  }
-
-  static func result(
-    _ values: [Value], _ link: TableLink
-  ) -> Result<[Value]?, ColumnForm.Objection> {
-    do throws(ColumnForm.Objection) {
-      return .success(try decode(values, link))
-    } catch {
-      return .failure(error)
-    }
-  }
 
   /// What taking in came to.
   struct Taking {
@@ -221,7 +99,34 @@ extension MirrorSession {
     }
     for row in taking.agreed + taking.altered { try site.note(known: row, by: holder) }
     try file.run("COMMIT")
+    countEchoes(taking.altered, of: unchanged)
     return taking
+  }
+
+  /// How often a row that went out came back as triggers of the server made it, and triggers of the
+  /// site made another one of that.
+  struct Echo {
+    var count = 0
+    var last = ContinuousClock.now
+  }
+
+  /// So often it goes round.
+  private static let mostEchoes = 3
+  /// After that time it is another matter.
+  private static let echoTime = Duration.seconds(10)
+
+  private func isEcho(_ name: RowKey) -> Bool {
+    echoes[name].map { $0.count >= Self.mostEchoes && .now - $0.last < Self.echoTime } ?? false
+  }
+
+  private func countEchoes(_ altered: [MirroredRow], of news: [News]) {
+    echoes = echoes.filter { .now - $0.value.last < Self.echoTime }
+    guard !altered.isEmpty else { return }
+    // What a program of the server has made comes from there, and goes back once.
+    let made = Set(news.filter { $0.at == nil && !$0.ids.isEmpty }.map(\.name))
+    for row in altered where made.contains(row.name) {
+      echoes[row.name] = Echo(count: (echoes[row.name]?.count ?? 0) + 1)
+    }
   }
 
   /// Which news are of rows that nobody has changed here in between. Which of them are to be
@@ -250,6 +155,8 @@ extension MirrorSession {
       let mirrored = MirroredRow(one.link, key: one.key, row: row)
       if standing == row {
         taking.agreed.append(mirrored)
+      } else if one.at == nil, !one.ids.isEmpty, isEcho(one.name) {
+        taking.holding.append((mirrored, "triggers of both sides change what the other one made"))
       } else if let other = pending[one.name] {
         guard one.at.map({ $0 &+ clockAhead >= other.stamp ?? .min }) ?? false else {
           try note(mirrored, isLoser: true, beside: standing, at: now)
@@ -268,12 +175,13 @@ extension MirrorSession {
     return (unchanged, open, later)
   }
 
-  /// What the server did not take of the site is in the conflict log before it is overwritten.
+  /// What the server did not take of the site, or is not to have, is in the conflict log before it
+  /// is overwritten.
   private func noteHeld(
     _ row: MirroredRow, over standing: [Value]?, at now: Int64
   ) throws(SQLiteError) {
-    guard !held.entries.isEmpty, let standing,
-      held.entries[HeldRows.Name(row)]?.direction == .outward
+    guard let standing,
+      keepsOwn || held.entries[HeldRows.Name(row)]?.direction == .outward
     else { return }
     try losers.note(
       row.link.site.name, keyCount: row.key.count,

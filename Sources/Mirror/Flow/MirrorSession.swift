@@ -39,10 +39,32 @@ final class MirrorSession {
   var barred: Set<RowKey> = []
   /// Keys of rows that only the server has, and that the site refused in a comparison.
   var late: [(link: TableLink, key: [Value])] = []
-  /// Rows that have gone out in the open transaction.
+  /// Rows that have gone out in the open transaction, that were left out of it, and that are held
+  /// or nowhere and so need not go out any more.
   var gone: [MirroredRow] = []
-  /// Entries of journals that were in the way of the last one.
-  var blocking: [Int: [Int64]] = [:]
+  var aside: [Aside] = []
+  var dropped: [RowKey] = []
+  /// What stood on the server where it writes, as far as that goes to the conflict log.
+  var overwritten: [RowKey: [Value]] = [:]
+  /// Rows that want what another one has, in the table that it writes.
+  var refused: [(row: MirroredRow, error: ServerError)] = []
+  var odd = Odd()
+  /// How often it has waited for locks.
+  var waits = 0
+  /// What the server is to have, though the feed is read past it.
+  var owed: [RowKey: Owed] = [:]
+  var nextPayment = ContinuousClock.now
+  var payPause = Duration.milliseconds(100)
+  /// By their numbers.
+  var resting: [Int: Rest] = [:]
+  /// Those that took nothing when they were to be compared.
+  var uncompared: Set<Int> = []
+  /// Whether what the site has is kept in the conflict log wherever the server's takes its place.
+  var keepsOwn = false
+  /// Rows that go to and fro.
+  var echoes: [RowKey: Echo] = [:]
+  /// The content of rows, by its fingerprint, that is in the conflict log.
+  var inLog: [RowKey: String] = [:]
   /// Tables that are being compared because the feed cannot tell what the site has changed in them:
   /// what it does not name may have changed all the same.
   var unsure: Set<Int> = []
@@ -51,6 +73,8 @@ final class MirrorSession {
   var turn = 1
   var passed = -1
   var contact = MirrorState.Contact(number: 0, at: 0)
+  /// Makes a second connection.
+  var connect: (() throws(ServerError) -> ServerConnection)?
   /// By how much this machine's clock is ahead of the server's, in ms.
   var clockAhead: Int64 = 0
   /// What stood for both schemas when all of them was looked at last, and when that was.
@@ -131,6 +155,14 @@ final class MirrorSession {
     }.map(\.name)
     try site.forget(known: names, by: holder)
     for name in names { known[name]?.isNoted = false }
+  }
+
+  /// By how much this machine is ahead, at a moment of the site.
+  func readClock(_ siteTime: Int64) throws(ServerError) {
+    let row = try server.rows(
+      of: 1, "SELECT CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000 AS SIGNED)"
+    ).first
+    clockAhead = siteTime &- (row?[0].integer ?? siteTime)
   }
 
   /// So many bytes of rows are held in memory, and one row more.

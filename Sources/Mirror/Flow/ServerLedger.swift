@@ -24,6 +24,12 @@ struct ServerLedger {
   /// So long a mirror that says nothing keeps its place, in seconds.
   static let lease = 15
 
+  /// The same, by another connection.
+  func by(_ server: ServerConnection) -> ServerLedger {
+    ServerLedger(
+      server: server, database: database, site: site, holder: holder, session: session)
+  }
+
   private func table(_ name: String) -> String {
     "\(serverName(database)).\(serverName("flotilla_\(name)"))"
   }

@@ -57,7 +57,10 @@ final class SiteFile {
   ) throws(SQLiteError) -> [[Value]] {
     let names = link.key.map { quotedName(link.columns[$0].name) }.joined(separator: ", ")
     let marks = link.key.map { _ in "?" }.joined(separator: ", ")
-    let condition = key == nil ? "" : "WHERE (\(names)) > (\(marks))"
+    // No row of the server has such a key, and nothing comes behind one in this order.
+    let whole = link.key.map { "\(quotedName(link.columns[$0].name)) IS NOT NULL" }
+    let isBehind = key == nil ? "" : " AND (\(names)) > (\(marks))"
+    let condition = "WHERE \(whole.joined(separator: " AND "))\(isBehind)"
     return try connection.rows(
       "SELECT \(Self.columns(link)) FROM \(Self.table(link)) \(condition) "
         + "ORDER BY \(names) LIMIT \(limit)", key ?? [])
@@ -176,14 +179,47 @@ final class SiteFile {
   }
 
   func forget(known rows: [RowKey], by holder: String) throws(SQLiteError) {
-    guard !rows.isEmpty else { return }
+    try forget(rows.map(Self.place), by: holder)
+  }
+
+  private func forget(_ keys: [String], by holder: String) throws(SQLiteError) {
+    guard !keys.isEmpty else { return }
     try connection.transaction { () throws(SQLiteError) in
-      for row in rows {
+      for key in keys {
         try connection.run(
           "DELETE FROM main._flotilla_answer WHERE token = ? AND key = ?",
-          [.string("mirror \(holder)"), .string(Self.place(of: row))])
+          [.string("mirror \(holder)"), .string(key)])
       }
     }
+  }
+
+  private static func debt(_ row: RowKey) -> String {
+    "owed \(row.number) \(Replica.fingerprint(row.bytes))"
+  }
+
+  /// A row that the server is to have though the feed is read past it.
+  func note(owed row: MirroredRow, by holder: String) throws(SQLiteError) {
+    try note(
+      Self.debt(row.name), request: RowKey.bytes(of: row.key), status: Int64(row.link.number),
+      body: [], by: holder)
+  }
+
+  func owed(by holder: String) throws(SQLiteError) -> [(number: Int, key: [Value])] {
+    try connection.rows(
+      """
+      SELECT status, request FROM main._flotilla_answer
+      WHERE token = ? AND key >= 'owed ' AND key < 'owed!' LIMIT \(MirrorSession.mostOwed)
+      """, [.string("mirror \(holder)")]
+    ).compactMap { row in
+      guard let number = row[0].integer.flatMap({ Int(exactly: $0) }),
+        let key = StoredKey.decode(row[1].blob ?? [])
+      else { return nil }
+      return (number, key)
+    }
+  }
+
+  func forget(owed rows: [RowKey], by holder: String) throws(SQLiteError) {
+    try forget(rows.map(Self.debt), by: holder)
   }
 
   func forget(_ holder: String) throws(SQLiteError) {

@@ -1,5 +1,7 @@
 import CMariaDB
+import Glibc
 import SQLite
+import Synchronization
 
 /// One connection to a MariaDB or MySQL server. Every call blocks: an actor with a thread of its
 /// own must own it.
@@ -9,11 +11,20 @@ package final class ServerConnection {
   let hasArrays: Bool
   private var statements: [String: ServerStatement] = [:]
   private(set) var limits = Limits()
+  /// The database as the server calls it: some servers write every name in small letters.
+  private(set) var database = ""
 
   /// What the server is and how long things may be.
   struct Limits {
     var version = ""
     var packet = 1 << 20
+    /// Whether rows that others have locked can be left out: "SKIP LOCKED […] from MariaDB 10.6"
+    /// (mariadb.com, "SELECT"), and MySQL 8.
+    var skipsLocked: Bool {
+      let parts = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }
+      guard parts.count == 2 else { return false }
+      return isMariaDB ? parts[0] > 10 || parts[0] == 10 && parts[1] >= 6 : parts[0] >= 8
+    }
     var isMariaDB: Bool { version.lowercased().contains("mariadb") }
   }
 
@@ -22,7 +33,11 @@ package final class ServerConnection {
   /// Prepared statements are kept up to this number.
   private static let mostStatements = 128
 
-  package init(_ address: ServerAddress, password: String) throws(ServerError) {
+  private let lifeline: Lifeline?
+
+  package init(
+    _ address: ServerAddress, password: String, _ lifeline: Lifeline? = nil
+  ) throws(ServerError) {
     guard
       let made = flotilla_mysql_new(
         address.isLocal ? 0 : 1, address.isFile ? 1 : 0, address.authority, Self.patience)
@@ -36,28 +51,35 @@ package final class ServerConnection {
       throw error
     }
     handle = made
+    self.lifeline = lifeline
+    lifeline?.hold(mysql_get_socket(made))
     hasArrays = flotilla_mysql_has_arrays(made) != 0
     try begin()
   }
 
   deinit {
+    lifeline?.release()
     statements = [:]
     mysql_close(handle)
   }
 
-  /// Strict, in UTC, and with 0 as a number like others; no lock is waited for longer than 5 s.
+  /// Strict, in UTC, and with 0 as a number like others; no row is waited for longer than 1 s.
   private func begin() throws(ServerError) {
     try execute(
       """
       SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION',
-        time_zone = '+00:00', innodb_lock_wait_timeout = 5, lock_wait_timeout = 5,
+        time_zone = '+00:00', innodb_lock_wait_timeout = 1, lock_wait_timeout = 5,
         foreign_key_checks = 0,
         autocommit = 1, wait_timeout = 600, group_concat_max_len = 1048576
       """)
     try execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-    let row = try rows(of: 2, "SELECT version(), @@max_allowed_packet").first ?? []
-    limits.version = row.first?.string ?? ""
-    limits.packet = Int(max(1 << 17, min(row.last?.integer ?? 1 << 20, 1 << 30)))
+    let row = try rows(of: 3, "SELECT version(), @@max_allowed_packet, database()").first ?? []
+    guard row.count == 3, let name = row[2].string else {
+      throw .own("the server does not say which database it has")
+    }
+    limits.version = row[0].string ?? ""
+    limits.packet = Int(max(1 << 17, min(row[1].integer ?? 1 << 20, 1 << 30)))
+    database = name
   }
 
   static func error(of handle: UnsafeMutablePointer<MYSQL>) -> ServerError {
@@ -109,11 +131,16 @@ package final class ServerConnection {
     return rows
   }
 
-  /// Each row of a query as it comes; the connection does nothing else meanwhile.
+  /// Each row of a query as it comes; the connection does nothing else meanwhile. The last columns
+  /// are of these `shapes`, or a table was altered since it was looked at.
   func forEachRow(
-    of width: Int, _ sql: String, _ values: [Value] = [], _ body: ([Value]) -> Void
+    of width: Int, _ sql: String, _ values: [Value] = [], as shapes: [ServerStatement.Shape] = [],
+    _ body: ([Value]) -> Void
   ) throws(ServerError) {
     let statement = try statement(sql)
+    guard statement.shapes.suffix(shapes.count) == shapes[...] else {
+      throw ServerError.otherColumns
+    }
     guard statement.width == width else {
       throw .own("the server answers with other columns than it was asked for")
     }
@@ -134,6 +161,22 @@ package final class ServerConnection {
       if error.kind != .lost { try? execute("ROLLBACK") }
       throw error
     }
+  }
+}
+
+/// By this another thread ends what a connection waits for.
+package final class Lifeline: Sendable {
+  private let socket = Mutex<Int32>(-1)
+
+  package init() {}
+
+  func hold(_ descriptor: Int32) { socket.withLock { $0 = descriptor } }
+
+  /// Before the socket is closed: its number may be another one's afterwards.
+  func release() { socket.withLock { $0 = -1 } }
+
+  func cut() {
+    socket.withLock { if $0 >= 0 { shutdown($0, Int32(SHUT_RDWR)) } }
   }
 }
 

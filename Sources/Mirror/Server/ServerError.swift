@@ -17,6 +17,7 @@ package struct ServerError: Error, Sendable, Equatable {
 
   let code: UInt32
   let message: String
+  private var concernsTable = false
 
   init(code: UInt32, message: String) {
     self.code = code
@@ -35,7 +36,7 @@ package struct ServerError: Error, Sendable, Equatable {
     case 1213, 1205, 1020, 1047, 1317, 3024, 1969: .again
     case 1021, 1114, 1026, 1030, 1034...1038, 1041, 1135, 1180, 3, 28, 1290, 1836, 1040, 1203, 1226,
       1044, 1045, 1142, 1143, 1227, 1370,
-      1698, 1820, 1862:
+      1698, 1820, 1862, 1015, 1016, 1194, 1195, 1442, 1449, 1792, 1812, 1814:
       .trouble
     case 1048, 1062, 1063, 1118, 1139, 1153, 1169, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1367,
       1406, 1411, 1451, 1452, 1526, 1557, 1586, 1644, 1690, 1761, 3140, 3819, 4025, 4078:
@@ -43,6 +44,28 @@ package struct ServerError: Error, Sendable, Equatable {
     case 1054, 1146, 1136, 1051, 1072, 1091, 1109, 1305, 1360, 1412, 1615, 4162: .schema
     default: .other
     }
+  }
+
+  /// Whether it is a lock that was waited for in vain.
+  var isLock: Bool { code == 1205 }
+
+  /// Whether another row has what this one is to have.
+  var isTaken: Bool { [1062, 1169, 1586].contains(code) }
+
+  /// Whether a table takes nothing at present, though the others may.
+  var isOfTable: Bool {
+    concernsTable
+      || [
+        1015, 1016, 1026, 1030, 1034, 1035, 1036, 1114, 1142, 1143, 1194, 1195, 1205, 1370, 1442,
+        1449, 1812, 1814,
+      ].contains(code)
+  }
+
+  /// The same, said of the table.
+  var ofTable: ServerError {
+    var error = self
+    error.concernsTable = true
+    return error
   }
 
   /// For a value of our own that a connection cannot carry.

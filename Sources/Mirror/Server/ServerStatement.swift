@@ -16,6 +16,25 @@ final class ServerStatement {
     case bytes
   }
 
+  /// Of what kind the values of a column are, as they come from the library.
+  enum Shape {
+    case integer
+    case real
+    case text
+    case bytes
+  }
+
+  var shapes: [Shape] {
+    columns.map { column in
+      switch column {
+      case .integer: .integer
+      case .real: .real
+      case .text: .text
+      case .bytes: .bytes
+      }
+    }
+  }
+
   init(_ sql: String, on connection: UnsafeMutablePointer<MYSQL>) throws(ServerError) {
     guard let made = mysql_stmt_init(connection) else { throw .own("no memory for a statement") }
     guard mysql_stmt_prepare(made, sql, UInt(sql.utf8.count)) == 0 else {

@@ -22,6 +22,19 @@ struct MirrorSettings: Codable, Sendable, Equatable {
   var isPaused = false
   /// How often the operator has asked for a comparison.
   var comparisons = 0
+  /// Whose rows stand in one of them, however many differ.
+  var decision: Decision?
+
+  struct Decision: Codable, Sendable, Equatable {
+    var side: MirrorSide
+    var comparison: Int
+  }
+}
+
+/// One of both sides of a mirror.
+public enum MirrorSide: String, Codable, Sendable {
+  case site
+  case server
 }
 
 /// Where the settings, the password and what is known of the mirror are kept.

@@ -59,6 +59,8 @@ struct MirrorState: Codable, Sendable, Equatable {
   var heldCount = 0
   /// The latest of them.
   var held: [Held] = []
+  /// The ones that have waited longest of those that cannot go out at present.
+  var owed: [Held]?
   var contact: Contact?
   /// What stands for a table of the server as it was when it was compared, by its number.
   var shapes: [Int: String]?

@@ -42,8 +42,9 @@ struct Capture {
     /// The tables whose changes it notes.
     var numbers: [Int]
 
+    /// What comes after CREATE.
     var statement: String {
-      "CREATE TRIGGER \(serverName(table.schema)).\(serverName(name)) \(timing) \(event) "
+      "TRIGGER \(serverName(table.schema)).\(serverName(name)) \(timing) \(event) "
         + "ON \(table.sqlName) FOR EACH ROW \(body)"
     }
 
@@ -72,22 +73,51 @@ struct Capture {
     let (lacking, surplus) = try differences(on: server, cascades)
     let numbers = Set(lacking.flatMap(\.numbers))
     for number in numbers.sorted() { try missing(number) }
+    // Table by table, and one trigger in the place of the other: what a table that is locked has
+    // goes on, and so do all the others.
+    var failure: ServerError?
+    func attempt(_ body: () throws(ServerError) -> Void) throws(ServerError) {
+      do throws(ServerError) {
+        try body()
+      } catch {
+        guard error.isLock else { throw error }
+        failure = failure ?? error
+      }
+    }
+    for trigger in lacking {
+      let former = surplus.first { $0[0] == trigger.table.schema && $0[1] == trigger.name }
+      try attempt { () throws(ServerError) in try make(trigger, for: former, on: server) }
+    }
     // One whose foreign key is gone names columns that may be gone, too.
-    for (schema, name) in surplus { try Self.drop(schema, name, on: server) }
-    for trigger in lacking { try server.execute(trigger.statement) }
+    let names = Set(lacking.map { [$0.table.schema, $0.name] })
+    for one in surplus where !names.contains([one[0], one[1]]) {
+      try attempt { () throws(ServerError) in try Self.drop(one[0], one[1], on: server) }
+    }
+    if let failure { throw failure }
     return numbers
+  }
+
+  /// MariaDB puts one trigger in the place of another at once. One that a renamed table has taken
+  /// along is no trigger of this table.
+  private func make(
+    _ trigger: Trigger, for former: [String]?, on server: ServerConnection
+  ) throws(ServerError) {
+    let isThere = former.map { $0[3] == trigger.table.name } ?? false
+    let replaces = isThere && server.limits.isMariaDB
+    if let former, !replaces { try Self.drop(former[0], former[1], on: server) }
+    try server.execute("CREATE \(replaces ? "OR REPLACE " : "")\(trigger.statement)")
   }
 
   private func differences(
     on server: ServerConnection, _ cascades: [Cascade]
-  ) throws(ServerError) -> (lacking: [Trigger], surplus: [(schema: String, name: String)]) {
+  ) throws(ServerError) -> (lacking: [Trigger], surplus: [[String]]) {
     let wanted = links.flatMap(triggers) + cascades.flatMap { $0.triggers(self) }
     let found = try Self.triggers(of: database, on: server)
     let looks = Set(wanted.map(\.look))
     let standing = Set(found.filter(\.isOurs).map(\.look))
     return (
       wanted.filter { !standing.contains($0.look) },
-      found.filter { !$0.isOurs || !looks.contains($0.look) }.map { ($0.look[0], $0.look[1]) }
+      found.filter { !$0.isOurs || !looks.contains($0.look) }.map(\.look)
     )
   }
 

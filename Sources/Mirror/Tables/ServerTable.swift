@@ -28,6 +28,8 @@ struct ServerTable: Sendable, Equatable {
   var key: [String]
   /// Triggers of others that may change what a row is given.
   var changesRows: Bool
+  /// Whether others have any trigger of it.
+  var hasTriggers: Bool
   var isTransactional: Bool
 
   var sqlName: String { "\(serverName(schema)).\(serverName(name))" }
@@ -38,9 +40,9 @@ struct ServerTable: Sendable, Equatable {
   ) throws(ServerError) -> ServerTable? {
     let place: [Value] = [.string(schema), .string(name)]
     let table = try server.rows(
-      of: 2,
+      of: 3,
       """
-      SELECT table_name, engine FROM information_schema.tables
+      SELECT table_schema, table_name, engine FROM information_schema.tables
       WHERE table_schema = ? AND table_name = ? AND table_type = 'BASE TABLE'
       """, place
     ).first
@@ -75,17 +77,18 @@ struct ServerTable: Sendable, Equatable {
       WHERE table_schema = ? AND table_name = ? AND non_unique = 0 ORDER BY index_name, seq_in_index
       """, place)
     let triggers = try server.rows(
-      of: 1,
+      of: 2,
       """
-      SELECT count(*) FROM information_schema.triggers WHERE event_object_schema = ?
-      AND event_object_table = ? AND action_timing = 'BEFORE' AND event_manipulation <> 'DELETE'
+      SELECT count(*),
+        CAST(IFNULL(sum(action_timing = 'BEFORE' AND event_manipulation <> 'DELETE'), 0) AS SIGNED)
+      FROM information_schema.triggers WHERE event_object_schema = ? AND event_object_table = ?
       AND trigger_name NOT LIKE 'flotilla\\_%'
       """, place)
     return ServerTable(
-      schema: schema, name: table[0].string ?? name, columns: columns,
+      schema: table[0].string ?? schema, name: table[1].string ?? name, columns: columns,
       key: indexes.filter { $0[0].string == "PRIMARY" }.compactMap { $0[1].string },
-      changesRows: triggers.first?.first?.integer != 0,
-      isTransactional: table[1].string?.lowercased() == "innodb")
+      changesRows: triggers.first?[1].integer != 0, hasTriggers: triggers.first?[0].integer != 0,
+      isTransactional: table[2].string?.lowercased() == "innodb")
   }
 
   func column(_ name: String) -> Column? {

@@ -25,6 +25,15 @@ struct TableLink: Sendable, Equatable {
   /// The columns of the server that make up the key.
   var serverKey: [String] { key.map { columns[$0].serverName } }
 
+  /// Whether a row of the server has no columns but these.
+  var isWhole: Bool { server.columns.count { !$0.isGenerated } == columns.count }
+
+  /// Of what kind the values of its columns come from the server.
+  var shapes: [ServerStatement.Shape] { columns.map { $0.form.kind.shape } }
+
+  /// What stands for the values of a key in a statement that looks for it.
+  var keyMarks: [String] { key.map { columns[$0].form.kind.mark } }
+
   /// What stands against keeping two tables equal; a link if nothing does.
   static func plan(
     _ site: SiteTable, _ server: ServerTable, number: Int
@@ -86,6 +95,22 @@ struct TableLink: Sendable, Equatable {
 }
 
 extension ColumnForm.Kind {
+  var shape: ServerStatement.Shape {
+    switch self {
+    case .integer: .integer
+    case .real: .real
+    case .bytes: .bytes
+    case .text, .choice, .decimal, .date, .time, .moment: .text
+    }
+  }
+
+  /// What stands for a value that is looked for. A DECIMAL goes over as a text, and a server
+  /// compares the two as floating point: 1152921504606846977 would be 1152921504606846978.
+  var mark: String {
+    guard case .decimal(let digits, let scale, _) = self else { return "?" }
+    return "CAST(? AS DECIMAL(\(digits),\(scale)))"
+  }
+
   /// Whether any value of such a column of SQLite can go over at all.
   func suits(_ affinity: Affinity) -> Bool {
     switch self {
