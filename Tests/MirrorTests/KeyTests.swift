@@ -41,7 +41,7 @@ struct `A key or a name` {
     try await Office.with { office in
       let server = try #require(office.daemon)
       try await office.end(server)
-      try await office.startServer("--lower-case-table-names=1")
+      try await office.startServer(["--lower-case-table-names=1"])
       office.database = "Shop"
       _ = try await office.open(
         "CREATE TABLE Item(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO Item VALUES (1, 'v')",

@@ -101,7 +101,7 @@ final class Office: Sendable {
 
   /// Starts the server on its socket; gives what ends it.
   @discardableResult
-  func startServer(_ options: String...) async throws -> Process {
+  func startServer(_ options: [String] = []) async throws -> Process {
     let process = try start(
       [
         "mariadbd", "--no-defaults", "--datadir=\(folder)/data", "--socket=\(folder)/socket",

@@ -63,12 +63,12 @@ package final class ServerConnection {
     mysql_close(handle)
   }
 
-  /// Strict, in UTC, and with 0 as a number like others; no row is waited for longer than 1 s.
+  /// Strict, in UTC, and with 0 as a number like others; no lock is waited for longer than 1 s.
   private func begin() throws(ServerError) {
     try execute(
       """
       SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION',
-        time_zone = '+00:00', innodb_lock_wait_timeout = 1, lock_wait_timeout = 5,
+        time_zone = '+00:00', innodb_lock_wait_timeout = 1, lock_wait_timeout = 1,
         foreign_key_checks = 0,
         autocommit = 1, wait_timeout = 600, group_concat_max_len = 1048576
       """)

@@ -84,6 +84,8 @@ struct Capture {
         failure = failure ?? error
       }
     }
+    // Who has read the table waits behind it meanwhile.
+    if !lacking.isEmpty { try server.execute("SET SESSION lock_wait_timeout = 5") }
     for trigger in lacking {
       let former = surplus.first { $0[0] == trigger.table.schema && $0[1] == trigger.name }
       try attempt { () throws(ServerError) in try make(trigger, for: former, on: server) }
@@ -93,6 +95,7 @@ struct Capture {
     for one in surplus where !names.contains([one[0], one[1]]) {
       try attempt { () throws(ServerError) in try Self.drop(one[0], one[1], on: server) }
     }
+    try server.execute("SET SESSION lock_wait_timeout = 1")
     if let failure { throw failure }
     return numbers
   }
