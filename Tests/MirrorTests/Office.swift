@@ -81,6 +81,12 @@ final class Office: Sendable {
     return process
   }
 
+  /// The process has what it says in its own hands; with more than 1,024 open files Foundation
+  /// starts no other one.
+  private static func letGo(_ process: Process) throws {
+    try (process.standardOutput as? FileHandle)?.close()
+  }
+
   func run(_ words: [String]) async throws -> (status: Int32, text: String) {
     let output = path("said-\(UUID().uuidString)")
     let process = try process(words, output: output)
@@ -88,6 +94,7 @@ final class Office: Sendable {
       process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
       do { try process.run() } catch { continuation.resume(throwing: error) }
     }
+    try Self.letGo(process)
     let text = try String(contentsOfFile: output, encoding: .utf8)
     return (status, text.trimmingCharacters(in: .whitespacesAndNewlines))
   }
@@ -95,6 +102,7 @@ final class Office: Sendable {
   func start(_ words: [String], _ log: String) throws -> Process {
     let process = try process(words, output: path(log))
     try process.run()
+    try Self.letGo(process)
     started.withLock { $0.append(process) }
     return process
   }

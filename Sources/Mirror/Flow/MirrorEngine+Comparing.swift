@@ -21,6 +21,9 @@ extension MirrorEngine {
     for link in session.capture.links {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
+        try serving { () throws(ServerError) in
+          try session.ledger.need([link.number], isWhole: policy != .siteStands)
+        }
         session.uncompared.insert(link.number)
         continue
       }

@@ -235,8 +235,11 @@ final class MirrorSession {
     let now = Int64(Date().timeIntervalSince1970 * 1_000)
     let entry = HeldRows.Entry(
       shown: row.shownKey, direction: direction, reason: reason, at: now)
-    try ledger.hold(HeldRows.Name(row), entry)
-    if held.entries.count < HeldRows.most { held.entries[HeldRows.Name(row)] = entry }
+    let name = HeldRows.Name(row)
+    // The rest is found by the next comparison.
+    guard held.entries[name] != nil || held.entries.count < HeldRows.most else { return }
+    try ledger.hold(name, entry)
+    held.entries[name] = entry
   }
 
   func release(_ row: MirroredRow) throws(ServerError) {

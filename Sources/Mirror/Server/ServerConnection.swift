@@ -166,17 +166,31 @@ package final class ServerConnection {
 
 /// By this another thread ends what a connection waits for.
 package final class Lifeline: Sendable {
-  private let socket = Mutex<Int32>(-1)
+  private struct State {
+    var socket: Int32 = -1
+    var isCut = false
+  }
+
+  private let state = Mutex(State())
 
   package init() {}
 
-  func hold(_ descriptor: Int32) { socket.withLock { $0 = descriptor } }
+  func hold(_ descriptor: Int32) {
+    state.withLock {
+      $0.socket = descriptor
+      if $0.isCut { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+  }
 
   /// Before the socket is closed: its number may be another one's afterwards.
-  func release() { socket.withLock { $0 = -1 } }
+  func release() { state.withLock { $0.socket = -1 } }
 
+  /// For good: what is connected later ends as well.
   func cut() {
-    socket.withLock { if $0 >= 0 { shutdown($0, Int32(SHUT_RDWR)) } }
+    state.withLock {
+      $0.isCut = true
+      if $0.socket >= 0 { shutdown($0.socket, Int32(SHUT_RDWR)) }
+    }
   }
 }
 
