@@ -28,7 +28,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where tables and columns come and go`() throws {
     try Program.run(
-      "full", "--seeds", "1000", "--first", "22400", "--jobs", "2", "--with",
+      "full", "--seeds", "1000", "--first", "23400", "--jobs", "2", "--with",
       "migration,removal", "--steps", "300", "--drawn")
   }
 
@@ -64,6 +64,13 @@ struct `The simulator` {
     try Program.run(
       "full", "--seeds", "300", "--first", "101000", "--jobs", "2", "--with", "liar",
       "--steps", "250", "--drawn")
+  }
+
+  @Test(arguments: [("pure", "3000"), ("full", "400")])
+  func `finds no fault where members do not know each other's keys yet`(
+    depth: String, count: String
+  ) throws {
+    try Program.run(depth, "--seeds", count, "--jobs", "2", "--with", "strangers")
   }
 
   @Test func `finds no fault where anchors are copied`() throws {

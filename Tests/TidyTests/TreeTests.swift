@@ -21,7 +21,7 @@ import Testing
     "FlotillaCommand": [
       "Flotilla", "Gateway", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization",
     ],
-    "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
+    "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc", "Synchronization"],
     "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],
     "FlotillaBench": [
       "Flotilla", "Store", "SQLite", "Replication", "Network", "Foundation", "Glibc", "Dispatch",

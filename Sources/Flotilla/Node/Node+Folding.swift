@@ -202,6 +202,7 @@ extension Node {
     await notice(.patrol)
     await noteRun()
     await examineFile()
+    await closeSite()
     await trimLogs()
     await tendUndoBook()
     tellShelved(0, from: nil)
