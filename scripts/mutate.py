@@ -45,7 +45,7 @@ KINDS = {
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
-    "strangers": ["--with", "strangers"],
+    "strangers": ["--with", "strangers,slices,slowness", "--steps", "250"],
     "lies": ["--with", "liar", "--first", "101000", "--steps", "250", "--drawn"],
 }
 

@@ -70,7 +70,9 @@ struct `The simulator` {
   func `finds no fault where members do not know each other's keys yet`(
     depth: String, count: String
   ) throws {
-    try Program.run(depth, "--seeds", count, "--jobs", "2", "--with", "strangers")
+    try Program.run(
+      depth, "--seeds", count, "--jobs", "2", "--with", "strangers,slices,slowness", "--steps",
+      "250")
   }
 
   @Test func `finds no fault where anchors are copied`() throws {

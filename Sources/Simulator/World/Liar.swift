@@ -76,7 +76,10 @@ struct Liar {
       if case .full(let covers) = begin.kind {
         others = covers.without(own)
         if does(.frontier) { lied.kind = .full(covers: covers.joined(more(beside: own, covers))) }
-        if does(.others) { lied.kind = .full(covers: lied.kind.covers.joined(moreOfOthers())) }
+        // For what it has forged a signature it holds, too.
+        if does(.others) || does(.reach) {
+          lied.kind = .full(covers: lied.kind.covers.joined(moreOfOthers()))
+        }
       }
       if does(.judged) {
         let number = random.pick([1, 7, 1 << 20, 1 << 62])
@@ -93,7 +96,7 @@ struct Liar {
     case .pause(let end): return [.pause(closing(end, on: link))]
     case .have(var have):
       if does(.frontier) { have.frontier = have.frontier.joined(more(beside: own, have.frontier)) }
-      if does(.others) { have.frontier.join(moreOfOthers()) }
+      if does(.others) || does(.reach) { have.frontier.join(moreOfOthers()) }
       if does(.digest) { have.rootDigest = random.next() }
       return [.have(have)] + wishes()
     case .buckets(var buckets):

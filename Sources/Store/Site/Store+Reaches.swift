@@ -56,7 +56,8 @@ extension Store {
   /// for nothing what they hold beyond it.
   func signLife(_ life: UInt64, before old: Origin) throws(SQLiteError) {
     let seq = origins.frontier[old]
-    guard let signer, seq > 0, try reaches.book[old] != nil || !isFromBefore() else { return }
+    guard let signer, seq > 0 else { return }
+    if reaches.book[old] == nil, try isFromBefore() { return }
     let run = runs.entries.last { $0.origin == old }?.run ?? 0
     var reach = Reach(origin: old, node: node, life: life, seq: seq, run: run)
     reach.signature = signer(reach)
