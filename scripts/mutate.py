@@ -37,11 +37,12 @@ BUDGET = {
     "pure strangers": 3_000,
 }
 KINDS = {
+    "full": ["--first", "1293"],
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": [
         "--with", "migration,removal", "--first", "23400", "--steps", "300", "--drawn"],
-    "offices": ["--with", "collection,office", "--first", "602000"],
+    "offices": ["--with", "collection,office", "--first", "602757"],
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
@@ -102,8 +103,8 @@ def seeds_needed(program, depth, budget):
     """How many schedules it took, or None."""
     kind, *more = depth.split()
     arguments = [program, kind, "--seeds", str(budget), "--stop"]
-    for name in more:
-        arguments += KINDS[name]
+    for name in more or [kind]:
+        arguments += KINDS.get(name, [])
     result = subprocess.run(arguments, capture_output=True, text=True)
     counts = re.findall(r"^(\d+) \w+ schedules, (\d+) failed", result.stdout, flags=re.M)
     done, failed = (sum(map(int, column)) for column in zip(*counts)) if counts else (0, 0)

@@ -161,7 +161,7 @@ extension Node {
   /// have signed, and those that were there before.
   ///
   /// No admin needs to know all of these: whoever holds one that is not exempt says so, whenever
-  /// that is. In a closed site nobody can have got one since.
+  /// that is. In a closed site nobody takes one any more.
   func closeSite() async {
     guard ownEntry?.role == .admin, ownEntry?.isMember == true, firstCopy == nil,
       clock.now.site != nil, trouble.current == nil

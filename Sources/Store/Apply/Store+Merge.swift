@@ -49,9 +49,9 @@ extension Store {
     slice.merge = slice.merge.sealed(
       knowing: reaches.book, own: own, frontier: origins.frontier)
     let all = try slice.rows()
-    let rows =
-      slice.merge.sealed == nil
-      ? all : all.filter { !slice.merge.leavesOut($0.row.version) }
+    // Mostly nothing is left out: then nothing is copied.
+    let isWhole = !all.contains { slice.merge.isUnsigned($0.row.version) }
+    let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row.version) }
     try requireAppointed(rows, slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)
