@@ -13,7 +13,7 @@ closing line; exits 0 only if nothing failed.
 Folders whose names begin with `again` hold second tries. A test that failed and passed there is
 told as unsteady and counts as passed; with FLOTILLA_STRICT=1 it counts as failed. `--failed` prints
 what to try again, a pattern for `--filter` on each line: nothing if more than three tests failed,
-or if a process died.
+if a process died, or if a test failed that draws other numbers each time.
 """
 import json
 import os
@@ -22,6 +22,10 @@ import re
 import sys
 
 MOST_TRIED_AGAIN = 3
+# These draw other numbers each time: what fails once says something, whatever comes the next time.
+DRAWN = (
+    "SimulatorTests.", "FuzzTests.", "ChaosTests", "ApplicationTests", "HostilePagesTests",
+    "KilledTests", "JSONTests", "CrashTests.")
 
 
 def read(path):
@@ -85,7 +89,7 @@ def tell(word, title, name, lines):
 
 
 def report(part, passed_again):
-    """Prints what went wrong in a process; gives how many passed, failed and were skipped."""
+    """Prints what went wrong in a process; counts what passed, failed, was skipped, unsteady."""
     tests, passed, failed, died, skipped, elsewhere = count(part / "events")
     bad = (set(failed) & set(tests)) | died
     unsteady = (bad - died) & passed_again
@@ -102,7 +106,7 @@ def report(part, passed_again):
     if failures == 0 and (not is_well or not passed | skipped | unsteady or silent):
         failures = 1
         print(f"a run itself failed (status {status(part)})")
-    return len(passed | unsteady), failures, len(skipped)
+    return len(passed | unsteady), failures, len(skipped), len(unsteady)
 
 
 def folders(path):
@@ -120,6 +124,8 @@ def patterns(first):
         if died or elsewhere or status(part) not in (0, 1):
             return []
         found += [name for name in failed if name in tests]
+    if any(drawn in name for name in found for drawn in DRAWN):
+        return []
     return [re.escape(name) for name in found] if len(found) <= MOST_TRIED_AGAIN else []
 
 
@@ -137,10 +143,11 @@ def main():
         for part in again:
             if status(part) == 0:
                 passed_again |= count(part / "events")[1]
-    counts = [report(part, passed_again) for part in first] + [(0, 0, 0)]
-    passed, failures, skipped = (sum(column) for column in zip(*counts))
+    counts = [report(part, passed_again) for part in first] + [(0, 0, 0, 0)]
+    passed, failures, skipped, unsteady = (sum(column) for column in zip(*counts))
     failures = failures or int(passed == 0)
     tail = f", {skipped} skipped" if skipped else ""
+    tail += f", {unsteady} unsteady" if unsteady else ""
     print(f"{passed} passed, {failures} failed{tail}")
     sys.exit(1 if failures else 0)
 

@@ -27,8 +27,8 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
   /// Gives the rows, waits for changes of their tables, and gives the new ones.
   public struct Iterator: AsyncIteratorProtocol {
     private let observation: Observation
-    /// What the reader has, and where the changes go on that come after it.
-    private var last: (rows: [Row], cursor: String)?
+    /// What the reader has, of which tables, and where the changes go on that come after it.
+    private var last: (rows: [Row], tables: [String], cursor: String)?
 
     init(observation: Observation) { self.observation = observation }
 
@@ -43,9 +43,10 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
         do {
           if let rows = try await step(isolation: actor) { return rows }
         } catch {
-          // While it is suspended, or another process takes over, nobody can say what has changed.
-          guard error.code == .node, (try? await Task.sleep(for: .milliseconds(200))) != nil
-          else { throw error }
+          if await observation.replica.isClosed { return nil }
+          // While it is suspended, or another process takes over, nobody can say what changed.
+          guard error.code == .node else { throw error }
+          try? await Task.sleep(for: .milliseconds(200))
         }
       }
       return nil
@@ -56,18 +57,21 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
       isolation actor: isolated (any Actor)?
     ) async throws(FlotillaError) -> [Row]? {
       let replica = observation.replica
-      let tables = try await replica.replicatedTables(readBy: observation.query)
       if let last {
         let news = try await replica.nextChanges(
-          since: last.cursor, tables: tables, within: .seconds(1))
-        self.last?.cursor = news.cursor
-        guard news.reset || !news.changes.isEmpty else { return nil }
+          since: last.cursor, tables: last.tables, within: .seconds(1))
+        guard news.reset || !news.changes.isEmpty else {
+          self.last?.cursor = news.cursor
+          return nil
+        }
       }
-      // The place first: what changes while the query runs is noticed the next time.
+      // A view may read other tables by now. The place comes before the rows: what changes while
+      // the query runs is noticed the next time.
+      let tables = try await replica.replicatedTables(readBy: observation.query)
       let cursor = try await replica.nextChanges(since: nil, tables: tables).cursor
       let rows = try await replica.rows(Row.self, observation.query, observation.values)
       let isNew = rows != last?.rows
-      last = (rows, cursor)
+      last = (rows, tables, cursor)
       return isNew ? rows : nil
     }
   }

@@ -59,9 +59,11 @@ private func split(
   guard !columns.isEmpty else {
     throw FlotillaError(.table, "there is no table \(table) with a PRIMARY KEY")
   }
-  if let missing = columns.first(where: { row[$0] == nil }) {
+  let (names, own) = (Set(columns.map { $0.lowercased() }), Set(row.keys.map { $0.lowercased() }))
+  if let missing = columns.first(where: { !own.contains($0.lowercased()) }) {
     throw FlotillaError(
       .usage, "the row has no property \(missing), which is in the key of \(table)")
   }
-  return (row.filter { columns.contains($0.key) }, row.filter { !columns.contains($0.key) })
+  let key = row.filter { names.contains($0.key.lowercased()) }
+  return (key, row.filter { key[$0.key] == nil })
 }

@@ -3,7 +3,17 @@ import FoundationEssentials
 /// A point in time as a column holds it: `2026-11-26 17:03:10.500`, in UTC, as SQLite's own
 /// functions take and give it.
 enum RowDate {
-  static func text(of date: Date) -> String {
+  /// The years 1 to 9999, in seconds since 1970.
+  private static let years = -62_135_596_800.0..<253_402_300_799.999
+
+  static func text(of date: Date) throws -> String {
+    guard years.contains(date.timeIntervalSince1970) else {
+      throw Unfit("the date is not in the years 1 to 9999")
+    }
+    return written(date)
+  }
+
+  private static func written(_ date: Date) -> String {
     // The style cuts; this rounds to the millisecond.
     let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
     return Date(timeIntervalSince1970: (milliseconds + 0.5) / 1_000).formatted(
@@ -20,7 +30,7 @@ enum RowDate {
     let whole = "\(day)T\(time ?? "00:00")\(seconds ?? ":00")"
     // The 30th of February would be a day in March.
     guard let utc = try? Date(whole + "Z", strategy: .iso8601),
-      Self.text(of: utc).hasPrefix("\(day) \(time ?? "00:00")"),
+      written(utc).hasPrefix("\(day) \(time ?? "00:00")"),
       let date = try? Date(whole + (zone ?? "Z"), strategy: .iso8601)
     else { return nil }
     return date.addingTimeInterval(fraction.flatMap { Double("0\($0)") } ?? 0)

@@ -21,6 +21,12 @@ struct RowDecoder {
   ) throws(FlotillaError) -> [Row] {
     var rows: [Row] = []
     rows.reserveCapacity(report.rows.count)
+    let names = report.columns.map { $0.lowercased() }
+    if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+      throw FlotillaError(
+        .usage, "the query has two columns that are called \(twice)",
+        remedy: "Give one of them another name: SELECT … AS …")
+    }
     for values in report.rows {
       let named = Dictionary(zip(report.columns, values), uniquingKeysWith: { first, _ in first })
       rows.append(try value(type, of: named))
@@ -36,26 +42,34 @@ struct RowDecoder {
     switch (type, value) {
     case (is SQLValue.Type, _): found = value
     case (is Data.Type, .blob(let bytes)): found = Data(bytes)
-    case (is [UInt8].Type, .blob(let bytes)): found = bytes
+    case (_, .blob(let bytes)) where Value.self == [UInt8].self: found = bytes
+    case (is URL.Type, .text(let text)): found = URL(string: text)
+    case (is Decimal.Type, .text(let text)): found = Decimal(string: text)
+    case (is Decimal.Type, .integer(let number)): found = Decimal(number)
+    case (is Decimal.Type, .real(let number)): found = Decimal(string: number.description)
     case (is Date.Type, .text(let text)): found = RowDate.date(of: text)
     case (is Date.Type, .integer(let seconds)): found = Date(timeIntervalSince1970: Double(seconds))
     case (is Date.Type, .real(let seconds)): found = Date(timeIntervalSince1970: seconds)
-    case (is Data.Type, _), (is [UInt8].Type, _), (is Date.Type, _): found = nil
+    case (is Data.Type, _), (is Date.Type, _), (is URL.Type, _), (is Decimal.Type, _): found = nil
+    case _ where Value.self == [UInt8].self: found = nil
     default: return try Value(from: ValueReader(value: value))
     }
     guard let found = found as? Value else { throw misfit(value, type) }
     return found
   }
 
+  /// Says nothing of what the value is: messages end up in logs.
   fileprivate static func misfit(_ value: SQLValue, _ type: Any.Type) -> Unfit {
-    switch value {
-    case .null: Unfit("it is NULL, and \(type) has no such value (\(type)? has)")
-    case .integer(let number): Unfit("it is the INTEGER \(number), which is no \(type)")
-    case .real(let number): Unfit("it is the REAL \(number), which is no \(type)")
-    case .text(let text): Unfit("it is the TEXT '\(text.prefix(40))', which is no \(type)")
-    case .blob(let bytes): Unfit("it is a BLOB of \(bytes.count) bytes, which is no \(type)")
-    case .malformedText: Unfit("it is a TEXT that is not UTF-8, which is no \(type)")
-    }
+    let kind =
+      switch value {
+      case .null: "is NULL"
+      case .integer: "holds an INTEGER"
+      case .real: "holds a REAL"
+      case .text: "holds a TEXT"
+      case .blob: "holds a BLOB"
+      case .malformedText: "holds a TEXT that is not UTF-8"
+      }
+    return Unfit("it \(kind), which is no \(type)")
   }
 
   private static func reason(_ error: any Error) -> String {
@@ -91,11 +105,18 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { [] }
   var allKeys: [Key] { row.keys.compactMap(Key.init) }
 
-  func contains(_ key: Key) -> Bool { row[key.stringValue] != nil }
-  func decodeNil(forKey key: Key) -> Bool { row[key.stringValue] == .null }
+  /// As SQLite compares names of columns: capitals do not count. Mostly they are the same anyway.
+  private func value(_ key: Key) -> SQLValue? {
+    if let value = row[key.stringValue] { return value }
+    let name = key.stringValue.lowercased()
+    return row.first { $0.key.lowercased() == name }?.value
+  }
+
+  func contains(_ key: Key) -> Bool { value(key) != nil }
+  func decodeNil(forKey key: Key) -> Bool { value(key) == .null }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    guard let value = row[key.stringValue] else {
+    guard let value = value(key) else {
       throw Unfit("there is no column \(key.stringValue)")
     }
     do {
@@ -117,7 +138,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { decoder(key) }
 
   private func decoder(_ key: Key) -> ValueReader {
-    ValueReader(value: row[key.stringValue] ?? .null)
+    ValueReader(value: value(key) ?? .null)
   }
 }
 
@@ -169,7 +190,15 @@ private struct ValueReader: Decoder, SingleValueDecodingContainer {
     default: throw RowDecoder.misfit(value, type)
     }
   }
-  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+  /// Of a REAL the nearest one that there is, unless it is out of range.
+  func decode(_ type: Float.Type) throws -> Float {
+    if case .integer(let number) = value, Float(exactly: number) == nil {
+      throw RowDecoder.misfit(value, type)
+    }
+    let number = try decode(Double.self)
+    guard Float(number).isFinite == number.isFinite else { throw RowDecoder.misfit(value, type) }
+    return Float(number)
+  }
   func decode(_ type: Int.Type) throws -> Int { try integer(type) }
   func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
   func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }

@@ -19,12 +19,15 @@ struct RowEncoder {
   }
 
   /// The value of one column.
-  static func column(_ value: some Encodable) throws -> SQLValue {
+  static func column<Value: Encodable>(_ value: Value) throws -> SQLValue {
     switch value {
     case let value as SQLValue: return value
     case let value as Data: return .blob([UInt8](value))
-    case let value as [UInt8]: return .blob(value)
-    case let value as Date: return .text(RowDate.text(of: value))
+    case let value as URL: return .text(value.absoluteString)
+    case let value as Decimal: return .text(value.description)
+    case let value as Date: return .text(try RowDate.text(of: value))
+    // By its type: an empty list of any other kind would pass for one of bytes.
+    case let value as [UInt8] where Value.self == [UInt8].self: return .blob(value)
     default: break
     }
     let writer = ValueWriter()
@@ -32,7 +35,11 @@ struct RowEncoder {
     switch writer.found.content {
     case .value(let value): return value
     case .nothing: throw Unfit("a \(type(of: value)) encodes to nothing")
-    case .parts: return .text(String(decoding: try JSONEncoder().encode(value), as: UTF8.self))
+    case .parts:
+      let encoder = JSONEncoder()
+      // In one order always: else a row that was only read and written back would be an edit.
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return .text(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
   }
 

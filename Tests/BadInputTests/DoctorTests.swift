@@ -12,6 +12,10 @@ extension BadInputTests {
         try await desk.succeed("init", "a.db", "--all")
         let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
         let port = try #require(node.address.split(separator: ":").last)
+        // What a command of the operator has printed.
+        let log = try #require(FileHandle(forWritingAtPath: node.log))
+        try log.seekToEnd()
+        try log.write(contentsOf: Data("{\"row\":\"secret\"}\nsecret\n".utf8))
         let said = try await desk.flotilla("doctor", "a.db", "--bundle", "help.json")
         #expect(said.status == 0 && said.error.contains("wrote help.json"), "\(said)")
         #expect(said.output.contains("a node runs on port \(port);"), "\(said)")
@@ -33,6 +37,12 @@ extension BadInputTests {
         let again = try await desk.flotilla("doctor", "a.db", "--bundle", "help.json")
         #expect(again.status == 1 && again.error.contains("File exists"), "\(again)")
         #expect(try Data(contentsOf: URL(filePath: path)) == data)
+        try await desk.succeed("stop", "a.db")
+        try desk.write("a.db", Data(repeating: 7, count: 4_096))
+        let broken = try await desk.flotilla("doctor", "a.db", "--bundle", "broken.json")
+        #expect(broken.status == 1, "\(broken)")
+        let rest = try String(contentsOfFile: desk.path("broken.json"), encoding: .utf8)
+        #expect(rest.contains(#""doctor":{"findings""#) && rest.contains(#""status":{"error""#))
         let nowhere = try await desk.flotilla("doctor", "a.db", "--bundle", "no/help.json")
         #expect(nowhere.status == 1 && nowhere.error.contains("No such file"), "\(nowhere)")
       }

@@ -55,6 +55,36 @@ extension NodeTests {
       }
     }
 
+    @Test func `of a process that was killed is as if none ran`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let path = try ControlSocket.path(database: a.library.sidecar.database)
+        // It takes one connection, and is gone before it has read what was asked.
+        let script = """
+          import socket, sys
+          server = socket.socket(socket.AF_UNIX)
+          server.bind(sys.argv[1])
+          server.listen()
+          print("ready", flush=True)
+          peer, _ = server.accept()
+          peer.recv(1, socket.MSG_PEEK)
+          """
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = ["-c", script, path]
+        process.standardOutput = output
+        try process.run()
+        defer { unlink(path) }
+        // It may come in pieces; that it says anything is enough.
+        #expect(output.fileHandleForReading.availableData.starts(with: "r".utf8))
+        let client = try ControlClient(database: a.library.sidecar.database)
+        let report: StatusReport? = try await client.ask(.status(all: false))
+        #expect(report == nil)
+        process.waitUntilExit()
+      }
+    }
+
     @Test func `is in a folder for its owner alone, with a short path`() throws {
       let long = "/" + String(repeating: "folder/", count: 200) + "x.db"
       let path = try ControlSocket.path(database: long)

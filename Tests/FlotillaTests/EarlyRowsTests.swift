@@ -27,7 +27,7 @@ import Testing
       }
       #expect(came < 40_001)
       #expect(!isFolded)
-      #expect(try await eventually(within: .seconds(60)) { try b.count() == 40_001 })
+      #expect(try await eventually(within: .seconds(180)) { try b.count() == 40_001 })
       let sum = "SELECT count(*), sum(length(id) + length(text)), min(id), max(id) FROM item"
       #expect(try a.rows(sum) == b.rows(sum))
     }

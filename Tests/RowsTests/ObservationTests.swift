@@ -63,6 +63,15 @@ struct Line: Codable, Equatable, Sendable {
         try await open.update(line, in: "item")
       }
       #expect(error?.code == .table)
+      // Not even a text that names itself.
+      let nobody = await #expect(throws: FlotillaError.self) {
+        try await open.remove("item", key: ["nope": "nope"])
+      }
+      #expect(nobody?.code == .sql)
+      let twice = await #expect(throws: FlotillaError.self) {
+        try await open.rows([String: SQLValue].self, "SELECT id, id AS ID FROM item")
+      }
+      #expect(twice?.code == .usage)
       let unknown = await #expect(throws: FlotillaError.self) {
         try await open.update(line, in: "nothing")
       }
@@ -112,7 +121,10 @@ struct Line: Codable, Equatable, Sendable {
         }
       }
       #expect(error?.code == .usage)
-      for statement in ["COMMIT", "CREATE TABLE x(a)", "DELETE FROM _flotilla_journal", "BEGIN"] {
+      for statement in [
+        "COMMIT", "CREATE TABLE x(a)", "DELETE FROM _flotilla_journal", "BEGIN",
+        "PRAGMA ignore_check_constraints = ON", "ATTACH 'x' AS y", "SAVEPOINT s",
+      ] {
         let error = await #expect(throws: FlotillaError.self, "\(statement)") {
           try await open.transaction { try $0.run(statement) }
         }

@@ -93,6 +93,24 @@ import Testing
     #expect(Rules.leftovers(file("todos")) == [])
   }
 
+  @Test func `long sentences are found`() {
+    let (many, few) = (Array(repeating: "word", count: 31), Array(repeating: "word", count: 30))
+    func page(_ text: String) -> [Finding] { SentenceRule.inPage(file(text, "docs/a.md")) }
+    #expect(page(many.joined(separator: " ")).map(\.line) == [1])
+    #expect(page("# a\n\nOne.\n" + many.joined(separator: "\n")).count == 1)
+    #expect(page(few.joined(separator: " ") + ". " + few.joined(separator: " ")) == [])
+    #expect(page("- " + few.joined(separator: " ") + "\n- " + few.joined(separator: " ")) == [])
+    #expect(page("| " + many.joined(separator: " ") + " |") == [])
+    #expect(page("```\n" + many.joined(separator: " ") + "\n```") == [])
+    #expect(page("`" + many.joined(separator: " ") + "` is [one](a%20word)") == [])
+    func comment(_ text: String) -> [Finding] { SentenceRule.inComments(file(text)) }
+    let lines = many.map { "  /// " + $0 }
+    #expect(comment("let a = 1\n" + lines.joined(separator: "\n")).map(\.line) == [2])
+    #expect(comment(lines.prefix(20).joined(separator: "\n") + "\n  ///\n" + lines[0]) == [])
+    #expect(comment("/// \"" + many.joined(separator: " ") + "\"") == [])
+    #expect(comment(many.joined(separator: " ")) == [])
+  }
+
   @Test func `words of the workshop and unknown hosts are found`() {
     #expect(PageRules.workshopWords(file("see iss" + "ue #12", "README.md")).count == 1)
     #expect(PageRules.workshopWords(file("Sess" + "ion 3 of 9", "README.md")).count == 1)

@@ -99,6 +99,11 @@ import Testing
     #expect(PageRules.decisions(Tree.files.map(\.path)) == [])
   }
 
+  @Test func `sentences of pages and comments can be read once`() {
+    #expect(Tree.pages.flatMap(SentenceRule.inPage) == [])
+    #expect(Tree.swift.flatMap(SentenceRule.inComments) == [])
+  }
+
   @Test func `nothing speaks of the workshop`() {
     #expect(Tree.files.flatMap(PageRules.workshopWords) == [])
     #expect(Tree.files.flatMap(PageRules.hosts) == [])

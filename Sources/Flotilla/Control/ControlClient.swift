@@ -20,7 +20,7 @@ struct ControlClient: Sendable {
     min(patience, max(timeout ?? patience, ControlServer.pulse * 2) + ControlServer.pulse)
   }
 
-  /// The answer of the running node; nil if none runs.
+  /// The answer of the running node; nil if none runs, or it was killed before it read this.
   func ask<Body: Codable & Sendable>(
     _ request: ControlRequest, as type: Body.Type = Body.self, within timeout: Duration? = nil
   ) async throws(FlotillaError) -> Body? {
@@ -35,6 +35,8 @@ struct ControlClient: Sendable {
       data = try await Self.readAll(channel, alarm)
     } catch {
       if alarm.hasRung { throw silence(patience) }
+      // A process that is being killed has taken the connection, and resets it when it is gone.
+      if (error as? NetworkError)?.code == .reset { return nil }
       throw FlotillaError(.node, "the running node does not answer: \(error)")
     }
     if alarm.hasRung { throw silence(patience) }

@@ -73,6 +73,10 @@ actor LibraryHost {
   private let options: RunOptions
   private let log: @Sendable (String) -> Void
   private var state = State.suspended
+  /// A start that is under way: whoever wants one meanwhile waits for it.
+  private var start: Task<Result<State, FlotillaError>, Never>?
+  /// Counts what ends a start that was begun before: calls of `suspend` and `close`.
+  private var ends = 0
   /// Lets go of the file if another program asks for that.
   private var watch: Task<Void, Never>?
 
@@ -89,27 +93,41 @@ actor LibraryHost {
       guard isClosed else { return }
       throw FlotillaError(.usage, "\(replica.path) was closed", remedy: "Open it again.")
     }
-    state = try await start()
+    let (begun, known) = (start ?? Task { await attempt() }, ends)
+    start = begun
+    let result = await begun.value
+    if start == begun { start = nil }
+    guard known == ends, case .suspended = state else {
+      // Suspended or closed meanwhile; or somebody else has taken what was started.
+      if known != ends, case .success(.own(let node)) = result { await node.stop() }
+      return
+    }
+    state = try result.get()
+    guard case .own(let node) = state else { return }
+    watch = Task { [weak self] in
+      await node.untilStopIsWanted()
+      if !Task.isCancelled { await self?.stopped() }
+    }
   }
 
-  private func start() async throws(FlotillaError) -> State {
-    switch try await replica.reach(.office, as: AnchorReport.self) {
-    case .answer: return .foreign
-    case .lock(let lock):
-      let node = try await Node(
-        path: replica.path, mode: .lasting, options: options, lock: lock, log: log)
-      do {
-        try await node.rememberPath()
-        try await node.start()
-      } catch {
-        await node.stop()
-        throw error
+  private func attempt() async -> Result<State, FlotillaError> {
+    do throws(FlotillaError) {
+      switch try await replica.reach(.office, as: AnchorReport.self) {
+      case .answer: return .success(.foreign)
+      case .lock(let lock):
+        let node = try await Node(
+          path: replica.path, mode: .lasting, options: options, lock: lock, log: log)
+        do throws(FlotillaError) {
+          try await node.rememberPath()
+          try await node.start()
+        } catch {
+          await node.stop()
+          throw error
+        }
+        return .success(.own(node))
       }
-      watch = Task { [weak self] in
-        await node.untilStopIsWanted()
-        if !Task.isCancelled { await self?.stopped() }
-      }
-      return .own(node)
+    } catch {
+      return .failure(error)
     }
   }
 
@@ -120,6 +138,7 @@ actor LibraryHost {
   }
 
   func suspend() async {
+    ends += 1
     watch?.cancel()
     watch = nil
     if case .own(let node) = state {
@@ -143,8 +162,8 @@ actor LibraryHost {
     case .foreign:
       let client = try ControlClient(database: replica.sidecar.database)
       if let body = try await client.ask(request, as: type) { return body }
-      // The other process has ended; this one takes its place.
-      state = .suspended
+      // The other process has ended; this one takes its place, unless it has done so by now.
+      if case .foreign = state { state = .suspended }
       try await resume()
       return try await ask(request, as: type)
     case .suspended:

@@ -54,7 +54,9 @@ struct RowStatement {
     guard !key.isEmpty else {
       throw FlotillaError(.usage, "the key of a row of \(table) is empty")
     }
-    return key.keys.sorted().map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    // With the table's name before it a column that is not there is an error, not a text.
+    return key.keys.sorted().map { "\(quoted(table)).\(quoted($0)) = ?" }
+      .joined(separator: " AND ")
   }
 
   private static func values(_ key: [String: SQLValue]) -> [SQLValue] {

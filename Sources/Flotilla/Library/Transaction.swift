@@ -50,6 +50,7 @@ public final class Transaction {
 extension OpenReplica {
   /// Runs `body` in one transaction of the file. What it writes is committed when it returns, all
   /// of it; if it throws, nothing is. Other programs cannot write meanwhile: it should not wait.
+  /// The receipt tells of the first 10,000 rows.
   public func transaction<Result: Sendable>(
     _ body: @escaping @Sendable (Transaction) throws -> Result
   ) async throws -> (result: Result, receipt: Receipt) {
@@ -59,6 +60,9 @@ extension OpenReplica {
 }
 
 extension Replica {
+  /// Of so many rows of a transaction its receipt tells.
+  private static let mostTold = 10_000
+
   fileprivate struct Transacted<Result: Sendable>: Sendable {
     var result: Result
     var touched: [TouchedRow]
@@ -90,7 +94,7 @@ extension Replica {
       guard !transaction.isOver else {
         throw FlotillaError(.sql, "\(path): a statement has rolled the transaction back")
       }
-      let rows = try touched(after: last, limit: .max, on: connection)
+      let rows = try touched(after: last, limit: Self.mostTold, on: connection)
       try connection.execute("COMMIT")
       return Transacted(result: result, touched: rows, before: before)
     } catch let error as SQLiteError {

@@ -6,8 +6,8 @@ extension Node {
   /// Sees to it that the store knows who judges now.
   func followOffice() async {
     let roll = roster.roll
-    // An earlier appointment that is heard of late leaves the term as it is, but tells whom to wait
-    // for, or that this node was meant once and has to say that it stands down.
+    // An earlier appointment that is heard of late leaves the term as it is. But it tells whom to
+    // wait for, or that this node was meant once and has to say that it stands down.
     guard let heard = Appointments.governance(of: roll.appointments, for: identity.node),
       heard != heardGovernance, clock.now.site != nil
     else {

@@ -12,9 +12,9 @@ extension Replica {
   /// So often, 5 s each, the write lock is waited for once the others were told.
   private static let mostTries = 6
 
-  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent, if the
-  /// conflict log holds what nobody has looked at, or if the others would have no admin or no site
-  /// key any more.
+  /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent, or if
+  /// the conflict log holds what nobody has looked at. So it does if the others would have no admin
+  /// or no site key any more.
   public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
     var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
     do {

@@ -40,12 +40,13 @@ extension Replica {
       for run in runs { group.addTask { await run.serve(pause: pause) } }
       for await _ in group {
         // One that was asked to stop leaves the others at work; what never worked waits for none.
-        var isServing = false
-        for run in runs { if await run.isServing { isServing = true } }
-        if !isServing { group.cancelAll() }
+        var isWanted = false
+        for run in runs { if await run.isWanted { isWanted = true } }
+        if !isWanted { group.cancelAll() }
       }
     }
     log("stopped")
+    guard !Task.isCancelled else { return }
     for run in runs { if let failure = await run.failure { throw failure } }
   }
 
@@ -123,12 +124,12 @@ extension Replica {
 /// The node of one replica, through its starts and ends.
 private actor NodeRun {
   private let replica: Replica
-  private let options: RunOptions
+  private var options: RunOptions
   private let log: @Sendable (String) -> Void
   /// Nil before it has started, and when it has ended.
   private var node: Node?
-  /// True from a start until an end behind which no new start follows at once.
-  private(set) var isServing = false
+  /// True from the first start until somebody has asked it to stop.
+  private(set) var isWanted = false
   /// Why it does not serve; nil if it does, or was asked to stop.
   private(set) var failure: FlotillaError?
 
@@ -140,11 +141,11 @@ private actor NodeRun {
   func start() async {
     do throws(FlotillaError) {
       let node = try await replica.begin(options: options, log: log)
-      (self.node, failure, isServing) = (node, nil, true)
+      (self.node, failure, isWanted) = (node, nil, true)
       let who = node.identity
       log("\(who.name) of \"\(who.siteName)\" listens on port \(await node.port ?? 0)")
     } catch {
-      (failure, isServing) = (error, false)
+      failure = error
     }
   }
 
@@ -162,6 +163,8 @@ private actor NodeRun {
       if text != told { log("not served, and tried every minute: \(text)") }
       told = text
       guard (try? await Task.sleep(for: pause)) != nil else { return }
+      // Another one may have its port by now.
+      options.triesNextPorts = true
       await start()
     }
   }
@@ -176,8 +179,9 @@ private actor NodeRun {
     await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
     failure = await node.failure
     self.node = nil
-    isServing = await node.wantsAgain && !Task.isCancelled
-    return isServing
+    let beginsAnew = await node.wantsAgain && !Task.isCancelled
+    if failure == nil, !beginsAnew { isWanted = false }
+    return beginsAnew
   }
 }
 

@@ -89,7 +89,8 @@ extension Replica {
     do throws(SQLiteError) {
       let prepared = try prepare(statement, on: connection)
       let kind = StatementKind(prepared.sql)
-      guard prepared.isReadOnly && kind.objection == nil || kind.isEdit else {
+      let isQuery = prepared.isReadOnly && kind.objection == nil && kind.keyword != "PRAGMA"
+      guard isQuery || kind.isEdit else {
         throw SQLiteError(
           code: 21, message: "\(kind.keyword) does not belong in a transaction of edits")
       }

@@ -7,8 +7,8 @@ extension Replica {
   private static let pause: Int64 = 100
 
   /// The verdict on the last edit of each row in a range of own edits, once all are there or the
-  /// time is over, and what is in the way of those that are not. `wait` lets the node wait for what
-  /// is not judged; it gives the end of the range.
+  /// time is over. With it, what is in the way of those that are not. `wait` lets the node wait for
+  /// what is not judged; it gives the end of the range.
   func verdicts(
     on rows: [TouchedRow], after seq: UInt64, within timeout: Duration,
     wait: (Duration) async throws(FlotillaError) -> Mark

@@ -14,8 +14,8 @@ public struct SchemaReport: Codable, Sendable, Equatable {
     /// Empty if only their share of the content hash is known.
     public var columns: [String]
     /// `not-here-yet`, `dropped` (the table had them here), `shown-otherwise` (they are here, of
-    /// another type), `in-its-form` (they show a default for NULL, or a number in the form of their
-    /// type) or `let-go`.
+    /// another type), `in-its-form` or `let-go`. What is in its form shows a default for NULL, or a
+    /// number in the form of its type.
     public var fate: String
     public var rows: Int
   }

@@ -2,8 +2,8 @@ import Replication
 
 /// What has arrived in one session and was not worked through yet.
 ///
-/// The session reads on while it works, so that it knows whether its peer is alive, and that the
-/// next rows of a catch-up have gathered when those before are merged; but not without end.
+/// The session reads on while it works. So it knows whether its peer is alive, and the next rows of
+/// a catch-up have gathered when those before are merged; but not without end.
 struct Inbox {
   /// Of somebody who has not said Hello yet the longest frame fits, and a little more; ...
   static let first = Limits.frame + (128 << 10)

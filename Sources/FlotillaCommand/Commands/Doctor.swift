@@ -33,14 +33,22 @@ enum Doctor {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await call.replica.doctor(repair: call.arguments.has("--repair"))
-    call.print(report, as: text(report, colour: call.output.colour))
+    let outcome: Result<DoctorReport, FlotillaError>
+    do throws(FlotillaError) {
+      outcome = .success(try await call.replica.doctor(repair: call.arguments.has("--repair")))
+    } catch {
+      outcome = .failure(error)
+    }
+    if case .success(let report) = outcome {
+      call.print(report, as: text(report, colour: call.output.colour))
+    }
+    // It is wanted most where even the doctor could not look.
     if let file = call.arguments.text("--bundle") {
-      let bundle = await SupportBundle(replica: call.replica).text(doctor: report)
+      let bundle = await SupportBundle(replica: call.replica).text(doctor: outcome)
       try SupportBundle.write(bundle, to: file)
       call.output.remark("wrote \(printable(file)): read it before you send it")
     }
-    return report.findings.contains { $0.level == .error } ? .failed : .done
+    return try outcome.get().findings.contains { $0.level == .error } ? .failed : .done
   }
 
   /// One line for each finding, its remedy below it, and the sums.

@@ -12,7 +12,8 @@ struct SupportBundle {
   let replica: Replica
 
   /// One object in JSON, a line for each part. What cannot be told has the reason in its place.
-  func text(doctor: DoctorReport) async -> String {
+  func text(doctor: Result<DoctorReport, FlotillaError>) async -> String {
+    let findings = await part { () async throws(FlotillaError) in try doctor.get() }
     let status = await part { () async throws(FlotillaError) in
       try await replica.status(all: true)
     }
@@ -22,7 +23,7 @@ struct SupportBundle {
     let schema = await part { () async throws(FlotillaError) in try await statements() }
     let parts: [(String, JSON)] = [
       ("made", .text(Date.now.formatted(.iso8601))), ("version", .text(Program.flotilla.version)),
-      ("machine", await machine()), ("doctor", JSON(reflecting: doctor)), ("status", status),
+      ("machine", await machine()), ("doctor", findings), ("status", status),
       ("members", members), ("tables", tables), ("anchor", anchor), ("schema", schema),
       ("log", log("")), ("log_before", log(".old")),
     ]
@@ -52,7 +53,14 @@ struct SupportBundle {
     guard let bytes = FileManager.default.contents(atPath: path) else { return .null }
     let lines = String(decoding: bytes.suffix(Self.mostLog), as: UTF8.self).split(separator: "\n")
     let whole = bytes.count > Self.mostLog ? lines.dropFirst() : lines[...]
-    return .array(whole.map { .text(String($0)) })
+    return .array(whole.filter(Self.isOwn).map { .text(String($0)) })
+  }
+
+  /// Commands of the operator write into the log, too, and may have been given rows: what begins
+  /// with no time of ours is left out.
+  private static func isOwn(_ line: Substring) -> Bool {
+    line.prefixMatch(of: #/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} /#) != nil
+      || line.hasPrefix(#"{"message":"#)
   }
 
   /// Debian's name, the kernel, what SQLite that is, and how large the machine is.

@@ -114,7 +114,7 @@ struct OperatorAlarm: Sendable {
       let status = try await ShellCommand(
         text: command, environment: ["FLOTILLA_DB": replica.path], limit: Self.longest
       ).run(input: input)
-      if status != 0 { log("the command of \(option) ended with status \(status): \(command)") }
+      if status != 0 { log("the command of \(option) ended with status \(status)") }
     } catch {
       log("the command of \(option) failed: \(error.message)")
     }

@@ -28,7 +28,7 @@ struct ShellCommand: Sendable {
       child = try ChildProcess(
         words[0], words, environment: variables, files: [file, STDOUT_FILENO, STDERR_FILENO])
     } catch {
-      throw FlotillaError(.system, "cannot run \(text): \(error.text)")
+      throw FlotillaError(.system, "cannot run the command: \(error.text)")
     }
     let end = await withCheckedContinuation { continuation in
       // Waiting for the child blocks, which a thread of the cooperative pool must not.
@@ -38,7 +38,7 @@ struct ShellCommand: Sendable {
     // Where it had to kill, it says 128 and the signal. A command may say the same of its own.
     case .exit(let status) where [Self.timedOut, 128 + SIGKILL].contains(status):
       guard let limit, .now - start >= .seconds(limit) else { return status }
-      throw FlotillaError(.timedOut, "\(text) was ended after \(limit) s")
+      throw FlotillaError(.timedOut, "the command was ended after \(limit) s")
     case .exit(let status): return status
     case .signal(let number): return 128 + number
     }

@@ -31,7 +31,7 @@ struct Sightings {
   /// Notes a name under which this process announces itself from now on.
   ///
   /// It stays its own after the withdrawal: Avahi looks for the owner of a service among the groups
-  /// of the client only when it tells of it, so word that comes late, when the group is emptied,
+  /// of the client only when it tells of it. So word that comes late, when the group is emptied,
   /// lacks AVAHI_LOOKUP_RESULT_OUR_OWN (avahi-daemon, dbus-service-browser.c).
   mutating func announces(_ name: String) {
     ownNames.removeAll { $0 == name }

@@ -26,7 +26,7 @@ package struct LifeRecord: Sendable, Equatable {
 
   /// Why the database and what stands beside it do not belong together; nil if they do.
   ///
-  /// Every own edit is noted in the record after its commit and before it is sent, so the database
+  /// Every own edit is noted in the record after its commit and before it is sent. So the database
   /// is never behind it, unless somebody put an older one in its place.
   package static func doubt(
     _ record: LifeRecord?, database mark: LifeMark, isSameMachine: Bool, isSameFile: Bool

@@ -96,8 +96,9 @@ package struct Viewpoint: Sendable {
   }
 
   /// Whether what comes is the anchor's word on something that this node's edit was made on, and
-  /// the edit itself is yet to be judged, or never will be, as nobody is the anchor any more. What
-  /// the judged frontier covers may be yet to be judged, too: it had lost where nobody was one.
+  /// the edit itself is not judged. It is yet to be, or never will, as nobody is the anchor any
+  /// more. What the judged frontier covers may be yet to be judged, too: it had lost where nobody
+  /// was one.
   ///
   /// The certificate outranks the edit, which inherited the epoch before it. But its author has
   /// seen what is certified: the edit is made again on top, lest a program find its own committed

@@ -82,8 +82,8 @@ package enum MergeRules {
 
   /// The anchor's verdict: why the edit does not stand, or nil.
   ///
-  /// What does not depend on the rule comes first: a new row is welcome under a key that is free,
-  /// two deletes agree, and so do two edits that say the same, an edit does not bring back what it
+  /// What does not depend on the rule comes first: a new row is welcome under a key that is free;
+  /// two deletes agree, and so do two edits that say the same. An edit does not bring back what it
   /// did not know to be deleted, and one row does not overwrite another of the same key.
   package static func objection(to claim: Claim, under rule: any MergeRule.Type) -> Reason? {
     guard let standing = claim.standing else { return nil }

@@ -279,8 +279,8 @@ extension Session {
       outgoing.resume = Frontier()
       outgoing.peerFrontier.join(covers)
       outgoing.told.join(covers)
-      // To send again what does not count would send it for ever, while something is lost, or while
-      // a leaf may not send all that it wrote, or rows wait to be put back.
+      // To send again what does not count would send it for ever. That is so while something is
+      // lost, a leaf may not send all that it wrote, or rows wait to be put back.
       let mayLack = position.lost > 0 || position.wanted > 0 || !configuration.ownRights.isWhole
       if mayLack && !covers.covers(outgoing.offering) {
         outgoing.offered.join(outgoing.offering)

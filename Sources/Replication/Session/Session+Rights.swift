@@ -19,7 +19,7 @@ extension Session {
 
   /// Whether the first frame of a batch may be staged; ends the session if it may not.
   ///
-  /// A leaf names its tables in the first frame, so what it may not write is never kept until the
+  /// A leaf names its tables in the first frame. So what it may not write is never kept until the
   /// batch is whole, and who may write nothing has nothing kept at all.
   mutating func mayStage(_ first: [UInt8], _ directives: inout [Directive]) -> Bool {
     guard let licence else { return true }

@@ -8,10 +8,10 @@ package enum KeyCollation: UInt8, Sendable {
 /// The identity of a row inside its table: its key values in one canonical, ordered encoding.
 ///
 /// Two keys that SQLite holds for equal have equal bytes: NOCASE text is folded, RTRIM text is
-/// trimmed, an integral real is written as the integer. The order of the bytes follows the order
-/// of the table inside each storage class (a fraction sorts after all integers), so that work in
-/// key order walks its B-tree once, or nearly. The layout is that of the FoundationDB tuple layer,
-/// with tags of our own.
+/// trimmed, an integral real is written as the integer. The order of the bytes follows the order of
+/// the table inside each storage class (a fraction sorts after all integers). So work in key order
+/// walks its B-tree once, or nearly. The layout is that of the FoundationDB tuple layer, with tags
+/// of our own.
 package struct Key: Sendable, Hashable, Comparable {
   package let bytes: [UInt8]
 

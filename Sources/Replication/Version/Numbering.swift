@@ -52,8 +52,8 @@ package struct ParentRow: Sendable, Hashable {
   }
 }
 
-/// What a version says of a row whose key is a number that two machines may give to two rows, and
-/// of the rows of such keys that it refers to (docs/keys.md).
+/// What a version says of a row whose key is a number that two machines may give to two rows. It
+/// also names the rows of such keys that it refers to (docs/keys.md).
 package struct Numbering: Sendable, Hashable {
   /// Of each list that a version carries, at most.
   package static let mostElders = 8

@@ -2,11 +2,11 @@ import Replication
 
 /// What is in a conflict log has met what it did not know: neither author had seen the other edit.
 ///
-/// One that an anchor has rejected, or that had to give way there, may be logged when a later one
-/// has put its ancestor in the place of what it had lost to. So is what its author has written over
-/// when the anchor's word on the ancestor was here, and that on the edit itself on its way. And so
-/// is what somebody else has written over, if that gave way, too: what is there by name alone
-/// nobody could show.
+/// One that an anchor has rejected, or that had to give way there, may be logged all the same. A
+/// later one may have put its ancestor in the place of what it had lost to. So is what its author
+/// has written over when the anchor's word on the ancestor was here, and that on the edit itself on
+/// its way. And so is what somebody else has written over, if that gave way, too: what is there by
+/// name alone nobody could show.
 enum AnytimeConcurrent {
   static func check(
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String

@@ -1,7 +1,7 @@
 import Replication
 
-/// An anchor judges an edit once in its term, what comes together in the order of the stamps, what
-/// its author was told stays, and nobody is told that an edit was accepted that was rejected.
+/// An anchor judges an edit once in its term, and what comes together in the order of the stamps.
+/// What its author was told stays, and nobody is told that an edit was accepted that was rejected.
 ///
 /// Two copies of the anchor may be in office at once, until they hear of each other. Both judge.
 enum AnytimeJudged {

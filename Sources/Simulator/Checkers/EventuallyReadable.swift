@@ -4,9 +4,8 @@ import Replication
 /// have, and waits for nothing.
 ///
 /// A version that only it was given before its author was lost is not looked at, nor a row that
-/// waits where it has such a one, nor one that its
-/// author had to take back while others got it, nor a row that it had written over such a one:
-/// docs/limits.md says so.
+/// waits where it has such a one. Neither is one that its author had to take back while others got
+/// it, nor a row that it had written over such a one: docs/limits.md says so.
 enum EventuallyReadable {
   static func check(
     _ leaf: (name: String, shown: Observation), _ whole: (name: String, shown: Observation),

@@ -1,6 +1,7 @@
 /// In the end everything that a program has committed in the table whose unique values all claim
-/// stands, or is parked, or in the conflict log of a node that wrote it, or that made it again as
-/// it was parked there; or somebody who had seen it wrote over it, deleted it or displaced it.
+/// stands, or is parked. Or it is in the conflict log of a node that wrote it, or that made it
+/// again as it was parked there; or somebody who had seen it wrote over it, deleted it or displaced
+/// it.
 ///
 /// What a node that is lost for good had written may be lost with it.
 enum FinallyFound {

@@ -38,8 +38,8 @@ struct LawVersion {
     return law
   }
 
-  /// What decides, said once more: the term of the anchor and which of two rivals it is, its
-  /// count of certificates, tentative above certified, the stamp, the origin, then what no two
+  /// What decides, said once more: the term of the anchor and which of two rivals it is, its count
+  /// of certificates, tentative above certified, the stamp, the origin. Then comes what no two
   /// versions share unless a replica was copied. Nothing else of a version does.
   var rank: [UInt64] {
     [

@@ -66,7 +66,7 @@ extension Store {
   }
 
   /// Notes what was parked where nobody else will: other nodes take the later edit of one author
-  /// for one that has seen the earlier, no author may be left to see it lose, and an anchor has a
+  /// for one that has seen the earlier. No author may be left to see it lose, and an anchor has a
   /// log of its own. What is yet to be judged is kept for that.
   private func logHidden(
     _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,

@@ -39,7 +39,7 @@ package enum Capture {
   ///
   /// RAISE(IGNORE) abandons "any subsequent trigger programs that would have been executed", and
   /// "database changes are not rolled back" (sqlite.org/lang_createtrigger.html). SQLite runs the
-  /// youngest trigger first (trigger.c puts each new one at the head of the table's list), so an
+  /// youngest trigger first (trigger.c puts each new one at the head of the table's list). So an
   /// application's trigger that is younger than ours and raises IGNORE would hide changes.
   package static func isIntact(
     _ schema: TableSchema, id: Int64, on connection: Connection

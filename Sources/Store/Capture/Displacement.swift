@@ -119,7 +119,7 @@ struct Displacement {
   }
 
   /// The new row as a subquery whose columns have the names, collations and affinities of the
-  /// table's, so that the expression's own text gives what it will give in the index.
+  /// table's. So the expression's own text gives what it will give in the index.
   ///
   /// NEW.c has the collation of the column but not its affinity (expr.c, sqlite3ExprAffinity knows
   /// TK_COLUMN, not TK_TRIGGER). A CAST restores it, except BLOB, which differs from none when two

@@ -2,8 +2,8 @@ import SQLite
 
 /// Writes the SQL of the capture triggers of one table.
 ///
-/// The text stays within what SQLite 3.22 parses, calls only functions that SQLite brings along
-/// and trusts (so it runs with `trusted_schema=0`), and names no column but those of the key and of
+/// The text stays within what SQLite 3.22 parses, and calls only functions that SQLite brings along
+/// and trusts (so it runs with `trusted_schema=0`). It names no column but those of the key and of
 /// unique indexes: any other one can still be dropped or renamed.
 struct TriggerText {
   let schema: TableSchema

@@ -107,8 +107,8 @@ struct Remake: Equatable {
     return try match(hash, row, statements, beside, on: connection) == nil ? .edit : .perhaps
   }
 
-  /// The columns that count otherwise than they are declared now, and whether they do, where a row
-  /// shows what a version of that hash says but for what the migration put there.
+  /// The columns that count otherwise than they are declared now, and whether they do. This is so
+  /// where a row shows what a version of that hash says but for what the migration put there.
   ///
   /// Nil if it shows something else. `settled` are columns that are known to count as they are
   /// declared; `asFilled` is set where new columns are to show what most rows do.

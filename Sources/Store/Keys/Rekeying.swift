@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Makes rows that lost their key again under fresh ones, in one transaction with all that their
-/// author hung under them, and lets rows follow a row that somebody else has made again.
+/// author hung under them. It also lets rows follow a row that somebody else has made again.
 struct Rekeying {
   /// A row that goes on under another key.
   struct Move {

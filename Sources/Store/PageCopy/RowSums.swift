@@ -4,8 +4,8 @@ import SQLite
 /// Sums over the rows of one table: of their keys with what counts of them, and for each index of
 /// what it should hold.
 ///
-/// Sums do not depend on the order, so a table is read as it lies in the file, and a look for each
-/// row, which takes three times as long, is spared.
+/// Sums do not depend on the order, so a table is read as it lies in the file. A look for each row,
+/// which takes three times as long, is spared.
 struct RowSums {
   /// Where an index finds its columns: places of the shape, or the rowid.
   struct Index: Equatable {

@@ -128,7 +128,7 @@ struct KeyColumnText {
   /// with the upper bytes left out.
   ///
   /// Most programs read the text of the view whenever they open the file, so it is short: seven
-  /// bytes are read whatever the length is, what stands behind the number is shifted out, and an
+  /// bytes are read whatever the length is, and what stands behind the number is shifted out. An
   /// eighth makes room for itself by a shift to the right by less than nothing.
   private static let integer: String = {
     let isNegative = "(r < x'14')"

@@ -59,7 +59,7 @@ struct ColumnNames: Equatable {
       firsts[index] = first
     }
     for (index, name) in names.enumerated() { take(renamed[name], index) }
-    // Where machines have taken a column for different ones the settings decide, but they do not
+    // Where machines have taken a column for different ones the settings decide. But they do not
     // give a first name to one column that another one here is known to bear.
     let bearers = Dictionary(
       names.compactMap { name in known[name].map { (folded($0), name) } }, uniquingKeysWith: { $1 })

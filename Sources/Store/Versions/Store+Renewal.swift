@@ -164,7 +164,7 @@ extension Store {
   /// What waits for the anchor here and nobody else has is handed on like what stands.
   ///
   /// What others have is not: those who have written over it have not seen it under another name,
-  /// and would lose to it. So what comes in an exchange that has not ended goes on to wait, and an
+  /// and would lose to it. So what comes in an exchange that has not ended goes on to wait. An
   /// earlier anchor's word on an edit that they know is forgotten, unless its author is here: they
   /// may have let go of it, for an author keeps what is lost.
   private func sweepPending(_ edits: inout Edits, at now: Instant) throws {

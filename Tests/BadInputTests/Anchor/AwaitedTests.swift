@@ -44,7 +44,11 @@ extension BadInputTests {
           "sql", "b.db", "UPDATE t SET v = 'first' WHERE id < 'k3'", "--online", "--timeout", "50s",
           "--json")
         for (edit, count) in [(nil, "2"), ("UPDATE t SET v = 'second' WHERE id = 'k1'", "3")] {
-          if let edit { try await desk.sql("b.db", edit) }
+          if let edit {
+            // The command asks up to which edit it is to wait once its own is committed.
+            try await Task.sleep(for: .seconds(2))
+            try await desk.sql("b.db", edit)
+          }
           let look = "SELECT count(*) FROM _flotilla_verdict"
           let isFolded = try await eventually(within: .seconds(20)) {
             try await desk.sql("b.db", look) == count

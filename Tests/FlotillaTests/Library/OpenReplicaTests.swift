@@ -31,6 +31,36 @@ import Testing
     }
   }
 
+  @Test func `is one node, whoever asks at once, and none once it is closed`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let node = try await site.run(a)
+      let open = try await Replica.open(a.path, options: options())
+      await node.stop()
+      // All of them find the other node gone.
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<8 {
+          group.addTask { _ = try await open.save(["id": .text("\(number)")], in: "item") }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await a.library.status(all: false).running)
+      await open.close()
+      #expect(try await !a.library.status(all: false).running)
+      // A start that is under way does not outlast the end.
+      for _ in 0..<5 {
+        let again = try await Replica.open(a.path, options: options())
+        await again.suspend()
+        async let resumed: Void? = try? again.resume()
+        await again.close()
+        _ = await resumed
+        #expect(await again.isClosed)
+        #expect(try await !a.library.status(all: false).running)
+      }
+      #expect(try a.count() == 8)
+    }
+  }
+
   @Test func `tells what changes, also by plain SQL`() async throws {
     try await TestSite.with { site in
       let a = try await site.replica("a")
