@@ -31,7 +31,8 @@ struct ControlClient: Sendable {
     let alarm = Alarm(after: patience) { channel.close() }
     defer { alarm.cancel() }
     do {
-      try await channel.write([UInt8](JSONEncoder().encode(request)) + [0x0A])
+      let wish = WorkProgress.listener == nil ? [] : [ControlServer.blank]
+      try await channel.write(wish + [UInt8](JSONEncoder().encode(request)) + [0x0A])
       data = try await Self.readAll(channel, alarm)
     } catch {
       if alarm.hasRung { throw silence(patience) }
@@ -73,7 +74,7 @@ struct ControlClient: Sendable {
     return try? await SocketChannel.connect(toLocal: noted)
   }
 
-  /// Blanks before the answer only say that it is still being worked on.
+  /// Blanks and lines before the answer, which is none, only say that it is being worked on.
   private static func readAll(_ channel: SocketChannel, _ alarm: Alarm) async throws -> Data {
     var data = Data()
     while true {
@@ -81,6 +82,10 @@ struct ControlClient: Sendable {
       guard !bytes.isEmpty else { return data }
       alarm.putOff()
       data.append(contentsOf: data.isEmpty ? bytes.drop { $0 == ControlServer.blank } : bytes[...])
+      while let end = bytes.contains(0x0A) ? data.firstIndex(of: 0x0A) : nil {
+        if let progress = WorkProgress(line: data[..<end]) { WorkProgress.listener?(progress) }
+        data = Data(data[(end + 1)...].drop { $0 == ControlServer.blank })
+      }
     }
   }
 

@@ -8,6 +8,7 @@ actor ControlServer {
   static let longestRequest = 64 << 10
 
   /// Sent again and again until the answer is ready: a client tells work from a node that hangs.
+  /// Who begins a request with one gets lines of `WorkProgress` instead, where there is news.
   static let blank = UInt8(ascii: " ")
   static let pulse: Duration = .seconds(1)
   /// Clients at a time, at most.
@@ -76,18 +77,12 @@ actor ControlServer {
         guard (try? await Task.sleep(for: patience)) != nil else { return }
         channel.close()
       }
-      let request = await Self.request(from: channel)
+      let line = await Self.requestLine(from: channel)
       alarm.cancel()
-      if let request {
+      if let line, let request = ControlRequest(line: line) {
         self.clients[number]?.hasAsked = true
-        let pulse = Task {
-          while (try? await Task.sleep(for: Self.pulse)) != nil {
-            try? await channel.write([Self.blank])
-          }
-        }
-        let reply = await handle(request)
-        pulse.cancel()
-        await pulse.value
+        let reply = await self.reply(
+          to: request, on: channel, tellingProgress: line.first == Self.blank)
         // A client that is gone does not want to know.
         try? await channel.write([UInt8](reply))
         channel.finishWriting()
@@ -97,7 +92,31 @@ actor ControlServer {
     }
   }
 
-  private static func request(from channel: SocketChannel) async -> ControlRequest? {
+  /// The answer; until it is ready, the channel says that it is being worked on, and how far.
+  private func reply(
+    to request: ControlRequest, on channel: SocketChannel, tellingProgress: Bool
+  ) async -> Data {
+    let news = Locked<WorkProgress?>(nil)
+    let pulse = Task {
+      while (try? await Task.sleep(for: Self.pulse)) != nil {
+        let progress = news.withLock { news in
+          defer { news = nil }
+          return news
+        }
+        // A client that is gone does not want to know.
+        try? await channel.write(progress?.line ?? [Self.blank])
+      }
+    }
+    let listener: WorkProgress.Listener = { progress in news.withLock { $0 = progress } }
+    let reply = await WorkProgress.$listener.withValue(tellingProgress ? listener : nil) {
+      await handle(request)
+    }
+    pulse.cancel()
+    await pulse.value
+    return reply
+  }
+
+  private static func requestLine(from channel: SocketChannel) async -> [UInt8]? {
     var line: [UInt8] = []
     while !line.contains(0x0A), line.count < longestRequest {
       guard let bytes = try? await channel.read(upTo: 16 << 10), !bytes.isEmpty else {
@@ -105,7 +124,7 @@ actor ControlServer {
       }
       line += bytes
     }
-    return ControlRequest(line: line)
+    return line
   }
 }
 

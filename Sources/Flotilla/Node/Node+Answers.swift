@@ -214,9 +214,11 @@ extension Node {
   /// So long the lock of another program is waited for, however short the time, in ms.
   private static let foldPatience: Int64 = 1_000
 
-  func foldNow(until deadline: Int64 = .max) async throws(FlotillaError) {
+  func foldNow(
+    until deadline: Int64 = .max, telling total: Int = 0
+  ) async throws(FlotillaError) {
     do {
-      try await foldAll(until: deadline)
+      try await foldAll(until: deadline, telling: total)
     } catch {
       // Nothing else is tried on a locked file by a node that ends with this.
       if mode == .brief { note(error) }

@@ -80,13 +80,17 @@ extension Node {
     return .failed
   }
 
-  /// Folds until nothing waits; while another program has the write lock, until `deadline`.
-  func foldAll(until deadline: Int64 = .max) async throws(StoreError) {
+  /// Folds until nothing waits; while another program has the write lock, until `deadline`. How
+  /// far it is of so many rows is told if that is given.
+  func foldAll(until deadline: Int64 = .max, telling total: Int = 0) async throws(StoreError) {
+    var folded = 0
     while !isStopping {
       let (result, position, held) = try await store.fold(
         until: deadline, isSent: !sessions.isEmpty)
       await notice(.held(held))
-      await folded(result, position)
+      await self.folded(result, position)
+      folded += result.versions
+      if total > 0 { WorkProgress.tell(.takingIn, folded, of: total) }
       guard result.hasMore else { return }
     }
   }

@@ -20,14 +20,14 @@ extension Node {
           selection, rule: rule, onCollision: onCollision)
       }
     }
-    // The rows that are there become versions slice by slice, beside the applications.
-    try await foldNow()
     let tables = report.tables
     report.rows = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store, clock: self.clock).rows(of: tables)
       }
     }
+    // The rows that are there become versions slice by slice, beside the applications.
+    try await foldNow(telling: report.rows)
     await announce()
     return report
   }

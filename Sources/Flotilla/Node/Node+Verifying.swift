@@ -27,6 +27,7 @@ extension Node {
       await level(with: wanted, until: Uptime.now + (deadline - Uptime.now) / 2)
       if position.frontier != audit.frontier { audit = try await look() }
     }
+    if !wanted.isEmpty { WorkProgress.tell(.comparing) }
     let comparisons = wanted.map { [audit] node in
       Task { await self.verify(node, audit, repairs: repairs, deadline: deadline) }
     }

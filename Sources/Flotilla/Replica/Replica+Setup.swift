@@ -9,7 +9,8 @@ import Store
 extension Replica {
   /// Makes this file the first replica of a new site; creates the file if absent.
   public func initialise(
-    site: String?, node: String?, tables: TableSelection, rule: String?
+    site: String?, node: String?, tables: TableSelection, rule: String?,
+    progress: (@Sendable (WorkProgress) -> Void)? = nil
   ) async throws(FlotillaError) -> InitReport {
     try Node.check(rule: rule)
     let name = try Self.checkedName(node ?? Self.machineName)
@@ -28,8 +29,10 @@ extension Replica {
       statements: membership.all)
     do {
       try create(identities, keys)
-      let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in
-        try await node.track(tables, rule: rule)
+      let report = try await WorkProgress.told(to: progress) { () async throws(FlotillaError) in
+        try await withNode(mode: .offline) { node async throws(FlotillaError) in
+          try await node.track(tables, rule: rule)
+        }
       }
       return InitReport(
         site: siteName, node: name, tables: report.tables, rows: report.rows,

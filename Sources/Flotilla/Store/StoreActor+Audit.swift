@@ -26,7 +26,7 @@ extension StoreActor {
         switch try run({ (store) throws(StoreError) in
           try store.auditStep(id, at: self.clock.now)
         }) {
-        case .more: break
+        case .more(let rows, let total): WorkProgress.tell(.looking, rows, of: total)
         case .spent:
           try run { (store) throws(StoreError) in try store.restAudit(id) }
           await makeRoom()
