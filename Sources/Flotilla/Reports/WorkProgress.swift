@@ -2,6 +2,7 @@ import FoundationEssentials
 
 /// How far a long work has come. JSON: `{work, rows, of}`.
 public struct WorkProgress: Codable, Sendable, Equatable {
+  /// What is done.
   public enum Work: String, Codable, Sendable {
     /// Rows that are in the tables of the file get versions.
     case takingIn = "taking-in"

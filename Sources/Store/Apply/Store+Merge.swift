@@ -146,7 +146,7 @@ extension Store {
 
   /// Folds what waits until it fits into one slice.
   private func foldBacklog(at now: Instant) throws(StoreError) {
-    while try hasBacklog(), try fold(at: now).hasMore {}
+    while try hasBacklog() { _ = try fold(at: now) }
   }
 
   /// Whether what waits to be folded is more than one slice.

@@ -138,7 +138,8 @@ import Testing
 
   /// The peer left it out, and asks for it when it knows that it counts.
   @Test func `shows the first signature of what it has told without one`() {
-    let (mine, later) = (Self.reach(Self.own, Self.node, 5), Self.reach(Self.third, Self.peer, 4))
+    let mine = Self.reach(Self.own, Self.node, 5)
+    let later = Self.reach(Self.third, Identity(high: 0, low: 30), 4)
     var position = Position(
       frontier: Frontier([Self.own: 5, Self.third: 4]), digest: Digest(), own: Self.own, age: 1)
     // It may come while the edits are on their way, or when all were sent.
@@ -157,6 +158,19 @@ import Testing
       #expect(shown.contains { if case .reaches(_, [later]) = $0 { true } else { false } })
       #expect(!it.feed(.exportDone).opensExport)
     }
+  }
+
+  /// Of its own edits a peer goes by its own file.
+  @Test func `shows nobody the first signature of their own edits`() {
+    let mine = Self.reach(Self.own, Self.node, 5)
+    var it = Self.conversation(knowing: [mine], exempt: [])
+    it.feed(.ask)
+    it.feed(.exportOpened(covers: Frontier([Self.own: 5, Self.third: 2]), rows: 0))
+    it.feed(.exportDone)
+    let frontier = Frontier([Self.own: 5, Self.third: 2, Self.theirs: 1])
+    var position = Position(frontier: frontier, digest: Digest(), own: Self.own, age: 1)
+    position.reaches = ReachBook([mine, Self.reach(Self.theirs, Self.peer, 1)])
+    #expect(!it.feed(.advanced(position)).opensExport)
   }
 
   private static func leaveOut(_ it: inout Conversation) {
