@@ -44,7 +44,7 @@ import Testing
       site: "s", node: "a", tables: .all, rule: nil, progress: setUp.hear)
     #expect(report.rows == Self.rows)
     expectAll(setUp.all, .takingIn)
-    #expect(setUp.all.last == WorkProgress(work: .takingIn, rows: Self.rows, of: Self.rows))
+    #expect(setUp.all.last == WorkProgress(.takingIn, Self.rows, of: Self.rows))
     let verified = try await replica.verify(progress: look.hear)
     #expect(verified.rows == Self.rows)
     expectAll(look.all, .looking)
@@ -56,19 +56,17 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let database = folder.appending(path: "a.db").path
     let socket = try ControlSocket.path(database: database)
-    let server = try await ControlServer(path: socket) { _ in
-      WorkProgress.tell(.looking, 1, of: 9)
-      WorkProgress.tell(.looking, 4, of: 9)
+    let server = try await ControlServer(path: socket) { _, listener in
+      listener?(WorkProgress(.looking, 1, of: 9))
+      listener?(WorkProgress(.looking, 4, of: 9))
       try? await Task.sleep(for: ControlServer.pulse * 2)
       return await controlReply { () async throws(FlotillaError) in Done() }
     }
     await server.start()
     let client = try ControlClient(database: database)
     let listener = Listener()
-    let told: Done? = try await WorkProgress.told(to: listener.hear) {
-      () async throws(FlotillaError) in try await client.ask(.tables)
-    }
-    #expect(told != nil && listener.all == [WorkProgress(work: .looking, rows: 4, of: 9)])
+    let told: Done? = try await client.ask(.tables, telling: listener.hear)
+    #expect(told != nil && listener.all == [WorkProgress(.looking, 4, of: 9)])
     let untold: Done? = try await client.ask(.tables)
     #expect(untold != nil && listener.all.count == 1)
     await server.stop()

@@ -14,6 +14,9 @@ actor ControlServer {
   /// Clients at a time, at most.
   static let mostClients = 64
 
+  /// Answers a request, and tells how far it has come if somebody wants to know.
+  typealias Answering = @Sendable (ControlRequest, WorkProgress.Listener?) async -> Data
+
   private struct Client {
     let channel: SocketChannel
     var hasAsked = false
@@ -22,7 +25,7 @@ actor ControlServer {
 
   private let listener: LocalListener
   private let patience: Duration
-  private let handle: @Sendable (ControlRequest) async -> Data
+  private let handle: Answering
   private var loop: Task<Void, Never>?
   private var clients: [Int: Client] = [:]
   private var nextClient = 0
@@ -30,7 +33,7 @@ actor ControlServer {
   /// A client that has not asked when `patience` is over is sent away.
   init(
     path: String, patience: Duration = .seconds(5),
-    handle: @escaping @Sendable (ControlRequest) async -> Data
+    handle: @escaping Answering
   ) async throws(NetworkError) {
     self.listener = try await LocalListener(path: path)
     self.patience = patience
@@ -108,9 +111,7 @@ actor ControlServer {
       }
     }
     let listener: WorkProgress.Listener = { progress in news.withLock { $0 = progress } }
-    let reply = await WorkProgress.$listener.withValue(tellingProgress ? listener : nil) {
-      await handle(request)
-    }
+    let reply = await handle(request, tellingProgress ? listener : nil)
     pulse.cancel()
     await pulse.value
     return reply

@@ -80,9 +80,11 @@ extension Node {
     return .failed
   }
 
-  /// Folds until nothing waits; while another program has the write lock, until `deadline`. How
-  /// far it is of so many rows is told if that is given.
-  func foldAll(until deadline: Int64 = .max, telling total: Int = 0) async throws(StoreError) {
+  /// Folds until nothing waits; while another program has the write lock, until `deadline`. Tells
+  /// how many versions that has made.
+  func foldAll(
+    until deadline: Int64 = .max, telling: (Int) -> Void = { _ in }
+  ) async throws(StoreError) {
     var folded = 0
     while !isStopping {
       let (result, position, held) = try await store.fold(
@@ -90,7 +92,7 @@ extension Node {
       await notice(.held(held))
       await self.folded(result, position)
       folded += result.versions
-      if total > 0 { WorkProgress.tell(.takingIn, folded, of: total) }
+      telling(folded)
       guard result.hasMore else { return }
     }
   }

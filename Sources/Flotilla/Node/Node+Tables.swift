@@ -5,7 +5,8 @@ import Store
 extension Node {
   /// Chooses tables for the whole site; all are checked before one is tracked.
   func track(
-    _ selection: TableSelection, rule: String?, onCollision: String? = nil
+    _ selection: TableSelection, rule: String?, onCollision: String? = nil,
+    telling listener: WorkProgress.Listener? = nil
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
     let onCollision = try onCollision.map(Self.collisionChoice)
@@ -27,7 +28,8 @@ extension Node {
       }
     }
     // The rows that are there become versions slice by slice, beside the applications.
-    try await foldNow(telling: report.rows)
+    let total = report.rows
+    try await foldNow { rows in listener?(WorkProgress(.takingIn, rows, of: total)) }
     await announce()
     return report
   }

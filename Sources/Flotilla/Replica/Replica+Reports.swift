@@ -14,10 +14,8 @@ extension Replica {
     var names: [String]?
     if case .named(let list) = tables { names = list }
     let request = ControlRequest.track(tables: names, rule: rule, onCollision: onCollision)
-    return try await WorkProgress.told(to: progress) { () async throws(FlotillaError) in
-      try await perform(request) { node async throws(FlotillaError) in
-        try await node.track(tables, rule: rule, onCollision: onCollision)
-      }
+    return try await perform(request, telling: progress) { node async throws(FlotillaError) in
+      try await node.track(tables, rule: rule, onCollision: onCollision, telling: progress)
     }
   }
 

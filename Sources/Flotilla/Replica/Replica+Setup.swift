@@ -29,10 +29,8 @@ extension Replica {
       statements: membership.all)
     do {
       try create(identities, keys)
-      let report = try await WorkProgress.told(to: progress) { () async throws(FlotillaError) in
-        try await withNode(mode: .offline) { node async throws(FlotillaError) in
-          try await node.track(tables, rule: rule)
-        }
+      let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in
+        try await node.track(tables, rule: rule, telling: progress)
       }
       return InitReport(
         site: siteName, node: name, tables: report.tables, rows: report.rows,

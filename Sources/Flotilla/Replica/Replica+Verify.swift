@@ -8,10 +8,9 @@ extension Replica {
   ) async throws(FlotillaError) -> VerifyReport {
     let request = ControlRequest.verify(
       peer: peer, repairs: repairs, milliseconds: Int(timeout.milliseconds))
-    return try await WorkProgress.told(to: progress) { () async throws(FlotillaError) in
-      try await perform(request, within: timeout) { (node, rest) async throws(FlotillaError) in
-        try await node.verify(with: peer, repairs: repairs, timeout: rest)
-      }
+    return try await perform(request, within: timeout, telling: progress) {
+      (node, rest) async throws(FlotillaError) in
+      try await node.verify(with: peer, repairs: repairs, timeout: rest, telling: progress)
     }
   }
 }

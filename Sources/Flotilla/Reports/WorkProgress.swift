@@ -19,28 +19,11 @@ public struct WorkProgress: Codable, Sendable, Equatable {
 }
 
 extension WorkProgress {
+  /// Whoever wants to know how far a work has come.
   typealias Listener = @Sendable (WorkProgress) -> Void
 
-  /// Who wants to know how far the work has come that this task does.
-  @TaskLocal static var listener: Listener?
-
-  static func tell(_ work: Work, _ rows: Int = 0, of total: Int = 0) {
-    listener?(WorkProgress(work: work, rows: min(rows, total), of: total))
-  }
-
-  /// Does `body`, and tells `listener` how far it has come.
-  static func told<Result>(
-    to listener: Listener?, isolation: isolated (any Actor)? = #isolation,
-    _ body: () async throws(FlotillaError) -> Result
-  ) async throws(FlotillaError) -> Result {
-    let result: Swift.Result<Result, FlotillaError> = await $listener.withValue(listener) {
-      do throws(FlotillaError) {
-        return .success(try await body())
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
+  init(_ work: Work, _ rows: Int = 0, of total: Int = 0) {
+    (self.work, self.rows, self.of) = (work, min(rows, total), total)
   }
 
   /// One line for a control socket.
