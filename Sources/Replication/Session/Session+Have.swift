@@ -66,7 +66,7 @@ extension Session {
   }
 
   /// What the peer has signed in its present life.
-  var reachOfPeer: Reach? {
+  private var reachOfPeer: Reach? {
     guard let peer else { return nil }
     return position.reaches.values.first { $0.node == peer.node && $0.life == peer.life }
   }

@@ -11,14 +11,12 @@ extension Session {
   }
 
   /// Notes origins of which there was no signature until now: what was told of them went without,
-  /// so it follows alone. Of its own edits a peer goes by its own file.
+  /// so it follows alone.
   mutating func noteFirstReaches(before: ReachBook) {
     let book = position.reaches
     guard configuration.surety != nil, book.furthest.count != before.furthest.count else { return }
-    let ofPeer = reachOfPeer?.origin
     for reach in book.furthest.values
     where before.furthest[reach.origin] == nil && reach.origin != position.own
-      && reach.origin != ofPeer
       && (reach.seq <= outgoing.peerFrontier[reach.origin] || outgoing.phase != .idle)
     {
       outgoing.unshown.insert(reach.origin)

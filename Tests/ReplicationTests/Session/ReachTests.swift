@@ -160,19 +160,6 @@ import Testing
     }
   }
 
-  /// Of its own edits a peer goes by its own file.
-  @Test func `shows nobody the first signature of their own edits`() {
-    let mine = Self.reach(Self.own, Self.node, 5)
-    var it = Self.conversation(knowing: [mine], exempt: [])
-    it.feed(.ask)
-    it.feed(.exportOpened(covers: Frontier([Self.own: 5, Self.third: 2]), rows: 0))
-    it.feed(.exportDone)
-    let frontier = Frontier([Self.own: 5, Self.third: 2, Self.theirs: 1])
-    var position = Position(frontier: frontier, digest: Digest(), own: Self.own, age: 1)
-    position.reaches = ReachBook([mine, Self.reach(Self.theirs, Self.peer, 1)])
-    #expect(!it.feed(.advanced(position)).opensExport)
-  }
-
   private static func leaveOut(_ it: inout Conversation) {
     it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: [third: 3])))
   }
