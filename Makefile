@@ -77,16 +77,16 @@ JOBS ?= $$(nproc)
 # put back and copied, too.
 RETURNS = --with collection,slowness --steps 250
 ANCHORED = --with collection,slowness,office --steps 250
-COPIES = --with collection,absence,restore,clone --steps 250 --first 1000
-SCHEMAS = --with migration,removal --first 22400 --steps 300 --drawn
-OFFICES = --with collection,office --first 602000
+COPIES = --with collection,absence,restore,clone --steps 250 --first 1021
+SCHEMAS = --with migration,removal --first 23400 --steps 300 --drawn
+OFFICES = --with collection,office --first 602757
 RESTORES = --with office,restore --first 2000
 TIMES = --with office,siteTime --without collection
 TWINS = --with office,clone
 # A member says what its program likes, and is shut out in the end.
 LIES = --with liar --first 101000 --steps 250 --drawn
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
-SWAPS = --with unique,swap,crash,diskFull --first 740000
+SWAPS = --with unique,swap,crash,diskFull --first 740072
 CHANGES = --with changes,unique,swap,crash --first 1000
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs

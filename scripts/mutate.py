@@ -9,7 +9,7 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
-a member lies. In a copy of the
+a member lies, `pure strangers` where members do not know each other's keys yet. In a copy of the
 tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
 schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
 be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
@@ -34,16 +34,19 @@ BUDGET = {
     "full swaps": 1_000,
     "full changes": 600,
     "full lies": 300,
+    "pure strangers": 3_000,
 }
 KINDS = {
+    "full": ["--first", "1293"],
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": [
-        "--with", "migration,removal", "--first", "22400", "--steps", "300", "--drawn"],
-    "offices": ["--with", "collection,office", "--first", "602000"],
+        "--with", "migration,removal", "--first", "23400", "--steps", "300", "--drawn"],
+    "offices": ["--with", "collection,office", "--first", "602757"],
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
+    "strangers": ["--with", "strangers,slices,slowness", "--steps", "250"],
     "lies": ["--with", "liar", "--first", "101000", "--steps", "250", "--drawn"],
 }
 
@@ -100,8 +103,8 @@ def seeds_needed(program, depth, budget):
     """How many schedules it took, or None."""
     kind, *more = depth.split()
     arguments = [program, kind, "--seeds", str(budget), "--stop"]
-    for name in more:
-        arguments += KINDS[name]
+    for name in more or [kind]:
+        arguments += KINDS.get(name, [])
     result = subprocess.run(arguments, capture_output=True, text=True)
     counts = re.findall(r"^(\d+) \w+ schedules, (\d+) failed", result.stdout, flags=re.M)
     done, failed = (sum(map(int, column)) for column in zip(*counts)) if counts else (0, 0)

@@ -69,11 +69,7 @@ package struct Run: Sendable {
       faults.addClaims(&claims)
       if plan.steps == nil { faults.addSwaps(&claims) }
     }
-    if !plan.with.isEmpty {
-      var forced = Seeded(plan.seed ^ 0x7769_7468)
-      faults.insist(on: plan.with, &forced)
-      if !plan.with.contains(.office) { office = nil }
-    }
+    Self.add(plan, isDrawn, &faults, &office)
     if isDrawn {
       var passing = Seeded(plan.seed ^ 0x7061_7373_696E_67)
       faults.addPassing(&passing)
@@ -104,6 +100,20 @@ package struct Run: Sendable {
         (self.faults, self.story) = (["the schedule cannot begin: \(error)"], [])
       }
     }
+  }
+
+  /// Perhaps strangers, and whatever is to be there.
+  private static func add(
+    _ plan: Plan, _ isDrawn: Bool, _ faults: inout Faults, _ office: inout OfficePlan?
+  ) {
+    if isDrawn, plan.with.isEmpty, office == nil {
+      var strangers = Seeded(plan.seed ^ 0x7374_7261_6E67)
+      faults.addStrangers(&strangers)
+    }
+    guard !plan.with.isEmpty else { return }
+    var forced = Seeded(plan.seed ^ 0x7769_7468)
+    faults.insist(on: plan.with, &forced)
+    if !plan.with.contains(.office) { office = nil }
   }
 
   /// Of rights and an anchor a schedule that has drawn both keeps one or the other, or both.
@@ -177,6 +187,7 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     (history.collects, history.putsBack) = (hasCollection, faults[.restore] > 0)
+    history.hasStrangers = faults[.strangers] > 0
     history.hasSteadyClocks = !hasLives && Faults.Kind.redating.allSatisfy { faults[$0] == 0 }
     if hasSiteTime { foundTime() }
     if hasLives { for node in nodes.indices { attempt(node, nil, 0) { try $0.beginRun(node) } } }
@@ -196,6 +207,9 @@ extension World {
       EventuallyEqual.check(digests: digests, shown, &history)
       EventuallyEqual.check(shown, &history)
       FinallyNewest.check(shown, &history)
+      let living = nodes.all.filter { !$0.isDead }.map(\.replica)
+      FinallySigned.check(
+        living.map { ($0.name, $0.own, $0.frontier) }, invented: liar?.invented ?? [], &history)
       EventuallyStanding.check(shown, &history)
       if faults[.unique] > 0 {
         let dead = nodes.all.filter(\.isDead).map(\.replica.name)

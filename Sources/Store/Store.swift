@@ -17,6 +17,10 @@ package final class Store {
   let meta: Meta
   let versions: VersionTable
   let origins: Origins
+  let reaches: ReachTable
+  /// Signs for what is written here, and what it has signed last.
+  var signer: ((Reach) -> [UInt8])?
+  var ownReach: Reach?
   let digests: DigestTable
   let versionFigures: VersionFigures
   let changeLog: ChangeLog
@@ -58,7 +62,7 @@ package final class Store {
   var schemaVersion: Int64
   var derivation = Derivation()
   /// A transaction was rolled back, and what is in memory may be of it.
-  private var isStale = false
+  private(set) var isStale = false
   /// Whether `synchronous` is FULL at present, as `connect` sets it.
   private var commitsAreDurable = true
   /// For how long the write lock was held, all transactions together.
@@ -134,14 +138,14 @@ package final class Store {
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
     )
-    let (origins, digests, figures, changes) = try reporting { () throws(SQLiteError) in
+    let (origins, digests, figures, changes, reaches) = try reporting { () throws(SQLiteError) in
       if inspects { try Self.upgrade(connection, meta) }
       return (
         try Origins(connection), try DigestTable(connection), try VersionFigures(connection, meta),
-        try ChangeLog(connection, meta)
+        try ChangeLog(connection, meta), try ReachTable(connection)
       )
     }
-    (self.origins, self.digests) = (origins, digests)
+    (self.origins, self.digests, self.reaches) = (origins, digests, reaches)
     (self.versionFigures, self.changeLog) = (figures, changes)
     let terms = try reporting { () throws(SQLiteError) in try Terms(connection) }
     let versions = VersionTable(connection: connection, origins: origins, terms: terms)
@@ -192,6 +196,7 @@ package final class Store {
     position.stability = stability
     position.repairs = repairs
     position.keys = tables.changedKeys
+    position.reaches = knownReaches
     return position
   }
 
@@ -256,6 +261,7 @@ package final class Store {
     guard isStale else { return }
     try reporting { () throws(SQLiteError) in
       try origins.reload()
+      try reaches.reload()
       try digests.reload()
       try versionFigures.reload()
       try changeLog.reload()
@@ -290,9 +296,6 @@ extension StoreError {
 extension StoreError.Code {
   /// What a peer sent cannot be right; nothing was changed.
   package static let wire = StoreError.Code("wire")
-  /// A peer holds edits of this replica's present life that are not in the file; nothing was
-  /// changed.
-  package static let unknownEdits = StoreError.Code("unknown-edits")
   /// Somebody has put the file back to an earlier state while it was open.
   package static let putBack = StoreError.Code("put-back")
   /// A push does not follow what is held; nothing was changed.

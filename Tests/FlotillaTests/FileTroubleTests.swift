@@ -137,6 +137,27 @@ import Testing
     #expect(!SQLiteError(code: code, message: "").isOfFile)
   }
 
+  /// Whoever folds until nothing waits would do so until the time is known.
+  @Test func `a backlog waits without the time of the site, and keeps nobody busy`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      var machine = MachineClock.here
+      machine.boot = Identity(high: 1, low: 2)
+      let actor = try StoreActor(path: a.path, machine: machine)
+      try a.write(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO item SELECT i, 'x' FROM n
+        """)
+      let waits = try await actor.run { (store) throws(StoreError) in try store.hasBacklog() }
+      let now = actor.clock.now
+      #expect(waits && now.site == nil)
+      let folded = try await actor.foldBacklog()
+      #expect(folded == nil)
+      await actor.close()
+    }
+  }
+
   @Test func `waiting for the write lock lets others look at the file`() async throws {
     try await TestSite.with { site in
       let a = try await site.replica("a")

@@ -61,7 +61,9 @@ extension NodeTests {
 
     @Test func `does not wait for a client that says nothing`() async throws {
       let path = try ControlSocket.path(database: "/\(UUID().uuidString).db")
-      let server = try await ControlServer(path: path, patience: .seconds(86_400)) { _ in Data() }
+      let server = try await ControlServer(path: path, patience: .seconds(86_400)) { _, _ in
+        Data()
+      }
       await server.start()
       let silent = try await SocketChannel.connect(toLocal: path)
       #expect(try await eventually { await server.clientCount == 1 })

@@ -53,6 +53,10 @@ enum Seeds {
     founding: Founding(reign: 1, source: .person, generation: 300, id: 9), held: 70_000,
     isGood: true)
 
+  static let reach = Reach(
+    origin: origins[0], node: Identity(high: 0x0123_4567, low: 20), life: 7, seq: 300, run: 9,
+    signature: [UInt8](repeating: 4, count: Reach.signatureLength))
+
   static var messages: [Message] {
     let node = Identity(high: 0x0123_4567, low: 20)
     return [
@@ -86,6 +90,8 @@ enum Seeds {
       .account(Account(number: 1, .sums(SessionDriver.sums))),
       .account(Account(number: 1, .rows(SessionDriver.accountRows, isLast: true))),
       .account(Account(number: 1, .nothing(.failed))), .describe,
+      .reaches(number: 3, [reach]),
+      .have(Have(frontier: frontier, frontierHash: 1, rootDigest: 2, testimony: reach)),
     ]
   }
 

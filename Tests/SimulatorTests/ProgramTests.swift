@@ -11,7 +11,7 @@ struct `The simulator` {
   }
 
   @Test func `finds no fault in 3,000 schedules of real stores`() throws {
-    try Program.run("full", "--seeds", "3000", "--jobs", "2")
+    try Program.run("full", "--seeds", "3000", "--first", "1293", "--jobs", "2")
   }
 
   @Test func `finds no fault where machines are away and deleted rows are let go of`() throws {
@@ -28,13 +28,13 @@ struct `The simulator` {
 
   @Test func `finds no fault where tables and columns come and go`() throws {
     try Program.run(
-      "full", "--seeds", "1000", "--first", "22400", "--jobs", "2", "--with",
+      "full", "--seeds", "1000", "--first", "23400", "--jobs", "2", "--with",
       "migration,removal", "--steps", "300", "--drawn")
   }
 
   @Test func `finds no fault where anchors come and go and deleted rows are let go of`() throws {
     try Program.run(
-      "full", "--seeds", "600", "--first", "602000", "--jobs", "2", "--with", "collection,office")
+      "full", "--seeds", "600", "--first", "602757", "--jobs", "2", "--with", "collection,office")
   }
 
   @Test func `finds no fault where the files of anchors are put back`() throws {
@@ -66,8 +66,18 @@ struct `The simulator` {
       "--steps", "250", "--drawn")
   }
 
+  @Test(arguments: [("pure", "3000"), ("full", "400")])
+  func `finds no fault where members do not know each other's keys yet`(
+    depth: String, count: String
+  ) throws {
+    try Program.run(
+      depth, "--seeds", count, "--jobs", "2", "--with", "strangers,slices,slowness", "--steps",
+      "250")
+  }
+
   @Test func `finds no fault where anchors are copied`() throws {
-    try Program.run("full", "--seeds", "300", "--jobs", "2", "--with", "office,clone")
+    try Program.run(
+      "full", "--seeds", "300", "--first", "301", "--jobs", "2", "--with", "office,clone")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])

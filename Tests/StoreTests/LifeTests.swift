@@ -84,7 +84,8 @@ import Testing
       "INSERT INTO note VALUES ('third', 'third'); DELETE FROM note WHERE id = 'other'", at: 50)
     let claim = Have(
       frontier: a.store.position.frontier, frontierHash: 0, rootDigest: 0,
-      testimony: Testimony(origin: b.origin, seq: common + 2, run: 5))
+      testimony: Reach(
+        origin: b.origin, node: b.store.node, life: 0, seq: common + 2, run: 5))
     // No run was noted that could have told the peer so much.
     try b.store.beginRun(9)
     #expect(b.store.isContradicted(by: claim))
@@ -183,7 +184,7 @@ import Testing
   @Test func `is refused what another copy of it has written`() throws {
     let kind = Begin.Kind.full(covers: Frontier([b.origin: 1_000]))
     let error = #expect(throws: StoreError.self) { try b.merge([], kind, from: a) }
-    #expect(error?.code == .unknownEdits)
+    #expect(error?.code == .wire)
   }
 
   @Test func `notices that its file was put back while it was open`() throws {

@@ -198,7 +198,7 @@ import Testing
   @Test func `a claim of edits that this replica never made is refused`() throws {
     let kind = Begin.Kind.full(covers: Frontier([leaf.origin: 1 << 62]))
     let error = #expect(throws: StoreError.self) { try leaf.merge([], kind, from: site) }
-    #expect(error?.code == .unknownEdits)
+    #expect(error?.code == .wire)
     try leaf.write("INSERT INTO note VALUES ('n', 'n')")
     try leaf.foldAll()
     #expect(leaf.store.position.frontier[leaf.origin] == 1)

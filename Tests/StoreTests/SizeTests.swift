@@ -120,15 +120,14 @@ import Testing
 
   @Test func `of a member goes with it`() throws {
     let (a, b) = (try replica(), try TestReplica(2, schema: Self.schema))
-    let testimony = Testimony(origin: b.origin, seq: 1, run: 1)
     try a.store.save([
       KnownPeer(
         node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
-        frontier: Frontier(), testimony: testimony)
+        frontier: Frontier())
     ])
     try a.store.saveProgress(of: b.store.node, run: 7, Frontier([b.origin: 1]))
     try a.store.forget(b.store.node)
-    for table in ["peer", "testimony", "progress"] {
+    for table in ["peer", "progress"] {
       #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")
     }
   }

@@ -25,7 +25,7 @@ import Testing
       "Flotilla", "Gateway", "Mirror", "FoundationEssentials", "Glibc", "Dispatch",
       "Synchronization",
     ],
-    "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc"],
+    "Simulator": ["CSQLite", "Store", "SQLite", "Replication", "Glibc", "Synchronization"],
     "FlotillaSimulator": ["Simulator", "Foundation", "Glibc", "Dispatch", "Synchronization"],
     "FlotillaBench": [
       "Flotilla", "Mirror", "Store", "SQLite", "Replication", "Network", "Foundation", "Glibc",

@@ -20,9 +20,11 @@ struct ControlClient: Sendable {
     min(patience, max(timeout ?? patience, ControlServer.pulse * 2) + ControlServer.pulse)
   }
 
-  /// The answer of the running node; nil if none runs, or it was killed before it read this.
+  /// The answer of the running node; nil if none runs, or it was killed before it read this. It
+  /// tells `listener` how far it is.
   func ask<Body: Codable & Sendable>(
-    _ request: ControlRequest, as type: Body.Type = Body.self, within timeout: Duration? = nil
+    _ request: ControlRequest, as type: Body.Type = Body.self, within timeout: Duration? = nil,
+    telling listener: WorkProgress.Listener? = nil
   ) async throws(FlotillaError) -> Body? {
     guard let channel = await connect() else { return nil }
     defer { channel.close() }
@@ -31,8 +33,9 @@ struct ControlClient: Sendable {
     let alarm = Alarm(after: patience) { channel.close() }
     defer { alarm.cancel() }
     do {
-      try await channel.write([UInt8](JSONEncoder().encode(request)) + [0x0A])
-      data = try await Self.readAll(channel, alarm)
+      let wish = listener == nil ? [] : [ControlServer.blank]
+      try await channel.write(wish + [UInt8](JSONEncoder().encode(request)) + [0x0A])
+      data = try await Self.readAll(channel, alarm, listener)
     } catch {
       if alarm.hasRung { throw silence(patience) }
       // A process that is being killed has taken the connection, and resets it when it is gone.
@@ -73,14 +76,20 @@ struct ControlClient: Sendable {
     return try? await SocketChannel.connect(toLocal: noted)
   }
 
-  /// Blanks before the answer only say that it is still being worked on.
-  private static func readAll(_ channel: SocketChannel, _ alarm: Alarm) async throws -> Data {
+  /// Blanks and lines before the answer, which is none, only say that it is being worked on.
+  private static func readAll(
+    _ channel: SocketChannel, _ alarm: Alarm, _ listener: WorkProgress.Listener?
+  ) async throws -> Data {
     var data = Data()
     while true {
       let bytes = try await channel.read(upTo: 64 << 10)
       guard !bytes.isEmpty else { return data }
       alarm.putOff()
       data.append(contentsOf: data.isEmpty ? bytes.drop { $0 == ControlServer.blank } : bytes[...])
+      while let end = bytes.contains(0x0A) ? data.firstIndex(of: 0x0A) : nil {
+        if let progress = WorkProgress(line: data[..<end]) { listener?(progress) }
+        data = Data(data[(end + 1)...].drop { $0 == ControlServer.blank })
+      }
     }
   }
 

@@ -8,10 +8,14 @@ actor ControlServer {
   static let longestRequest = 64 << 10
 
   /// Sent again and again until the answer is ready: a client tells work from a node that hangs.
+  /// Who begins a request with one gets lines of `WorkProgress` instead, where there is news.
   static let blank = UInt8(ascii: " ")
   static let pulse: Duration = .seconds(1)
   /// Clients at a time, at most.
   static let mostClients = 64
+
+  /// Answers a request, and tells how far it has come if somebody wants to know.
+  typealias Answering = @Sendable (ControlRequest, WorkProgress.Listener?) async -> Data
 
   private struct Client {
     let channel: SocketChannel
@@ -21,7 +25,7 @@ actor ControlServer {
 
   private let listener: LocalListener
   private let patience: Duration
-  private let handle: @Sendable (ControlRequest) async -> Data
+  private let handle: Answering
   private var loop: Task<Void, Never>?
   private var clients: [Int: Client] = [:]
   private var nextClient = 0
@@ -29,7 +33,7 @@ actor ControlServer {
   /// A client that has not asked when `patience` is over is sent away.
   init(
     path: String, patience: Duration = .seconds(5),
-    handle: @escaping @Sendable (ControlRequest) async -> Data
+    handle: @escaping Answering
   ) async throws(NetworkError) {
     self.listener = try await LocalListener(path: path)
     self.patience = patience
@@ -76,18 +80,12 @@ actor ControlServer {
         guard (try? await Task.sleep(for: patience)) != nil else { return }
         channel.close()
       }
-      let request = await Self.request(from: channel)
+      let line = await Self.requestLine(from: channel)
       alarm.cancel()
-      if let request {
+      if let line, let request = ControlRequest(line: line) {
         self.clients[number]?.hasAsked = true
-        let pulse = Task {
-          while (try? await Task.sleep(for: Self.pulse)) != nil {
-            try? await channel.write([Self.blank])
-          }
-        }
-        let reply = await handle(request)
-        pulse.cancel()
-        await pulse.value
+        let reply = await self.reply(
+          to: request, on: channel, tellingProgress: line.first == Self.blank)
         // A client that is gone does not want to know.
         try? await channel.write([UInt8](reply))
         channel.finishWriting()
@@ -97,7 +95,29 @@ actor ControlServer {
     }
   }
 
-  private static func request(from channel: SocketChannel) async -> ControlRequest? {
+  /// The answer; until it is ready, the channel says that it is being worked on, and how far.
+  private func reply(
+    to request: ControlRequest, on channel: SocketChannel, tellingProgress: Bool
+  ) async -> Data {
+    let news = Locked<WorkProgress?>(nil)
+    let pulse = Task {
+      while (try? await Task.sleep(for: Self.pulse)) != nil {
+        let progress = news.withLock { news in
+          defer { news = nil }
+          return news
+        }
+        // A client that is gone does not want to know.
+        try? await channel.write(progress?.line ?? [Self.blank])
+      }
+    }
+    let listener: WorkProgress.Listener = { progress in news.withLock { $0 = progress } }
+    let reply = await handle(request, tellingProgress ? listener : nil)
+    pulse.cancel()
+    await pulse.value
+    return reply
+  }
+
+  private static func requestLine(from channel: SocketChannel) async -> [UInt8]? {
     var line: [UInt8] = []
     while !line.contains(0x0A), line.count < longestRequest {
       guard let bytes = try? await channel.read(upTo: 16 << 10), !bytes.isEmpty else {
@@ -105,7 +125,7 @@ actor ControlServer {
       }
       line += bytes
     }
-    return ControlRequest(line: line)
+    return line
   }
 }
 

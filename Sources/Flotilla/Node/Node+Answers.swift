@@ -4,13 +4,15 @@ import Store
 
 /// What the commands ask of a node, running or opened for the moment.
 extension Node {
-  func answer(_ request: ControlRequest) async -> Data {
+  func answer(
+    _ request: ControlRequest, telling listener: WorkProgress.Listener? = nil
+  ) async -> Data {
     switch request {
     case .status(let all):
       return await controlReply { () async throws(FlotillaError) in try await status(all: all) }
-    case .sync, .verify, .wait, .compareSchema: return await answerWithPeers(request)
+    case .sync, .verify, .wait, .compareSchema: return await answerWithPeers(request, listener)
     case .track, .untrack, .decline, .takeNewTables, .tables, .rule, .schema:
-      return await answerAboutTables(request)
+      return await answerAboutTables(request, listener)
     case .invite(let milliseconds, let role):
       return await controlReply { () async throws(FlotillaError) in
         try await invite(timeToLive: .milliseconds(milliseconds), role: role)
@@ -60,12 +62,15 @@ extension Node {
   }
 
   /// Which tables are replicated, and by which rule.
-  private func answerAboutTables(_ request: ControlRequest) async -> Data {
+  private func answerAboutTables(
+    _ request: ControlRequest, _ listener: WorkProgress.Listener?
+  ) async -> Data {
     switch request {
     case .track(let tables, let rule, let onCollision):
       return await controlReply { () async throws(FlotillaError) in
         try await track(
-          tables.map(TableSelection.named) ?? .all, rule: rule, onCollision: onCollision)
+          tables.map(TableSelection.named) ?? .all, rule: rule, onCollision: onCollision,
+          telling: listener)
       }
     case .untrack(let tables):
       return await controlReply { () async throws(FlotillaError) in
@@ -91,11 +96,14 @@ extension Node {
   }
 
   /// What is done together with other nodes, in a given time.
-  private func answerWithPeers(_ request: ControlRequest) async -> Data {
+  private func answerWithPeers(
+    _ request: ControlRequest, _ listener: WorkProgress.Listener?
+  ) async -> Data {
     switch request {
     case .verify(let peer, let repairs, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await verify(with: peer, repairs: repairs, timeout: .milliseconds(milliseconds))
+        try await verify(
+          with: peer, repairs: repairs, timeout: .milliseconds(milliseconds), telling: listener)
       }
     case .wait(let target, let all, let anchor, let milliseconds):
       let whom: WaitTarget = anchor ? .anchor : all ? .all : .node(target ?? "")
@@ -219,9 +227,11 @@ extension Node {
   /// So long the lock of another program is waited for, however short the time, in ms.
   private static let foldPatience: Int64 = 1_000
 
-  func foldNow(until deadline: Int64 = .max) async throws(FlotillaError) {
+  func foldNow(
+    until deadline: Int64 = .max, telling: (Int) -> Void = { _ in }
+  ) async throws(FlotillaError) {
     do {
-      try await foldAll(until: deadline)
+      try await foldAll(until: deadline, telling: telling)
     } catch {
       // Nothing else is tried on a locked file by a node that ends with this.
       if mode == .brief { note(error) }

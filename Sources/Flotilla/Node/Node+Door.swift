@@ -63,7 +63,7 @@ extension Node {
   private func open(
     _ link: TLSChannel, _ id: Mesh.ConnectionID, _ dialled: String?
   ) async {
-    await save(roster.takeUnsaved())
+    await spread(roster.takeUnsaved(), besides: nil)
     if link.purpose == .copying { return await serveCopy(link, id) }
     let hello = await hello()
     // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
@@ -94,10 +94,9 @@ extension Node {
     configuration.ownRights = rights
     configuration.clock = clock.standing
     configuration.runs = runLog
+    configuration.surety = roster.surety
     if case .member(let node) = shown {
-      noteTestimonies()
       configuration.peerRights = rights(of: node)
-      configuration.testimony = peers[node]?.testimony
     }
     return configuration
   }

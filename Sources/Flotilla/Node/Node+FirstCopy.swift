@@ -52,6 +52,15 @@ extension Node {
 
   private func hasGoal(_ copy: FirstCopy) -> Bool { peers[copy.inviter]?.hasSpoken ?? false }
 
+  /// Waits until this replica knows the time of the site and its anchor, as its inviter does. From
+  /// now on it may be alone, and an edit that is made without these gets no verdict.
+  private func settle() async {
+    _ = await until(Uptime.now + Self.patience) {
+      clock.now.site != nil || sessions.isEmpty || isStopping
+    }
+    await followOffice()
+  }
+
   /// Waits until this replica holds all that its inviter holds.
   func finish(
     _ copy: FirstCopy, progress: @Sendable (JoinProgress) -> Void
@@ -68,6 +77,7 @@ extension Node {
           .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
       }
       if firstCopy == nil {
+        await settle()
         let (rows, replaced) = try await reporting(path) { () async throws(StoreError) in
           try await store.run { (store) throws(StoreError) in
             (try store.applicationRowCount(), try store.openConflictCount())

@@ -80,13 +80,19 @@ extension Node {
     return .failed
   }
 
-  /// Folds until nothing waits; while another program has the write lock, until `deadline`.
-  func foldAll(until deadline: Int64 = .max) async throws(StoreError) {
+  /// Folds until nothing waits; while another program has the write lock, until `deadline`. Tells
+  /// how many versions that has made.
+  func foldAll(
+    until deadline: Int64 = .max, telling: (Int) -> Void = { _ in }
+  ) async throws(StoreError) {
+    var folded = 0
     while !isStopping {
       let (result, position, held) = try await store.fold(
         until: deadline, isSent: !sessions.isEmpty)
       await notice(.held(held))
-      await folded(result, position)
+      await self.folded(result, position)
+      folded += result.versions
+      telling(folded)
       guard result.hasMore else { return }
     }
   }
@@ -202,6 +208,7 @@ extension Node {
     await notice(.patrol)
     await noteRun()
     await examineFile()
+    await closeSite()
     await trimLogs()
     await tendUndoBook()
     tellShelved(0, from: nil)

@@ -124,62 +124,31 @@ extension Node {
     }
   }
 
-  /// A peer holds edits of this node that its session does not know of. If the file does not hold
-  /// them either, they were made by another copy of it, or by this one before it was restored.
+  /// A peer shows that this node has signed for edits that its session does not know of. If the
+  /// file does not hold them either, they were made by another copy of it, or by this one before it
+  /// was restored.
   func examine(_ have: Have, of session: PeerSession) async {
-    let name = peer(of: session)?.name ?? "a peer"
+    guard let reach = have.testimony, let position = await doubt(reach, from: session) else {
+      return
+    }
+    await session.feed(.confirmed(have, position))
+  }
+
+  /// The same, beside rows of an exchange; gives nothing if this node goes on in another life.
+  @discardableResult
+  func doubt(_ reach: Reach, from session: PeerSession) async -> Position? {
     do {
       let (isLost, position) = try await store.run { (store) throws(StoreError) in
-        (store.isContradicted(by: have), store.position)
+        (store.isContradicted(by: reach), store.position)
       }
-      guard isLost else { return await session.feed(.confirmed(have, position)) }
+      guard isLost else { return position }
     } catch {
-      return couldNotMerge(error, from: name)
+      couldNotMerge(error, from: peer(of: session)?.name ?? "a peer")
+      return nil
     }
     // Two peers may say so in one moment.
-    guard !isBeginningLife else { return }
-    guard let sender = peer(of: session)?.node, mayBeginLife(by: sender) else {
-      return await session.feed(.confirmed(have, position))
-    }
-    await beginLife(.unknown)
-  }
-
-  /// A peer has sent edits of this node that are not in the file, though its frontier said nothing
-  /// of them.
-  func meetUnknownEdits(of sender: Identity) async {
-    guard !isBeginningLife, mayBeginLife(by: sender) else { return }
-    await beginLife(.unknown)
-  }
-
-  /// Counts a life that is begun because of what a member says; says in the log if it is not.
-  func mayBeginLife(by member: Identity) -> Bool {
-    let wasBelieved = !disbelieved.contains(member)
-    guard livesByWord.mayBegin(by: member, at: clock.now) else {
-      disbelieved.insert(member)
-      if wasBelieved {
-        log(
-          "\(peers[member]?.name ?? "a member") claims again and again to hold edits that this "
-            + "node never made; that is not believed any more, and it may lack what is written here"
-        )
-      }
-      return false
-    }
-    disbelieved.remove(member)
-    return true
-  }
-
-  /// What is taken of an exchange: of origins that this node knows for itself no more than that.
-  func believed(_ merge: Merge) -> Merge {
-    var firsthand: [Origin: UInt64] = [:]
-    if disbelieved.contains(merge.sender) {
-      firsthand[position.own] = position.frontier[position.own]
-    }
-    for peer in peers.values
-    where peer.hasBegunLife && peer.session != nil && peer.node != merge.sender {
-      guard let origin = peer.origin else { continue }
-      firsthand[origin] = max(peer.holds[origin], position.frontier[origin])
-    }
-    return merge.believing(firsthand)
+    if !isBeginningLife { await beginLife(.unknown) }
+    return nil
   }
 
   /// Authors alone push what they have written.
@@ -188,11 +157,29 @@ extension Node {
     return peers[merge.sender]?.origin.map { $0 == origin } ?? true
   }
 
-  /// A peer is gone that has told of its edits itself: from now on others may tell of them, and
-  /// what they have told in vain they tell again.
-  func askOthers(instead peer: PeerRecord) async {
-    guard peer.hasBegunLife else { return }
-    for session in sessions.values { await session.feed(.ask) }
+  /// A site that a version before has founded: from now on origins count for which their owners
+  /// have signed, and those that were there before.
+  ///
+  /// No admin needs to know all of these: whoever holds one that is not exempt says so, whenever
+  /// that is. In a closed site nobody takes one any more.
+  func closeSite() async {
+    guard ownEntry?.role == .admin, ownEntry?.isMember == true, firstCopy == nil,
+      clock.now.site != nil, trouble.current == nil
+    else { return }
+    let exempt = roster.roll.exempt
+    let older = position.frontier.list.map(\.origin).filter {
+      $0 != position.own && position.reaches[$0] == nil && exempt?.contains($0) != true
+    }
+    guard exempt == nil || !older.isEmpty else { return }
+    do throws(FlotillaError) {
+      for start in stride(from: 0, through: older.count, by: SiteStatement.mostExempt) {
+        try await say(.close(besides: Array(older[start...].prefix(SiteStatement.mostExempt))))
+      }
+      guard exempt == nil else { return }
+      log("from now on members are believed about edits of others that these have signed for")
+    } catch {
+      log("could not say that edits are signed for: \(error.message)")
+    }
   }
 
   /// Goes on under a new origin, and meets everybody anew.
@@ -218,19 +205,6 @@ extension Node {
     }
     for session in sessions.values {
       await session.feed(.close(Bye(.other, "this node goes on under a new origin")))
-    }
-  }
-
-  /// What peers have told of their own edits themselves, to be told to them when met again.
-  ///
-  /// It follows from what their records hold while they are connected, so it is enough to note it
-  /// when a session begins or ends, and before it is kept.
-  func noteTestimonies() {
-    for record in peers.values where record.session != nil && record.hasSpoken {
-      guard let origin = record.origin else { continue }
-      let seq = min(record.holds[origin], position.frontier[origin])
-      guard seq > 0 else { continue }
-      peers[record.node]?.testimony = Testimony(origin: origin, seq: seq, run: record.run)
     }
   }
 

@@ -74,7 +74,7 @@ extension Node {
     case .admit(_, let role): role == .admin
     case .revoke(let node, _), .introduce(let node, _, _), .grant(let node, _, _):
       roster.roll.entries[node]?.role == .admin
-    case .leave, .appoint, .forget: false
+    case .leave, .appoint, .forget, .close: false
     }
   }
 
@@ -92,13 +92,15 @@ extension Node {
   }
 
   /// Keeps what is new, passes it on, and does what follows from it.
-  private func spread(_ news: [SignedStatement], besides: Mesh.ConnectionID?) async {
+  func spread(_ news: [SignedStatement], besides: Mesh.ConnectionID?) async {
     guard !news.isEmpty else { return }
     await save(news)
     for (id, session) in sessions where id != besides && peer(of: session) != nil {
       await session.feed(.tell(news))
     }
     await followRoll()
+    // What was left out for a key was not known, or was not exempt, may count by now.
+    for session in sessions.values { await session.feed(.advanced(position)) }
     await advertise()
   }
 

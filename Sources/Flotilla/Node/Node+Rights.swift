@@ -52,7 +52,7 @@ extension Node {
 
   /// How much of what was written here some node holds that may pass it on.
   var deliveredSeq: UInt64 {
-    peers.values.filter { rights(of: $0.node).isWhole && !disbelieved.contains($0.node) }
+    peers.values.filter { rights(of: $0.node).isWhole }
       .map { $0.holds[position.own] }.max() ?? 0
   }
 

@@ -30,6 +30,7 @@ extension Node {
     case .describe: await describe(to: session)
     case .described(let objects): descriptions[session.id]?.objects = objects
     case .contradicted(let have): await examine(have, of: session)
+    case .doubted(let reach): await doubt(reach, from: session)
     case .stability(let news): await hear(news, from: session)
     case .fellBehind(let standing): await fallBehind(standing, as: session)
     default: break
@@ -182,7 +183,6 @@ extension Node {
   }
 
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
-    noteTestimonies()
     sessions[session.id] = nil
     doubts[session.id] = nil
     hasShown(session.id)
@@ -198,7 +198,6 @@ extension Node {
       peers[peer.node]?.seen = Uptime.wall
       if left == nil {
         await time(.lost(peer.node))
-        await askOthers(instead: peer)
       }
       for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
         syncs[round]?.parts[peer.node]?.error = bye.reason

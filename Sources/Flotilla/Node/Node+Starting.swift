@@ -82,9 +82,9 @@ extension Node {
   private func startControl() async throws(FlotillaError) {
     let path = try ControlSocket.path(database: sidecar.database)
     do {
-      let server = try await ControlServer(path: path) { [weak self] request in
+      let server = try await ControlServer(path: path) { [weak self] request, listener in
         guard let self else { return Data() }
-        return await self.answer(request)
+        return await self.answer(request, telling: listener)
       }
       await server.start()
       control = server

@@ -5,7 +5,8 @@ import Store
 extension Node {
   /// Chooses tables for the whole site; all are checked before one is tracked.
   func track(
-    _ selection: TableSelection, rule: String?, onCollision: String? = nil
+    _ selection: TableSelection, rule: String?, onCollision: String? = nil,
+    telling listener: WorkProgress.Listener? = nil
   ) async throws(FlotillaError) -> TrackReport {
     try Self.check(rule: rule)
     let onCollision = try onCollision.map(Self.collisionChoice)
@@ -20,14 +21,15 @@ extension Node {
           selection, rule: rule, onCollision: onCollision)
       }
     }
-    // The rows that are there become versions slice by slice, beside the applications.
-    try await foldNow()
     let tables = report.tables
     report.rows = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         try TableChoice(store: store, clock: self.clock).rows(of: tables)
       }
     }
+    // The rows that are there become versions slice by slice, beside the applications.
+    let total = report.rows
+    try await foldNow { rows in listener?(WorkProgress(.takingIn, rows, of: total)) }
     await announce()
     return report
   }

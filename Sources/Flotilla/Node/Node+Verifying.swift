@@ -9,7 +9,8 @@ extension Node {
   private static let attempts = 4
 
   func verify(
-    with name: String?, repairs: Bool, timeout: Duration
+    with name: String?, repairs: Bool, timeout: Duration,
+    telling listener: WorkProgress.Listener? = nil
   ) async throws(FlotillaError) -> VerifyReport {
     let deadline = Uptime.now + timeout.milliseconds
     let wanted = try verified(name)
@@ -21,19 +22,20 @@ extension Node {
     isVerifying = true
     defer { isVerifying = false }
     try await requirePlaced(within: deadline)
-    var (audit, repaired) = try await audited(repairs: repairs)
+    var (audit, repaired) = try await audited(repairs: repairs, telling: listener)
     if !wanted.isEmpty {
       // Where something is always written they never hold the same at one moment.
       await level(with: wanted, until: Uptime.now + (deadline - Uptime.now) / 2)
-      if position.frontier != audit.frontier { audit = try await look() }
+      if position.frontier != audit.frontier { audit = try await look(telling: listener) }
     }
+    if !wanted.isEmpty { listener?(WorkProgress(.comparing)) }
     let comparisons = wanted.map { [audit] node in
       Task { await self.verify(node, audit, repairs: repairs, deadline: deadline) }
     }
     var peers: [VerifyReport.Peer] = []
     for comparison in comparisons { peers.append(await comparison.value) }
     // What a repair has brought is here now.
-    if peers.contains(where: { $0.repaired > 0 }) { audit = try await look() }
+    if peers.contains(where: { $0.repaired > 0 }) { audit = try await look(telling: listener) }
     return await report(
       audit, repaired, peers.sorted { $0.node < $1.node }, isNamed: name != nil)
   }
@@ -64,9 +66,9 @@ extension Node {
 
   /// Looks at all that is here; with `repairs` what is found is put right, and looked at again.
   private func audited(
-    repairs: Bool
+    repairs: Bool, telling listener: WorkProgress.Listener?
   ) async throws(FlotillaError) -> (AuditResult, repaired: Int) {
-    let (id, before) = try await openedAudit()
+    let (id, before) = try await openedAudit(telling: listener)
     let isRepairing = repairs && before.repairable > 0
     do {
       if isRepairing {
@@ -79,19 +81,25 @@ extension Node {
     await store.closeAudit(id)
     guard isRepairing else { return (before, 0) }
     try await foldNow()
-    let after = try await look()
+    let after = try await look(telling: listener)
     return (after, max(0, before.repairable - after.repairable))
   }
 
-  private func look() async throws(FlotillaError) -> AuditResult {
-    let (id, result) = try await openedAudit()
+  private func look(
+    telling listener: WorkProgress.Listener? = nil
+  ) async throws(FlotillaError) -> AuditResult {
+    let (id, result) = try await openedAudit(telling: listener)
     await store.closeAudit(id)
     return result
   }
 
-  private func openedAudit() async throws(FlotillaError) -> (Int64, AuditResult) {
+  private func openedAudit(
+    telling listener: WorkProgress.Listener?
+  ) async throws(FlotillaError) -> (Int64, AuditResult) {
     let found = try await reporting(path) { () async throws(StoreError) in
-      try await store.audit(told) { [weak self] in await self?.isStopping == false }
+      try await store.audit(telling: listener, told) { [weak self] in
+        await self?.isStopping == false
+      }
     }
     guard let found else {
       throw FlotillaError(.node, "the node ended before it had looked at all rows")

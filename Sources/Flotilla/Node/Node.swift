@@ -38,8 +38,6 @@ actor Node {
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
   var livesByWord = LivesByWord()
-  /// Whose word about edits of this node is not believed any more.
-  var disbelieved: Set<Identity> = []
   /// Lets go of deleted versions at present; since when nobody can help this node to come back.
   var collecting: Task<Void, Never>?
   var helplessSince: Int64?
@@ -182,6 +180,7 @@ actor Node {
     }
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
+    await store.sign(with: keys)
     isRunNoted = try await Self.settleLife(
       of: store, sidecar, keys, mode: mode, run: run, within: timeout, log)
     let (identity, known, position, copy, rights) = try await reporting(path) {
@@ -292,7 +291,6 @@ actor Node {
   func savePeers() async {
     // Hints alone, which nobody has to wait for.
     guard trouble.current == nil else { return }
-    noteTestimonies()
     let known = peers.values.map(\.known)
     do {
       try await store.patiently { (store) throws(StoreError) in try store.save(known) }

@@ -12,11 +12,8 @@ struct PeerRecord: Sendable {
   var lives: Set<UInt64> = []
   /// Under which it writes in its present life.
   var origin: Origin?
-  /// Whether it has begun that in its present run: only that run can have written under it.
-  var hasBegunLife = false
-  /// Its present run, and what was got from it itself.
+  /// Its present run.
   var run: UInt64 = 0
-  var testimony: Testimony?
   /// How far it has come with the cuts of the site, as it said last.
   var standing = CutStanding()
   /// The keys of its tables, where they were changed.
@@ -82,16 +79,10 @@ struct PeerRecord: Sendable {
     self.holds = known.frontier
     self.clockOffset = known.clockOffset
     self.seen = known.seen
-    self.testimony = known.testimony
   }
 
   /// What it has said at the beginning of a session.
   mutating func note(_ hello: Hello, origin: Origin) {
-    if run != hello.run {
-      hasBegunLife = false
-    } else if self.origin != nil, self.origin != origin {
-      hasBegunLife = true
-    }
     (run, self.origin) = (hello.run, origin)
     (standing, keys) = (hello.standing, hello.keys)
     lives.insert(hello.life)
@@ -100,6 +91,6 @@ struct PeerRecord: Sendable {
   var known: KnownPeer {
     KnownPeer(
       node: node, name: name, address: address, seen: seen, clockOffset: clockOffset,
-      frontier: holds, testimony: testimony)
+      frontier: holds)
   }
 }

@@ -96,15 +96,19 @@ struct PageFetch: Sendable {
     return bytes
   }
 
-  private func connect() async throws(FlotillaError) -> TLSChannel {
-    let (path, folder) = (sidecar.database, KeyFolder(sidecar))
-    let (rootKey, statements) = try reporting(path) { () throws(StoreError) in
-      let store = try Store(path: path, inspects: false)
+  /// Who belongs to the site, as the empty replica has it from pairing.
+  private func membership() throws(FlotillaError) -> Membership {
+    let (rootKey, statements) = try reporting(sidecar.database) { () throws(StoreError) in
+      let store = try Store(path: sidecar.database, inspects: false)
       return (try store.rootKey(), try store.statements())
     }
     var membership = Membership(rootKey: rootKey, notary: .openSSL)
     _ = membership.unite(statements)
-    let door = try Door(try folder.keys(), Roster(membership))
+    return membership
+  }
+
+  private func connect() async throws(FlotillaError) -> TLSChannel {
+    let door = try Door(try KeyFolder(sidecar).keys(), Roster(try membership()))
     let channel: TLSChannel
     do throws(NetworkError) {
       let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
@@ -207,10 +211,14 @@ struct PageFetch: Sendable {
   /// Checks the file, on threads of their own, and makes the replica of it.
   private func adopt(_ path: String) async throws(FlotillaError) {
     let (pages, replica) = (ReceivedPages(path: path), sidecar.database)
-    let holder = GraftHolder()
+    let (holder, paired) = (GraftHolder(), try membership())
     try await holder.run(replica) { (holder) throws(StoreError) in
       let graft = try PageGraft(pages, into: replica)
-      try graft.takeOver()
+      try graft.takeOver { statements in
+        var membership = paired
+        _ = membership.hear(statements)
+        return (membership.all, Roster(membership).surety)
+      }
       holder.graft = graft
     }
     async let rows = Self.checked(replica) { () throws(StoreError) in try pages.checkRows() }

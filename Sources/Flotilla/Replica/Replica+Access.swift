@@ -13,10 +13,11 @@ extension Replica {
   /// Asks the running node, or does `work` with a node of its own if none runs.
   func perform<Body: Codable & Sendable>(
     _ request: ControlRequest, mode: Node.Mode = .offline, within timeout: Duration? = nil,
+    telling listener: WorkProgress.Listener? = nil,
     _ work: (Node) async throws(FlotillaError) -> Body
   ) async throws(FlotillaError) -> Body {
     try await check()
-    switch try await reach(request, as: Body.self, within: timeout) {
+    switch try await reach(request, as: Body.self, within: timeout, telling: listener) {
     case .answer(let body): return body
     case .lock(let lock):
       return try await withNode(mode: mode, lock: lock, within: timeout, work)
@@ -26,10 +27,11 @@ extension Replica {
   /// The same for work with others that is to end in time; gets what is left of it.
   func perform<Body: Codable & Sendable>(
     _ request: ControlRequest, within timeout: Duration,
+    telling listener: WorkProgress.Listener? = nil,
     _ work: (Node, Duration) async throws(FlotillaError) -> Body
   ) async throws(FlotillaError) -> Body {
     let end = Uptime.now + timeout.milliseconds
-    return try await perform(request, mode: .brief, within: timeout) {
+    return try await perform(request, mode: .brief, within: timeout, telling: listener) {
       node async throws(FlotillaError) in
       try await work(node, .milliseconds(max(0, end - Uptime.now)))
     }
@@ -54,13 +56,16 @@ extension Replica {
   /// answer is waited for; `remark` is told after a second.
   func reach<Body: Codable & Sendable>(
     _ request: ControlRequest, as type: Body.Type, within timeout: Duration? = nil,
-    patience: Int64 = Self.patience, remark: (String) -> Void = { _ in }
+    telling listener: WorkProgress.Listener? = nil, patience: Int64 = Self.patience,
+    remark: (String) -> Void = { _ in }
   ) async throws(FlotillaError) -> Access<Body> {
     let client = try ControlClient(database: sidecar.database)
     let start = Uptime.now
     var isTold = false
     while true {
-      if let body = try await client.ask(request, as: type, within: timeout) {
+      if let body = try await client.ask(
+        request, as: type, within: timeout, telling: listener)
+      {
         return .answer(body)
       }
       if let lock = try sidecar.lock() { return .lock(lock) }

@@ -8,13 +8,14 @@ extension Replica {
   /// Chooses tables for the whole site; `onCollision` is one of `collisionChoices` and says what
   /// becomes of two rows that get one integer key on two nodes.
   public func track(
-    _ tables: TableSelection, rule: String?, onCollision: String? = nil
+    _ tables: TableSelection, rule: String?, onCollision: String? = nil,
+    progress: (@Sendable (WorkProgress) -> Void)? = nil
   ) async throws(FlotillaError) -> TrackReport {
     var names: [String]?
     if case .named(let list) = tables { names = list }
-    return try await perform(.track(tables: names, rule: rule, onCollision: onCollision)) {
-      node async throws(FlotillaError) in
-      try await node.track(tables, rule: rule, onCollision: onCollision)
+    let request = ControlRequest.track(tables: names, rule: rule, onCollision: onCollision)
+    return try await perform(request, telling: progress) { node async throws(FlotillaError) in
+      try await node.track(tables, rule: rule, onCollision: onCollision, telling: progress)
     }
   }
 

@@ -155,6 +155,11 @@ private actor NodeRun {
     var told: String?
     while true {
       if let node, await untilEnd(of: node) {
+        // One that is put back again and again must not keep a processor busy.
+        guard (try? await Task.sleep(for: .milliseconds(500))) != nil else {
+          (failure, isWanted) = (nil, false)
+          return
+        }
         await start()
         continue
       }

@@ -9,7 +9,8 @@ import Store
 extension Replica {
   /// Makes this file the first replica of a new site; creates the file if absent.
   public func initialise(
-    site: String?, node: String?, tables: TableSelection, rule: String?
+    site: String?, node: String?, tables: TableSelection, rule: String?,
+    progress: (@Sendable (WorkProgress) -> Void)? = nil
   ) async throws(FlotillaError) -> InitReport {
     try Node.check(rule: rule)
     let name = try Self.checkedName(node ?? Self.machineName)
@@ -29,7 +30,7 @@ extension Replica {
     do {
       try create(identities, keys)
       let report = try await withNode(mode: .offline) { node async throws(FlotillaError) in
-        try await node.track(tables, rule: rule)
+        try await node.track(tables, rule: rule, telling: progress)
       }
       return InitReport(
         site: siteName, node: name, tables: report.tables, rows: report.rows,

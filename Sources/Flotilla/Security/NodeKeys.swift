@@ -48,6 +48,7 @@ extension Membership {
       .admit(key: keys.node.publicKey, role: .admin), by: site, with: root)
     _ = membership.sign(
       .introduce(node: keys.identity, name: name, words: ""), by: site, with: root)
+    _ = membership.sign(.close(besides: []), by: site, with: root)
     return membership
   }
 }

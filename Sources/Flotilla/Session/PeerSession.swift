@@ -179,22 +179,19 @@ actor PeerSession {
   private func merge(_ merge: Merge) async {
     var merge = merge
     merge.signedTerm = await owner?.signedTerm
-    if let owner {
-      guard await owner.mayPush(merge) else {
-        return await feed(.mergeFailed(Bye(.badMessage, "a push of what another node wrote")))
-      }
-      merge = await owner.believed(merge)
+    if let owner, await !owner.mayPush(merge) {
+      return await feed(.mergeFailed(Bye(.badMessage, "a push of what another node wrote")))
     }
     do {
       var result = MergeResult(rows: 0, check: 0)
-      for slice in try await store.slices(of: merge) {
+      for var slice in try await store.slices(of: merge) {
+        slice.follow(result)
         // The rest comes again: how far all has been worked through is noted with the last slice.
         if isClosed { return }
-        let (outcome, position) = try await persisting { () async throws(StoreError) in
+        let (outcome, position) = try await persisting { [slice] () async throws(StoreError) in
           try await store.merge(slice)
         }
-        result.rows += outcome.result.rows
-        result.check &+= outcome.result.check
+        result.add(outcome.result)
         await feed(slice.isLast ? .merged(result) : .merging(rows: result.rows))
         await owner?.merged(outcome, position, sender: machine.peer?.name ?? "a peer")
         await feed(.advanced(position))
@@ -208,7 +205,6 @@ actor PeerSession {
         }
       await owner?.couldNotMerge(
         error, from: machine.peer?.name ?? "a peer", isTold: error.code != .behind)
-      if error.code == .unknownEdits { await owner?.meetUnknownEdits(of: merge.sender) }
       await feed(.mergeFailed(Bye(code, error.message)))
     }
   }
@@ -252,6 +248,8 @@ actor PeerSession {
       }
       export = opened.id
       await owner?.folded(opened.fold, position)
+      // What it covers this session has a signature for, whatever the node tells it when.
+      await feed(.advanced(position))
       await feed(
         .exportOpened(covers: opened.covers, rows: opened.rows, judged: opened.judged))
     } catch {

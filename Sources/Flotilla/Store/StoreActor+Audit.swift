@@ -14,7 +14,8 @@ extension StoreActor {
   ///
   /// For somebody else (`isGentle`) it works at most half of the time.
   func audit(
-    isGentle: Bool = false, _ told: Told, while wanted: @Sendable () async -> Bool = { true }
+    isGentle: Bool = false, telling listener: WorkProgress.Listener? = nil, _ told: Told,
+    while wanted: @Sendable () async -> Bool = { true }
   ) async throws(StoreError) -> (id: Int64, result: AuditResult)? {
     let (id, fold) = try await opening(told) { (store) throws(StoreError) in
       try store.openAudit(at: self.clock.now)
@@ -26,7 +27,7 @@ extension StoreActor {
         switch try run({ (store) throws(StoreError) in
           try store.auditStep(id, at: self.clock.now)
         }) {
-        case .more: break
+        case .more(let rows, let total): listener?(WorkProgress(.looking, rows, of: total))
         case .spent:
           try run { (store) throws(StoreError) in try store.restAudit(id) }
           await makeRoom()

@@ -142,10 +142,11 @@ actor StoreActor {
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
+  /// Nil, too, without the time of the site: nothing can be folded then.
   func foldBacklog(
     isSent: Bool = true
   ) async throws(StoreError) -> (FoldResult, Position, held: Int64)? {
-    guard try opened().hasBacklog() else { return nil }
+    guard clock.now.site != nil, try opened().hasBacklog() else { return nil }
     return try await fold(isSent: isSent)
   }
 

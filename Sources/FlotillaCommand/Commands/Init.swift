@@ -31,9 +31,12 @@ enum Init {
     let tables: TableSelection =
       arguments.has("--all")
       ? .all : arguments.has("--track") ? .named(arguments.list("--track")) : .none
+    let bar = ProgressBar(call.output)
+    defer { bar.clear() }
     let report = try await call.replica.initialise(
       site: arguments.text("--site"), node: arguments.text("--name"), tables: tables,
-      rule: arguments.text("--rule"))
+      rule: arguments.text("--rule"), progress: bar.show)
+    bar.clear()
     call.output.warnings(report.warnings)
     call.print(report, as: text(report, path: call.path))
     call.output.remark(

@@ -51,8 +51,12 @@ enum Track {
     }
     guard arguments.has("--all") || !names.isEmpty else { return try await list(call) }
     let tables: TableSelection = arguments.has("--all") ? .all : .named(names)
+    let bar = ProgressBar(call.output)
+    defer { bar.clear() }
     let report = try await call.replica.track(
-      tables, rule: arguments.text("--rule"), onCollision: arguments.text("--on-collision"))
+      tables, rule: arguments.text("--rule"), onCollision: arguments.text("--on-collision"),
+      progress: bar.show)
+    bar.clear()
     call.output.warnings(report.warnings)
     call.print(report, as: text(report))
     return .done

@@ -30,9 +30,12 @@ enum Verify {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let bar = ProgressBar(call.output)
+    defer { bar.clear() }
     let report = try await call.replica.verify(
       with: call.arguments.text("NODE"), repairs: call.arguments.has("--repair"),
-      timeout: call.arguments.duration("--timeout"))
+      timeout: call.arguments.duration("--timeout"), progress: bar.show)
+    bar.clear()
     call.print(report, as: text(report, colour: call.output.colour))
     if !call.json, let remedy = remedy(report, call) { call.output.remark(remedy) }
     return status(of: report)

@@ -6,6 +6,14 @@ final class ProgressBar: Sendable {
   private let output: Output
   /// The last text drawn, so that a bar that looks the same is not drawn again.
   private let drawn = Mutex("")
+  private let begun = Mutex<Beginning?>(nil)
+
+  /// Where and when a work began, or was seen first.
+  private struct Beginning {
+    var work: WorkProgress.Work
+    var rows: Int
+    var at: ContinuousClock.Instant
+  }
 
   init(_ output: Output) { self.output = output }
 
@@ -13,6 +21,34 @@ final class ProgressBar: Sendable {
   func show(rows: Int, of total: Int, bytes count: Int) {
     let share = total > 0 ? min(1, max(0, Double(rows) / Double(total))) : 0
     draw(Self.text(share: share, note: "\(counted(rows, "row")), \(bytes(count))"))
+  }
+
+  /// Draws how far a work has come, and how long it will take.
+  func show(_ progress: WorkProgress) {
+    let share = progress.of > 0 ? Double(progress.rows) / Double(progress.of) : 0
+    switch progress.work {
+    case .comparing: draw("comparing with other nodes")
+    case .takingIn, .looking:
+      let start = begun.withLock { begun in
+        // What begins again, begins to count anew.
+        if begun?.work != progress.work || progress.rows < begun?.rows ?? 0 {
+          begun = Beginning(work: progress.work, rows: progress.rows, at: .now)
+        }
+        return begun
+      }
+      draw(Self.text(share: share, note: Self.note(progress, since: start)))
+    }
+  }
+
+  private static func note(_ progress: WorkProgress, since start: Beginning?) -> String {
+    let done = "\(thousands(progress.rows)) of \(counted(progress.of, "row"))"
+    guard let start, progress.rows > start.rows else { return done }
+    let took = start.at.duration(to: .now)
+    let seconds = Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18
+    // What the first moment says of the rest is no use.
+    guard seconds > 0.5 else { return done }
+    let left = seconds * Double(progress.of - progress.rows) / Double(progress.rows - start.rows)
+    return "\(done), \(span(left.rounded())) left"
   }
 
   /// Takes the bar away.

@@ -1,10 +1,9 @@
-/// How often a node takes a new origin because a member says that it holds edits which the node
-/// never made.
+/// How often a node takes a new origin because a member says that rows were forgotten while the
+/// node was away.
 ///
-/// So it must where its file was put back. A member that lies would drive it from origin to origin,
-/// and each is an entry of every frontier for good. So the word of one member counts twice, and
-/// that of all eight times, then once an hour. Who is not believed is in nobody's way: the session
-/// goes on, and counts of the own edits what is in the file.
+/// So it must where that is true. A member that lies would drive it from origin to origin, and each
+/// is an entry of every frontier for good. So the word of one member counts twice, and that of all
+/// eight times, then once an hour.
 package struct LivesByWord: Sendable, Equatable {
   static let most = 8
   static let mostOfOne = 2

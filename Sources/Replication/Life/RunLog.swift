@@ -48,6 +48,8 @@ package struct RunLog: Sendable, Equatable {
   package func contradicts(_ testimony: Testimony, origin: Origin, last: UInt64) -> Bool {
     guard testimony.origin == origin, testimony.seq > 0 else { return false }
     if testimony.seq > last { return true }
+    // Signed before any run.
+    guard testimony.run != 0 else { return false }
     guard let index = entries.lastIndex(where: { $0.run == testimony.run }) else {
       return entries.count < Self.limit
     }

@@ -1,7 +1,16 @@
 /// What a step of an exchange claims, and whether it may: the same for every kind of replica.
 extension Merge {
   /// What the frontier is raised to in the commit of this step: nothing before End.
-  package var claim: Frontier { movesFrontier ? kind.covers : Frontier() }
+  ///
+  /// Of an origin of which less counts as held than when the exchange began the sender has left
+  /// out what did, and of others this replica has: so nothing of them is covered.
+  package func claim(beside frontier: Frontier) -> Frontier {
+    movesFrontier ? whole(kind.covers, beside: frontier) : Frontier()
+  }
+
+  private func whole(_ claim: Frontier, beside frontier: Frontier) -> Frontier {
+    claim.keeping { frontier[$0] >= base[$0] && leftOut[$0] == nil }
+  }
 
   /// What the judged frontier is joined with in the commit of this step: nothing before End, for
   /// the certificates that belong to it come with the exchange.
@@ -15,9 +24,9 @@ extension Merge {
 
   /// How far the sender's rows were worked through with this step, whose last row is `last`; nil
   /// if that is not to be remembered.
-  package func progress(after last: Dot?) -> Frontier? {
+  package func progress(after last: Dot?, beside frontier: Frontier) -> Frontier? {
     guard !movesFrontier, case .full(let covers) = kind, let last else { return nil }
-    return covers.reached(at: last)
+    return whole(covers.reached(at: last), beside: frontier)
   }
 
   /// Decodes everything and checks it against End, before anything is changed.

@@ -16,6 +16,8 @@ package struct Position: Sendable, Equatable {
   package var stability = Stability()
   /// The keys of the tables whose key was changed, and whose rows were all looked at since.
   package var keys: [TableKey] = []
+  /// What owners have signed of their origins, this one among them.
+  package var reaches = ReachBook()
 
   package init(
     frontier: Frontier, digest: Digest, own: Origin, age: UInt64 = 0, lost: Int = 0,
@@ -68,6 +70,8 @@ package struct Push: Sendable, Equatable {
   package var check: UInt64
   /// What an anchor has judged with it.
   package var judged: Judged?
+  /// This node's signature for them.
+  package var reach: Reach?
 
   package init(
     origin: Origin, from: UInt64, to: UInt64, batch: [UInt8], rows: UInt64, check: UInt64,

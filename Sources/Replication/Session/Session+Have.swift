@@ -6,7 +6,7 @@ extension Session {
     // All has come with the end of an exchange alone. Who holds nothing that is lacked here begins
     // none by itself.
     let isFetching = position.stability.fetching != nil
-    sendHave(asks: outgoing.mustAsk || isFetching, resume: resume, &directives, now)
+    sendHave(asks: outgoing.mustAsk || isFetching || lacksReaches, resume: resume, &directives, now)
   }
 
   /// A person wants an exchange now: we ask for theirs and send ours, even if it is empty.
@@ -33,37 +33,55 @@ extension Session {
     outgoing.hasTold = true
     outgoing.isRepaired = false
     outgoing.told.join(position.frontier)
+    // Whenever this tells of edits of the peer, it shows its signature for them.
+    let reach = reachOfPeer.flatMap { isFirst || news[$0.origin] > 0 ? $0 : nil }
     let have = Have(
       frontier: news, frontierHash: position.frontier.hash,
       rootDigest: sharesDigests ? position.digest.root : 0, resume: resume, asks: asks,
-      testimony: isFirst ? configuration.testimony : nil)
+      testimony: reach)
     send(.have(have), &directives, now)
+    guard isFirst, let reach else { return }
+    // Only those of runs before may tell it that its machine was put back.
+    for earlier in position.reaches.earlier[reach.origin] ?? [] {
+      let have = Have(
+        frontier: Frontier(), frontierHash: have.frontierHash, rootDigest: have.rootDigest,
+        testimony: earlier)
+      send(.have(have), &directives, now)
+    }
   }
 
   mutating func hear(_ have: Have, _ directives: inout [Directive], _ now: Instant) {
-    guard !contradicts(have) else { return directives.append(.contradicted(have)) }
-    take(have, &directives, now)
+    guard let reach = have.testimony, isOwn(reach), contradicts(reach) else {
+      return take(have, &directives, now)
+    }
+    // What is said without a signature of this node is no reason to doubt its file. News of our own
+    // edits may be on their way here, so the node looks into the file.
+    let isSigned =
+      configuration.surety.map { check(reach, by: $0, &directives, now) ?? false } ?? true
+    if isSigned {
+      directives.append(.contradicted(have))
+    } else {
+      fail(Bye(.badMessage, "a testimony that this node has not signed"), &directives)
+    }
   }
 
-  /// Whether a peer that is to be believed holds edits of this replica that it has not.
-  ///
-  /// News of our own edits may be on their way here, so the node looks into the file.
-  private func contradicts(_ have: Have) -> Bool {
-    guard licence == nil else { return false }
-    let last = max(position.frontier[position.own], outgoing.told[position.own])
-    if have.frontier[position.own] > last { return true }
-    guard let testimony = have.testimony else { return false }
-    return configuration.runs.contradicts(testimony, origin: position.own, last: last)
+  /// What the peer has signed in its present life.
+  private var reachOfPeer: Reach? {
+    guard let peer else { return nil }
+    return position.reaches.values.first { $0.node == peer.node && $0.life == peer.life }
   }
 
   /// Goes by what the peer has told, once it is known to be no contradiction.
   mutating func take(_ have: Have, _ directives: inout [Directive], _ now: Instant) {
+    var have = have
+    have.frontier = have.frontier.limited(position.own, to: knownLast)
     if have.asks || !outgoing.isPeerKnown {
       // A whole frontier: it replaces what we assumed.
       outgoing.peerFrontier = have.frontier
       outgoing.confirmed = have.frontier
       outgoing.resume = have.resume
       outgoing.offered = Frontier()
+      outgoing.hasShownReaches = false
     }
     outgoing.isPeerKnown = true
     if have.asks { outgoing.isAsked = true }

@@ -21,9 +21,20 @@ extension Session {
     /// Rows and check of the slices merged so far.
     var rows: UInt64 = 0
     var check: UInt64 = 0
+    /// What owners have signed, and came with this exchange; how many origins of each node are new.
+    private(set) var reaches: [Origin: Reach] = [:]
+    private(set) var lives: [Identity: Int] = [:]
+    /// What counted as held when it began.
+    var base = Frontier()
     var isMerging = false
     var isLast = false
     var isPause = false
+
+    mutating func keep(_ reach: Reach, isNew: Bool) {
+      if reaches.updateValue(reach, forKey: reach.origin) == nil, isNew {
+        lives[reach.node, default: 0] += 1
+      }
+    }
 
     /// Takes in the next piece. Short ones are put together, for each takes more room than it has
     /// bytes: 20 million of one byte took a gigabyte.
@@ -77,6 +88,7 @@ extension Session {
     incoming = Incoming(exchanges: incoming.exchanges + 1)
     incoming.phase = .receiving(begin)
     incoming.check = begin.check(incoming.exchanges)
+    incoming.base = position.frontier.joined(merged)
     if case .push(let origin, let from, let to) = begin.kind {
       let held = max(position.frontier[origin], merged[origin])
       if held < from || held >= to { incoming.phase = .skipping(begin, isGap: held < from) }
@@ -154,6 +166,8 @@ extension Session {
     _ begin: Begin, end: End?, _ directives: inout [Directive]
   ) {
     guard let peer else { preconditionFailure("rows before Hello in state \(state)") }
+    let sealed = sealed
+    guard let begin = counted(begin, sealed, isEnd: end != nil, &directives) else { return }
     var merge = Merge(
       sender: peer.node, kind: begin.kind, batches: incoming.staged,
       rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
@@ -166,11 +180,35 @@ extension Session {
     if begin.kind == .repair, licence == nil { merge.held = outgoing.confirmed }
     merge.standing = peerStanding
     merge.asked = position.stability.fetching
+    merge.sealed = sealed
+    merge.reaches = incoming.reaches.values.sorted { $0.origin < $1.origin }
+    merge.base = incoming.base
+    merge.leaveOut(leftOut.rows)
     incoming.staged = []
     incoming.stagedBytes = 0
     incoming.isMerging = true
     incoming.isLast = end != nil
     directives.append(.merge(merge))
+  }
+
+  /// What counts of the claim of an exchange; nil if the session ends over it.
+  private mutating func counted(
+    _ begin: Begin, _ sealed: Sealed?, isEnd: Bool, _ directives: inout [Directive]
+  ) -> Begin? {
+    guard let sealed else { return begin }
+    var begin = begin
+    switch begin.kind {
+    case .full(let covers):
+      let counted = sealed.limit(covers)
+      if isEnd { leftOut.add(covers, countedAs: counted) }
+      begin.kind = .full(covers: counted)
+    case .push(let origin, _, let to) where isEnd && !sealed.holds(Dot(origin, to)):
+      fail(Bye(.badMessage, "a push for which its author has not signed"), &directives)
+      return nil
+    case .push, .repair: break
+    }
+    if isEnd { incoming.phase = .receiving(begin) }
+    return begin
   }
 
   /// A long merge goes on.
@@ -188,6 +226,12 @@ extension Session {
     incoming.isMerging = false
     incoming.rows += result.rows
     incoming.check &+= result.check
+    leftOut.add(result.leftOut)
+    guard !leftOut.isTooMuch else {
+      return fail(Bye(.badMessage, "too much for which nobody has signed"), &directives)
+    }
+    lookAtLeftOut(&directives)
+    guard state == .open else { return }
     guard incoming.isLast else {
       let passage = Passage(rows: incoming.rows, total: begin.rows, covers: begin.kind.covers)
       directives.append(.catchingUp(passage))
@@ -197,10 +241,10 @@ extension Session {
     guard !incoming.isPause else { return }
     switch begin.kind {
     case .full(let covers):
-      merged.join(covers)
+      merged.join(covers.keeping { leftOut.rows[$0] == nil })
       peerHolds(covers, &directives)
     case .push(let origin, _, let to):
-      merged.raise(origin, to: to)
+      if leftOut.rows[origin] == nil { merged.raise(origin, to: to) }
       peerHolds(Frontier([origin: to]), &directives)
     case .repair: break
     }

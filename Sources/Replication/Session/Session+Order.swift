@@ -17,7 +17,8 @@ extension Session {
       defer { heard += 1 }
       switch message {
       case .begin(let begin): return begin.number == heard
-      case .rows(let number, _), .part(let number, _): return number == heard
+      case .rows(let number, _), .part(let number, _), .reaches(let number, _):
+        return number == heard
       default: return true
       }
     }
@@ -28,7 +29,7 @@ extension Message {
   /// Whether this is one of the frames of which an exchange consists.
   fileprivate var isOfExchange: Bool {
     switch self {
-    case .begin, .part, .rows, .end, .pause: true
+    case .begin, .part, .rows, .reaches, .end, .pause: true
     default: false
     }
   }

@@ -58,6 +58,10 @@ extension Session {
     /// What we have told the peer of our own frontier.
     var told = Frontier()
     var hasTold = false
+    /// Whether the peer was shown all that owners have signed since it told its whole frontier.
+    var hasShownReaches = false
+    /// Of these origins there was no signature when the peer was sent their edits.
+    var unshown: Set<Origin> = []
   }
 
   package var isPeerKnown: Bool { outgoing.isPeerKnown }
@@ -84,11 +88,19 @@ extension Session {
     }
     let before = self.position.stability
     let isRepaired = position.repairs != self.position.repairs
+    // What a version before counted is taken back: what the peer leaves out by it is void.
+    let isLess = !position.frontier.covers(self.position.frontier)
+    let reaches = self.position.reaches
     self.position = position
+    noteFirstReaches(before: reaches)
     if isRepaired, outgoing.hasTold {
       outgoing.isRepaired = true
       timers.haveDue = timers.haveDue ?? now.uptime + Timers.gathering
     }
+    if outgoing.hasTold, isLess, position.stability.fetching == nil {
+      return fail(Bye(.other, "less counts as held here than was said"), &directives)
+    }
+    lookAtLeftOut(&directives)
     if position.stability != before { followStability(since: before, &directives, now) }
     guard state == .open else { return }
     if outgoing.hasRegained { offerAgain(now) }
@@ -105,11 +117,13 @@ extension Session {
   mutating func push(_ push: Push, _ directives: inout [Directive], _ now: Instant) {
     guard outgoing.isPeerKnown, outgoing.phase == .idle, !outgoing.isCrowded, mayGiveRows,
       configuration.peerRights.readsAll, mayGive, push.batch.count <= Limits.piece,
-      outgoing.peerFrontier[push.origin] == push.from
+      outgoing.peerFrontier[push.origin] == push.from,
+      push.reach != nil || configuration.surety == nil
     else { return }
     let kind = Begin.Kind.push(origin: push.origin, from: push.from, to: push.to)
     let begin = Begin(kind, rows: push.rows, number: order.sent, judged: push.judged)
     send(.begin(begin), &directives, now)
+    if let reach = push.reach { send(.reaches(number: order.sent, [reach]), &directives, now) }
     send(.rows(number: order.sent, push.batch), &directives, now)
     let check = nextCheck(begin) &+ push.check
     send(.end(End(rows: push.rows, check: check)), &directives, now)
@@ -135,6 +149,9 @@ extension Session {
         .full(covers: sent), rows: stretch.waiting, number: order.sent, judged: nil)
       outgoing.early = End(rows: 0, check: nextCheck(begin))
       send(.begin(begin), &directives, now)
+    }
+    if let reach = position.reaches[stretch.origin] {
+      send(.reaches(number: order.sent, [reach]), &directives, now)
     }
     for batch in stretch.batches {
       send(.rows(number: order.sent, batch.bytes), &directives, now)
@@ -204,6 +221,7 @@ extension Session {
     outgoing.check = nextCheck(begin)
     outgoing.total = rows
     send(.begin(begin), &directives, now)
+    showReaches(isFull: kind != .repair, &directives, now)
     directives.append(.readExport)
   }
 
@@ -263,9 +281,8 @@ extension Session {
       outgoing.told.join(covers)
       // To send again what does not count would send it for ever. That is so while something is
       // lost, a leaf may not send all that it wrote, or rows wait to be put back.
-      if position.lost > 0 || position.wanted > 0 || !configuration.ownRights.isWhole,
-        !covers.covers(outgoing.offering)
-      {
+      let mayLack = position.lost > 0 || position.wanted > 0 || !configuration.ownRights.isWhole
+      if mayLack && !covers.covers(outgoing.offering) {
         outgoing.offered.join(outgoing.offering)
       }
     case .buckets, .bucket, .rows: break

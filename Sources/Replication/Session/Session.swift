@@ -15,9 +15,10 @@ package struct Session: Sendable {
     package var ownRights = Rights.all
     package var peerRights = Rights.all
     package var notary: Notary?
-    /// The runs of this file, and what it has got from the peer itself.
+    /// The runs of this file.
     package var runs = RunLog()
-    package var testimony: Testimony?
+    /// Checks what owners have signed of their origins; nil in a world where nobody signs.
+    package var surety: Surety?
     /// What this node has to say of the site's time, beside the time itself.
     package var clock = ClockStanding()
 
@@ -48,7 +49,7 @@ package struct Session: Sendable {
   }
 
   /// Protocol versions that this code speaks.
-  package static let versions: ClosedRange<UInt64> = 1...1
+  package static let versions: ClosedRange<UInt64> = 2...2
 
   package internal(set) var state = State.greeting
   package internal(set) var peer: Hello?
@@ -69,6 +70,8 @@ package struct Session: Sendable {
   var inspecting = Inspecting()
   var describing = Describing()
   var order = Order()
+  var leftOut = LeftOut()
+  var checks = Checks()
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration
@@ -193,6 +196,7 @@ package struct Session: Sendable {
     case .begin(let begin): beginReceiving(begin, &directives)
     case .part(_, let bytes): receivePart(bytes, &directives)
     case .rows(_, let bytes): receiveBatch(bytes, &directives)
+    case .reaches(_, let reaches): receiveReaches(reaches, &directives, now)
     case .end(let end): endReceiving(end, isPause: false, &directives, now)
     case .pause(let end): endReceiving(end, isPause: true, &directives, now)
     case .ping(let sent, let view):

@@ -80,6 +80,9 @@ extension Session {
     /// The peer holds edits of this replica that the session does not know of. The node answers
     /// with `confirmed`, or begins a new life and closes the session.
     indirect case contradicted(Have)
+    /// This node has signed for edits that the session does not know of. The node begins a new life
+    /// if they are not in the file.
+    indirect case doubted(Reach)
     /// The peer tells what everybody holds.
     indirect case stability(StabilityNews)
     /// Rows were deleted and forgotten while this replica was away, and this peer knows which. The
@@ -175,8 +178,14 @@ package struct Merge: Sendable, Equatable {
   package var asked: Mark?
   /// The highest term that was signed for, where appointments are signed.
   package var signedTerm: UInt64?
-  /// How far origins have come of which this node need not believe others.
-  package internal(set) var firsthand: [Origin: UInt64] = [:]
+  /// What came with it that owners have signed, and which edits count by that; nil where nobody
+  /// signs.
+  package var reaches: [Reach] = []
+  package var sealed: Sealed?
+  /// What counted as held when the exchange began.
+  package var base = Frontier()
+  /// Of these origins rows were left out in this session, from that edit on.
+  package internal(set) var leftOut: [Origin: UInt64] = [:]
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,
@@ -196,9 +205,16 @@ package struct Merge: Sendable, Equatable {
 package struct MergeResult: Sendable, Equatable {
   package var rows: UInt64
   package var check: UInt64
+  /// What was left out for nobody has signed for it: the first edit of each origin.
+  package var leftOut: [Origin: UInt64]
 
-  package init(rows: UInt64, check: UInt64) {
-    self.rows = rows
-    self.check = check
+  package init(rows: UInt64, check: UInt64, leftOut: [Origin: UInt64] = [:]) {
+    (self.rows, self.check, self.leftOut) = (rows, check, leftOut)
+  }
+
+  package mutating func add(_ next: MergeResult) {
+    rows += next.rows
+    check &+= next.check
+    leftOut.merge(next.leftOut, uniquingKeysWith: min)
   }
 }

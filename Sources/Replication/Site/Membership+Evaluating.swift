@@ -106,6 +106,7 @@ extension Membership {
       case .forget(let node, let lives):
         let before = roll.entries[node]?.forgotten ?? []
         roll.entries[node]?.forgotten = before.union(lives)
+      case .close(let origins): roll.exempt = (roll.exempt ?? []).union(origins)
       default: break
       }
     }

@@ -17,6 +17,9 @@ package struct Membership: Sendable {
   /// By which statement each of those leaves who have said so. Of several the one with the lowest
   /// name counts, and no other is kept: an issuer cannot make many that are ever lower.
   private var farewells: [Identity: Identity] = [:]
+  /// The keys of all who were admitted, also by who is no admin any more: a node is named by its
+  /// key, so what it has signed for its edits can be checked by any admission of it.
+  private var keys: [Identity: [UInt8]] = [:]
   /// How many statements of each issuer were taken.
   private var counts: [Identity: Int] = [:]
   package let notary: Notary
@@ -162,6 +165,7 @@ package struct Membership: Sendable {
     guard isLeave || !isFull(statement.issuer) else { return .noRoom }
     guard notary.isSigned(statement.bytes, signed.signature, key) else { return .forged }
     statements[identity] = signed
+    if case .admit(let key, _) = statement.kind { keys[notary.digest(key)] = key }
     hash &+= Self.mark(identity)
     if isLeave {
       farewells[statement.issuer] = identity
@@ -174,6 +178,9 @@ package struct Membership: Sendable {
     return .taken
   }
 
+  /// The key of a node that was admitted once, whether or not that still counts.
+  package func key(of node: Identity) -> [UInt8]? { keys[node] }
+
   private static func mark(_ name: Identity) -> UInt64 { mix(name.high ^ mix(name.low)) }
 
   /// The key of an issuer who may make such a statement; nil if it may not.
@@ -184,7 +191,7 @@ package struct Membership: Sendable {
     // Of a member that was revoked, too: else who hears of both in the other order holds more.
     case .leave: return issuer.key
     case .admit(_, let role): return issuer.role == .admin && role < .admin ? issuer.key : nil
-    case .introduce, .grant, .revoke, .appoint, .forget:
+    case .introduce, .grant, .revoke, .appoint, .forget, .close:
       return issuer.role == .admin ? issuer.key : nil
     }
   }

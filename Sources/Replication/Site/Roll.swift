@@ -40,6 +40,9 @@ package struct Roll: Sendable, Equatable {
   package internal(set) var entries: [Identity: Entry] = [:]
   /// Who was made the anchor, the latest last.
   package internal(set) var appointments: [Appointment] = []
+  /// Which origins count though nobody has signed for them; nil if all do, as in a site that a
+  /// version before has founded.
+  package internal(set) var exempt: Set<Origin>?
   /// The time of the newest statement that counts, by what it is about.
   package internal(set) var newest: [SiteStatement.Subject: Int64] = [:]
 

@@ -17,6 +17,8 @@ package struct SiteStatement: Sendable, Equatable {
     case appoint(number: UInt64, node: Identity?, isForced: Bool)
     /// A member is not waited for any more, as long as it goes on in one of these lives.
     case forget(node: Identity, lives: [UInt64])
+    /// From now on origins count for which their owners have signed, and these, which are older.
+    case close(besides: [Origin])
   }
 
   /// What a statement is about: of several about one thing the last stands, or the first.
@@ -39,6 +41,7 @@ package struct SiteStatement: Sendable, Equatable {
     case .appoint: Subject(node: .none, kind: 6)
     // It takes nothing from anybody, so that an admin may forget another one.
     case .forget: Subject(node: .none, kind: 7)
+    case .close: Subject(node: .none, kind: 8)
     }
   }
 
@@ -109,6 +112,10 @@ package struct SiteStatement: Sendable, Equatable {
       writer.identity(node)
       writer.uint(lives.count)
       for life in lives { writer.word(life) }
+    case .close(let origins):
+      writer.byte(8)
+      writer.uint(origins.count)
+      for origin in origins { writer.word(origin.rawValue) }
     }
     return writer.bytes
   }
@@ -120,6 +127,8 @@ package struct SiteStatement: Sendable, Equatable {
   package static let highestTerm: UInt64 = 1 << 32
   /// Heads of one revocation, at most.
   static let mostHeads = 64
+  /// Origins that one statement exempts, at most.
+  package static let mostExempt = 400
 
   package init(_ bytes: [UInt8]) throws(WireError) {
     var reader = ByteReader(bytes)
@@ -176,6 +185,12 @@ package struct SiteStatement: Sendable, Equatable {
         lives.append(try reader.word("statement: life"))
       }
       return .forget(node: node, lives: lives)
+    case 8:
+      var origins: [Origin] = []
+      for _ in 0..<(try reader.count("statement: origins", limit: mostExempt)) {
+        origins.append(Origin(rawValue: try reader.word("statement: origin")))
+      }
+      return .close(besides: origins)
     default: throw WireError(.malformed, "statement: kind")
     }
   }

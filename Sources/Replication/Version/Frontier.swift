@@ -109,6 +109,14 @@ package struct Frontier: Sendable, Equatable {
     self[origin] == 0 ? self : Frontier(ascending: list.filter { $0.origin != origin })
   }
 
+  /// No more of one origin than that.
+  func limited(_ origin: Origin, to most: UInt64) -> Frontier {
+    guard self[origin] > most else { return self }
+    var limited = without(origin)
+    limited.raise(origin, to: most)
+    return limited
+  }
+
   /// The entries of some origins.
   package func keeping(_ isKept: (Origin) -> Bool) -> Frontier {
     Frontier(ascending: list.filter { isKept($0.origin) })

@@ -13,6 +13,8 @@ extension Message {
     case .part:
       self = .part(number: try reader.uint("Part"), reader.rest())
       return
+    case .reaches:
+      self = .reaches(number: try reader.uint("Reaches"), try Reach.list(from: &reader))
     case .hello: self = .hello(try Hello(from: &reader))
     case .have: self = .have(try Have(from: &reader))
     case .begin: self = .begin(try Begin(from: &reader))
@@ -94,10 +96,7 @@ extension Have {
     self.rootDigest = try reader.word("Have")
     self.resume = try reader.frontier("Have")
     guard flags & 2 != 0 else { return }
-    let origin = Origin(rawValue: try reader.word("Have"))
-    let seq = try reader.uint("Have")
-    guard seq > 0, seq <= 1 << 62 else { throw WireError(.malformed, "Have") }
-    self.testimony = Testimony(origin: origin, seq: seq, run: try reader.word("Have"))
+    self.testimony = try Reach(from: &reader)
   }
 }
 

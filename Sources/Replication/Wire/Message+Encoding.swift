@@ -22,6 +22,7 @@ enum MessageType: UInt8 {
   case inspect = 20
   case account = 21
   case describe = 22
+  case reaches = 23
 }
 
 extension Message {
@@ -106,6 +107,11 @@ extension Message {
       account.write(to: &body)
       return .account
     case .describe: return .describe
+    case .reaches(let number, let reaches):
+      body.uint(number)
+      body.uint(reaches.count)
+      for reach in reaches { reach.write(to: &body) }
+      return .reaches
     case .want(let names):
       body.uint(names.count)
       for name in names {
@@ -176,10 +182,7 @@ extension Have {
     body.word(frontierHash)
     body.word(rootDigest)
     body.frontier(resume)
-    guard let testimony else { return }
-    body.word(testimony.origin.rawValue)
-    body.uint(testimony.seq)
-    body.word(testimony.run)
+    testimony?.write(to: &body)
   }
 }
 

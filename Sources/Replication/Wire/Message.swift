@@ -12,6 +12,8 @@ package enum Message: Sendable, Equatable {
   case rows(number: UInt64, [UInt8])
   /// A piece of a batch that is too long for one frame; more pieces follow, then `rows`.
   case part(number: UInt64, [UInt8])
+  /// What owners have signed of the origins of the rows that follow, and of what is covered.
+  case reaches(number: UInt64, [Reach])
   case end(End)
   /// Ends an exchange for now: what came is merged, the frontier stays, the rest follows.
   case pause(End)
@@ -98,12 +100,13 @@ package struct Have: Sendable, Equatable {
   package var resume: Frontier
   /// Asks for an exchange at once, even if it turns out empty.
   package var asks: Bool
-  /// What the sender has got from the receiver of this message itself; only in the first one.
-  package var testimony: Testimony?
+  /// The furthest reach that the receiver of this message has signed in its present life, as far
+  /// as the sender knows; in the first one, and in those that tell of edits of that life.
+  package var testimony: Reach?
 
   package init(
     frontier: Frontier, frontierHash: UInt64, rootDigest: UInt64, resume: Frontier = Frontier(),
-    asks: Bool = false, testimony: Testimony? = nil
+    asks: Bool = false, testimony: Reach? = nil
   ) {
     self.frontier = frontier
     self.frontierHash = frontierHash

@@ -26,6 +26,7 @@ enum AnytimeFrontier {
         {
           continue
         }
+        if history.hasStrangers, history.awaits(above: made, after.frontier) { continue }
         let held = after.known(made.row)
         if held.map({ $0.rank < made.version.rank }) ?? true, !history.isReplaced(made),
           !history.mayStand(held, for: made.row, after.frontier)
@@ -34,6 +35,19 @@ enum AnytimeFrontier {
             "\(node) claims \(origin) up to \(seq), but of row \(made.row) it holds "
               + "\(held.map { "\($0.dot)" } ?? "nothing"), not \(made.version.dot)")
         }
+      }
+    }
+  }
+}
+
+extension History {
+  /// Whether a higher version of the row is yet to come: it may have been left out where it had
+  /// replaced this one.
+  fileprivate func awaits(above made: Made, _ frontier: Frontier) -> Bool {
+    self.made.values.contains { versions in
+      versions.contains {
+        guard let other = $0, other.row == made.row else { return false }
+        return other.version.rank > made.version.rank && !frontier.covers(other.version.dot)
       }
     }
   }

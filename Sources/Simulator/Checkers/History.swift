@@ -123,6 +123,8 @@ struct History {
   var collects = false
   /// Files may be put back to an earlier state.
   var putsBack = false
+  /// Members do not know each other's keys yet.
+  var hasStrangers = false
 
   /// An export has paused, for its peer took nothing for long: what comes before the pause is
   /// merged by itself, and may be half a transaction.

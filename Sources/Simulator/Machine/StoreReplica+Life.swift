@@ -51,7 +51,7 @@ extension StoreReplica {
     runLog = try store().runLog
   }
 
-  func isContradicted(by have: Have) throws -> Bool { try store().isContradicted(by: have) }
+  func isContradicted(by reach: Reach) throws -> Bool { try store().isContradicted(by: reach) }
 
   func noteDelivered(_ seq: UInt64) throws {
     mischief.begin()

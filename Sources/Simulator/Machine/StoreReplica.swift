@@ -15,6 +15,9 @@ final class StoreReplica: SimulatedReplica {
   var backup: [String: [UInt8]] = [:]
   /// The runs and lives that its file knows of; of a machine that is gone, too.
   var runLog = RunLog()
+  var signs = true {
+    didSet { if signs, !oldValue { open?.sign(by: SimulatedSite.signature) } }
+  }
   var departed: Set<Origin> = [] { didSet { open?.departed = departed } }
   let tables: [ApplicationTable]
   let names: RowNames
@@ -116,6 +119,7 @@ final class StoreReplica: SimulatedReplica {
     if faults[.changes] > 0 { followed = FollowedChanges(Seeded(UInt64(number))) }
     if hasCharts { charts = Charts(number: number, random: random.fork()) }
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
+    if signs { open?.sign(by: SimulatedSite.signature) }
     witness.begin(try observe())
     process.fate = { [unowned self] in self.fate(of: $0) }
     process.failsToRead = { [mischief] in mischief.failsToRead() }
@@ -203,6 +207,7 @@ final class StoreReplica: SimulatedReplica {
     process.failsToRead = { [mischief] in mischief.failsToRead() }
     witness.beginClocks()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
+    if signs { open?.sign(by: SimulatedSite.signature) }
     open?.departed = departed
     try lookAtRights(&history)
     try inspect(at: now, &history)

@@ -32,10 +32,26 @@ extension MemoryReplica {
     commit(isDurable: true)
   }
 
-  func isContradicted(by have: Have) -> Bool {
-    let last = file.frontier[origin]
-    if have.frontier[origin] > last { return true }
-    return have.testimony.map { file.runs.contradicts($0, origin: origin, last: last) } ?? false
+  func isContradicted(by reach: Reach) -> Bool {
+    file.runs.contradicts(reach.testimony, origin: origin, last: file.frontier[origin])
+  }
+
+  func ownReach(through seq: UInt64) -> Reach? {
+    guard signs, seq > 0 else { return nil }
+    let run = file.runs.entries.last?.run ?? 0
+    if let signed, signed.origin == origin, signed.seq == seq, signed.run == run { return signed }
+    signed = signed(Reach(origin: origin, node: id, life: file.life, seq: seq, run: run))
+    return signed
+  }
+
+  private func signed(_ reach: Reach) -> Reach {
+    var reach = reach
+    reach.signature = SimulatedSite.signature(of: reach)
+    return reach
+  }
+
+  func keep(_ news: [Reach]) {
+    for reach in news where reach.origin != origin { file.reaches.keep(reach) }
   }
 
   func noteDelivered(_ seq: UInt64) { file.delivered = max(file.delivered, seq) }
@@ -44,8 +60,9 @@ extension MemoryReplica {
     _ doubt: Doubt, life: UInt64, run: UInt64, isLate: Bool, renewingTo mark: Mark?,
     at now: Instant, _ history: inout History
   ) {
-    let (old, last) = (origin, file.frontier[origin])
+    let (old, oldLife, last) = (origin, file.life, file.frontier[origin])
     let before = file.runs.lives(now: old).last?.first ?? 1
+    let oldRun = file.runs.entries.last { $0.origin == old }?.run ?? 0
     let common = isLate ? min(last, max(file.delivered, before - 1)) : last
     origin = Templates.origin(of: number, life: life)
     file.life = life
@@ -60,6 +77,9 @@ extension MemoryReplica {
     }
     file.frontier = file.frontier.without(old).joined(
       Frontier(common > 0 ? [old: common] : [:]).joined(Frontier([origin: max(seq, 1)])))
+    if common > 0 {
+      keep([signed(Reach(origin: old, node: id, life: oldLife, seq: common, run: oldRun))])
+    }
     if isLate { file.progress = [:] }
     // Which of its edits wait for a verdict the store remembers over lives.
     file.office.view.verdicts = [:]

@@ -98,10 +98,11 @@ extension MemoryReplica {
     let isNews =
       file.office.office.certifies && file.office.judged.term == file.office.office.term
       && file.office.judged != edits.judgedBefore
-    let push = Push(
+    var push = Push(
       origin: origin, from: edits.from, to: edits.seq, batch: edits.writer.bytes,
       rows: edits.seq - edits.from, check: edits.writer.check,
       judged: isNews ? file.office.judged.news(since: edits.judgedBefore) : nil)
+    push.reach = ownReach(through: edits.seq)
     let count = Int(edits.seq - edits.from)
     return FoldResult(
       versions: count, push: count > 0 && !hasOfficeWork ? push : nil, hasMore: hasOfficeWork)

@@ -30,6 +30,8 @@ final class MemoryReplica: SimulatedReplica {
     var office = MemoryOffice()
     /// What was signed about members.
     var statements: [SignedStatement] = []
+    /// What owners have signed of their origins.
+    var reaches = ReachBook()
     var rights = Rights.all
     /// The origin under which it writes, its runs, and how much of what it wrote others hold.
     var life: UInt64 = 0
@@ -59,6 +61,9 @@ final class MemoryReplica: SimulatedReplica {
   private var nextExport: Int64 = 1
   private var commits: UInt64 = 0
   private var repairs: UInt64 = 0
+  /// What it has signed last, and whether it signs.
+  var signed: Reach?
+  var signs = true
   /// What waits, and came because two nodes had compared what they hold.
   private(set) var compared: Set<Dot> = []
   /// How often an export pauses, in a thousand.
@@ -105,6 +110,8 @@ final class MemoryReplica: SimulatedReplica {
       frontier: file.frontier, digest: file.digest, own: origin, age: commits)
     position.stability = file.stability
     position.repairs = repairs
+    position.reaches = file.reaches.with(
+      own: origin, ownReach(through: file.frontier[origin]))
     return position
   }
 
@@ -236,14 +243,14 @@ final class MemoryReplica: SimulatedReplica {
     }
   }
 
-  func merge(
-    _ merge: Merge, at now: Instant
-  ) throws -> (MergeResult, FoldResult) {
+  func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult) {
     let batches = try merge.decoded()
+    var merge = merge.sealed(knowing: file.reaches, own: origin, frontier: file.frontier)
     guard now.site != nil else { throw StoreError(.noTime, "no time is known") }
     guard file.stability.mayMerge(merge.standing, asked: merge.asked) else {
       throw StoreError(.behind, "one of the two has been away")
     }
+    keep(merge.reaches)
     guard merge.follows(file.frontier) else { throw StoreError(.gap, "a push leaves a gap") }
     var edits = beginEdits()
     foldRest(&edits, at: now)
@@ -257,6 +264,7 @@ final class MemoryReplica: SimulatedReplica {
           throw StoreError(.wire, "a strange key")
         }
         last = row.version.dot
+        if merge.leavesOut(row.version) { continue }
         let number = RowNumber(key)
         if let ruling = row.content.ruling {
           take(ruling, row.version, number)
@@ -288,10 +296,10 @@ final class MemoryReplica: SimulatedReplica {
     }
     if merge.kind == .repair { repairs += 1 }
     if merge.reader == file.rights {
-      file.frontier.join(merge.claim)
+      file.frontier.join(merge.claim(beside: file.frontier))
       if merge.movesFrontier { file.stability.received(from: merge.standing) }
     }
-    if let progress = merge.progress(after: last) {
+    if let progress = merge.progress(after: last, beside: file.frontier) {
       let before = self.progress(of: merge.sender, run: merge.run)
       file.progress[merge.sender] = (merge.run, before.joined(progress))
     } else if case .full = merge.kind, merge.movesFrontier {
@@ -300,6 +308,7 @@ final class MemoryReplica: SimulatedReplica {
     if let judged = merge.verdicts { join(judged) }
     sweep(&edits, at: now)
     let fold = conclude(&edits, at: now)
+    result.leftOut = merge.leftOut
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)
   }

@@ -68,6 +68,8 @@ package struct Faults: Sendable, Equatable {
     case changes
     /// A member says what its program likes, and is shut out in the end.
     case liar
+    /// Whose signature is whose, who signs, and what counts without is known bit by bit.
+    case strangers
   }
 
   private var chances: [Int]
@@ -81,7 +83,7 @@ package struct Faults: Sendable, Equatable {
     // Whether there is an anchor, rights and so on is drawn apart from these.
     let apart: Set<Kind> = [
       .office, .rights, .restore, .collection, .clone, .siteTime, .burst, .unique, .passing,
-      .swap, .changes, .liar,
+      .swap, .changes, .liar, .strangers,
     ]
     for kind in Kind.allCases where !apart.contains(kind) && random.chance(350) {
       self[kind] = kind.rate(&random)
@@ -109,6 +111,9 @@ package struct Faults: Sendable, Equatable {
     if !kinds.contains(.rights) { self[.rights] = 0 }
     if kinds.contains(.liar) {
       for kind in Kind.withoutLiar where !kinds.contains(kind) { self[kind] = 0 }
+    }
+    if kinds.contains(.strangers) {
+      for kind in Kind.withoutStrangers { self[kind] = 0 }
     }
     if self[.unique] > 0 {
       for kind in Kind.withoutClaims where !kinds.contains(kind) { self[kind] = 0 }
@@ -153,6 +158,12 @@ package struct Faults: Sendable, Equatable {
   mutating func addSwaps(_ random: inout Seeded) {
     guard self[.unique] > 0, random.chance(500) else { return }
     self[.swap] = Kind.swap.rate(&random)
+  }
+
+  /// Perhaps members that do not know each other yet.
+  mutating func addStrangers(_ random: inout Seeded) {
+    guard Kind.withoutStrangers.allSatisfy({ self[$0] == 0 }), random.chance(200) else { return }
+    self[.strangers] = Kind.strangers.rate(&random)
   }
 
   /// Perhaps the time of the site, and what is hard for it.
@@ -203,6 +214,7 @@ extension Faults.Kind {
     case .office: 0
     case .changes: 1_000
     case .liar: 200 + random.below(700)
+    case .strangers: 20 + random.below(200)
     case .collection: 20 + random.below(80)
     case .restore, .clone: 50 + random.below(300)
     case .rights: 200 + random.below(800)
@@ -220,6 +232,9 @@ extension Faults.Kind {
   static let withoutLiar: [Self] = [
     .migration, .removal, .restore, .clone, .collection, .unique, .swap, .passing,
   ]
+
+  /// What is not tried where some do not sign yet: that their file was put back nobody can show.
+  static let withoutStrangers: [Self] = [.restore, .clone, .collection, .rights, .liar]
 
   /// Where these happen an edit may have another time than that at which its row was written.
   static let redating: [Self] = [

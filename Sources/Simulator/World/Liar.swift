@@ -11,6 +11,9 @@ struct Liar {
     case stamp, epoch, term, certificate, hash, content, creation, deletion
     case column, table, session, image
     case frontier, judged, digest, wish, clock, count
+    /// What others have written: that it holds more of it, that they have written what they have
+    /// not, and that they have signed for that.
+    case others, author, reach
   }
 
   let node: Int
@@ -21,6 +24,8 @@ struct Liar {
   /// How often it lies, in a thousand.
   private let rate: Int
   private var random: Seeded
+  /// What it knows of others.
+  private var others = Frontier()
   /// By connection, what it has added to the check of the exchange that it has begun.
   private var added: [UInt64: UInt64] = [:]
   private(set) var told = 0
@@ -68,21 +73,30 @@ struct Liar {
       return [.rows(number: number, twisted)]
     case .begin(let begin):
       var lied = begin
-      if case .full(let covers) = begin.kind, does(.frontier) {
-        lied.kind = .full(covers: covers.joined(more(beside: own, covers)))
+      if case .full(let covers) = begin.kind {
+        others = covers.without(own)
+        if does(.frontier) { lied.kind = .full(covers: covers.joined(more(beside: own, covers))) }
+        // For what it has forged a signature it holds, too.
+        if does(.others) || does(.reach) {
+          lied.kind = .full(covers: lied.kind.covers.joined(moreOfOthers()))
+        }
       }
       if does(.judged) {
         let number = random.pick([1, 7, 1 << 20, 1 << 62])
         lied.judged = Judged(
           term: Term(number: UInt64(number), incarnation: random.next()),
-          frontier: Frontier([invented[0]: 9, own: 1_000]))
+          frontier: moreOfOthers().joined(Frontier([invented[0]: 9, own: 1_000])))
       }
       added[link] = lied.check(0) &- begin.check(0)
       return [.begin(lied)]
+    case .reaches(let number, var reaches):
+      if does(.reach) { reaches[random.below(reaches.count)].seq += 1 << 20 }
+      return [.reaches(number: number, reaches)]
     case .end(let end): return [.end(closing(end, on: link))]
     case .pause(let end): return [.pause(closing(end, on: link))]
     case .have(var have):
       if does(.frontier) { have.frontier = have.frontier.joined(more(beside: own, have.frontier)) }
+      if does(.others) || does(.reach) { have.frontier.join(moreOfOthers()) }
       if does(.digest) { have.rootDigest = random.next() }
       return [.have(have)] + wishes()
     case .buckets(var buckets):
@@ -103,6 +117,15 @@ struct Liar {
     var more = Frontier([own: frontier[own] + UInt64(random.below(40))])
     for origin in invented where random.chance(500) {
       more.raise(origin, to: UInt64(1 + random.below(1_000)))
+    }
+    return more
+  }
+
+  /// More of others than these have written.
+  private mutating func moreOfOthers() -> Frontier {
+    var more = Frontier()
+    for entry in others.list where random.chance(700) {
+      more.raise(entry.origin, to: entry.seq + (1 << 20) + UInt64(random.below(40)))
     }
     return more
   }
@@ -163,7 +186,7 @@ extension Liar {
   ) {
     let lie = draws.pick(lies.sorted { $0.rawValue < $1.rawValue })
     // Choices for the whole site keep the shape of their tables.
-    let spoils: Set<Lie> = [.hash, .content, .column, .table]
+    let spoils: Set<Lie> = [.hash, .content, .column, .table, .author]
     if shape.name.hasPrefix("_flotilla_"), spoils.contains(lie) { return }
     note("\(lie) of \(version.dot.seq)")
     switch lie {
@@ -195,6 +218,10 @@ extension Liar {
       shape.columns.append("lie\(draws.below(3))")
       content = .values(values + [.integer(1)])
     case .table: shape.name = "lie\(draws.below(3))"
+    case .author:
+      guard let other = others.list.randomElement(using: &draws) else { return }
+      version.dot = Dot(other.origin, other.seq + (1 << 20) + UInt64(draws.below(40)))
+      (version.created, version.createdAt) = (version.dot, version.stamp)
     case .session: version.session = draws.next()
     case .image: version.image = Dot(draws.pick(invented), 1)
     default: break

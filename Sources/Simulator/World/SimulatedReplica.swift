@@ -96,7 +96,9 @@ protocol SimulatedReplica {
   /// From which the origin of the file follows.
   var life: UInt64 { get }
   var runLog: RunLog { get }
-  func isContradicted(by have: Have) throws -> Bool
+  /// Whether it signs for what it writes; one of a version before does not.
+  var signs: Bool { get set }
+  func isContradicted(by reach: Reach) throws -> Bool
   /// Others hold so much of what was written here.
   mutating func noteDelivered(_ seq: UInt64) throws
   /// Lets go of what a member wrote under former keys of tables; gives how many rows.

@@ -20,7 +20,7 @@ extension World {
         copy.clock = SimulatedClock(
           of: number, hasBattery: random.chance(600), like: copy.clock, at: time)
       }
-      (copy.record, copy.testimonies) = (nodes[node].record, nodes[node].testimonies)
+      copy.record = nodes[node].record
       copy.appointments = nodes[node].appointments
       copy.isMoved = random.chance(600)
       nodes.append(copy)

@@ -24,13 +24,8 @@ extension World {
       link.map { !links[$0].isSpoilt && !links[$0].isMisunderstood && !hasLiar($0) } ?? true
     // A node that was not waited for may send something while the other one collects.
     let isCrossing = hasCollection && (error as? StoreError)?.code == .behind
-    // Of two machines that look the same one learns so from a peer.
-    let isFork = history.hasForks && (error as? StoreError)?.code == .unknownEdits
-    if !nodes[node].replica.hasTrouble, isFair, !isCrossing, !isFork {
+    if !nodes[node].replica.hasTrouble, isFair, !isCrossing {
       history.blame("\(Words.node(node)): \(error)")
-    }
-    if (error as? StoreError)?.code == .unknownEdits {
-      attempt(node, nil, 0) { try $0.beginLifeLate(node, .unknown) }
     }
     guard let link else { return }
     let bye = Bye(isWire ? .badMessage : isCrossing ? .other : .storage, "\(error)")

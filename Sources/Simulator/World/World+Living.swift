@@ -44,6 +44,7 @@ extension World {
     if happens(.diskFull) || happens(.ioError) { nodes[node].replica.spoilDisk(&random) }
     if happens(.rights) { grant() }
     if happens(.siteTime) { blackOut() }
+    if happens(.strangers) { introduce() }
     if faults[.unique] > 0, random.chance(500) { writeAlone(node) }
     guard nodes[node].isUp else { return }
     if happens(.migration) {
@@ -95,6 +96,7 @@ extension World {
     revokeLiar()
     isCalm = true
     guard settleCopies() else { return false }
+    introduceAll()
     heal()
     guard fallsSilent() else { return false }
     if hasCollection, !collectAll() { return false }

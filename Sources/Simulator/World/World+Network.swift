@@ -24,16 +24,15 @@ extension World {
       let now = now(node)
       if !hasLives { _ = random.next() }
       let hello = Hello(
-        version: 1, purpose: .member, site: replica.site, node: replica.id, name: replica.name,
+        version: Session.versions.upperBound, purpose: .member, site: replica.site,
+        node: replica.id, name: replica.name,
         run: hasLives ? nodes[node].run : nodes[node].starts, clock: now.wall, port: 0,
         schema: replica.schemaHash, statements: nodes[node].membership?.hash ?? 0,
         life: hasLives ? replica.life : 0)
       var configuration = Session.Configuration(
         hello: hello, position: replica.position, relayDelay: Int64(30 + random.below(60)))
-      if hasLives {
-        configuration.runs = replica.runLog
-        configuration.testimony = nodes[node].testimonies[identity(ends[1 - side])]
-      }
+      configuration.surety = surety(of: node)
+      if hasLives { configuration.runs = replica.runLog }
       if hasSiteTime {
         configuration.clock = nodes[node].time.standing(at: nodes[node].clock.reading(time))
       }
@@ -48,6 +47,7 @@ extension World {
       links[link].sides[side].isBlocked = happens(.oneWay)
       if !isCalm { links[link].sides[side].slowness = random.below(faults[.slowness] + 1) }
     }
+    meetEachOther(ends)
     for side in 0...1 { feed(link, side, .connected) }
   }
 

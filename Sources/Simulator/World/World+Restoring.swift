@@ -87,13 +87,23 @@ extension World {
     nodes[node].record?.mark = mark
   }
 
-  /// A peer holds edits of this node that its session does not know of.
+  /// A peer shows that this node has signed for edits that its session does not know of.
   mutating func examine(_ have: Have, _ link: Int, _ side: Int) {
+    guard let reach = have.testimony else { return }
+    doubt(reach, link, side) { world in
+      let position = world.nodes[world.links[link].nodes[side]].replica.position
+      world.feed(link, side, .confirmed(have, position))
+    }
+  }
+
+  /// The same, beside rows of an exchange.
+  mutating func doubt(
+    _ reach: Reach, _ link: Int, _ side: Int, otherwise: (inout World) -> Void = { _ in }
+  ) {
     let node = links[link].nodes[side]
     attempt(node, link, side) { world in
-      guard try world.nodes[node].replica.isContradicted(by: have) else {
-        let position = world.nodes[node].replica.position
-        return world.feed(link, side, .confirmed(have, position))
+      guard try world.nodes[node].replica.isContradicted(by: reach) else {
+        return otherwise(&world)
       }
       try world.beginLifeLate(node, .unknown)
     }
@@ -116,7 +126,6 @@ extension World {
 
   mutating func hears(_ link: Int, _ side: Int, holds frontier: Frontier) {
     links[link].sides[side].holds = frontier
-    noteTestimony(link, side)
     let node = links[link].nodes[side]
     let own = nodes[node].replica.own
     if nodes[node].replica.frontier.covers(frontier) { becomeSure(node) }
@@ -144,21 +153,5 @@ extension World {
       let over = met.value.dropLast()
       departed.formUnion(over.map { Templates.origin(of: met.key, life: $0) })
     }
-  }
-
-  /// What the peer has told of its own edits itself.
-  mutating func noteTestimony(_ link: Int, _ side: Int) {
-    let ends = links[link].nodes
-    // To name an origin takes longer than to see that nothing was told of any.
-    guard !links[link].sides[side].holds.isEmpty,
-      let hello = links[link].sides[side].session?.peer
-    else { return }
-    let peer = identity(ends[1 - side])
-    let origin = Templates.origin(of: peer, life: hello.life)
-    let seq = min(
-      links[link].sides[side].holds[origin],
-      nodes[ends[side]].replica.frontier[origin])
-    guard seq > 0 else { return }
-    nodes[ends[side]].testimonies[peer] = Testimony(origin: origin, seq: seq, run: hello.run)
   }
 }

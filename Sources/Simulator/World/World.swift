@@ -57,8 +57,6 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var lastSave: Int64 = 0
     /// A member has said that another copy runs.
     var wasTwin = false
-    /// What it has got from each other node itself.
-    var testimonies: [Int: Testimony] = [:]
     /// What it has asked for to be put back.
     var lastWanted: UInt64 = 0
 
@@ -103,6 +101,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
   var shape = SiteShape()
   /// The member that lies, if there is one.
   var liar: Liar?
+  /// What each node knows of signatures; empty if all know all.
+  var acquaintances: [Acquaintance] = []
   /// What the site does about deleted versions.
   var collecting: Collecting
 
@@ -135,6 +135,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     }
     self.nodes = Places(nodes)
     addLiar(isLine: isLine, &lies)
+    var meetings = lies.fork()
+    addStrangers(&meetings)
   }
 
   func now(_ node: Int) -> Instant {
@@ -201,7 +203,6 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
       hear(statements.compactMap(Notice.appointment), at: links[link].nodes[side])
     case .exchanged(sent: false, rows: _):
       noteContact(link, side)
-      if hasLives { noteTestimony(link, side) }
     case .peerHolds(let frontier):
       if hasRights { nodes[links[link].nodes[side]].holds[links[link].nodes[1 - side]] = frontier }
       letGoOfFormer(link, side, holds: frontier)
@@ -213,6 +214,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
         peer(link, side), view, roundTrip: roundTrip, at: moment)
       if hasSiteTime { feedClock(links[link].nodes[side], input) }
     case .contradicted(let have): examine(have, link, side)
+    case .doubted(let reach): doubt(reach, link, side)
     case .stability(let news): hear(news, link, side)
     case .fellBehind(let standing): fallBehind(standing, link, side)
     case .openExport(let scope): links[link].sides[side].export = Link.Export(scope: scope)

@@ -133,9 +133,10 @@ extension Store {
     let more = try comparing() != nil || hasOfficeWork() || isSweeping
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
-    return FoldResult(
-      versions: edits.count,
-      push: more ? nil : edits.push(own, judged: isNew ? news : nil), hasMore: more)
+    var push = more ? nil : edits.push(own, judged: isNew ? news : nil)
+    if let to = push?.to { push?.reach = ownReach(through: to) }
+    try signLife()
+    return FoldResult(versions: edits.count, push: push, hasMore: more)
   }
 
   /// Whether the office leaves something to do in a transaction of its own.

@@ -14,7 +14,7 @@ package struct MergeSlice: Sendable {
   }
 
   /// What this commit claims: nothing, but for the last slice.
-  let merge: Merge
+  var merge: Merge
   let batches: [PackedBatch]
   let places: ArraySlice<Place>
   /// The last row of the whole step, as the sender has them: up to there all has been worked
@@ -28,6 +28,9 @@ package struct MergeSlice: Sendable {
 }
 
 extension MergeSlice {
+  /// Leaves out of what it claims what slices before have left out rows of.
+  package mutating func follow(_ before: MergeResult) { merge.leaveOut(before.leftOut) }
+
   /// Reads the rows.
   func rows() throws(StoreError) -> [Store.ShapedRow] {
     var rows: [Store.ShapedRow] = []

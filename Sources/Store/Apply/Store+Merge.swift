@@ -14,8 +14,7 @@ package struct MergeOutcome: Sendable {
   /// Both together. What both have folded goes out by no push: it is read from the file.
   func followed(by next: MergeOutcome) -> MergeOutcome {
     var both = next
-    both.result.rows += result.rows
-    both.result.check &+= result.check
+    both.result.add(result)
     both.shelved += shelved
     both.unmatched.join(unmatched)
     if fold.versions > 0 {
@@ -32,7 +31,8 @@ extension Store {
   /// frontier moves in the last one.
   package func merge(_ merge: Merge, at now: Instant) throws(StoreError) -> MergeOutcome {
     var whole: MergeOutcome?
-    for slice in try slices(of: merge) {
+    for var slice in try slices(of: merge) {
+      if let whole { slice.follow(whole.result) }
       let outcome = try self.merge(slice, at: now)
       whole = whole.map { $0.followed(by: outcome) } ?? outcome
     }
@@ -45,10 +45,13 @@ extension Store {
   /// Local edits are folded first, in the same transaction, so that they rank against what they
   /// replaced and unsent data is never overwritten.
   package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
+    var slice = slice
+    slice.merge = slice.merge.sealed(
+      knowing: reaches.book, own: own, frontier: origins.frontier)
     let all = try slice.rows()
-    let rows =
-      slice.merge.firsthand.isEmpty
-      ? all : all.filter { !slice.merge.isHearsay($0.row.version) }
+    // Mostly nothing is left out: then nothing is copied.
+    let isWhole = !all.contains { slice.merge.isUnsigned($0.row.version) }
+    let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row.version) }
     try requireAppointed(rows, slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)
@@ -67,7 +70,8 @@ extension Store {
     }
     // What was left out has been worked through as well.
     let check = all.reduce(0) { $0 &+ $1.row.check }
-    outcome.result = MergeResult(rows: UInt64(all.count), check: check)
+    outcome.result = MergeResult(
+      rows: UInt64(all.count), check: check, leftOut: slice.merge.leftOut)
     return outcome
   }
 
@@ -82,6 +86,7 @@ extension Store {
       try foldRest(&edits, at: now)
       try requireDurable(isDurable, edits)
       try finish(&edits)
+      let takesBack = try keep(merge.reaches)
       try checkGap(merge)
       try checkStanding(of: merge)
       try requireKnown(
@@ -94,7 +99,7 @@ extension Store {
       if merge.kind == .repair, application.placed > 0 { repairs += 1 }
       try finish(&edits)
       // What has gathered is worked through with the last of its slices.
-      if slice.isLast { try moveFrontier(slice) }
+      if slice.isLast { try moveFrontier(slice, takesBack: takesBack) }
       if tellOfOffice(rows) { try resignIfTakenBefore(&edits, at: now) }
       try rekey(&edits, at: now)
       if let judged = merge.verdicts { try join(judged, at: now) }
@@ -164,18 +169,18 @@ extension Store {
   }
 
   /// Moves the frontier at the end of an exchange, or notes how far a long one has come.
-  private func moveFrontier(_ slice: MergeSlice) throws {
+  private func moveFrontier(_ slice: MergeSlice, takesBack: Bool) throws {
     let merge = slice.merge
     guard isOfToday(merge) else { return }
     let wasFetching = isFetchingWhatWaits
-    try raise(to: merge.claim)
+    try raise(to: merge.claim(beside: origins.frontier))
     if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
     if merge.movesFrontier {
       try noteReceived(from: merge.standing)
       kinship.isComplete = true
     }
-    if let progress = merge.progress(after: slice.last) {
-      try saveProgress(of: merge.sender, run: merge.run, progress)
+    if let progress = merge.progress(after: slice.last, beside: origins.frontier) {
+      if !takesBack { try saveProgress(of: merge.sender, run: merge.run, progress) }
     } else if case .full = merge.kind, merge.movesFrontier {
       try forgetUntracked()
       // Rows of earlier slices may have left the list, or came before this process began.
@@ -197,11 +202,11 @@ extension Store {
     try origins.raise(to: frontier)
   }
 
-  /// An edit of this life that is not here was made by another copy of this file, or by this one
-  /// before it was put back to an earlier state.
+  /// An edit of this life that is not here was never made, or by another copy of this file, or by
+  /// this one before it was put back: whoever holds it shows what this node has signed.
   private func requireKnown(_ seq: UInt64) throws(StoreError) {
     guard seq > origins.frontier[own] else { return }
-    throw StoreError(.unknownEdits, "a peer holds edits of this replica that are not in the file")
+    throw StoreError(.wire, "a peer sends edits of this replica that are not in the file")
   }
 
   /// Applies rows in the order of their keys: half the cost of a random order. Which rows stand is

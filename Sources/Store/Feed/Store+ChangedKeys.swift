@@ -77,7 +77,7 @@ extension Store {
       room -= entry.row.key.bytes.count + 16
       if room <= 0 { break }
     }
-    page.hasMore = page.cursor != changeLog.last
+    page.hasMore = !entries.isEmpty && page.cursor != changeLog.last
     let last = changeLog.last?.number ?? page.cursor.number
     page.waiting = Int(clamping: max(0, last &- page.cursor.number))
     return page

@@ -52,6 +52,7 @@ extension Store {
 
   /// Sees to it that changes are noted, and that it is known that somebody reads them.
   func readableChanges(at wall: Int64) throws(StoreError) -> ChangeCursor {
+    try recover()
     let isKnown = changeLog.readAt.map { abs(wall - $0) < ChangeLog.readPrecision } ?? false
     if !isKnown {
       try transaction {
@@ -106,7 +107,8 @@ extension Store {
       page.cursor = entry.cursor
       if room <= 0 { break }
     }
-    page.hasMore = page.cursor != changeLog.last
+    // Where nothing could be read there is no more, whatever the log says of its end.
+    page.hasMore = !entries.isEmpty && page.cursor != changeLog.last
     return page
   }
 

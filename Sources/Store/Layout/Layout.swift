@@ -27,7 +27,7 @@ enum Layout {
   /// - `overruled`: what this anchor accepted, and then an edit over it that had not seen it.
   /// - `verdict`: this replica's own edits since there is an anchor, and what became of them.
   /// - `run`: which run of this node wrote from which own edit on, and under which origin.
-  /// - `testimony`: what other nodes have told of their own edits themselves, and in which run.
+  /// - `reach`: how far other nodes have come under each origin, by their own signatures.
   /// - `key`: how the key columns of each table compare text, for a table that is not here, and
   ///   the columns that it had here, to see when one is dropped.
   /// - `choice`: what was said, or is to be asked, about tables here that are not replicated.
@@ -173,9 +173,9 @@ enum Layout {
     CREATE TABLE IF NOT EXISTS _flotilla_run(
       id INTEGER PRIMARY KEY, first INTEGER NOT NULL, origin INTEGER NOT NULL, run INTEGER NOT NULL
     );
-    CREATE TABLE IF NOT EXISTS _flotilla_testimony(
-      node TEXT PRIMARY KEY NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
-      run INTEGER NOT NULL
+    CREATE TABLE IF NOT EXISTS _flotilla_reach(
+      origin INTEGER NOT NULL, node TEXT NOT NULL, life INTEGER NOT NULL, seq INTEGER NOT NULL,
+      run INTEGER NOT NULL, signature BLOB NOT NULL, PRIMARY KEY(origin, run)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_fresh(
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
@@ -226,7 +226,8 @@ enum Layout {
     let hasCounts = try hasTable("_flotilla_count", on: connection)
     try connection.execute(additions)
     if !hasCounts { try connection.execute(VersionFigures.fill) }
-    // Indexes that others have taken the place of.
+    // Indexes that others have taken the place of. A table that no code reads any more stays: a
+    // node of the version before may still run beside a command of this one.
     for index in ["_flotilla_former_next", "_flotilla_former_dot"] {
       try connection.execute("DROP INDEX IF EXISTS main.\(index)")
     }

@@ -5,12 +5,14 @@ import SQLite
 /// What is named nowhere is not sent; a test sees to it that each table is named once.
 package enum CopiedTables {
   /// What is said there is about the site's rows, and equal wherever these rows are: origins and
-  /// tables have the numbers by which versions name them.
+  /// tables have the numbers by which versions name them. What owners have signed goes along, for
+  /// without it nobody would take these rows from here. What was signed about members has the keys.
   package static let shared = [
     "_flotilla_table", "_flotilla_column", "_flotilla_number", "_flotilla_local",
     "_flotilla_origin", "_flotilla_term", "_flotilla_version", "_flotilla_shelf",
     "_flotilla_pending", "_flotilla_ruling", "_flotilla_former", "_flotilla_key",
     "_flotilla_shape", "_flotilla_dropped", "_flotilla_named", "_flotilla_digest",
+    "_flotilla_reach", "_flotilla_statement",
   ]
 
   /// What one file knows for itself: what programs have just written, whom it has met, what it was
@@ -19,8 +21,8 @@ package enum CopiedTables {
     "_flotilla_meta", "_flotilla_journal", "_flotilla_conflict",
     "_flotilla_author", "_flotilla_choice", "_flotilla_dismissed", "_flotilla_lost",
     "_flotilla_rekeyed", "_flotilla_moving", "_flotilla_unnoted", "_flotilla_run",
-    "_flotilla_testimony", "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",
-    "_flotilla_statement", "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer",
+    "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",
+    "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer",
     "_flotilla_count", "_flotilla_answer", "_flotilla_change",
     "_flotilla_replaced", "_flotilla_reached",
   ]

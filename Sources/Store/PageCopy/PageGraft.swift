@@ -30,7 +30,12 @@ package final class PageGraft {
 
   /// Takes over what is not the site's: who this node is, the tables of the application that are
   /// not replicated, views and triggers.
-  package func takeOver() throws(StoreError) {
+  ///
+  /// `hear` takes in what came as signed about members; gives all that is known of them then, and
+  /// what checks their signatures.
+  package func takeOver(
+    hearing hear: ([SignedStatement]) -> (all: [SignedStatement], surety: Surety)
+  ) throws(StoreError) {
     try orRows { () throws(SQLiteError) in
       try replica.run("ATTACH ? AS copy", [.string(pages.path)])
       try replica.execute(
@@ -50,6 +55,7 @@ package final class PageGraft {
           try replica.run(
             "INSERT OR REPLACE INTO copy._flotilla_meta(name, value) VALUES (?, ?)", [name, value])
         }
+        try limitFrontier(by: takeStatements(hear))
         try takeOrigin()
         try replica.execute(VersionFigures.fill(in: "copy"))
         try replica.run(
@@ -126,6 +132,46 @@ package final class PageGraft {
       return
     }
     try replica.execute("INSERT INTO copy.\(name) SELECT * FROM main.\(name)")
+  }
+
+  /// Statements that nobody signed are left out; of the others there may be any number.
+  private func takeStatements(
+    _ hear: ([SignedStatement]) -> (all: [SignedStatement], surety: Surety)
+  ) throws(SQLiteError) -> Surety {
+    let came = try replica.rows(
+      "SELECT bytes FROM copy._flotilla_statement WHERE length(bytes) <= ? ORDER BY id LIMIT ?",
+      [.integer(Int64(Self.longestStatement)), .integer(Int64(Self.mostStatements))]
+    ).compactMap { try? SignedStatement($0[0].blob ?? []) }
+    let (all, surety) = hear(came)
+    try replica.execute("DELETE FROM copy._flotilla_statement")
+    for statement in all {
+      try replica.run(
+        "INSERT INTO copy._flotilla_statement(bytes) VALUES (?)", [.blob(statement.bytes)])
+    }
+    return surety
+  }
+
+  private static let longestStatement = 4 << 10
+  private static let mostStatements = 16_384
+
+  /// Of each origin counts what its owner has signed for, or what is exempt, as of any other claim.
+  /// The rest comes again.
+  private func limitFrontier(by surety: Surety) throws(SQLiteError) {
+    for reach in try ReachTable.reaches(of: "copy", on: replica)
+    where surety.isSigned(reach) != true {
+      try ReachTable.remove(reach, from: "copy", on: replica)
+    }
+    let book = ReachBook(try ReachTable.reaches(of: "copy", on: replica))
+    let sealed = Sealed(
+      book.furthest, own: Origin(rawValue: 0), last: 0, held: Frontier(), exempt: surety.exempt())
+    for row in try replica.rows("SELECT origin, seq FROM copy._flotilla_origin") {
+      guard let origin = row[0].integer, let seq = row[1].integer, seq > 0,
+        let most = sealed.most(of: Origin(rawValue: UInt64(bitPattern: origin))), most < seq
+      else { continue }
+      try replica.run(
+        "UPDATE copy._flotilla_origin SET seq = ? WHERE origin = ?",
+        [.integer(Int64(most)), .integer(origin)])
+    }
   }
 
   /// This node writes under its own origin, which nobody can have written under yet.

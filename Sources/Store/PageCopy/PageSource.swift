@@ -25,10 +25,14 @@ package final class PageSource {
   private let connection: Connection
   private let tables: [ReplicaTable]
   private let isWhole: Bool
+  /// This node's signature for what it has written: it is in no table.
+  private let reach: Reach?
 
   init(
-    _ connection: Connection, tables: [ReplicaTable], isWhole: Bool, after fold: FoldResult
+    _ connection: Connection, tables: [ReplicaTable], isWhole: Bool, reach: Reach?,
+    after fold: FoldResult
   ) {
+    self.reach = reach
     self.connection = connection
     self.tables = tables
     self.isWhole = isWhole
@@ -55,6 +59,7 @@ package final class PageSource {
         try fill(table, with: (layout + site).filter { $0.table == table.name })
       }
       try fillValues()
+      if let reach { try ReachTable.write(reach, to: Self.copy, on: connection) }
       try connection.run("COMMIT")
       let pages = try connection.scalar("PRAGMA \(Self.copy).page_count").integer ?? 0
       try connection.execute("DETACH \(Self.copy)")
@@ -222,6 +227,6 @@ extension Store {
     return PageSource(
       export.connection, tables: Array(export.tables.values),
       isWhole: rights.isWhole && !standing.isBehind && regained.isEmpty && !isJoining,
-      after: opened.fold)
+      reach: knownReaches[own], after: opened.fold)
   }
 }

@@ -96,11 +96,14 @@ extension Store {
 
   private static let modulus: UInt64 = 1_000_000_007
 
-  /// Whether what a peer says that it holds of this replica is not in the file.
+  /// Whether a peer shows that this node has signed for edits that are not in the file.
   package func isContradicted(by have: Have) -> Bool {
-    let last = origins.frontier[own]
-    if have.frontier[own] > last { return true }
-    return have.testimony.map { runs.contradicts($0, origin: own, last: last) } ?? false
+    have.testimony.map(isContradicted) ?? false
+  }
+
+  /// Whether this node has signed for edits that are not in the file.
+  package func isContradicted(by reach: Reach) -> Bool {
+    runs.contradicts(reach.testimony, origin: own, last: origins.frontier[own])
   }
 
   /// Up to which own edit surely everybody knows the same.
@@ -126,6 +129,7 @@ extension Store {
       [.integer(Int64(RunLog.limit))])
     try meta.set(.isUnsure, .integer(1))
     try reloadLives()
+    try signLife()
   }
 
   /// Why the present origin was taken; nil in the first life.
@@ -162,6 +166,7 @@ extension Store {
   ) throws(StoreError) {
     let old = own
     let last = origins.frontier[old]
+    let oldLife = try self.life()
     let before = officeRecord
     do {
       try transaction {
@@ -177,6 +182,7 @@ extension Store {
         var edits = beginEdits()
         var reissued = 0
         if let common { reissued = try reissue(of: old, above: common, &edits, at: now) }
+        try signLife(oldLife, before: old)
         if office.part != .none {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)

@@ -11,12 +11,10 @@ package struct KnownPeer: Sendable, Equatable {
   package var clockOffset: Int64
   /// What it held when it was last heard.
   package var frontier: Frontier
-  /// What this replica has got from it itself.
-  package var testimony: Testimony?
 
   package init(
     node: Identity, name: String, address: String?, seen: Int64?, clockOffset: Int64,
-    frontier: Frontier, testimony: Testimony? = nil
+    frontier: Frontier
   ) {
     self.node = node
     self.name = name
@@ -24,7 +22,6 @@ package struct KnownPeer: Sendable, Equatable {
     self.seen = seen
     self.clockOffset = clockOffset
     self.frontier = frontier
-    self.testimony = testimony
   }
 }
 
@@ -33,9 +30,8 @@ extension Store {
     try reporting { () throws(SQLiteError) in
       try connection.rows(
         """
-        SELECT p.node, p.name, p.address, p.seen, p.offset, p.frontier, r.origin, r.seq, r.run
-        FROM _flotilla_peer AS p LEFT JOIN _flotilla_testimony AS r ON r.node = p.node
-        ORDER BY p.name, p.node
+        SELECT node, name, address, seen, offset, frontier FROM _flotilla_peer
+        ORDER BY name, node
         """
       ).compactMap { row in
         guard let node = row[0].string.flatMap(Identity.init) else { return nil }
@@ -43,12 +39,7 @@ extension Store {
         return KnownPeer(
           node: node, name: row[1].string ?? "", address: row[2].string, seen: row[3].integer,
           clockOffset: row[4].integer ?? 0,
-          frontier: (try? reader.frontier("peer")) ?? Frontier(),
-          testimony: row[7].integer.map {
-            Testimony(
-              origin: Origin(rawValue: UInt64(bitPattern: row[6].integer ?? 0)),
-              seq: UInt64(clamping: $0), run: UInt64(bitPattern: row[8].integer ?? 0))
-          })
+          frontier: (try? reader.frontier("peer")) ?? Frontier())
       }
     }
   }
@@ -67,10 +58,8 @@ extension Store {
   package func forget(_ node: Identity) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
-        for table in ["peer", "testimony"] {
-          try connection.run(
-            "DELETE FROM _flotilla_\(table) WHERE node = ?", [.string(node.description)])
-        }
+        try connection.run(
+          "DELETE FROM _flotilla_peer WHERE node = ?", [.string(node.description)])
         try clearProgress(of: node)
       }
     }
@@ -88,13 +77,6 @@ extension Store {
       [
         .string(peer.node.description), .string(peer.name), .string(peer.address),
         peer.seen.map { .integer($0) } ?? .null, .integer(peer.clockOffset), .blob(frontier),
-      ])
-    guard let testimony = peer.testimony else { return }
-    try connection.run(
-      "INSERT OR REPLACE INTO _flotilla_testimony(node, origin, seq, run) VALUES (?, ?, ?, ?)",
-      [
-        .string(peer.node.description), .integer(Int64(bitPattern: testimony.origin.rawValue)),
-        .integer(Int64(testimony.seq)), .integer(Int64(bitPattern: testimony.run)),
       ])
   }
 }

@@ -26,6 +26,8 @@ final class Audit {
   var result: AuditResult
   /// Tables that have to be compared with their versions.
   var wrong: Set<Int64> = []
+  /// Versions and rows that it has looked at, together.
+  var seen = 0
   /// How often it began anew because the snapshot was held for too long.
   var restarts = 0
 

@@ -5,7 +5,8 @@ import SQLite
 extension Store {
   /// What a step of an audit gives.
   package enum AuditStep: Sendable {
-    case more
+    /// It has looked at so many rows, of about how many.
+    case more(rows: Int, of: Int)
     /// The snapshot was held for too long: `renewAudit` opens another one.
     case spent
     case done(AuditResult)
@@ -80,7 +81,8 @@ extension Store {
       case .done:
         return .done(try conclude(audit, snapshot))
       }
-      return .more
+      // Each row is looked at as a version and as what its table shows.
+      return .more(rows: audit.seen / 2, of: versionFigures.live(besides: []) ?? 0)
     } catch {
       throw StoreError.wrapping(error)
     }

@@ -14,6 +14,7 @@ extension Store {
     let walk = VersionTable(
       connection: reader, origins: versions.origins, terms: versions.terms)
     let (items, next) = try walk.slice(after: (table, after), limit: Self.slice)
+    audit.seen += items.count
     for item in items {
       guard let table = snapshot.tables[item.table] else { continue }
       let (version, key) = (item.version, item.key)
@@ -76,6 +77,7 @@ extension Store {
         }
       }
     }
+    audit.seen += rows
     if !table.isSettings { audit.result.rows += rows }
     audit.phase = isDone ? .rows(table: index + 1, after: nil) : .rows(table: index, after: last)
   }

@@ -6,7 +6,7 @@ import SQLite
 extension Store {
   /// Throws if a frontier would have too many origins that belong to nobody.
   ///
-  /// Whose an origin is follows from the lives that members have shown (`note(_:)`).
+  /// Whose an origin is follows from the lives that members have shown (`note(_:)`), or signed for.
   func requireRoom(for news: Frontier) throws(StoreError) {
     let mine = origins.frontier
     let added = news.beyond(mine).keeping { mine[$0] == 0 }
@@ -37,7 +37,7 @@ extension Store {
       try connection.rows("SELECT origin FROM _flotilla_author")
     }
     let found = rows.compactMap { $0[0].integer.map { Origin(rawValue: UInt64(bitPattern: $0)) } }
-    return Set(found).union([own])
+    return Set(found).union(reaches.book.furthest.keys).union([own])
   }
 
   /// Refuses what bears a term that nobody was appointed for: an anchor would stand down for it,

@@ -340,7 +340,7 @@ extension BadInputTests {
             WHERE name = 't';
           DROP TABLE _flotilla_pending; DROP TABLE _flotilla_ruling; DROP TABLE _flotilla_verdict;
           DROP TABLE _flotilla_term; DROP TABLE _flotilla_author; DROP TABLE _flotilla_run;
-          DROP TABLE _flotilla_testimony;
+          DROP TABLE _flotilla_reach;
           UPDATE _flotilla_meta SET value = 1 WHERE name = 'format'
           """)
         for words in [["conflicts"], ["status"], ["conflicts", "show", "7"], ["anchor"]] {

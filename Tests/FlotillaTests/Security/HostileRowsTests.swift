@@ -11,13 +11,21 @@ extension NodeTests {
     private actor Talk {
       let link: MessageLink
       let origin: Origin
+      private let sign: @Sendable (Reach) -> Reach
+      private let own: Identity
       private var frames: UInt64 = 0
       private var exchanges: UInt64 = 0
 
       init(as keys: NodeKeys, to node: Node, in site: TestSite) async throws {
         link = try await site.talk(to: node, as: keys)
         await link.acceptLongFrames()
-        origin = Origin.of(keys.identity, life: 0, .openSSL)
+        (origin, own) = (Origin.of(keys.identity, life: 0, .openSSL), keys.identity)
+        let here = await site.membership.site
+        sign = { reach in
+          var reach = reach
+          reach.signature = keys.node.sign(reach.text(in: here))
+          return reach
+        }
         try await link.send(
           .have(Have(frontier: Frontier(), frontierHash: Frontier().hash, rootDigest: 0)))
       }
@@ -33,9 +41,22 @@ extension NodeTests {
         frames += 1
       }
 
-      /// A whole exchange; its End fits.
-      func exchange(_ kind: Begin.Kind, _ batch: RowBatchWriter) async throws {
+      /// With its own signature, whosever reach that is.
+      func show(_ reach: Reach) async throws {
+        try await link.send(.reaches(number: frames, [sign(reach)]))
+        frames += 1
+      }
+
+      /// A whole exchange; its End fits, and it signs for what it says of its own edits.
+      func exchange(
+        _ kind: Begin.Kind, _ batch: RowBatchWriter, showing reach: Reach? = nil
+      ) async throws {
         try await begin(kind)
+        let seq = kind.covers[origin]
+        if seq > 0, seq < 1 << 62 {
+          try await show(Reach(origin: origin, node: own, life: 0, seq: seq, run: 1))
+        }
+        if let reach { try await show(reach) }
         try await link.send(.rows(number: frames, batch.bytes))
         frames += 1
         let check = kind.check(number: exchanges) &+ batch.check
@@ -148,7 +169,7 @@ extension NodeTests {
         await site.tell(first)
         #expect(try await eventually { await second.roster.roll.members.count == 3 })
         let liar = try await Talk(as: keys, to: second, in: site)
-        let node = await first.identity.node
+        let (node, origin) = (await first.identity.node, await first.position.own)
         for round in 1...6 as ClosedRange<UInt64> {
           #expect(
             try await eventually {
@@ -161,7 +182,8 @@ extension NodeTests {
           #expect(try await eventually { try b.count() >= Int(round) })
           _ = await liar.answer()
         }
-        #expect(await first.livesByWord.count == 1)
+        #expect(await first.position.own == origin)
+        #expect(await second.position.frontier[origin] < 1 << 40)
         for (replica, key) in [(a, "from a"), (b, "from b")] {
           try replica.write("INSERT INTO item VALUES ('\(key)', 'x')")
         }
@@ -169,8 +191,8 @@ extension NodeTests {
       }
     }
 
-    /// What it says to the one itself of whom it lies costs two lives and no connection.
-    @Test func `is not believed for ever about edits of whom it talks to`() async throws {
+    /// What it says to the one itself of whom it lies costs nothing and no connection.
+    @Test func `is not believed about edits of whom it talks to`() async throws {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))
         let first = try await site.run(a)
@@ -178,30 +200,70 @@ extension NodeTests {
         let keys = NodeKeys()
         await site.admit(keys, "liar")
         await site.tell(first)
+        let origin = await first.position.own
         for round in 1...5 as ClosedRange<UInt64> {
           let liar = try await Talk(as: keys, to: first, in: site)
           let claim = Frontier([await first.position.own: 1 << 40])
           try await liar.link.send(
             .have(Have(frontier: claim, frontierHash: claim.hash, rootDigest: 0)))
           let row = Self.batch("item", ["id", "text"], ["\(round)", "x"], by: liar.origin, round)
-          if round > 2 {
-            try await liar.exchange(
-              .full(covers: claim.joined(Frontier([liar.origin: round]))), row)
-          }
+          try await liar.exchange(
+            .full(covers: claim.joined(Frontier([liar.origin: round]))), row)
           _ = await liar.answer()
           liar.link.close()
         }
-        #expect(await first.livesByWord.count == 2)
+        #expect(await first.position.own == origin)
         try a.write("INSERT INTO item VALUES ('from a', 'x')")
         try b.write("INSERT INTO item VALUES ('from b', 'x')")
-        // What the liar wrote after that has come, and what it claimed has not.
-        #expect(try await eventually { try [a.count(), b.count()] == [5, 5] })
+        // What the liar wrote has come, and what it claimed has not.
+        #expect(try await eventually { try [a.count(), b.count()] == [7, 7] })
         #expect(await first.position.frontier[first.position.own] < 1 << 40)
         #expect(
           try await eventually {
             let (here, there) = (await first.position.frontier, await second.position.frontier)
             return here == there
           })
+      }
+    }
+
+    @Test func `writes nothing in another's name, nor in nobody's`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first.address])
+        let keys = NodeKeys()
+        await site.admit(keys, "liar")
+        await site.tell(first)
+        #expect(try await eventually { await second.roster.roll.members.count == 3 })
+        let liar = try await Talk(as: keys, to: second, in: site)
+        let origin = await first.position.own
+        for (number, author) in [origin, Self.victim].enumerated() {
+          let claim = Frontier([author: 1 << 30, liar.origin: 1])
+          let row = Self.batch("item", ["id", "text"], ["\(number)", "x"], by: author, 1 << 30)
+          try await liar.exchange(.full(covers: claim), row)
+        }
+        #expect(await liar.answer().bye == nil)
+        let (here, there) = (await first.position, await second.position)
+        #expect(try [a.count(), b.count()] == [0, 0])
+        #expect(here.frontier[Self.victim] == 0 && there.frontier[Self.victim] == 0)
+        #expect(here.own == origin && there.frontier[origin] <= here.frontier[origin])
+        #expect(there.frontier[liar.origin] == 1)
+      }
+    }
+
+    @Test func `signs for nobody else`() async throws {
+      try await TestSite.with { site in
+        let first = try await site.run(try await site.replica("a"))
+        let keys = NodeKeys()
+        await site.admit(keys, "liar")
+        await site.tell(first)
+        let (node, own) = (await first.identity.node, await first.position.own)
+        let liar = try await Talk(as: keys, to: first, in: site)
+        try await liar.begin(.repair)
+        try await liar.show(Reach(origin: own, node: node, life: 0, seq: 1 << 40, run: 1))
+        #expect(await liar.answer().bye == .badMessage)
+        #expect(try await eventually { await first.connectedCount == 0 })
+        #expect(await first.position.own == own)
       }
     }
 

@@ -21,15 +21,19 @@ actor TestSite {
   private var nodes: [Node] = []
   private var hasTracked = false
 
-  private init() throws {
+  private init(isClosed: Bool) throws {
     membership = Membership(rootKey: root.publicKey, notary: .openSSL)
+    if isClosed { _ = membership.sign(.close(besides: []), by: membership.site, with: root) }
     folder = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   }
 
   /// Makes a site, lets `body` work with it, and ends all its nodes whatever happens.
-  static func with(_ body: (TestSite) async throws -> Void) async throws {
-    let site = try TestSite()
+  /// One that is not closed is as a version before has founded it.
+  static func with(
+    isClosed: Bool = true, _ body: (TestSite) async throws -> Void
+  ) async throws {
+    let site = try TestSite(isClosed: isClosed)
     let result: Result<Void, any Error>
     do {
       result = .success(try await body(site))
@@ -105,7 +109,7 @@ actor TestSite {
 
   func hello(of keys: NodeKeys, _ name: String, to node: Node) async -> Hello {
     Hello(
-      version: 1, purpose: .member, site: membership.site, node: keys.identity, name: name, run: 1,
+      version: 2, purpose: .member, site: membership.site, node: keys.identity, name: name, run: 1,
       clock: Uptime.wall, port: 0, schema: 0, statements: await node.roster.hash)
   }
 

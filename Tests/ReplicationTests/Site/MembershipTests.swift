@@ -122,6 +122,9 @@ struct MembershipTests {
       _ = early.membership.unite(site.membership.all)
       #expect(early.role(of: TestSite.thief) == nil)
       #expect(early.role(of: TestSite.ward) == .writer)
+      // What it has signed for its edits while it was one can still be checked.
+      #expect(early.membership.roll.entries[TestSite.thief.identity] == nil)
+      #expect(early.membership.key(of: TestSite.thief.identity) == TestSite.thief.key)
     }
   }
 

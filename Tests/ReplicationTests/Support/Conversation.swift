@@ -15,7 +15,8 @@ struct Conversation {
 
   init(
     holding frontier: Frontier = Frontier(), digest: Digest = Digest(),
-    shown: Session.Shown? = nil, own: Rights = .all, peer: Rights = .all
+    shown: Session.Shown? = nil, own: Rights = .all, peer: Rights = .all,
+    change: (inout Session.Configuration) -> Void = { _ in }
   ) {
     var configuration = Session.Configuration(
       hello: Samples.hello(node: Self.node, name: "here", clock: now.wall),
@@ -24,6 +25,7 @@ struct Conversation {
     configuration.ownRights = own
     configuration.peerRights = peer
     configuration.notary = PlainNotary.notary
+    change(&configuration)
     session = Session(configuration, at: now)
   }
 
@@ -57,7 +59,7 @@ struct Conversation {
   mutating func hear(_ message: Message, isFollowed: Bool = false) -> [Session.Directive] {
     defer {
       switch message {
-      case .begin, .rows, .part, .end, .pause: frames += 1
+      case .begin, .rows, .part, .reaches, .end, .pause: frames += 1
       default: break
       }
     }
@@ -73,6 +75,11 @@ struct Conversation {
   @discardableResult
   mutating func hear(rows: [UInt8], isFollowed: Bool = false) -> [Session.Directive] {
     hear(.rows(number: frames, rows), isFollowed: isFollowed)
+  }
+
+  @discardableResult
+  mutating func hear(reaches: [Reach]) -> [Session.Directive] {
+    hear(.reaches(number: frames, reaches))
   }
 
   @discardableResult
@@ -95,7 +102,7 @@ struct Conversation {
   }
 
   func peerHello(
-    version: UInt64 = 1, purpose: Hello.Purpose = .member, site: Identity = Samples.site,
+    version: UInt64 = 2, purpose: Hello.Purpose = .member, site: Identity = Samples.site,
     node: Identity = peerNode
   ) -> Hello {
     Samples.hello(

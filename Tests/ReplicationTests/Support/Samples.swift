@@ -9,7 +9,7 @@ enum Samples {
   static func origin(_ number: UInt64) -> Origin { Origin(rawValue: number) }
 
   static func hello(
-    version: UInt64 = 1, purpose: Hello.Purpose = .member, site: Identity = site,
+    version: UInt64 = 2, purpose: Hello.Purpose = .member, site: Identity = site,
     node: Identity = node, name: String = "desk", run: UInt64 = 77, clock: Int64 = 1_000,
     port: UInt16 = 7_000
   ) -> Hello {
@@ -95,6 +95,12 @@ enum Samples {
     ]
   }
 
+  static func reach(_ seq: UInt64) -> Reach {
+    Reach(
+      origin: origin(seq), node: node, life: .max, seq: seq, run: 0,
+      signature: (1...64 as ClosedRange<UInt8>).map(\.self))
+  }
+
   static var messages: [Message] {
     var all: [Message] = [
       .hello(hello()), .hello(hello(version: .max, purpose: .join, name: "", port: 0)),
@@ -127,6 +133,7 @@ enum Samples {
           .entry, of: "migrations",
           [.init(column: "id", value: .integer(.min)), .init(column: "x", value: .null)])),
       .schema(SchemaObject(.number, of: "user_version", [.init(column: "", value: .integer(7))])),
+      .reaches(number: 0, [reach(1)]), .reaches(number: .max, [reach(1 << 62), reach(7)]),
       .bye(Bye(.stopping, "stopping")), .bye(Bye(Bye.Code(rawValue: .max), "")),
     ]
     all += accounts
@@ -146,7 +153,7 @@ enum Samples {
           .have(
             Have(
               frontier: frontier, frontierHash: frontier.hash, rootDigest: 3,
-              resume: frontiers[3], asks: asks)))
+              resume: frontiers[3], asks: asks, testimony: asks ? reach(128) : nil)))
       }
     }
     return all

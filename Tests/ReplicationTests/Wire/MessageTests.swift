@@ -23,7 +23,7 @@ import Testing
     #expect(throws: WireError.self) { try Message(frame: body + [0]) }
   }
 
-  @Test(arguments: [0, 23, 99, 255] as [UInt8])
+  @Test(arguments: [0, 24, 99, 255] as [UInt8])
   func `an unknown type is refused`(type: UInt8) {
     let error = #expect(throws: WireError.self) { try Message(frame: [type, 0, 0]) }
     #expect(error?.code == .unknownType)
@@ -35,6 +35,16 @@ import Testing
     writer.byte(type)
     write(&writer)
     return writer.bytes
+  }
+
+  static func reach(to seq: UInt64) -> [UInt8] {
+    Array(
+      bytes(0) {
+        for word in 1...4 as ClosedRange<UInt64> { $0.word(word) }
+        $0.uint(seq)
+        $0.word(5)
+        $0.raw(Array(repeating: 6, count: 64))
+      }.dropFirst())
   }
 
   static func frontier(_ entries: [(UInt64, UInt64)]) -> [UInt8] {
@@ -105,9 +115,22 @@ import Testing
         $0.word(1)
         $0.word(2)
         $0.uint(0)
-        $0.word(3)
+        $0.raw(Self.reach(to: 0))
+      },
+      Self.bytes(23) {
         $0.uint(0)
-        $0.word(4)
+        $0.uint(1)
+        $0.raw(Self.reach(to: 0))
+      },
+      Self.bytes(23) {
+        $0.uint(0)
+        $0.uint(1)
+        $0.raw(Self.reach(to: (1 << 62) + 1))
+      },
+      // No reach at all.
+      Self.bytes(23) {
+        $0.uint(0)
+        $0.uint(0)
       },
       // Names with NUL, and with what is no UTF-8.
       Self.bytes(11) { $0.raw([1, 0, 0]) }, Self.bytes(11) { $0.raw([1, 0xFF, 0]) },

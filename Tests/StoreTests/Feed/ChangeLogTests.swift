@@ -43,6 +43,17 @@ import Testing
     #expect(follower.resets == 1)
   }
 
+  /// Who reads on as long as there is more would read for ever.
+  @Test func `there is no more where the entries are gone that the log should have`() throws {
+    let r = try replicas(1)
+    let follower = try Follower(r[0], ["item"])
+    try r[0].write("INSERT INTO item(id) VALUES ('a'), ('b')")
+    try r[0].foldAll()
+    try r[0].application.execute("DELETE FROM _flotilla_change WHERE n > 1")
+    let page = try r[0].store.changes(after: follower.cursor, limit: 10, at: 0)
+    #expect(!page.isAnew && page.changes.isEmpty && !page.hasMore)
+  }
+
   private func text(_ word: String) -> Replication.Value { .text(Array(word.utf8)) }
 
   @Test func `a change says what the row is, who made it and when`() throws {

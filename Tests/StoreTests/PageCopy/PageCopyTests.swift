@@ -20,6 +20,55 @@ import Testing
     #expect(Set(CopiedTables.unfinished).isSubset(of: CopiedTables.own))
   }
 
+  @Test func `a copy brings what owners have signed, and its own word of who sends it`() throws {
+    let site = try PageCopySite()
+    site.a.store.sign { _ in Array(repeating: 1, count: Reach.signatureLength) }
+    try site.fill()
+    let insert = "INSERT INTO _flotilla_reach VALUES (?, ?, 1, 5, 1, ?)"
+    let connection = try Connection(path: site.a.path)
+    for (origin, byte) in [(50, 1 as UInt8), (60, 0)] as [(Int64, UInt8)] {
+      try connection.run(
+        insert,
+        [
+          .integer(origin), .string(Identity(high: 9, low: 9).description),
+          .blob(Array(repeating: byte, count: Reach.signatureLength)),
+        ])
+    }
+    let a = site.a.store
+    let reaches = try site.copied().position.reaches
+    #expect(reaches[Origin(rawValue: 50)]?.seq == 5)
+    // Not signed by the keys that are known: whoever got that from here would hang up.
+    #expect(reaches[Origin(rawValue: 60)] == nil)
+    #expect(reaches[a.own]?.seq == a.position.frontier[a.own] && reaches[a.own] != nil)
+  }
+
+  /// The rest comes again: nothing that its source says alone is counted.
+  @Test func `a copy counts what owners have signed for, and what is exempt`() throws {
+    var site = try PageCopySite()
+    site.a.store.sign { _ in Array(repeating: 1, count: Reach.signatureLength) }
+    try site.fill()
+    // A source that lies.
+    try site.make()
+    let connection = try Connection(path: site.pages)
+    try connection.execute(
+      "INSERT INTO _flotilla_origin(origin, seq) VALUES (50, 1000), (60, 7), (70, 8)")
+    try connection.run(
+      "INSERT INTO _flotilla_reach VALUES (50, ?, 1, 5, 1, ?)",
+      [
+        .string(Identity(high: 9, low: 9).description),
+        .blob(Array(repeating: 1, count: Reach.signatureLength)),
+      ])
+    connection.clearStatements()
+    let held = site.a.store.position.frontier
+    let others = held.list.map(\.origin).filter { $0 != site.a.store.own }
+    site.exempt = Set(others + [Origin(rawValue: 70)])
+    try site.join()
+    try site.adopt()
+    let again = try Store(path: site.joiner).position
+    #expect([50, 60, 70].map { again.frontier[Origin(rawValue: $0)] } == [5, 0, 8])
+    #expect(again.frontier[site.a.store.own] == held[site.a.store.own])
+  }
+
   @Test func `a copy holds the same rows and versions, and a life of its own`() throws {
     let site = try PageCopySite()
     try site.fill()
@@ -87,7 +136,6 @@ import Testing
       INSERT INTO _flotilla_meta VALUES('clock', 'CLOCK-OF-A');
       INSERT INTO _flotilla_choice VALUES('secret', 'CHOICE');
       INSERT INTO _flotilla_author VALUES(77, 'AUTHOR-NODE', 'AUTHOR-NAME', 1);
-      INSERT INTO _flotilla_statement(bytes) VALUES('STATEMENT');
       INSERT INTO _flotilla_verdict(seq, name, key) VALUES(1, 'VERDICT-OF', x'00');
       CREATE TABLE _flotilla_forgotten(x); INSERT INTO _flotilla_forgotten VALUES('FORGOTTEN');
       """)
@@ -96,7 +144,7 @@ import Testing
     let bytes = try Data(contentsOf: URL(fileURLWithPath: site.pages))
     for word in [
       "SESAME", "GONE-FOR-GOOD", "LOSER-OF", "PEER-NAME", "PEER-ADDRESS", "CLOCK-OF-A", "CHOICE",
-      "AUTHOR-NODE", "AUTHOR-NAME", "STATEMENT", "VERDICT-OF", "FORGOTTEN",
+      "AUTHOR-NODE", "AUTHOR-NAME", "VERDICT-OF", "FORGOTTEN",
     ] {
       #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word)")
     }

@@ -167,13 +167,24 @@ extension WholeSession {
     return (version, content)
   }
 
+  /// What nobody has signed, or the liar, or somebody else.
+  mutating func reach() -> Reach {
+    let node = random.below(2) == 0 ? Self.liar : store.node
+    var reach = Reach(
+      origin: anyOrigin(), node: node, life: random.below(2) == 0 ? 0 : number(),
+      seq: min(max(1, number()), 1 << 62), run: number())
+    reach.signature = Self.signature(of: reach)
+    if random.below(8) == 0 { reach.signature[0] ^= 1 }
+    return reach
+  }
+
   /// Any other message.
   mutating func message() -> Message {
     let clock = Sandbox.now.wall + Int64(random.below(1 << 40)) - (1 << 39)
     let end = End(rows: number(), check: number())
     switch random.below(18) {
     case 0, 1, 2:
-      let testimony = Testimony(origin: anyOrigin(), seq: max(1, number()), run: number())
+      let testimony = reach()
       return .have(
         Have(
           frontier: frontier(), frontierHash: store.position.frontier.hash,

@@ -55,13 +55,20 @@ struct WholeSession {
     sandbox = try Sandbox("whole", schema: Sandbox.schema, tracking: Sandbox.tracked)
     tables = try sandbox.rows(Self.names)
     store = try Store(path: sandbox.path)
+    store.sign(by: Self.signature)
     session = Self.session(part, store, now)
     try connect()
   }
 
+  /// Whose signature it is nobody can tell here: it is one, or it is none.
+  static func signature(of reach: Reach) -> [UInt8] {
+    let word = hash64(reach.text(in: Identity(high: 1, low: 1)), seed: reach.origin.rawValue)
+    return (0..<Reach.signatureLength).map { UInt8(truncatingIfNeeded: word >> (8 * ($0 % 8))) }
+  }
+
   private static func hello(_ node: Identity) -> Hello {
     Hello(
-      version: 1, purpose: .member, site: Identity(high: 1, low: 1), node: node, name: "node",
+      version: 2, purpose: .member, site: Identity(high: 1, low: 1), node: node, name: "node",
       run: 1, clock: Sandbox.now.wall, port: 0, schema: 0)
   }
 
@@ -70,6 +77,7 @@ struct WholeSession {
       hello: hello(store.node), position: store.position, relayDelay: 5, shown: .member(liar))
     configuration.peerRights = part.rights
     configuration.notary = notary
+    configuration.surety = Surety { $0.signature == signature(of: $0) }
     configuration.clock.since = now.uptime
     return Session(configuration, at: now)
   }
@@ -125,6 +133,7 @@ struct WholeSession {
     case .send(let message): try check(message)
     case .merge(let merge): take(merge)
     case .contradicted(let have): inputs.append(.confirmed(have, store.position))
+    case .doubted: break
     case .openExport(let scope):
       do throws(StoreError) {
         let opened = try store.openExport(scope, filter: session.exportFilter, at: now)
@@ -228,6 +237,12 @@ struct WholeSession {
     if case .receiving(let begin) = session.incoming.phase {
       check = begin.check(count) &+ writer.check
     }
+    if random.below(3) > 0 {
+      var reaches = (0...random.below(3)).map { _ in reach() }
+      // Out of order they end the session.
+      if random.below(20) > 0 { reaches.sort { $0.origin < $1.origin } }
+      try hear(.reaches(number: session.order.heard, reaches))
+    }
     if random.below(20) > 0 { try hear(.rows(number: session.order.heard, writer.bytes)) }
     let end = End(rows: UInt64(writer.rowCount), check: random.below(20) > 0 ? check : 0)
     try hear(random.below(10) == 0 ? .pause(end) : .end(end))
@@ -243,6 +258,7 @@ struct WholeSession {
     demand(again.position.frontier == store.position.frontier, "another frontier")
     demand(again.position.digest == store.position.digest, "another digest")
     store = again
+    store.sign(by: Self.signature)
     try connect()
     try write()
     let before = said

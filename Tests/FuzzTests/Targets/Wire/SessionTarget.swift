@@ -36,7 +36,7 @@ struct SessionDriver {
 
   static func hello(node: Identity, purpose: Hello.Purpose = .member) -> Hello {
     Hello(
-      version: 1, purpose: purpose, site: site, node: node, name: "node", run: 1, clock: 1_000,
+      version: 2, purpose: purpose, site: site, node: node, name: "node", run: 1, clock: 1_000,
       port: 7_000, schema: 5)
   }
 
