@@ -16,7 +16,7 @@ import Testing
       #expect(try await eventually { try b.count() == 1 })
       try a.write(
         """
-        WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+        WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120000)
         INSERT INTO item SELECT printf('%08x', i * 2654435761 & 0xffffffff), 'row ' || i FROM n
         """)
       var (came, isFolded) = (1, false)
@@ -25,9 +25,9 @@ import Testing
         came = try b.count()
         isFolded = try a.rows("SELECT 1 FROM _flotilla_journal LIMIT 1").isEmpty
       }
-      #expect(came < 40_001)
+      #expect(came < 120_001)
       #expect(!isFolded)
-      #expect(try await eventually(within: .seconds(180)) { try b.count() == 40_001 })
+      #expect(try await eventually(within: .seconds(180)) { try b.count() == 120_001 })
       let sum = "SELECT count(*), sum(length(id) + length(text)), min(id), max(id) FROM item"
       #expect(try a.rows(sum) == b.rows(sum))
     }

@@ -18,6 +18,8 @@ extension MirrorEngine {
     var differences = 0
     publish(now: true)
     session.late = []
+    session.serverStands = []
+    session.endRests()
     for link in session.capture.links {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
@@ -176,7 +178,13 @@ extension MirrorEngine {
     let differing = try reading { () throws(SQLiteError) in try comparison.count(.differs) }
     let isLogged = differing <= Self.mostTakenAway
     let decision = settings.decision.flatMap { $0.comparison > state.comparison ? $0.side : nil }
-    if decision == .server { policy = .serverStands }
+    // It is said of tables that were asked about; what is held stays beside the server's.
+    if decision == .server, !isLogged, policy == .union {
+      policy = .serverStands
+      session.serverStands.insert(comparison.link.number)
+      let number = comparison.link.number
+      try reading { () throws(SQLiteError) in try session.forgetDebts(of: [number]) }
+    }
     if !isLogged, policy == .union, decision == nil {
       undecided[comparison.link.number] =
         "\(differing) rows differ, and nobody has told of them. Say whose stand: "
@@ -229,7 +237,8 @@ extension MirrorEngine {
         let part = open[start..<min(start + Self.part, open.count)]
         for (_, rows) in Dictionary(grouping: part, by: \.link.number) {
           guard let link = rows.first?.link else { continue }
-          count += try await settle(rows.map(\.key), link, .union, session)
+          let policy: Policy = session.serverStands.contains(link.number) ? .serverStands : .union
+          count += try await settle(rows.map(\.key), link, policy, session)
         }
         try await renewIfDue(session)
       }
@@ -270,7 +279,7 @@ extension MirrorEngine {
   /// overwritten is kept in the conflict log.
   ///
   /// A row that a journal or the feed names, or that is owed, differs no longer than until that is
-  /// done.
+  /// done. If the feed was cut it does not name the site's change, which is owed from then on.
   private func settle(
     _ keys: [[Value]], _ link: TableLink, _ policy: Policy, isLogged: Bool = true,
     _ session: MirrorSession
@@ -283,11 +292,23 @@ extension MirrorEngine {
         MirroredRow(link, key: key, row: try session.site.row(link, key))
       }
     }
-    var moving = try serving { () throws(ServerError) in try session.changedThere(rows, link) }
-    moving.formUnion(try await pending(among: Set(rows.map(\.name)), session).keys)
+    let named = try serving { () throws(ServerError) in try session.changedThere(rows, link) }
+    let pending = try await pending(among: Set(rows.map(\.name)), session)
+    let moving = named.union(pending.keys)
+    if session.unsure.contains(link.number) {
+      let unnamed = rows.filter {
+        named.contains($0.name) && pending[$0.name] == nil && session.owed[$0.name] == nil
+      }
+      try reading { () throws(SQLiteError) in
+        for row in unnamed { try session.site.note(owed: row, by: session.holder) }
+      }
+      for row in unnamed { session.owe(row, MirrorSession.changed) }
+    }
+    // Where the site stands a debt is like any other row: what is overwritten goes to the log.
+    let owed = policy == .siteStands ? [] : Set(session.owed.keys)
     var (arriving, unfit): ([MirrorSession.News], [(row: MirroredRow, reason: String)]) = ([], [])
     var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
-    for row in rows where !moving.contains(row.name) && session.owed[row.name] == nil {
+    for row in rows where !moving.contains(row.name) && !owed.contains(row.name) {
       guard let raw = there[row.name] else {
         if row.row != nil { outgoing.append(row.key) }
         continue

@@ -64,7 +64,8 @@ extension MirrorEngine {
       for one in stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
     }
     state.stopped = stopped
-    let capture = Capture(database: server.database, links: links, site: mark)
+    var capture = Capture(database: server.database, links: links, site: mark)
+    capture.spared = Set(undecided.keys)
     let losers: Replica.Losers
     do throws(FlotillaError) {
       losers = try await replica.losers(of: links.map(\.site.name))
@@ -79,9 +80,12 @@ extension MirrorEngine {
     try reading { () throws(SQLiteError) in
       session.known = try site.known(by: settings.holder)
       for (number, key) in try site.owed(by: settings.holder) {
+        session.noted.insert(RowKey(number, key))
         guard let link = session.byNumber[number], key.count == link.key.count else { continue }
         session.owe(MirroredRow(link, key: key, row: nil), "it has not gone out yet")
       }
+      // Of a table that is stopped nothing is owed: it is compared when it comes back.
+      try session.settle(session.noted.filter { session.byNumber[$0.number] == nil })
     }
     try serving { () throws(ServerError) in
       session.held.entries = try ledger.held()
@@ -138,6 +142,8 @@ extension MirrorEngine {
     let isSameLife =
       session.life == (try serving { () throws(ServerError) in try lifeThere(session) })
     try await begin(session, isSameLife: isSameLife, &policies)
+    let whole = Set(policies.filter { $0.value == .union }.keys)
+    try reading { () throws(SQLiteError) in try session.forgetDebts(of: whole) }
     try await compare(policies, session)
   }
 
@@ -281,6 +287,7 @@ extension MirrorEngine {
       if let failure { throw failure }
       if !more {
         try pay(session)
+        session.endRests()
         (state.behind, state.behindSince) = session.debt
         guard session.uncompared.allSatisfy({ session.resting[$0] != nil }) else {
           throw .again("a table that is to be compared takes rows again")

@@ -13,6 +13,9 @@ extension MirrorSession {
     /// In ms since 1970.
     let since: Int64
     var tried: ContinuousClock.Instant
+
+    var name: RowKey { RowKey(link.number, key) }
+    var age: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) - since }
   }
 
   /// A row that was left out of a transaction.
@@ -62,10 +65,23 @@ extension MirrorSession {
 
   /// The server has these rows as the site does, or they are held.
   func settle(_ names: [RowKey]) throws(SQLiteError) {
-    let paid = owed.isEmpty ? [] : names.filter { owed[$0] != nil }
+    let paid = names.filter { owed[$0] != nil || noted.contains($0) }
     guard !paid.isEmpty else { return }
     try site.forget(owed: paid, by: holder)
     for name in paid { owed[name] = nil }
+    noted.subtract(paid)
+  }
+
+  /// What is compared as a whole is owed no more: a debt may be older than what stands by now, and
+  /// the comparison sees to it that nothing is lost.
+  func forgetDebts(of numbers: Set<Int>) throws(SQLiteError) {
+    try settle(owed.keys.filter { numbers.contains($0.number) })
+  }
+
+  /// Of a table that takes rows again, and of which nothing is owed, there is no more to be said.
+  func endRests() {
+    let inDebt = Set(owed.values.map(\.link.number))
+    resting = resting.filter { $0.value.until > .now || inDebt.contains($0.key) }
   }
 
   /// Those that are to be tried now, the ones first that have waited longest.

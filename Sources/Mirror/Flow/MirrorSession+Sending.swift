@@ -41,8 +41,8 @@ extension MirrorSession {
         isNamedAgain || isNoted
         ? Known(print: row.print, turn: turn, isThere: true, isNoted: isNoted) : nil
     }
-    for one in aside { owe(one.row, one.reason) }
     try onSite { () throws(SQLiteError) in try settle(gone.map(\.name) + dropped) }
+    for one in aside { owe(one.row, one.reason) }
     sent += gone.count
     lastWord = .now
     return gone.count + aside.count
@@ -97,7 +97,7 @@ extension MirrorSession {
   /// Before the server commits: what is not written stands in the file as owed, and what is
   /// overwritten in the conflict log.
   private func settleHere() throws(ServerError) {
-    guard owed.count + aside.count <= Self.mostOwed else {
+    guard owed.count + aside.count(where: { owed[$0.row.name] == nil }) <= Self.mostOwed else {
       throw .own("more than \(Self.mostOwed) rows wait: \(aside.first?.reason ?? "")")
     }
     let lost = gone.filter { row in
@@ -106,10 +106,13 @@ extension MirrorSession {
     guard !lost.isEmpty || !aside.isEmpty else { return }
     try onSite { () throws(SQLiteError) in
       try site.connection.transaction { () throws(SQLiteError) in
-        for one in aside { try site.note(owed: one.row, by: holder) }
+        for one in aside where !noted.contains(one.row.name) {
+          try site.note(owed: one.row, by: holder)
+        }
         for row in lost { try noteLost(row, overwritten[row.name]) }
       }
     }
+    noted.formUnion(aside.map(\.row.name))
     for row in lost { told(row.name, overwritten[row.name]) }
   }
 

@@ -12,6 +12,8 @@ extension MirrorSession {
   private static let mostWaits = 3
   /// So often it makes way for programs that are quicker.
   private static let mostRounds = 5
+  /// So long, in ms, a row waits for a value that another one keeps.
+  private static let longestWish: Int64 = 3_000
   /// Of so many rows, all of which the server refuses for one reason that nobody has foreseen, it
   /// is the table that is not in order.
   private static let fewRows = 8
@@ -38,7 +40,7 @@ extension MirrorSession {
     }
     do throws(ServerError) {
       var open = rows
-      var busy: [MirroredRow] = []
+      var busy: [Aside] = []
       for round in 1... {
         let (free, standing) = try lock(open, link)
         try keepHeld(free, link)
@@ -49,9 +51,11 @@ extension MirrorSession {
         try undo()
         let late = open.filter { changed.contains($0.name) || round >= Self.mostRounds }
         open.removeAll { changed.contains($0.name) || round >= Self.mostRounds }
-        busy += late
+        busy += late.map {
+          Aside(row: $0, reason: Self.changed, isChanged: changed.contains($0.name))
+        }
       }
-      aside += busy.map { Aside(row: $0, reason: Self.changed, isChanged: true) }
+      aside += busy
       resting[link.number] = nil
     } catch {
       guard error.isOfTable else { throw error }
@@ -144,9 +148,11 @@ extension MirrorSession {
     odd = Odd(rows: deletes.count + writes.count)
     refused = []
     try run("DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))", deletes)
-    var (open, standing) = (writes, there)
+    var (open, standing, passes) = (writes, there, 0)
+    let start = gone.count
     // One may want what the next has, and gives up: so they are tried again, the other way round.
     while !open.isEmpty {
+      passes += 1
       refused = []
       // Never an upsert: it would change a row that has the same value in another unique column.
       try run(
@@ -158,16 +164,21 @@ extension MirrorSession {
       guard !refused.isEmpty else { return }
       let names = Set(refused.map(\.row.name))
       let left = Array(open.filter { names.contains($0.row.name) }.reversed())
-      guard left.count < open.count else { break }
+      guard left.count < open.count, passes < Self.mostRounds else { break }
       open = left
       // Another one may have been quicker with the key.
       standing = try existing(open.map(\.row), link, "")
     }
     let reasons = refused
-    let replaced = try replace(open.filter { standing.contains($0.row.name) }, link)
+    let names = Set(reasons.map(\.row.name))
+    let replaced = try replace(
+      open.filter { standing.contains($0.row.name) && names.contains($0.row.name) }, link)
+    // What one wants may be free when more has gone out.
+    let isMoving =
+      gone.count > start
+      || owed.values.contains { $0.link.number == link.number && !names.contains($0.name) }
     for (row, error) in reasons where !replaced.contains(row.name) {
-      // What it wants may be free when more has gone out.
-      if owed[row.name] == nil {
+      if isMoving || owed[row.name].map({ $0.age < Self.longestWish }) ?? true {
         aside.append(Aside(row: row, reason: error.text))
       } else {
         try hold(row, .outward, error.text)
@@ -183,7 +194,7 @@ extension MirrorSession {
     var ring = rows
     for _ in 0..<Self.mostRounds where ring.count > 1 {
       try server.execute("SAVEPOINT flotilla_ring")
-      let before = (held, gone.count, aside.count)
+      let before = (held, gone.count, aside.count, dropped.count)
       refused = []
       let delete = "DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))"
       for start in stride(from: 0, to: ring.count, by: Self.mostRows) {
@@ -197,6 +208,7 @@ extension MirrorSession {
       held = before.0
       gone.removeLast(gone.count - before.1)
       aside.removeLast(aside.count - before.2)
+      dropped.removeLast(dropped.count - before.3)
       ring.removeAll { !went.contains($0.row.name) }
     }
     return []

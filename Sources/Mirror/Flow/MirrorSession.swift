@@ -37,6 +37,8 @@ final class MirrorSession {
   var waiting: [Int: Set<Int64>] = [:]
   /// Rows at which a trigger of the site undoes the whole transaction.
   var barred: Set<RowKey> = []
+  /// Tables in which the server's rows stand in this comparison, as a person has said.
+  var serverStands: Set<Int> = []
   /// Keys of rows that only the server has, and that the site refused in a comparison.
   var late: [(link: TableLink, key: [Value])] = []
   /// Rows that have gone out in the open transaction, that were left out of it, and that are held
@@ -53,6 +55,8 @@ final class MirrorSession {
   var waits = 0
   /// What the server is to have, though the feed is read past it.
   var owed: [RowKey: Owed] = [:]
+  /// Rows that the file calls owed, by transactions that were undone, too.
+  var noted: Set<RowKey> = []
   var nextPayment = ContinuousClock.now
   var payPause = Duration.milliseconds(100)
   /// By their numbers.

@@ -10,6 +10,8 @@ struct Capture {
   /// Where the mirror's own tables are.
   let database: String
   let links: [TableLink]
+  /// The numbers of tables that wait for a word: what is noted of them is noted further on.
+  var spared: Set<Int> = []
   /// A part of the names of triggers and variables.
   private let mark: String
 
@@ -115,7 +117,7 @@ struct Capture {
     on server: ServerConnection, _ cascades: [Cascade]
   ) throws(ServerError) -> (lacking: [Trigger], surplus: [[String]]) {
     let wanted = links.flatMap(triggers) + cascades.flatMap { $0.triggers(self) }
-    let found = try Self.triggers(of: database, on: server)
+    let found = try Self.triggers(of: database, sparing: spared, on: server)
     let looks = Set(wanted.map(\.look))
     let standing = Set(found.filter(\.isOurs).map(\.look))
     return (
@@ -127,7 +129,7 @@ struct Capture {
   /// Triggers that write into journals of this database: what they are, and whether they have the
   /// rights of the user that asks.
   private static func triggers(
-    of database: String, on server: ServerConnection
+    of database: String, sparing spared: Set<Int> = [], on server: ServerConnection
   ) throws(ServerError) -> [(look: [String], isOurs: Bool)] {
     let rows = try server.rows(
       of: 8,
@@ -137,9 +139,11 @@ struct Capture {
       FROM information_schema.triggers WHERE trigger_name LIKE 'flotilla\\_%'
       """)
     let target = "\(serverName(database)).`flotilla_journal_"
+    let others = spared.map { target + "\($0)`" }
     return rows.compactMap { row in
       let look = row.prefix(7).map { $0.string ?? "" }
-      return look[6].contains(target) ? (look, row[7].integer == 1) : nil
+      guard look[6].contains(target), !others.contains(where: look[6].contains) else { return nil }
+      return (look, row[7].integer == 1)
     }
   }
 
