@@ -22,11 +22,11 @@ final class Workplace: Sendable {
   static func with(_ body: (Workplace) async throws -> Void) async throws {
     let place = try Workplace()
     defer {
-      for process in place.started.withLock({ $0 }) where process.isRunning {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-      }
+      let running = place.started.withLock { $0 }.filter(\.isRunning)
+      for process in running { kill(process.processIdentifier, SIGKILL) }
       try? FileManager.default.removeItem(atPath: place.folder)
+      // Foundation learns of an end when nobody is left that the process has started.
+      for _ in 0..<1_000 where running.contains(where: \.isRunning) { usleep(10_000) }
     }
     try await body(place)
   }
