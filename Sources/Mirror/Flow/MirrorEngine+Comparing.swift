@@ -299,10 +299,7 @@ extension MirrorEngine {
       let unnamed = rows.filter {
         named.contains($0.name) && pending[$0.name] == nil && session.owed[$0.name] == nil
       }
-      try reading { () throws(SQLiteError) in
-        for row in unnamed { try session.site.note(owed: row, by: session.holder) }
-      }
-      for row in unnamed { session.owe(row, MirrorSession.changed) }
+      try reading { () throws(SQLiteError) in try session.owe(unnamed, MirrorSession.changed) }
     }
     // Where the site stands a debt is like any other row: what is overwritten goes to the log.
     let owed = policy == .siteStands ? [] : Set(session.owed.keys)

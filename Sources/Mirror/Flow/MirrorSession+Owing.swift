@@ -56,6 +56,19 @@ extension MirrorSession {
       link: row.link, key: row.key, reason: reason, since: since, tried: .now)
   }
 
+  /// Writes down, in the open transaction, what the file does not call owed yet.
+  func note(owed rows: [MirroredRow]) throws(SQLiteError) {
+    for row in rows where !noted.contains(row.name) { try site.note(owed: row, by: holder) }
+  }
+
+  /// Owes these rows from now on, in the file as well.
+  func owe(_ rows: [MirroredRow], _ reason: String) throws(SQLiteError) {
+    guard !rows.isEmpty else { return }
+    try site.connection.transaction { () throws(SQLiteError) in try note(owed: rows) }
+    noted.formUnion(rows.map(\.name))
+    for row in rows { owe(row, reason) }
+  }
+
   /// How many rows are owed, and since when the first is.
   var debt: (count: Int, since: Int64?) { (owed.count, owed.values.map(\.since).min()) }
 

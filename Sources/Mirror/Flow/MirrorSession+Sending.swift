@@ -106,9 +106,7 @@ extension MirrorSession {
     guard !lost.isEmpty || !aside.isEmpty else { return }
     try onSite { () throws(SQLiteError) in
       try site.connection.transaction { () throws(SQLiteError) in
-        for one in aside where !noted.contains(one.row.name) {
-          try site.note(owed: one.row, by: holder)
-        }
+        try note(owed: aside.map(\.row))
         for row in lost { try noteLost(row, overwritten[row.name]) }
       }
     }
