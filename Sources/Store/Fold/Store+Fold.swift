@@ -39,6 +39,7 @@ extension Store {
     // What is there already is read and sorted without the write lock.
     do { try readJournal(at: now) } catch { throw StoreError.wrapping(error) }
     return try transaction {
+      try followSchema()
       var edits = beginEdits()
       let more = try foldSlice(&edits, at: now)
       if !more, kinship.isDue {
@@ -65,7 +66,7 @@ extension Store {
   /// Another program may have committed in between: what comes after must not rank against rows
   /// that were read too early, nor be put into a table that was made anew.
   func foldRest(_ edits: inout Edits, at now: Instant) throws {
-    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+    try followSchema()
     while try foldSlice(&edits, at: now) {}
   }
 

@@ -42,6 +42,7 @@ extension Store {
   package func repair() throws(StoreError) {
     try transaction {
       if try !hasJournal() { try Journal.create(on: connection) }
+      try followSchema()
       for table in tables.tracked {
         guard let schema = table.schema else { continue }
         try Capture.install(schema, id: table.id, on: connection)

@@ -305,12 +305,9 @@ extension Store {
   /// When a replica is opened there is mostly nothing to do, and to look needs no write lock;
   /// `read` is the version of the schema that `tables` has just read.
   func inspectSchema(read: Int64? = nil) throws(StoreError) {
-    let current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
+    var current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     guard current != schemaVersion else { return }
-    if current != read {
-      connection.clearStatements()
-      try tables.reload()
-    }
+    if current != read { current = try reloadTables() }
     // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
     guard try needsWork() else {
       do {
@@ -321,10 +318,36 @@ extension Store {
       schemaVersion = current
       return
     }
-    try transaction { try ensureCapture() }
+    try transaction {
+      // A migration may have gone on since the tables were read.
+      if try connection.schemaVersion() == current {
+        try ensureCapture()
+      } else {
+        try renewSchema()
+      }
+    }
   }
 
-  /// The same in the open transaction.
+  /// Reads the tables from one snapshot of the file; gives the version of its schema.
+  ///
+  /// Else the columns of one moment could be remembered by the definition of another one.
+  private func reloadTables() throws(StoreError) -> Int64 {
+    connection.clearStatements()
+    _ = try reporting { () throws(SQLiteError) in try connection.run("BEGIN") }
+    defer { connection.rollBack() }
+    let version = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
+    try tables.reload()
+    return version
+  }
+
+  /// The same in the open transaction, if another program has changed the schema meanwhile.
+  ///
+  /// Who waits for the write lock waits for a migration as well. By the columns of before it an
+  /// edit of a new column looks as if nothing had changed.
+  func followSchema() throws {
+    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+  }
+
   func renewSchema() throws {
     connection.clearStatements()
     try tables.reload()
