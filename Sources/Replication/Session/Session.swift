@@ -71,7 +71,9 @@ package struct Session: Sendable {
   var describing = Describing()
   var order = Order()
   var leftOut = LeftOut()
-  var checks = Checks()
+  var checks = Session.checks
+  var pace = StabilityPace()
+  var questions = Session.questions
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration
