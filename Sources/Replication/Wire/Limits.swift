@@ -26,8 +26,6 @@ package enum Limits {
   package static let rowsPerBatch = 65_536
   package static let tablesPerBatch = 2_048
   package static let termsPerBatch = 4_096
-  /// As many as a frame can hold; it bounds the memory that a longer batch takes when it is read.
-  package static let valuesPerBatch = 1 << 20
   /// A clock in ms, before or after 1970: far enough for any machine, and sums cannot overflow.
   package static let clock: Int64 = 1 << 53
   /// Up to this many rows ...
