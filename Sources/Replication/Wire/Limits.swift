@@ -30,8 +30,10 @@ package enum Limits {
   package static let clock: Int64 = 1 << 53
   /// Up to this many rows ...
   package static let wholeRows = 1_000
-  /// ... and this many bytes an exchange is merged in one commit.
+  /// ... and this many bytes an exchange is merged in one commit, ...
   package static let wholeBytes = 1 << 20
+  /// ... and former keys of its rows: each is noted, which takes as long as a row.
+  package static let wholeFormer = 1_000
   /// Of a longer one, so many bytes ...
   package static let gatheredBytes = 4 << 20
   /// ... and batches gather, to be merged in the order of their keys.
