@@ -11,6 +11,8 @@ package struct Session: Sendable {
     package var relayDelay: Int64
     /// Who the handshake has shown the peer to be; nil in a world without keys.
     package var shown: Shown?
+    /// What the site calls the peer, if that is known: it may say another name.
+    package var peerName: String?
     /// What this node may do, and what the peer may.
     package var ownRights = Rights.all
     package var peerRights = Rights.all
