@@ -1,16 +1,25 @@
 /// Writes a name as an SQL identifier: in double quotes, quotes inside doubled.
-package func quoted(_ name: String) -> String { doubling(UInt8(ascii: "\""), in: name) }
+package func quoted(_ name: String) -> String { quoted(name, by: "\"") }
 
 /// Writes a text as an SQL string literal.
-package func literal(_ text: String) -> String { doubling(UInt8(ascii: "'"), in: text) }
+package func literal(_ text: String) -> String { quoted(text, by: "'") }
 
-/// Works on bytes: to Swift a quote with a combining mark after it is another character.
-private func doubling(_ quote: UInt8, in text: String) -> String {
-  var bytes = [quote]
+/// Writes a text between quotes, `it's` as `'it''s'`: those in it are doubled, or as `escapes` say.
+///
+/// The text may be anybody's, and what comes out is read by SQL, a shell or another program. So it
+/// works on bytes: to Swift a quote with a combining mark after it is another character, and stays.
+package func quoted(
+  _ text: String, by quote: Unicode.Scalar, escapes: [Unicode.Scalar: String]? = nil
+) -> String {
+  let escapes = escapes ?? [quote: "\(quote)\(quote)"]
+  var bytes = Array(String(quote).utf8)
   for byte in text.utf8 {
-    bytes.append(byte)
-    if byte == quote { bytes.append(quote) }
+    if byte < 0x80, let escape = escapes[Unicode.Scalar(byte)] {
+      bytes += Array(escape.utf8)
+    } else {
+      bytes.append(byte)
+    }
   }
-  bytes.append(quote)
+  bytes += Array(String(quote).utf8)
   return String(decoding: bytes, as: UTF8.self)
 }

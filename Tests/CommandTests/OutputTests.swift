@@ -62,9 +62,11 @@ import Testing
   @Test(arguments: [
     ("clinic.db", "clinic.db"), ("/srv/my data/a.db", "'/srv/my data/a.db'"), ("", "''"),
     ("it's", #"'it'\''s'"#), ("$HOME", "'$HOME'"), ("praxis-ä.db", "praxis-ä.db"),
+    ("x'\u{301};touch y;'\u{301}", "'x'\\''\u{301};touch y;'\\''\u{301}'"),
+    ("-\u{345}x", "./-\u{345}x"),
   ])
   func `names files so that a shell takes them`(path: String, expected: String) {
-    #expect(shellWord(path) == expected)
+    #expect(Array(shellWord(path).utf8) == Array(expected.utf8))
   }
 
   @Test(arguments: [("ward", 4), ("Zürich", 6), ("Zu\u{308}rich", 6), ("北棟", 4), ("🚢", 2), ("", 0)])

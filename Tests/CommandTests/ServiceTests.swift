@@ -36,6 +36,9 @@ private func has(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK
 
         """)
     #expect(unit("/srv/50%:\"x\"/a.db").settings.contains(#"ReadWritePaths="/srv/50%%\:\"x\"""#))
+    #expect(
+      Array(unit("/srv/%\u{301}\"\u{301}/a.db").settings.utf8).contains(
+        Array("ReadWritePaths=\"/srv/%%\u{301}\\\"\u{301}\"".utf8)))
     #expect(unit("/home/anna/a.db").settings.contains("BindPaths=\"/home/anna\"\n"))
   }
 

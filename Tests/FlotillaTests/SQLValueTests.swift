@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Testing
 
 @testable import Flotilla
@@ -32,5 +33,27 @@ import Testing
     #expect(throws: (any Error).self) {
       try JSONDecoder().decode([SQLValue].self, from: Data("[\(text)]".utf8))
     }
+  }
+}
+
+@Suite struct `An INSERT that is shown` {
+  /// Whoever may write chooses what stands in a row, and a person pastes what is shown of it.
+  @Test func `is one statement, whatever stands in the row`() throws {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.execute("CREATE TABLE u(a, b, c, d, e, f)")
+    let text = "x'\u{301};\nDELETE FROM u;\n--"
+    let row: [String: SQLValue] = [
+      "a": .text(text), "b": .text("a\0'b"), "c": .null, "d": .real(-.infinity), "e": .integer(5),
+      "f": .blob([0, 39]),
+    ]
+    let statement = try connection.prepare(insertion(of: row, into: "u"))
+    #expect(statement.tail == "")
+    try connection.execute(insertion(of: row, into: "u"))
+    #expect(try connection.scalar("SELECT a FROM u") == .string(text))
+    #expect(try connection.scalar("SELECT hex(b) FROM u") == .string("61002762"))
+    #expect(try connection.scalar("SELECT d FROM u") == .real(-.infinity))
+    #expect(
+      Array(insertion(of: [:], into: "u\"\u{301}").utf8)
+        == Array("INSERT INTO \"u\"\"\u{301}\"() VALUES ();".utf8))
   }
 }

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import Gateway
+
 /// Who gets in, and to what.
 @Suite(.timeLimit(.minutes(5))) struct `Access over HTTP` {
   private func withNode(_ body: (Workplace, Served) async throws -> Void) async throws {
@@ -137,6 +139,11 @@ import Testing
       #expect(metrics.body.contains("flotilla_rows{database=\"clinic\",table=\"open\"} 1.0\n"))
       #expect(!metrics.body.contains("127.0.0.1"))
     }
+  }
+
+  @Test func `no name ends the label that it stands in`() {
+    let label = GatewayMetrics.label("a\"\u{301}} 1\\\u{301}\n\u{301}b")
+    #expect(Array(label.utf8) == Array(#""a\"\#u{301}} 1\\\#u{301}\n\#u{301}b""#.utf8))
   }
 
   @Test func `through curl, also by the socket for this machine`() async throws {

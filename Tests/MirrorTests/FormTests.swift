@@ -172,6 +172,7 @@ import Testing
     #expect(sql.contains("`d` DECIMAL(10,2)") && sql.contains("`e` BIGINT"))
     #expect(sql.contains("`f``g` LONGTEXT") && sql.contains("PRIMARY KEY (`a`, `b`, `c`)"))
     #expect(!sql.contains("AUTO_INCREMENT"))
+    #expect(Array(serverName("a`\u{301}b").utf8) == Array("`a``\u{301}b`".utf8))
     let keyless = SiteTable(name: "t", columns: [column("a", "TEXT")], key: [])
     #expect(TableCreation.statement(for: keyless, as: "`t`", isMariaDB: true).sql == nil)
   }

@@ -62,4 +62,13 @@ import Testing
   func `a name is quoted by doubling`(name: String, expected: String) {
     #expect(quoted(name) == expected)
   }
+
+  /// What comes after the quote would be read as SQL, or by a shell.
+  @Test func `a quote with a mark over it is a quote`() {
+    #expect(Array(literal("x'\u{301};").utf8) == Array("'x''\u{301};'".utf8))
+    #expect(Array(quoted("a`\u{301}", by: "`").utf8) == Array("`a``\u{301}`".utf8))
+    let escapes: [Unicode.Scalar: String] = ["\"": "<", "\\": "[", "\n": "n"]
+    let shown = quoted("\"\u{301}\\\n\u{301}'", by: "\"", escapes: escapes)
+    #expect(Array(shown.utf8) == Array("\"<\u{301}[n\u{301}'\"".utf8))
+  }
 }

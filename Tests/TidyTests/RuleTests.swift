@@ -71,6 +71,26 @@ import Testing
   }
 
   @Test(arguments: [
+    #"name.replacing("\"", with: "\"\"")"#, #"text.replacing("'", with: "''")"#,
+    #"name.replacing("`", with: "``")"#, #"text.replacing("\\", with: "\\\\")"#,
+    #"text.replacing("%", with: "%%")"#, #"text.replacing("\n", with: "\\n")"#,
+    #"text.replacingOccurrences(of: "'", with: "''")"#,
+    #"path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "x")"#,
+  ])
+  func `a quote that is written by characters is found`(_ line: String) {
+    #expect(Rules.quoting(file(line)).count == 1)
+  }
+
+  @Test func `what only looks like quoting is not found`() {
+    for line in [
+      #"text.replacing("-", with: "+")"#, #"name.replacing("n", with: "m")"#,
+      #"name.split(separator: "`").last"#, #"quoted(name, by: "`")"#,
+    ] {
+      #expect(Rules.quoting(file(line)) == [], "\(line)")
+    }
+  }
+
+  @Test(arguments: [
     "import Foundation", "@preconcurrency import Foundation", "public import struct Foundation.URL",
     "@_spi(Inner) import Foundation", "@testable import Foundation",
   ])

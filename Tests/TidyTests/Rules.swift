@@ -104,6 +104,19 @@ enum Rules {
     }
   }
 
+  /// Quotes are written byte by byte, in one place: to Swift a quote with a combining mark after it
+  /// is another character, so it would pass as it is, and end what it stands in.
+  static func quoting(_ file: TextFile) -> [Finding] {
+    let form =
+      #/
+      \.replacing(?:Occurrences)?\(\s*(?:of:\s*)?"(?:['`%]|\\["\\n])"\s*,
+      |\.split\(\s*separator:\s*"(?:['`%]|\\["\\])".*\.joined\(
+      /#
+    return findings(file.lines.map(String.init), in: file) { line in
+      line.contains(form) ? "quotes by characters; use quoted(_:by:escapes:)" : nil
+    }
+  }
+
   /// Whether the line above, attributes aside, is a comment.
   private static func isCommented(
     _ line: Int, in file: TextFile, with mark: String = "//"

@@ -70,6 +70,10 @@ import Testing
     }
   }
 
+  @Test func `quotes are written byte by byte`() {
+    #expect(Tree.sources.flatMap(Rules.quoting) == [])
+  }
+
   @Test func `targets import what the table allows`() {
     #expect(Tree.sources.flatMap { Rules.imports($0, allowed: Self.imports) } == [])
   }

@@ -13,7 +13,7 @@ extension Node {
     }
     guard case .member(let key) = link.peer, mode == .lasting, !isStopping else { return }
     let (node, roster) = (Notary.openSSL.digest(key), roster)
-    let hasAll = await pages.serve(CopyLink(link, limit: Limits.greetingFrame)) {
+    let hasAll = await pages.serve(CopyLink(link, limit: Limits.greetingFrame), of: node) {
       roster.roll.member(node)?.rights.readsAll ?? false
     }
     if hasAll { peers[node]?.hasPages = true }

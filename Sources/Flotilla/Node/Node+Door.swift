@@ -97,6 +97,8 @@ extension Node {
     configuration.surety = roster.surety
     if case .member(let node) = shown {
       configuration.peerRights = rights(of: node)
+      let name = roster.roll.entries[node]?.name ?? ""
+      configuration.peerName = name.isEmpty ? nil : name
     }
     return configuration
   }

@@ -125,6 +125,7 @@ extension Node {
       }
     }
     await shutOutDisowned(roll)
+    if mode == .lasting { await pages.review() }
     await followRights()
     await followSay()
     await followNumber()

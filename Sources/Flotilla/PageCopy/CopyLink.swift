@@ -14,7 +14,12 @@ actor CopyLink {
     frames = FrameBuffer(limit: limit)
   }
 
-  func send(_ message: CopyMessage) async throws(FlotillaError) {
+  /// Closes the stream if the other side does not take the message in so many ms.
+  func send(
+    _ message: CopyMessage, within patience: Int64? = nil
+  ) async throws(FlotillaError) {
+    let alarm = patience.map(closing)
+    defer { alarm?.cancel() }
     do {
       try await channel.write(message.frame)
     } catch {
@@ -38,6 +43,20 @@ actor CopyLink {
       } catch {
         throw FlotillaError(.peer, "the copy from \(channel.remote) broke off: \(error)")
       }
+    }
+  }
+
+  /// The next message; closes the stream if it is not here in so many ms.
+  func receive(within patience: Int64) async throws(FlotillaError) -> CopyMessage {
+    let alarm = closing(after: patience)
+    defer { alarm.cancel() }
+    return try await receive()
+  }
+
+  private nonisolated func closing(after patience: Int64) -> Task<Void, Never> {
+    Task {
+      guard (try? await Task.sleep(for: .milliseconds(patience))) != nil else { return }
+      close()
     }
   }
 

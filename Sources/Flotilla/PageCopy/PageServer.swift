@@ -18,6 +18,10 @@ actor PageServer {
   /// others, in ms: they get what is newer by rows. So no member can have one made all the time.
   static let keepLimit: Int64 = 300_000
   static let shareLimit: Int64 = 60_000
+  /// For how long a joiner may say nothing, or take nothing of what it is sent, in ms.
+  static let patience: Int64 = 10_000
+  /// How long a joiner may take to check its copy, in ms: 5 minutes, and 1 s for each 4 MiB.
+  private static func checkLimit(_ bytes: Int) -> Int64 { keepLimit + Int64(bytes) >> 12 }
   /// So many are served at a time.
   private static let mostJoiners = 4
   /// What must stay free beside the file.
@@ -33,16 +37,25 @@ actor PageServer {
     var end: Int64 { madeAt + (isTaken ? shareLimit : keepLimit) }
   }
 
+  /// A connection, and whether it may have more.
+  struct Joiner {
+    let link: CopyLink
+    let mayRead: @Sendable () -> Bool
+  }
+
   private let store: StoreActor
   private let database: String
   private let path: String
   private let folded: @Sendable (FoldResult, Position) async -> Void
   private let log: @Sendable (String) -> Void
   private var kept: Kept?
+  /// How many are being sent the file that is kept.
+  var users: Int { kept?.users ?? 0 }
   private var making: Task<Result<PageFile, FlotillaError>, Never>?
   /// Ends a copy that is being made.
   private let isStopping = Locked(false)
-  private var joiners = 0
+  /// Who is served: one connection of a member, so that nobody holds the places of others.
+  private(set) var joiners: [Identity: Joiner] = [:]
   private var ending: Task<Void, Never>?
 
   /// `folded` is told what is folded before a snapshot is opened.
@@ -57,33 +70,56 @@ actor PageServer {
   }
 
   /// Talks with one joiner until it has its copy or hangs up; true if it has said that it has all.
-  /// `mayRead` is asked before each chunk.
-  func serve(_ link: CopyLink, mayRead: @escaping @Sendable () -> Bool) async -> Bool {
-    guard joiners < Self.mostJoiners else { return await refuse(link, "others are being served") }
-    joiners += 1
-    defer { joiners -= 1 }
-    let alarm = Task { await link.closeWhenSilent(for: 10_000) }
-    defer { alarm.cancel() }
+  /// `mayRead` is asked before each chunk. An older connection of the same member gives way.
+  func serve(
+    _ link: CopyLink, of member: Identity, mayRead: @escaping @Sendable () -> Bool
+  ) async -> Bool {
+    joiners[member]?.link.close()
+    guard joiners[member] != nil || joiners.count < Self.mostJoiners else {
+      return await refuse(link, "others are being served")
+    }
+    joiners[member] = Joiner(link: link, mayRead: mayRead)
+    defer { if joiners[member]?.link === link { joiners[member] = nil } }
     do throws(FlotillaError) {
-      guard case .ask(let ask) = try await link.receive() else { return false }
-      alarm.cancel()
+      guard case .ask(let ask) = try await link.receive(within: Self.patience) else {
+        return false
+      }
       guard mayRead() else { return await refuse(link, "not every table may be read") }
       guard ask.format == UInt64(Store.tableFormat) else {
         return await refuse(link, "the two have different versions of Flotilla")
       }
-      let file: PageFile
-      do throws(FlotillaError) {
-        file = try await self.file(for: ask, link)
-      } catch {
-        log("a joiner gets its first copy row by row: \(error.message)")
-        return await refuse(link, error.message)
-      }
-      defer { release(file) }
-      return try await send(file, ask, link, mayRead)
+      guard let (copy, bytes) = try await give(ask, to: link, mayRead),
+        case .done = try await link.receive(within: Self.checkLimit(bytes))
+      else { return false }
+      noteTaken(copy)
+      return true
     } catch {
       log("a first copy by pages ended: \(error.message)")
       return false
     }
+  }
+
+  /// Cuts those who may not read everything any more.
+  func review() {
+    for joiner in joiners.values where !joiner.mayRead() { joiner.link.close() }
+  }
+
+  /// Sends a file, and does not hold it while its joiner checks what has come; gives its name and
+  /// its length.
+  private func give(
+    _ ask: CopyMessage.Ask, to link: CopyLink, _ mayRead: () -> Bool
+  ) async throws(FlotillaError) -> (copy: Identity, bytes: Int)? {
+    let file: PageFile
+    do throws(FlotillaError) {
+      file = try await self.file(for: ask, link)
+    } catch {
+      log("a joiner gets its first copy row by row: \(error.message)")
+      _ = await refuse(link, error.message)
+      return nil
+    }
+    defer { release(file) }
+    try await send(file, ask, link, mayRead)
+    return (file.copy, await file.bytes)
   }
 
   /// Lets go of what is kept.
@@ -96,13 +132,13 @@ actor PageServer {
 
   private func refuse(_ link: CopyLink, _ reason: String) async -> Bool {
     // Who does not hear it goes by rows as well.
-    try? await link.send(.rows(reason: reason))
+    try? await link.send(.rows(reason: reason), within: Self.patience)
     return false
   }
 
   private func send(
     _ file: PageFile, _ ask: CopyMessage.Ask, _ link: CopyLink, _ mayRead: () -> Bool
-  ) async throws(FlotillaError) -> Bool {
+  ) async throws(FlotillaError) {
     var first = 0
     let (bytes, count) = (await file.bytes, await file.chunkCount)
     if ask.copy == file.copy, ask.chunks > 0, ask.chunks <= UInt64(count) {
@@ -113,7 +149,7 @@ actor PageServer {
       .head(
         CopyMessage.Head(
           copy: file.copy, format: ask.format, pageSize: 4_096, bytes: UInt64(bytes),
-          first: UInt64(first))))
+          first: UInt64(first))), within: Self.patience)
     var next = Self.chunk(first, of: file)
     for number in first..<count {
       let read = await next.value
@@ -123,12 +159,12 @@ actor PageServer {
         link.close()
         throw FlotillaError(.notAllowed, "the joiner may not read everything any more")
       }
-      try await link.send(.chunk(number: UInt64(number), hash: chunk.hash, bytes: chunk.bytes))
+      try await link.send(
+        .chunk(number: UInt64(number), hash: chunk.hash, bytes: chunk.bytes),
+        within: Self.patience)
     }
-    try await link.send(.end(check: PageReceiver.check(try await file.allHashes())))
-    guard case .done = try await link.receive() else { return false }
-    if kept?.file.copy == file.copy { kept?.isTaken = true }
-    return true
+    let check = PageReceiver.check(try await file.allHashes())
+    try await link.send(.end(check: check), within: Self.patience)
   }
 
   private typealias Chunk = Result<(hash: [UInt8], bytes: [UInt8]), FlotillaError>
@@ -160,7 +196,7 @@ actor PageServer {
     making = task
     let news = Task {
       while (try? await Task.sleep(for: .seconds(1))) != nil {
-        try? await link.send(.making(bytes: 0))
+        try? await link.send(.making(bytes: 0), within: Self.patience)
       }
     }
     let result = await task.value
@@ -176,6 +212,17 @@ actor PageServer {
   private func release(_ file: PageFile) {
     guard kept?.file.copy == file.copy else { return }
     kept?.users -= 1
+    endInTime()
+  }
+
+  private func noteTaken(_ copy: Identity) {
+    guard kept?.file.copy == copy else { return }
+    kept?.isTaken = true
+    endInTime()
+  }
+
+  /// Lets go of the file when nobody has come for it for long enough.
+  private func endInTime() {
     ending?.cancel()
     ending = Task {
       while let kept, kept.users == 0 {

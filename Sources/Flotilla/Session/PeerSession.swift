@@ -85,7 +85,9 @@ actor PeerSession {
     while true {
       do {
         while !isClosed, let frame = try inbox.next() {
-          await feed(.received(try Message(frame: frame), isFollowed: inbox.isReady))
+          let message = try Message(frame: frame)
+          await waitForTurn(of: message)
+          await feed(.received(message, isFollowed: inbox.isReady))
           if machine.state == .open { inbox.acceptLongFrames() }
         }
       } catch {
@@ -94,6 +96,14 @@ actor PeerSession {
       if isClosed { inbox.clear() }
       if let end = inbox.end { return await feed(.disconnected(end)) }
       await withCheckedContinuation { inbox.waitForMore($0) }
+    }
+  }
+
+  /// Who asks very often waits, and its stream with it.
+  private func waitForTurn(of message: Message) async {
+    while !isClosed {
+      let pause = machine.pause(before: message, at: store.clock.now)
+      guard pause > 0, (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
     }
   }
 

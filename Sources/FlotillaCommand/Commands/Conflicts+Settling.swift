@@ -175,8 +175,9 @@ extension Conflicts {
       let text =
         "\(printable(row.table)) \(words(row.key, in: row.key_columns)): \(why(row))\n"
         + assignments(row.row)
-      call.print(row, as: call.arguments.has("--sql") ? statement(row.table, row.row) : text)
-      if !call.json, !call.arguments.has("--sql") {
+      let isSQL = call.arguments.has("--sql")
+      call.print(row, as: isSQL ? insertion(of: row.row, into: row.table) : text)
+      if !call.json, !isSQL {
         call.output.remark(
           "to put it back with another value: \(command) restore \(id) --set COLUMN=VALUE\n"
             + "to delete it everywhere:            \(command) dismiss \(id)")
@@ -188,40 +189,11 @@ extension Conflicts {
       guard let row = conflict.loser?.row else {
         throw FlotillaError(.table, "what lost in conflict \(number) is no row", remedy: nil)
       }
-      call.print(conflict, as: statement(conflict.table, row))
+      call.print(conflict, as: insertion(of: row, into: conflict.table))
       return .done
     }
     call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
     if !call.json, conflict.state == "open" { call.output.remark(ways(number, call)) }
     return .done
-  }
-
-  /// An INSERT that a person can edit.
-  private static func statement(_ table: String, _ row: [String: SQLValue]) -> String {
-    let columns = row.keys.sorted()
-    let names = columns.map(identifier).joined(separator: ", ")
-    let values = columns.map { literal(row[$0] ?? .null) }.joined(separator: ", ")
-    return "INSERT INTO \(identifier(table))(\(names)) VALUES (\(values));"
-  }
-
-  private static func identifier(_ name: String) -> String {
-    "\"" + name.replacing("\"", with: "\"\"") + "\""
-  }
-
-  private static func literal(_ value: SQLValue) -> String {
-    func blob(_ bytes: [UInt8]) -> String {
-      "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
-    }
-    return switch value {
-    case .null: "NULL"
-    case .integer(let number): "\(number)"
-    case .real(let number) where number.isInfinite: number < 0 ? "-9e999" : "9e999"
-    case .real(let number): "\(number)"
-    case .text(let text) where text.unicodeScalars.contains("\0"):
-      "CAST(\(blob(Array(text.utf8))) AS TEXT)"
-    case .text(let text): "'" + text.replacing("'", with: "''") + "'"
-    case .blob(let bytes): blob(bytes)
-    case .malformedText(let bytes): "CAST(\(blob(bytes)) AS TEXT)"
-    }
   }
 }

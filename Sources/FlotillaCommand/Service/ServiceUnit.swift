@@ -98,16 +98,18 @@ struct ServiceUnit: Equatable {
 
   /// A path as one word of a unit file, in which `%` begins a name of systemd's own.
   private static func setting(_ path: String) -> String {
-    let escaped = path.map { character in
-      switch character {
-      case "\\", "\"", ":": "\\\(character)"
-      default: String(character)
+    let bytes = path.utf8.flatMap { byte in
+      switch byte {
+      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: ":"): [UInt8(ascii: "\\"), byte]
+      default: [byte]
       }
-    }.joined()
-    return "\"" + percent(escaped) + "\""
+    }
+    return "\"" + percent(String(decoding: bytes, as: UTF8.self)) + "\""
   }
 
+  /// On bytes: to Swift a sign with a mark over it is another one.
   private static func percent(_ text: String) -> String {
-    text.replacing("%", with: "%%")
+    let sign = UInt8(ascii: "%")
+    return String(decoding: text.utf8.flatMap { $0 == sign ? [sign, sign] : [$0] }, as: UTF8.self)
   }
 }

@@ -1,4 +1,5 @@
 import Flotilla
+import SQLite
 import Synchronization
 
 /// What `/metrics` tells, in the form of OpenMetrics. Labels are names of databases, tables and
@@ -36,38 +37,38 @@ final class GatewayMetrics: Sendable {
       ("flotilla_trouble", { [("", $0.trouble == nil ? 0 : 1)] }),
       (
         "flotilla_rows",
-        { $0.tables.map { (",table=\"\(label($0.name))\"", Double($0.rows)) } }
+        { $0.tables.map { (",table=\(label($0.name))", Double($0.rows)) } }
       ),
       (
         "flotilla_peer_connected",
         { report in
           report.peers.map { peer in
             let isConnected = ["in-sync", "catching-up"].contains(peer.state.rawValue)
-            return (",node=\"\(label(peer.node))\"", isConnected ? 1 : 0)
+            return (",node=\(label(peer.node))", isConnected ? 1 : 0)
           }
         }
       ),
       (
         "flotilla_peer_behind_rows",
-        { $0.peers.map { (",node=\"\(label($0.node))\"", Double($0.behind_rows)) } }
+        { $0.peers.map { (",node=\(label($0.node))", Double($0.behind_rows)) } }
       ),
       (
         "flotilla_peer_behind_seconds",
-        { $0.peers.map { (",node=\"\(label($0.node))\"", $0.behind_seconds) } }
+        { $0.peers.map { (",node=\(label($0.node))", $0.behind_seconds) } }
       ),
     ]
     return metrics.flatMap { name, read in
       ["# TYPE \(name) gauge"]
         + reports.flatMap { report in
           read(report.report).map { sample in
-            "\(name){database=\"\(label(report.name))\"\(sample.labels)} \(sample.value)"
+            "\(name){database=\(label(report.name))\(sample.labels)} \(sample.value)"
           }
         }
     }
   }
 
   /// "label values … MUST escape backslash, double-quote and line feed" (OpenMetrics 1.0).
-  private static func label(_ text: String) -> String {
-    text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+  static func label(_ text: String) -> String {
+    quoted(text, by: "\"", escapes: ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"])
   }
 }

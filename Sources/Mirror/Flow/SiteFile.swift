@@ -30,13 +30,13 @@ final class SiteFile {
   }
 
   private static func condition(_ link: TableLink) -> String {
-    link.key.map { "\(quotedName(link.columns[$0].name)) = ?" }.joined(separator: " AND ")
+    link.key.map { "\(quoted(link.columns[$0].name)) = ?" }.joined(separator: " AND ")
   }
 
-  private static func table(_ link: TableLink) -> String { "main.\(quotedName(link.site.name))" }
+  private static func table(_ link: TableLink) -> String { "main.\(quoted(link.site.name))" }
 
   private static func columns(_ link: TableLink) -> String {
-    link.columns.map { quotedName($0.name) }.joined(separator: ", ")
+    link.columns.map { quoted($0.name) }.joined(separator: ", ")
   }
 
   /// The row with a key, in the order of the link's columns.
@@ -55,10 +55,10 @@ final class SiteFile {
   func rows(
     _ link: TableLink, after key: [Value]?, limit: Int
   ) throws(SQLiteError) -> [[Value]] {
-    let names = link.key.map { quotedName(link.columns[$0].name) }.joined(separator: ", ")
+    let names = link.key.map { quoted(link.columns[$0].name) }.joined(separator: ", ")
     let marks = link.key.map { _ in "?" }.joined(separator: ", ")
     // No row of the server has such a key, and nothing comes behind one in this order.
-    let whole = link.key.map { "\(quotedName(link.columns[$0].name)) IS NOT NULL" }
+    let whole = link.key.map { "\(quoted(link.columns[$0].name)) IS NOT NULL" }
     let isBehind = key == nil ? "" : " AND (\(names)) > (\(marks))"
     let condition = "WHERE \(whole.joined(separator: " AND "))\(isBehind)"
     return try connection.rows(
@@ -108,7 +108,7 @@ final class SiteFile {
     // Only what differs: the merge of columns and triggers of the file see what was meant.
     let changed = values.indices.filter { values[$0] != standing[$0] && !link.key.contains($0) }
     guard !changed.isEmpty else { return }
-    let settings = changed.map { "\(quotedName(link.columns[$0].name)) = ?" }
+    let settings = changed.map { "\(quoted(link.columns[$0].name)) = ?" }
       .joined(separator: ", ")
     try connection.run(
       "UPDATE OR ABORT \(Self.table(link)) SET \(settings) WHERE \(Self.condition(link))",
@@ -227,6 +227,3 @@ final class SiteFile {
       "DELETE FROM main._flotilla_answer WHERE token = ?", [.string("mirror \(holder)")])
   }
 }
-
-/// A name as SQLite reads it.
-func quotedName(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }

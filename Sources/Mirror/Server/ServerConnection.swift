@@ -195,4 +195,4 @@ package final class Lifeline: Sendable {
 }
 
 /// A name as the server reads it.
-func serverName(_ name: String) -> String { "`\(name.replacing("`", with: "``"))`" }
+func serverName(_ name: String) -> String { quoted(name, by: "`") }

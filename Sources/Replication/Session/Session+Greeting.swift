@@ -2,6 +2,9 @@ extension Session {
   /// Compares the peer's Hello with ours; a mismatch ends in a Bye that a person understands.
   mutating func greet(_ hello: Hello, _ directives: inout [Directive], _ now: Instant) {
     let mine = configuration.hello
+    // Logs call it as the site does, whatever it says.
+    var hello = hello
+    if let name = configuration.peerName { hello.name = name }
     guard hello.version >= Self.versions.lowerBound else {
       let text =
         "\(hello.name) speaks protocol \(hello.version), this node needs "

@@ -80,7 +80,8 @@ extension Session {
     case .pairing: return min(silence, timers.start + Timers.pairing)
     case .open:
       let exchange = min(timers.haveDue ?? .max, timers.relayDue ?? .max)
-      return min(min(silence, timers.pingDue), min(exchange, timers.repairDue ?? .max))
+      let looks = min(timers.repairDue ?? .max, pace.due)
+      return min(min(silence, timers.pingDue), min(exchange, looks))
     }
   }
 
@@ -102,6 +103,8 @@ extension Session {
       timers.repairDue = nil
       considerRepair(&directives, now)
     }
+    if pace.takeDue.map({ $0 <= now.uptime }) == true { takeStability(&directives, now) }
+    if pace.tellDue.map({ $0 <= now.uptime }) == true { tellStability(&directives, now) }
     if timers.pingDue <= now.uptime { sendPing(&directives, now) }
   }
 

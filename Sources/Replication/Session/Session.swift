@@ -11,6 +11,8 @@ package struct Session: Sendable {
     package var relayDelay: Int64
     /// Who the handshake has shown the peer to be; nil in a world without keys.
     package var shown: Shown?
+    /// What the site calls the peer, if that is known: it may say another name.
+    package var peerName: String?
     /// What this node may do, and what the peer may.
     package var ownRights = Rights.all
     package var peerRights = Rights.all
@@ -71,7 +73,9 @@ package struct Session: Sendable {
   var describing = Describing()
   var order = Order()
   var leftOut = LeftOut()
-  var checks = Checks()
+  var checks = Session.checks
+  var pace = StabilityPace()
+  var questions = Session.questions
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration

@@ -26,14 +26,14 @@ package enum Limits {
   package static let rowsPerBatch = 65_536
   package static let tablesPerBatch = 2_048
   package static let termsPerBatch = 4_096
-  /// As many as a frame can hold; it bounds the memory that a longer batch takes when it is read.
-  package static let valuesPerBatch = 1 << 20
   /// A clock in ms, before or after 1970: far enough for any machine, and sums cannot overflow.
   package static let clock: Int64 = 1 << 53
   /// Up to this many rows ...
   package static let wholeRows = 1_000
-  /// ... and this many bytes an exchange is merged in one commit.
+  /// ... and this many bytes an exchange is merged in one commit, ...
   package static let wholeBytes = 1 << 20
+  /// ... and former keys of its rows: each is noted, which takes as long as a row.
+  package static let wholeFormer = 1_000
   /// Of a longer one, so many bytes ...
   package static let gatheredBytes = 4 << 20
   /// ... and batches gather, to be merged in the order of their keys.

@@ -8,20 +8,21 @@ package struct PackedBatch: Sendable {
   private let starts: [UInt32]
 
   /// Reads a batch and shows its rows, one after another; everything is checked.
+  ///
+  /// What fills more than a frame has one row. Small values, or names, of many would take much more
+  /// memory and time than their bytes.
   package init(
     bytes: [UInt8], _ show: (TableShape, WireRow) throws(WireError) -> Void
   ) throws(WireError) {
     var reader = ByteReader(bytes)
-    let header = try RowBatch.Header(from: &reader)
-    let count = try reader.count("Rows", limit: Limits.rowsPerBatch)
+    let isLong = bytes.count > Limits.frame
+    let header = try RowBatch.Header(from: &reader, isLong: isLong)
+    let count = try reader.count("Rows", limit: isLong ? 1 : Limits.rowsPerBatch)
     var starts: [UInt32] = []
     starts.reserveCapacity(count)
-    var room = Limits.valuesPerBatch
     for _ in 0..<count {
       starts.append(UInt32(reader.position))
       let row = try header.row(from: &reader)
-      room -= row.values.count
-      guard room >= 0 else { throw WireError(.tooLong, "Rows") }
       try show(header.tables[row.table], row)
     }
     try reader.finish("Rows")

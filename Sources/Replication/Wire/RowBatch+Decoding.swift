@@ -12,8 +12,10 @@ extension RowBatch {
     let tables: [TableShape]
     fileprivate let names: Names
 
-    init(from reader: inout ByteReader) throws(WireError) {
-      tables = try RowBatch.tables(from: &reader)
+    /// A batch that fills more than a frame `isLong`: it was made of one row, and names its table.
+    init(from reader: inout ByteReader, isLong: Bool) throws(WireError) {
+      tables = try RowBatch.tables(
+        from: &reader, most: isLong ? 1 : Limits.tablesPerBatch)
       let origins = try RowBatch.origins(from: &reader)
       names = Names(origins: origins, terms: try RowBatch.terms(from: &reader))
     }
@@ -29,13 +31,15 @@ extension RowBatch {
     inBeginning bytes: [UInt8]
   ) throws(WireError) -> [String] {
     var reader = ByteReader(bytes)
-    let names = try tables(from: &reader).map(\.name)
+    let names = try tables(from: &reader, most: Limits.tablesPerBatch).map(\.name)
     guard !names.isEmpty else { throw WireError(.malformed, "Rows: tables") }
     return names
   }
 
-  private static func tables(from reader: inout ByteReader) throws(WireError) -> [TableShape] {
-    let count = try reader.count("Rows: tables", limit: Limits.tablesPerBatch)
+  private static func tables(
+    from reader: inout ByteReader, most: Int
+  ) throws(WireError) -> [TableShape] {
+    let count = try reader.count("Rows: tables", limit: most)
     var tables: [TableShape] = []
     for _ in 0..<count {
       let name = try reader.text("Rows: table")

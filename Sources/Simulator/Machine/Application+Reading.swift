@@ -209,7 +209,7 @@ extension Application {
   func rowCount(of table: String) throws -> Int {
     Int(
       try connection.scalar(
-        "SELECT count(*) FROM \"\(table.replacing("\"", with: "\"\""))\""
+        "SELECT count(*) FROM \(quoted(table))"
       ).integer ?? 0)
   }
 

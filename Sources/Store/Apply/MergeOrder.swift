@@ -42,7 +42,11 @@ struct MergeOrder {
   /// Notes the next row; `table` looks its table up.
   mutating func add(_ row: WireRow, of batch: Int, _ table: () -> Table) {
     if batch != self.batch { (self.batch, self.row, tables) = (batch, 0, [:]) }
-    let place = MergeSlice.Place(batch: UInt32(batch), row: UInt32(self.row))
+    let numbering = row.version.numbering
+    former += numbering.former.count
+    let named = numbering.former.count + numbering.elders.count + numbering.parents.count
+    let place = MergeSlice.Place(
+      batch: UInt32(batch), row: UInt32(self.row), weight: UInt8(clamping: 1 + named))
     self.row += 1
     last = row.version.dot
     let known = tables[row.table] ?? table()
@@ -61,6 +65,8 @@ struct MergeOrder {
     return isDeleted ? -1 - depth : depth
   }
 
+  /// How many keys the rows had before.
+  private(set) var former = 0
   /// How many rows are settings.
   private(set) var settings = 0
 

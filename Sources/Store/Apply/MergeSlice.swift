@@ -11,6 +11,8 @@ package struct MergeSlice: Sendable {
   struct Place {
     var batch: UInt32
     var row: UInt32
+    /// As how many rows it counts: with it, what it names of others is looked up, or noted.
+    var weight: UInt8
   }
 
   /// What this commit claims: nothing, but for the last slice.
@@ -74,7 +76,7 @@ extension Store {
     let bytes = merge.batches.reduce(0) { $0 + $1.count }
     let isLong =
       merge.end == nil || merge.rowsBefore > 0 || order.count > Limits.wholeRows
-      || bytes > Limits.wholeBytes
+      || bytes > Limits.wholeBytes || order.former > Limits.wholeFormer
     let rows = isLong ? order.sorted() : order.asSent
     // What a table holds that the settings bring in is looked at before rows come for it.
     let isCut = order.settings > 0 && order.settings < rows.count
@@ -89,22 +91,31 @@ extension Store {
       return MergeSlice(
         merge: isLast ? claim : share, batches: batches, places: rows[start..<end],
         last: isLast ? order.last : nil, isLast: isLast, isLong: isLong || isCut,
-        isFull: end - start == pace.mergedRows)
+        isFull: isFull(rows, start, end))
     }
+  }
+
+  /// Whether one row more would have been too many for a slice.
+  private func isFull(_ rows: [MergeSlice.Place], _ start: Int, _ end: Int) -> Bool {
+    let weight = rows[start..<end].reduce(0) { $0 + Int($1.weight) }
+    return weight + (end < rows.count ? Int(rows[end].weight) : 1) > pace.mergedRows
   }
 
   /// Where one slice ends and the next one begins.
   private func cuts(
     of rows: [MergeSlice.Place], from first: Int, _ batches: [PackedBatch]
   ) -> [Int] {
-    var (cuts, start, bytes): ([Int], Int, Int) = ([], first, 0)
+    var (cuts, start, bytes, weight): ([Int], Int, Int, Int) = ([], first, 0, 0)
     for (index, place) in rows.enumerated().dropFirst(first) {
       let size = batches[Int(place.batch)].size(of: Int(place.row))
-      if index - start == pace.mergedRows || index > start && bytes + size > pace.mergedBytes {
+      let isOver =
+        weight + Int(place.weight) > pace.mergedRows || bytes + size > pace.mergedBytes
+      if index > start, isOver {
         cuts.append(index)
-        (start, bytes) = (index, 0)
+        (start, bytes, weight) = (index, 0, 0)
       }
       bytes += size
+      weight += Int(place.weight)
     }
     return cuts
   }

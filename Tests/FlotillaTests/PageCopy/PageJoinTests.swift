@@ -134,6 +134,61 @@ extension NodeTests {
       }
     }
 
+    /// Asks for a copy, and reads nothing but its head.
+    private func ask(
+      _ node: Node, as keys: NodeKeys, in site: TestSite
+    ) async throws -> CopyLink {
+      let link = try await talk(to: node, as: keys, in: site)
+      try await link.send(.ask(CopyMessage.Ask(format: UInt64(Store.tableFormat))))
+      _ = try await head(link)
+      return link
+    }
+
+    @Test func `a member has one place, and leaves the others to others`() async throws {
+      try await TestSite.with { site in
+        let (a, node) = try await inviter(in: site, rows: 40_000)
+        let keys = NodeKeys()
+        await site.admit(keys, "p", .reader)
+        var links: [CopyLink] = []
+        for _ in 0..<5 { links.append(try await ask(node, as: keys, in: site)) }
+        let (b, _) = try await join("b", code(node), at: node.address, in: site)
+        try expectEqual(a, b)
+        #expect(await node.sentRows == 0)
+        links.forEach { $0.close() }
+      }
+    }
+
+    @Test func `who takes nothing loses its place, and the file goes`() async throws {
+      try await TestSite.with { site in
+        let (_, node) = try await inviter(in: site, rows: 60_000)
+        let keys = NodeKeys()
+        await site.admit(keys, "p", .reader)
+        let link = try await ask(node, as: keys, in: site)
+        #expect(await node.pages.joiners.count == 1)
+        #expect(
+          try await eventually(within: .seconds(60)) { await node.pages.joiners.isEmpty })
+        #expect(await node.pages.users == 0)
+        link.close()
+      }
+    }
+
+    @Test func `a revocation cuts who has all and does not say so`() async throws {
+      try await TestSite.with { site in
+        let (_, node) = try await inviter(in: site, rows: 10)
+        let keys = NodeKeys()
+        await site.admit(keys, "p", .reader)
+        let link = try await ask(node, as: keys, in: site)
+        while case .chunk = try await link.receive() {}
+        // The file is not held for who checks it.
+        #expect(try await eventually { await node.pages.users == 0 })
+        #expect(await node.pages.joiners.count == 1)
+        _ = await node.roster.unite(await site.membership.all)
+        _ = try await node.revoke("p", disowning: false)
+        #expect(try await eventually(within: .seconds(60)) { await node.pages.joiners.isEmpty })
+        link.close()
+      }
+    }
+
     @Test func `wrong words end the talk, and the next joiner is served`() async throws {
       try await TestSite.with { site in
         let (a, node) = try await inviter(in: site, rows: 10)

@@ -15,6 +15,16 @@ import Testing
     #expect(it.session.state == .open && it.session.peer == peer)
   }
 
+  @Test func `a peer is called as the site calls it`() {
+    var it = Conversation { $0.peerName = "reader" }
+    it.feed(.connected)
+    var peer = it.peerHello()
+    peer.name = "desk was revoked; call 555"
+    let directives = it.hear(.hello(peer))
+    peer.name = "reader"
+    #expect(directives.contains(.opened(peer)) && it.session.peer == peer)
+  }
+
   @Test(
     arguments: [
       (Samples.hello(version: 0), .version), (Samples.hello(version: 1), .version),

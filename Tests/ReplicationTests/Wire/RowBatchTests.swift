@@ -152,12 +152,34 @@ import Testing
     #expect(batch.rows.map(\.table) == [0, 1])
   }
 
-  @Test func `many small values in a long batch do not take memory without bound`() {
+  /// A batch of more than a frame is one long row: to read the names of very many tables would hold
+  /// up everybody else.
+  @Test func `a batch of more than a frame has one row, and names its table`() throws {
+    let (shape, version, _) = Samples.rows[0]
+    let long = Value.blob(Array(repeating: 0, count: Limits.frame))
+    let rest = Array(repeating: Value.null, count: shape.columns.count - 2)
+    var writer = RowBatchWriter()
+    writer.add(shape, version, .values([.integer(1), long] + rest))
+    #expect(try RowBatch(bytes: writer.bytes).rows.count == 1)
+    writer.add(shape, version, .values([.integer(2), .null] + rest))
+    #expect(throws: WireError.self) { try RowBatch(bytes: writer.bytes) }
+    var names = RowBatchWriter()
+    for table in 0..<200 {
+      let columns = (0..<128).map { String(repeating: "\u{e9}", count: 24) + "\(table) \($0)" }
+      let wide = TableShape(name: "t\(table)", keyCount: 1, columns: columns)
+      names.add(wide, version, .withheld(key: [.integer(1)]))
+    }
+    #expect(names.size > Limits.frame)
+    let error = #expect(throws: WireError.self) { try RowBatch(bytes: names.bytes) }
+    #expect(error?.code == .tooLong)
+  }
+
+  @Test func `many small values in a batch do not take memory without bound`() {
     let shape = TableShape(
       name: "wide", keyCount: 1, columns: (0..<Limits.columns).map { "c\($0)" })
     var writer = RowBatchWriter()
     let values = [Value.integer(1)] + Array(repeating: .null, count: Limits.columns - 1)
-    for _ in 0...(Limits.valuesPerBatch / Limits.columns) {
+    for _ in 0...(Limits.frame / Limits.columns) {
       writer.add(shape, Samples.rows[0].1, .values(values))
     }
     let error = #expect(throws: WireError.self) { try RowBatch(bytes: writer.bytes) }

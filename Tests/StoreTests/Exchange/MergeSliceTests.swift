@@ -83,6 +83,35 @@ import Testing
     #expect(cut.map { $0.merge.end != nil } == cut.map(\.isLast))
   }
 
+  /// Batches whose rows say that they had 16 other keys before, each.
+  private func renumbered(_ batches: [ExportBatch]) throws -> [ExportBatch] {
+    try batches.map { batch in
+      let read = try RowBatch(bytes: batch.bytes)
+      var writer = RowBatchWriter()
+      for row in read.rows {
+        var version = row.version
+        if read.tables[row.table].name == "t" {
+          version.numbering.turn = .zero
+          version.numbering.former = try (1...16).map { number in
+            let key = try #require(Key([.integer(Int64(1_000 + number))], collations: [.binary]))
+            return FormerKey(key: key, created: version.dot, edit: version.dot)
+          }
+        }
+        writer.add(read.tables[row.table], version, row.content)
+      }
+      return ExportBatch(bytes: writer.bytes, rows: batch.rows, check: writer.check)
+    }
+  }
+
+  @Test(arguments: [(60, true), (80, false)])
+  func `former keys count as rows`(count: Int, isWhole: Bool) throws {
+    let (author, other) = try replicas(Array(1...count))
+    let (covers, batches) = try author.export(above: Frontier())
+    let whole = merge(try renumbered(batches), covers: covers, from: author, isEnd: true)
+    let rows = try other.store.slices(of: whole).map(keys).filter { !$0.isEmpty }
+    #expect(rows.map(\.count) == (isWhole ? [count] : Array(repeating: 1, count: count)))
+  }
+
   @Test(arguments: [1, 4, 6])
   func `a merge that was cut between its slices begins anew, and loses nothing`(
     count: Int

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import Replication
+
+/// A peer that says very much costs its own stream time, and nobody else's.
+@Suite struct PaceTests {
+  private static func news(_ stamp: Int64, whole: UInt64 = 0) -> StabilityNews {
+    let floors = Floors([3: Floor(term: .none, epoch: 0, stamp: Stamp(rawValue: stamp))])
+    return StabilityNews(
+      standing: CutStanding(whole: whole == 0 ? .none : Mark(number: whole, id: 1)), floors: floors)
+  }
+
+  private static func taken(_ directives: [Session.Directive]) -> [StabilityNews] {
+    directives.compactMap { if case .stability(let news) = $0 { news } else { nil } }
+  }
+
+  private static func told(_ directives: [Session.Directive]) -> [StabilityNews] {
+    directives.sent.compactMap { if case .stability(let news) = $0 { news } else { nil } }
+  }
+
+  @Test func `of what everybody holds the last word of a second is taken`() {
+    var it = Conversation.open()
+    var taken: [StabilityNews] = []
+    for stamp in 1...1_000 as ClosedRange<Int64> {
+      taken += Self.taken(it.hear(.stability(Self.news(stamp))))
+    }
+    #expect(taken == [Self.news(1)])
+    #expect(Self.taken(it.wait(999)) == [])
+    #expect(Self.taken(it.wait(1)) == [Self.news(1_000)])
+    #expect(Self.taken(it.wait(2_000)) == [])
+    #expect(Self.taken(it.hear(.stability(Self.news(1_001)))) == [Self.news(1_001)])
+  }
+
+  @Test func `a new standing does not wait for its turn, but if there are very many`() {
+    var it = Conversation.open()
+    _ = it.hear(.stability(Self.news(1)))
+    #expect(Self.taken(it.hear(.stability(Self.news(2)))) == [])
+    #expect(
+      Self.taken(it.hear(.stability(Self.news(3, whole: 1)))) == [Self.news(3, whole: 1)])
+    var count = 0
+    for whole in 2...1_000 as ClosedRange<UInt64> {
+      count += Self.taken(it.hear(.stability(Self.news(3, whole: whole)))).count
+    }
+    #expect(count == 15)
+    #expect(Self.taken(it.wait(1_000)) == [Self.news(3, whole: 1_000)])
+  }
+
+  @Test func `what is heard is told on once a second, and a new standing at once`() {
+    var it = Conversation.open()
+    func position(_ stamp: Int64, whole: UInt64 = 0) -> Session.Input {
+      var position = Position(frontier: Frontier(), digest: Digest(), own: Conversation.own)
+      position.stability.floors = Self.news(stamp).floors
+      if whole > 0 { position.stability.learn(Mark(number: whole, id: 1)) }
+      return .advanced(position)
+    }
+    var told: [StabilityNews] = []
+    for stamp in 1...1_000 as ClosedRange<Int64> { told += Self.told(it.feed(position(stamp))) }
+    #expect(told == [Self.news(1)])
+    #expect(
+      Self.told(it.feed(position(1_000, whole: 1))) == [Self.news(1_000, whole: 1)])
+    #expect(Self.told(it.feed(position(1_001, whole: 1))) == [])
+    #expect(Self.told(it.wait(1_000)) == [Self.news(1_001, whole: 1)])
+  }
+
+  @Test func `who asks and asks has its turn a hundred times a second`() {
+    var it = Conversation.open()
+    let question = Message.have(it.have(Frontier()))
+    for _ in 0..<256 { #expect(it.session.pause(before: question, at: it.now) == 0) }
+    #expect(it.session.pause(before: question, at: it.now) == 10)
+    // Rows are bounded by what they bring.
+    #expect(it.session.pause(before: .rows(number: 0, []), at: it.now) == 0)
+    it.now.uptime += 10
+    #expect(it.session.pause(before: .describe, at: it.now) == 0)
+    #expect(it.session.pause(before: .ping(sent: 0, ClockView(wall: 0)), at: it.now) == 10)
+    it.now.uptime += 10_000
+    #expect(it.session.pause(before: question, at: it.now) == 0)
+  }
+}
