@@ -3,7 +3,8 @@ import Testing
 
 @testable import Store
 
-/// Another program migrates while the node looks at what was written, at each moment at which it can.
+/// Another program migrates while the node looks at what was written, at each moment at which that
+/// can be.
 @Suite("A migration in the middle of a fold") struct MigrationMomentTests {
   private static let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)"
   private static let migration = """

@@ -95,9 +95,13 @@ extension Store {
         try keep(version, table, canonical, old: standing)
         try shelf.remove(table: table.id, key: canonical)
       }
+      // A program has filled the table before anybody looked: the comparison takes that for edits.
+      if entry.why == .table, !table.isBaseline, try isWritten(canonical, statements) {
+        return try put(placement.shape, placement.values, table, canonical, why: .table)
+      }
       // What stands was written over it, which the comparison looks at.
       if try lost.hasComeAgain(version, table, key), try isWritten(key, statements) { return }
-      // The application may have filled the table before anybody looked.
+      // What an old copy has there is kept in the log.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
       let before = try referred(in: table, canonical)
       let fits = try place(placement, statements, table, canonical)

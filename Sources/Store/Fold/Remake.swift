@@ -23,6 +23,12 @@ struct Remake: Equatable {
   /// Of the moved ones those that had another default. A default counts for nothing, so of a row
   /// that has the new one the hash does not tell whether it had the old one: it counts as changed.
   private(set) var renewed: Set<UInt64> = []
+  /// References to a table that has become the site's, by their links: rows that were written
+  /// before do not say yet which row of it they mean.
+  private(set) var naming: Set<UInt64> = []
+
+  /// No migration, but references that rows are to name.
+  init(naming links: [Parentage.Link]) { naming = Set(links.map { UInt64($0.id) }) }
 
   /// One of which nothing is known.
   init() {}
@@ -50,7 +56,7 @@ struct Remake: Equatable {
   }
 
   /// Whether it tells anything of rows.
-  var isEmpty: Bool { moved.isEmpty && !isVague }
+  var isEmpty: Bool { moved.isEmpty && !isVague && naming.isEmpty }
 
   /// One migration came after another one before all rows were looked at.
   mutating func join(_ other: Remake) {
@@ -60,6 +66,7 @@ struct Remake: Equatable {
     added.formUnion(other.added)
     fills.merge(other.fills) { known, _ in known }
     renewed.formUnion(other.renewed)
+    naming.formUnion(other.naming)
   }
 
   /// Looks what the migration has put into the columns that are new.
@@ -169,6 +176,15 @@ struct Remake: Equatable {
     return nil
   }
 
+  /// Whether a row refers to somebody by one of these links whom its version does not name.
+  func names(_ row: StandingRow, _ version: Version, _ links: [Parentage.Link]) -> Bool {
+    guard !naming.isEmpty, let values = row.values else { return false }
+    return links.contains { link in
+      naming.contains(UInt64(link.id)) && values[link.column] != .null
+        && !version.numbering.parents.contains { $0.link == link.id }
+    }
+  }
+
   /// Whether a row has the default of a column that had another one.
   func renews(_ row: StandingRow, _ statements: RowStatements) -> Bool {
     guard !renewed.isEmpty else { return false }
@@ -181,7 +197,7 @@ struct Remake: Equatable {
 
 extension Remake {
   func write(to writer: inout ByteWriter) {
-    let others = [(2, renewed), (4, retyped), (8, added)].filter { !$0.1.isEmpty }
+    let others = [(2, renewed), (4, retyped), (16, naming), (8, added)].filter { !$0.1.isEmpty }
     writer.byte(others.reduce(isVague ? 1 : 0) { $0 | UInt8($1.0) })
     for columns in [moved] + others.map(\.1) {
       writer.uint(columns.count)
@@ -201,6 +217,7 @@ extension Remake {
     moved = try Self.columns(from: &reader)
     if flags & 2 != 0 { renewed = try Self.columns(from: &reader) }
     if flags & 4 != 0 { retyped = try Self.columns(from: &reader) }
+    if flags & 16 != 0 { naming = try Self.columns(from: &reader) }
     guard flags & 8 != 0 else { return }
     added = try Self.columns(from: &reader)
     for _ in 0..<(try reader.count("remake", limit: Limits.columns)) {

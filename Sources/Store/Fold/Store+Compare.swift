@@ -265,9 +265,12 @@ extension Store {
     var moment = likeness == .edit ? now : Dating.Moment(of: old)
     // A program may have written it: no image of any machine is above that.
     if likeness == .perhaps { moment.at = min(moment.at + 1, now.at) }
+    let isToName =
+      try old.dot.origin == own
+      && remake.names(row, old, kinship.parentage(tables).links(of: table.id))
     try fold(
       table, key, row, madeAt: moment, isImage: likeness == .image,
-      isRenewed: remake.renews(row, statements), &edits)
+      isRenewed: isToName || remake.renews(row, statements), &edits)
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

@@ -186,19 +186,10 @@ extension Store {
     let old = held ?? gone ?? unsent
     let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let row else {
-      // A row that was lost with its table is absent without having been deleted, and so is a
-      // parked one.
-      guard let old = held, !old.isDeleted || repeating != nil,
-        try shelved?.why.isWhole != true || takeDismissal(table, key)
-      else { return }
-      if shelved != nil { try shelf.remove(table: table.id, key: key) }
-      let deleted = try make(
-        over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
-      try holdOverwritten(old, nil, table, key)
-      try keep(deleted, table, key, old: old)
-      noteOrphans(of: table, key, isDeleted: true, at: madeAt)
-      edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
-      return
+      return try foldAbsent(held, shelved, table, key, madeAt: madeAt, &edits)
+    }
+    if let held, !held.isDeleted, let shelved, shelved.why == .table {
+      return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
     let beside = try beside(row, shelved, statements, key)
     let hash = row.hash(beside)
@@ -241,6 +232,42 @@ extension Store {
     guard let values = row.values else { return edits.addLong() }
     edits.add(
       statements.shape(with: beside.extras), version, .values(beside.said(values)))
+  }
+
+  /// A row that is in its table no more was deleted.
+  private func foldAbsent(
+    _ held: Version?, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
+    madeAt: Dating.Moment, _ edits: inout Edits
+  ) throws {
+    // One that was lost with its table is absent without having been deleted, and so is a parked
+    // one.
+    guard let statements = table.statements, let old = held, !old.isDeleted || repeating != nil,
+      try shelved?.why.isWhole != true || takeDismissal(table, key)
+    else { return }
+    if shelved != nil { try shelf.remove(table: table.id, key: key) }
+    let deleted = try make(
+      over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
+    try holdOverwritten(old, nil, table, key)
+    try keep(deleted, table, key, old: old)
+    noteOrphans(of: table, key, isDeleted: true, at: madeAt)
+    edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
+  }
+
+  /// A row that was written before its table was replicated here, while one of others waited for
+  /// that: neither has seen the other, and they meet as if that one came now.
+  private func fold(
+    _ row: StandingRow, beside held: Version, _ shelved: Shelf.Entry, _ table: ReplicaTable,
+    _ key: Key, madeAt: Dating.Moment, _ edits: inout Edits
+  ) throws {
+    // Of two that say the same and refer to nobody one is enough.
+    if row.content.value == held.hash, try kinship.parentage(tables).links(of: table.id).isEmpty {
+      try shelf.remove(table: table.id, key: key)
+      return changed(table, key)
+    }
+    try unhold(held, table, key)
+    try fold(table, key, row, madeAt: madeAt, &edits)
+    let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
+    try meet(held, shelved, table, key, &edits, at: moment)
   }
 
   func beginEdits() -> Edits {

@@ -9,17 +9,24 @@ import SQLite
 extension Store {
   /// Decides about a table that the site tracks from now on: a table that is here already is held
   /// back, unless there is nothing in it to lose, or somebody here has said so before.
-  func welcome(_ name: String) throws {
+  ///
+  /// True if its rows may be an old copy. What a program has written into a table that it made
+  /// here, since this machine is one of the site, are edits like any other.
+  func welcome(_ name: String) throws -> Bool {
     let choices = tables.choices
     let choice = try choices[name]
-    if choice == .asked || choice == .declined { return }
+    if choice == .asked || choice == .declined { return true }
+    let isHere = try hasRows(name)
     // Whoever joins with a file says that its tables are the site's.
-    if try choice != .ended && meta.text(.joining) == nil {
-      // One that has appeared since the site takes in new tables comes from the same migration.
-      let isOld = try choice == .apart || meta.integer(.takesNewTables) == nil
-      if try isOld && hasRows(name) { return try choices.set(.asked, for: name) }
+    let isKnown = try choice == .ended || meta.text(.joining) != nil
+    // One that has appeared since the site takes in new tables comes from the same migration.
+    let isOld = try isKnown || choice == .apart || meta.integer(.takesNewTables) == nil
+    if isOld, isHere, !isKnown {
+      try choices.set(.asked, for: name)
+    } else {
+      try choices.remove(name)
     }
-    try choices.remove(name)
+    return isOld && isHere || choice == .ended
   }
 
   /// The word of this machine that a table of its is the site's.

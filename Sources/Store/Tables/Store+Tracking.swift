@@ -6,9 +6,8 @@ extension Store {
   /// Gives the tracked tables their triggers and views, and takes everything from those no longer
   /// tracked.
   ///
-  /// `isLocal`: the tables were chosen here, so their rows are the site's. Otherwise rows that are
-  /// here already rank below all that the site holds: stamped "now", an old copy would undo what
-  /// others did since.
+  /// `isLocal`: the tables were chosen here, so their rows are the site's. Otherwise rows of an old
+  /// copy rank below all that the site holds: stamped "now" they would undo what others did since.
   func applySettings(isLocal: Bool) throws {
     let names = try tables.trackedNames()
     let tracked = Set(names.map(folded))
@@ -18,19 +17,22 @@ extension Store {
     }
     try followNewTables(names, isLocal: isLocal)
     var count = tables.tracked.count
+    var new: Set<Int64> = []
     for name in try ForeignKey.parentsFirst(names, on: connection) {
       if tables.table(name)?.isTracked == true { continue }
       // What a peer has tracked beyond that is left alone.
       guard count < tables.limit else { break }
       count += 1
       let known = try tables.tableOrNew(name)
-      if !isLocal { try welcome(name) }
+      let isOld = try !isLocal && welcome(name)
+      if !isOld { new.insert(known.id) }
       try connection.run(
         "UPDATE _flotilla_local SET baseline = ? WHERE id = ?",
-        [.integer(isLocal ? 0 : 1), .integer(known.id)])
+        [.integer(isOld ? 1 : 0), .integer(known.id)])
     }
     try tables.reload()
     try ensureCapture()
+    if try meta.integer(.takesNewTables) != nil { try nameParents(in: new) }
   }
 
   /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
