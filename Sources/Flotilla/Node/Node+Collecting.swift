@@ -34,8 +34,7 @@ extension Node {
     guard let peer = peer(of: session) else { return }
     update(session) { $0.standing = news.standing }
     let news = news.possible(
-      signedTerm: signedTerm,
-      latest: Stamp(millisecondsSince1970: clock.now.moment + SiteClock.farthest)
+      signedTerm: signedTerm, latest: StabilityNews.latestFloor(at: clock.now.moment)
     ) { roster.roll.entries[$0] != nil }
     let isLeaf = !rights(of: peer.node).isWhole
     do {

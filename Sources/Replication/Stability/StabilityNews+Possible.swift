@@ -1,9 +1,15 @@
 /// A member may say anything of what was collected.
 extension StabilityNews {
+  /// The latest stamp of a deleted version that can have gone by a moment: it was kept for a
+  /// retention. The times of two members may differ.
+  package static func latestFloor(at moment: Int64) -> Stamp {
+    Stamp(millisecondsSince1970: moment - Stability.retention + SiteClock.farthest)
+  }
+
   /// The same without what cannot be.
   ///
-  /// A floor of a term that nobody was appointed for, or of a time to come, would lie above all
-  /// that is written from now on. Who was never a member has acknowledged nothing.
+  /// A floor of a term that nobody was appointed for, or of a delete that must be kept still, would
+  /// lie above what is written from now on. Who was never a member has acknowledged nothing.
   package func possible(
     signedTerm: UInt64, latest: Stamp, isMember: (Identity) -> Bool
   ) -> StabilityNews {

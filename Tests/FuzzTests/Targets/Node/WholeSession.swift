@@ -151,7 +151,7 @@ struct WholeSession {
     case .openAccount: inputs.append(.accounted(.nothing(.failed)))
     case .describe: inputs.append(.offer(Offer(siteName: "s", rows: 1, objects: 0), []))
     case .stability(let news):
-      let latest = Stamp(millisecondsSince1970: now.moment + SiteClock.farthest)
+      let latest = StabilityNews.latestFloor(at: now.moment)
       let possible = news.possible(signedTerm: 1, latest: latest) { $0 == Self.liar }
       try store.hear(possible, from: Self.liar, isLeaf: part != .writer)
       inputs.append(.advanced(store.position))
