@@ -69,6 +69,22 @@ import Testing
     #expect(try keeper.value("SELECT count(*) FROM _flotilla_replaced") == .integer(2))
   }
 
+  @Test func `a life that a member has signed for and never shown is one of its own`() throws {
+    let (keeper, _) = try pair()
+    let hidden = try TestReplica(3, schema: Self.schema)
+    try hidden.pull(from: keeper)
+    let since = keeper.clock
+    hidden.clock = since + Self.minute
+    var reach = Reach(origin: hidden.origin, node: Self.member, life: 9, seq: 9, run: 1)
+    reach.signature = [UInt8](repeating: 1, count: Reach.signatureLength)
+    try keeper.store.transaction { _ = try keeper.store.keep([reach]) }
+    try write("INSERT INTO t VALUES ('c', 'evil')", at: hidden, keeper)
+    #expect(try found(keeper, since: since) == ["c remove -"])
+    #expect(try keeper.store.author(of: hidden.origin) == Self.member)
+    // The life itself is noted once it is shown.
+    #expect(try keeper.store.authors().allSatisfy { $0.origin != hidden.origin })
+  }
+
   @Test func `what is dated before and came later is told as late`() throws {
     let (keeper, other) = try pair()
     let noted = keeper.clock

@@ -38,8 +38,21 @@ extension Store {
         takesBack = true
       }
       try reaches.keep(reach)
+      try noteAuthor(of: reach)
     }
     return takesBack
+  }
+
+  /// Whoever has signed for an origin writes under it. Its life is noted once it shows that itself.
+  private func noteAuthor(of reach: Reach) throws(SQLiteError) {
+    // Of too many lives of one node none is kept.
+    guard reaches.book[reach.origin] != nil else { return }
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_author(origin, node, name, life)
+      VALUES (?1, ?2, (SELECT name FROM _flotilla_author WHERE node = ?2), NULL)
+      """,
+      [.integer(Int64(bitPattern: reach.origin.rawValue)), .string(reach.node.description)])
   }
 
   /// Notes, once in a life, that what is written under the present origin is signed for.

@@ -76,8 +76,12 @@ struct UndoSearch {
 
   init(_ store: Store, of node: Identity, since: Int64) throws(SQLiteError) {
     (self.store, self.since) = (store, since)
+    // A life that it has shown to nobody it has signed for, or nothing of it would be here.
     let rows = try store.connection.rows(
-      "SELECT origin FROM _flotilla_author WHERE node = ?", [.string(node.description)])
+      """
+      SELECT origin FROM _flotilla_author WHERE node = ?1
+      UNION SELECT origin FROM _flotilla_reach WHERE node = ?1
+      """, [.string(node.description)])
     var marks: [Origin: UndoBook.Reach] = [:]
     for case let raw? in rows.map(\.[0].integer) {
       let origin = Origin(rawValue: UInt64(bitPattern: raw))

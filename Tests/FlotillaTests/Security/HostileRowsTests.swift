@@ -395,7 +395,7 @@ extension NodeTests {
 
 extension TestSite {
   /// Lets a node know all that was signed.
-  fileprivate func tell(_ node: Node) async {
+  func tell(_ node: Node) async {
     await node.save(node.roster.unite(membership.all))
   }
 }
