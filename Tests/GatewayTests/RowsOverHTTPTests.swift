@@ -30,6 +30,22 @@ import Testing
     (answer.json as? [[String: Any]] ?? []).compactMap { $0["id"] as? String }
   }
 
+  /// What every client takes out of a path names no row.
+  @Test func `are not taken for others where their keys are dots`() async throws {
+    try await withClient { _, client in
+      let rows = "/v1/clinic/rows/patient"
+      for key in ["", ".", ".."] {
+        let made = try await client.ask("POST", rows, body: "{\"id\":\"\(key)\",\"ward\":\"old\"}")
+        let address = try #require(made.header("location"))
+        #expect(!address.hasSuffix("."), "\(address)")
+        let patched = try await client.ask("PATCH", address, body: "{\"ward\":\"new \(key)\"}")
+        #expect(patched.status == 204)
+      }
+      let all = try await client.ask("GET", rows + "?select=ward&order=id")
+      #expect(all.body.contains("new .") && all.body.contains("new .."), "\(all.body)")
+    }
+  }
+
   @Test func `are found by filters, in an order, page by page`() async throws {
     try await withClient { _, client in
       let rows = "/v1/clinic/rows/patient"

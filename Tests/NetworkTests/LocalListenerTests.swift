@@ -31,6 +31,17 @@ import Testing
     #expect(lstat(path, &status) != 0)
   }
 
+  /// On ext4 the new file gets the number of the old one at once.
+  @Test func `leaves the socket of its successor alone when it goes`() async throws {
+    var first: LocalListener? = try await LocalListener(path: path)
+    first?.close()
+    let second = try await LocalListener(path: path)
+    defer { second.close() }
+    first = nil
+    var status = stat()
+    #expect(lstat(path, &status) == 0)
+  }
+
   @Test func `replaces a socket on which nobody answers`() async throws {
     try leaveStaleSocket()
     let listener = try await LocalListener(path: path)

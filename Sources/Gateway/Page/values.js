@@ -50,8 +50,8 @@ export function rowPath(table, row) {
     const typed = table.columns.find((one) => one.name === name)?.typed;
     if (value === null || value === undefined) return null;
     if (typeof value === 'string') {
-      // A text that looks like something else needs its long form.
-      path.push(!typed || value.startsWith('{') ? JSON.stringify({ text: value }) : value);
+      // A text that looks like something else needs its long form, and so do the dots of paths.
+      path.push(!typed || /^(\{|\.\.?$)/.test(value) ? JSON.stringify({ text: value }) : value);
     } else path.push(value instanceof Numeral ? value.source : JSON.stringify(value));
   }
   return path.length ? path.map(encoded).join(',') : null;

@@ -55,7 +55,10 @@ struct StoredRow: Sendable {
     case .integer(let number): return Array(String(number).utf8)
     case .text(let bytes):
       let text = String(validating: bytes, as: UTF8.self)
-      guard let text, (try? SQLText.operand(text, of: column)) == value else {
+      // Clients take a dot as a part of a path for something else (RFC 3986, 5.2.4).
+      guard let text, text != ".", text != "..",
+        (try? SQLText.operand(text, of: column)) == value
+      else {
         if text == nil { form.append(value, isUntyped: true) } else { form.append(text: bytes) }
         return form.bytes
       }

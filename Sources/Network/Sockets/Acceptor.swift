@@ -35,15 +35,17 @@ final class Acceptor: Sendable {
     }.get()
   }
 
-  /// Stops listening and ends every `accept` that waits.
-  func close() {
+  /// Stops listening and ends every `accept` that waits; false if it was closed before.
+  @discardableResult
+  func close() -> Bool {
     let isFirst = state.withLock { state in
       defer { state.isClosed = true }
       return !state.isClosed
     }
-    guard isFirst else { return }
+    guard isFirst else { return false }
     closing.signal()
     queue.async { self.state.withLock { $0.descriptor = nil } }
+    return true
   }
 
   private func next<Channel>(

@@ -46,8 +46,10 @@ package final class LocalListener: Sendable {
   }
 
   /// Stops listening, ends every `accept` that waits, and removes the socket if it is still ours.
+  ///
+  /// Once only: the number that names a file is soon another one's, which may be our successor.
   package func close() {
-    acceptor.close()
+    guard acceptor.close() else { return }
     if let identity, Self.identity(of: path) == identity { unlink(path) }
   }
 

@@ -77,8 +77,17 @@ package final class PageSource {
       }
       try connection.execute(sql)
     }
+    // Without columns that SQLite works out, which nobody may write.
+    let columns = try connection.rows(
+      "SELECT name, hidden FROM pragma_table_xinfo(?, 'main')", [.string(table.name)])
+    let own = columns.filter { $0[1].integer == 0 }.compactMap { $0[0].string.map(quoted) }
+    let names = own.count == columns.count ? "" : "(\(own.joined(separator: ", ")))"
+    let list = names.isEmpty ? "*" : own.joined(separator: ", ")
     try connection.execute(
-      "INSERT INTO \(Self.copy).\(quoted(table.name)) SELECT * FROM main.\(quoted(table.name))")
+      """
+      INSERT INTO \(Self.copy).\(quoted(table.name))\(names)
+      SELECT \(list) FROM main.\(quoted(table.name))
+      """)
   }
 
   private func fillValues() throws(SQLiteError) {

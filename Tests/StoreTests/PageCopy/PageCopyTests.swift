@@ -97,6 +97,20 @@ import Testing
     #expect(try site.rows(schema) == site.a.application.prepareRows(schema))
   }
 
+  @Test func `a copy has columns that SQLite works out`() throws {
+    let site = try PageCopySite(
+      schema: """
+        CREATE TABLE item(
+          q INTEGER AS (p * 2) STORED, id TEXT PRIMARY KEY, r AS (p + 1), p INTEGER)
+        """, tracking: ["item"])
+    try site.a.write("INSERT INTO item(id, p) VALUES ('a', 3), ('b', NULL)")
+    try site.a.foldAll()
+    let b = try site.copied()
+    #expect(b.position.digest == site.a.store.position.digest)
+    let rows = try site.rows("SELECT quote(id) || quote(p) || quote(q) || quote(r) FROM item")
+    #expect(rows == ["'a'364", "'b'NULLNULLNULL"])
+  }
+
   @Test func `edits flow both ways after it`() throws {
     let site = try PageCopySite()
     try site.fill()
