@@ -81,21 +81,28 @@ package final class Statement {
     _ values: [Value], from first: Int = 0, _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     for index in first..<values.count {
-      guard let bytes = values[index].longBytes else {
-        try bind(values[index], at: index + 1)
-        continue
+      if let bytes = values[index].longBytes {
+        return try lending(bytes, at: index, of: values, body)
       }
-      let result = bytes.withUnsafeBytes { buffer in
-        Swift.Result { () throws(SQLiteError) in
-          try lend(buffer, isText: values[index].isText, at: index + 1)
-          // What is lent must be given back before the bytes may move.
-          defer { reset() }
-          return try binding(values, from: index + 1, body)
-        }
-      }
-      return try result.get()
+      try bind(values[index], at: index + 1)
     }
     return try body()
+  }
+
+  /// The same from a long value on. Apart, for most statements have none.
+  @inline(never)
+  private func lending<Result>(
+    _ bytes: [UInt8], at index: Int, of values: [Value], _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    let result = bytes.withUnsafeBytes { buffer in
+      Swift.Result { () throws(SQLiteError) in
+        try lend(buffer, isText: values[index].isText, at: index + 1)
+        // What is lent must be given back before the bytes may move.
+        defer { reset() }
+        return try binding(values, from: index + 1, body)
+      }
+    }
+    return try result.get()
   }
 
   private func lend(

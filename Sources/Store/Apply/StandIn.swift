@@ -68,6 +68,7 @@ struct Beside {
 
   /// The row as its version says it, from what its table shows.
   func said(_ values: [Replication.Value]) -> [Replication.Value] {
+    if places.isEmpty, extras.isEmpty { return values }
     var values = values
     for (place, standIn) in zip(places, standIns) { values[place] = standIn.value }
     return values + extras.map(\.value)

@@ -60,6 +60,9 @@ final class References {
     return Int64(bitPattern: sum)
   }
 
+  /// Whether rows of a table can do that.
+  func mayDangle(_ child: Int64) -> Bool { dangles[child] != nil }
+
   /// Whether a row refers to one that is not in its table; nil if it is not in its own.
   func isDangling(
     _ child: Int64, _ key: [SQLite.Value], on connection: Connection

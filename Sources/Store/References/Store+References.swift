@@ -14,7 +14,9 @@ extension Store {
 
   /// Whether a row in its table refers to one that is not there.
   func isDangling(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    try references.isDangling(table.id, (key.values ?? []).map(\.sqlite), on: connection) ?? false
+    guard references.mayDangle(table.id) else { return false }
+    let values = (key.values ?? []).map(\.sqlite)
+    return try references.isDangling(table.id, values, on: connection) ?? false
   }
 
   /// Whether it is for this node to say that a row dangles though it says the same as before. After

@@ -283,6 +283,8 @@ final class RowStatements {
 
   /// How a row travels with values whose columns do not exist here.
   func shape(with extras: [(name: String, value: Replication.Value)]) -> TableShape {
+    // The same array: batches compare shapes row by row.
+    if extras.isEmpty { return shape }
     var wider = shape
     wider.columns += extras.map(\.name)
     return wider
