@@ -85,7 +85,7 @@ struct `The simulator` {
     depth: String, count: String
   ) throws {
     try Program.run(
-      depth, "--seeds", count, "--first", "1000", "--jobs", "2", "--with",
+      depth, "--seeds", count, "--first", "1027", "--jobs", "2", "--with",
       "collection,restore,absence,clone", "--steps", "250")
   }
 
