@@ -37,7 +37,7 @@ BUDGET = {
     "pure strangers": 3_000,
 }
 KINDS = {
-    "full": ["--first", "1966"],
+    "full": ["--first", "1293"],
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": [

@@ -3,20 +3,16 @@ extension Session {
   /// When word of what everybody holds is taken, and told.
   ///
   /// All that is taken is a commit here, and is told to all peers, who commit it as well. Each word
-  /// holds all of those before, so the last one of a second is enough. A new standing does not
-  /// wait, for rows may follow it, and their floors must be here before they are.
+  /// holds all of those before, so the last one of a second is enough. It does not wait where an
+  /// exchange begins or ends: floors must be here before the rows that were sent after them, and
+  /// before a frontier that counts with them.
   struct StabilityPace: Sendable {
     private static let pause: Int64 = 1_000
 
     var taking = Allowance(most: 1, pause: pause)
-    /// New standings come with cuts, of which there are few a day.
-    var turns = Allowance(most: 16, pause: pause)
     var telling = Allowance(most: 1, pause: pause)
     /// The last word that has not had its turn.
     var waiting: StabilityNews?
-    /// The standings that were taken and told last.
-    var taken: CutStanding?
-    var told: CutStanding?
     var takeDue: Int64?
     var tellDue: Int64?
 
@@ -35,6 +31,19 @@ extension Session {
 }
 
 extension Message {
+  /// Whether an exchange begins or ends with it.
+  var bordersExchange: Bool {
+    switch self {
+    case .begin, .end, .pause: true
+    default: false
+    }
+  }
+
+  /// Whether it tells what is held here, or asks for the rest.
+  var tellsWhatIsHeld: Bool {
+    if case .have = self { true } else { bordersExchange }
+  }
+
   /// Whether it is none of an exchange or an answer, which are bounded by what they bring.
   fileprivate var isQuestion: Bool {
     switch self {

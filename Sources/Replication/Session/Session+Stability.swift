@@ -11,28 +11,27 @@ extension Session {
   /// Whether the peer may be sent rows.
   var mayGiveRows: Bool { position.stability.mayGive(peerStanding) }
 
-  /// Tells it at once if the standing is another one, else at most once a second: word of a member
-  /// comes on at the pace at which it is taken.
-  mutating func tellStability(_ directives: inout [Directive], _ now: Instant) {
-    pace.tellDue = nil
+  /// Tells what is known, if it is its turn or an exchange begins or ends.
+  mutating func tellStability(
+    atOnce: Bool = false, _ directives: inout [Directive], _ now: Instant
+  ) {
     guard let news = position.stability.news else { return }
-    guard pace.telling.take(at: now) || news.standing != pace.told else {
+    guard pace.telling.take(at: now) || atOnce else {
       return pace.tellDue = now.uptime + pace.telling.rest
     }
-    pace.told = news.standing
+    pace.tellDue = nil
     send(.stability(news), &directives, now)
   }
 
-  /// Hands on what the peer has told last, if it is its turn.
-  mutating func takeStability(_ directives: inout [Directive], _ now: Instant) {
+  /// Hands on what the peer has told last, likewise.
+  mutating func takeStability(
+    atOnce: Bool = false, _ directives: inout [Directive], _ now: Instant
+  ) {
     guard let news = pace.waiting else { return }
-    guard
-      pace.taking.take(at: now)
-        || news.standing != pace.taken && pace.turns.take(at: now)
-    else {
+    guard pace.taking.take(at: now) || atOnce else {
       return pace.takeDue = now.uptime + pace.taking.rest
     }
-    (pace.taken, pace.takeDue, pace.waiting) = (news.standing, nil, nil)
+    (pace.takeDue, pace.waiting) = (nil, nil)
     directives.append(.stability(news))
   }
 

@@ -195,6 +195,7 @@ package struct Session: Sendable {
       let text = "a frame of an exchange that does not follow the one before it"
       return fail(Bye(.badMessage, text), &directives)
     }
+    if message.bordersExchange { takeStability(atOnce: true, &directives, now) }
     switch message {
     case .have(let have): hear(have, &directives, now)
     case .begin(let begin): beginReceiving(begin, &directives)
@@ -222,6 +223,9 @@ package struct Session: Sendable {
   }
 
   mutating func send(_ message: Message, _ directives: inout [Directive], _ now: Instant) {
+    if message.tellsWhatIsHeld, pace.tellDue != nil {
+      tellStability(atOnce: true, &directives, now)
+    }
     timers.sent(now.uptime)
     order.note(message)
     directives.append(.send(message))

@@ -31,35 +31,40 @@ import Testing
     #expect(Self.taken(it.hear(.stability(Self.news(1_001)))) == [Self.news(1_001)])
   }
 
-  @Test func `a new standing does not wait for its turn, but if there are very many`() {
+  @Test func `what waits is taken before an exchange`() {
     var it = Conversation.open()
     _ = it.hear(.stability(Self.news(1)))
     #expect(Self.taken(it.hear(.stability(Self.news(2)))) == [])
-    #expect(
-      Self.taken(it.hear(.stability(Self.news(3, whole: 1)))) == [Self.news(3, whole: 1)])
-    var count = 0
-    for whole in 2...1_000 as ClosedRange<UInt64> {
-      count += Self.taken(it.hear(.stability(Self.news(3, whole: whole)))).count
-    }
-    #expect(count == 15)
-    #expect(Self.taken(it.wait(1_000)) == [Self.news(3, whole: 1_000)])
+    let begin = Begin(.full(covers: Frontier()), rows: 0, number: 0, judged: nil)
+    #expect(Self.taken(it.hear(.begin(begin))) == [Self.news(2)])
+    #expect(Self.taken(it.hear(.stability(Self.news(3)))) == [])
+    #expect(Self.taken(it.hear(.end(End(rows: 0, check: begin.check(1))))) == [Self.news(3)])
+    #expect(Self.taken(it.wait(5_000)) == [])
   }
 
-  @Test func `what is heard is told on once a second, and a new standing at once`() {
+  @Test func `what is heard is told on once a second, and before an exchange`() {
     var it = Conversation.open()
-    func position(_ stamp: Int64, whole: UInt64 = 0) -> Session.Input {
+    func position(_ stamp: Int64) -> Position {
       var position = Position(frontier: Frontier(), digest: Digest(), own: Conversation.own)
       position.stability.floors = Self.news(stamp).floors
-      if whole > 0 { position.stability.learn(Mark(number: whole, id: 1)) }
-      return .advanced(position)
+      return position
     }
     var told: [StabilityNews] = []
-    for stamp in 1...1_000 as ClosedRange<Int64> { told += Self.told(it.feed(position(stamp))) }
+    for stamp in 1...1_000 as ClosedRange<Int64> {
+      told += Self.told(it.feed(.advanced(position(stamp))))
+    }
     #expect(told == [Self.news(1)])
-    #expect(
-      Self.told(it.feed(position(1_000, whole: 1))) == [Self.news(1_000, whole: 1)])
-    #expect(Self.told(it.feed(position(1_001, whole: 1))) == [])
-    #expect(Self.told(it.wait(1_000)) == [Self.news(1_001, whole: 1)])
+    #expect(Self.told(it.wait(1_000)) == [Self.news(1_000)])
+    #expect(Self.told(it.feed(.advanced(position(1_001)))) == [])
+    var more = position(1_001)
+    more.frontier.raise(Conversation.own, to: 1)
+    let push = Push(
+      origin: Conversation.own, from: 0, to: 1, batch: [], rows: 0, check: 0, judged: nil)
+    let sent = it.feed(.folded(push)).sent + it.feed(.advanced(more)).sent
+    #expect(Self.told(it.wait(0)) == [])
+    let border = sent.firstIndex { if case .begin = $0 { true } else { false } }
+    let word = sent.firstIndex { if case .stability = $0 { true } else { false } }
+    #expect(border.flatMap { border in word.map { $0 < border } } == true, "\(sent)")
   }
 
   @Test func `who asks and asks has its turn a hundred times a second`() {
