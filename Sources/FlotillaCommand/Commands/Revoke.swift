@@ -10,8 +10,8 @@ enum Revoke {
       Every node that hears of it cuts its connections with that node and lets it in
       no more; nodes that are away hear of it when they are back. What the node has
       stays with it, and what it wrote before stays. If its machine is to come back,
-      let it leave and join again. If it is the anchor, appoint another one: until then
-      nobody judges what is written.
+      let it leave and join again. If it is the anchor, appoint another one: until
+      then nobody judges what is written.
 
       --undo-since lists which rows the node wrote since then, by their times or
       since they came in here, and what stood before where that is known. Nothing of
