@@ -53,11 +53,19 @@ public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible
   public let message: String
   /// One sentence: what to do, if there is something to do.
   public let remedy: String?
+  /// The message without files and processes of this machine, for who is to know neither. The
+  /// remedy is not for him then. Nil if the message names none.
+  package let cause: String?
 
   public init(_ code: Code, _ message: String, remedy: String? = nil) {
+    self.init(code, message, remedy: remedy, cause: nil)
+  }
+
+  package init(_ code: Code, _ message: String, remedy: String? = nil, cause: String?) {
     self.code = code
     self.message = message
     self.remedy = remedy
+    self.cause = cause
   }
 
   public var description: String {

@@ -137,6 +137,11 @@ extension Gateway {
       _ = try flag("", in: target, isKnown: false)
       if let answer = try await people(path, request, database, token) { return answer }
     }
+    if path.count == 2, path[0] == "conflicts" {
+      try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
+      return try await conflict(path[1], database, token)
+    }
     if path.count == 3, path[0] == "conflicts" {
       try allow(request, ["POST"])
       _ = try flag("", in: target, isKnown: false)

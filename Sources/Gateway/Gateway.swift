@@ -11,6 +11,7 @@ public final class Gateway: Sendable {
   let databases: [GatewayDatabase]
   let check: RequestCheck
   let tries: FailedTries
+  private let causes = UntoldCauses()
   let log: @Sendable (String) -> Void
   let sessions = PageSessions()
   let metrics = GatewayMetrics()
@@ -94,6 +95,7 @@ public final class Gateway: Sendable {
       response = try await route(request)
     } catch {
       response = error.response
+      if let line = error.untold.flatMap({ causes.line($0, at: .now) }) { log(line) }
     }
     response.addUsual()
     metrics.count(request.method, response.status)

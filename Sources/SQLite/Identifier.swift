@@ -4,6 +4,16 @@ package func quoted(_ name: String) -> String { quoted(name, by: "\"") }
 /// Writes a text as an SQL string literal.
 package func literal(_ text: String) -> String { quoted(text, by: "'") }
 
+/// Writes bytes as an SQL blob literal: `X'00ff'`.
+package func literal(_ bytes: [UInt8]) -> String {
+  "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+}
+
+/// Writes a number as an SQL literal. Of infinities there is none; what overflows becomes one.
+package func literal(_ real: Double) -> String {
+  real.isInfinite ? (real < 0 ? "-9e999" : "9e999") : "\(real)"
+}
+
 /// Writes a text between quotes, `it's` as `'it''s'`: those in it are doubled, or as `escapes` say.
 ///
 /// The text may be anybody's, and what comes out is read by SQL, a shell or another program. So it

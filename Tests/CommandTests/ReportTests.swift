@@ -115,6 +115,18 @@ private let clinic = """
         """)
   }
 
+  @Test func `of who is shut out says that it was the anchor`() {
+    var report = RevokeReport(node: "office", id: "1", told: ["ward-1"], also: [])
+    #expect(Revoke.said(report, path: "a.db") == "office is shut out; told ward-1")
+    report.was_anchor = true
+    #expect(
+      Revoke.said(report, path: "a.db") == """
+        office is shut out; told ward-1
+        it was the anchor: what is written waits for a verdict that nobody gives
+          appoint another: flotilla anchor a.db NODE; or let newest win, with --none
+        """)
+  }
+
   @Test func `of a node that is alone says so`() throws {
     var status: StatusReport = try report(clinic)
     status.peers = []

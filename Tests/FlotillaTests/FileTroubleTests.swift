@@ -112,6 +112,30 @@ import Testing
     #expect(it.current?.kind == .diskFull && it.current?.since == 10_000)
   }
 
+  /// Programs that find no room do not tell the node, which goes on meanwhile.
+  @Test func `a disk with hardly any room is told, and keeps the node from nothing`() {
+    var it = FileTrouble()
+    let (some, less) = (DiskRoom.shortage(9 << 20, of: "a.db"), DiskRoom.shortage(7, of: "a.db"))
+    #expect(it.receive(.scarce(some), at: at(0))?.contains("only 9 MiB free. Make room") == true)
+    #expect(it.receive(.scarce(less), at: at(2_000)) == nil)
+    #expect(it.told?.kind == .diskLow && it.told?.error == less && it.told?.since == 1_000)
+    #expect(it.current == nil && !it.rests(at: at(2_000)))
+    // What fails is told first; when it works again the disk is still as it was.
+    #expect(it.receive(.failed(Self.full), at: at(3_000)) != nil)
+    #expect(it.told?.kind == .diskFull)
+    #expect(it.receive(.worked, at: at(4_000)) != nil)
+    #expect(it.told?.kind == .diskLow)
+    #expect(it.receive(.roomy, at: at(5_000)) == "the disk has room again")
+    #expect(it.told == nil)
+    #expect(it.receive(.roomy, at: at(6_000)) == nil)
+  }
+
+  @Test func `the room on a disk is known of folders that are there alone`() {
+    #expect(DiskRoom.known(at: "/proc/a.db") == 0)
+    #expect(DiskRoom.known(at: NSTemporaryDirectory() + "a.db") ?? 0 > 0)
+    #expect(DiskRoom.known(at: "/no folder/a.db") == nil)
+  }
+
   @Test func `with the permissions lasts until they allow it again`() {
     var it = FileTrouble()
     #expect(it.receive(.denied(Self.denied), at: at(0)) == "denied")

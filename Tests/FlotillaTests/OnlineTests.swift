@@ -130,6 +130,22 @@ import Testing
     }
   }
 
+  @Test func `is judged by nobody once the anchor is shut out, which is said`() async throws {
+    try await withAnchor { site, server, client, anchor in
+      _ = try await run(client, site, anchor)
+      let admin = try await site.replica("admin", role: .admin)
+      let node = try await site.run(admin, to: [anchor])
+      #expect(try await eventually { await node.anchor != nil })
+      let named = try await admin.library.members().members.filter(\.is_anchor).map(\.id)
+      #expect(named == [await anchor.identity.node.description])
+      let other = try await admin.library.revoke(client.name)
+      #expect(!other.was_anchor)
+      let report = try await admin.library.revoke(named[0])
+      #expect(report.was_anchor)
+      #expect(try await !admin.library.members().members.contains(where: \.is_anchor))
+    }
+  }
+
   @Test func `waits for the lock of another program as long as was said`() async throws {
     try await withAnchor { site, _, client, anchor in
       _ = try await run(client, site, anchor)

@@ -103,6 +103,45 @@ struct `The page in a browser` {
     }
   }
 
+  @Test func `a verdict that comes late is told, and that the anchor is shut out`() async throws {
+    try await atDesk { desk in
+      let (place, node) = (desk.place, desk.node)
+      let code = try await place.run("flotilla", "invite", "clinic.db")
+      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+      let address = "127.0.0.1:\(node.nodePort)"
+      try await place.flotilla("join", "b.db", word, "--at", address, "--name", "ward-2")
+      var office = try await place.serve("b.db", "--peer", address)
+      try await place.flotilla("anchor", "clinic.db", "ward-2")
+      let tab = try await desk.signedIn("#/tables/patient")
+      try await office.stop()
+      try await tab.press("Edit")
+      try await tab.type("Anne", into: "#field-1")
+      try await tab.press("Save")
+      #expect(try await tab.says("If it rejects it, this page says so."))
+      try await tab.press("Close")
+      // What is awaited outlives a reload.
+      try await tab.run("location.reload()")
+      #expect(try await tab.says("Anne"))
+      office = try await place.serve("b.db", "--peer", address)
+      #expect(try await tab.says("The anchor has rejected what you wrote in patient, 1"))
+      try await tab.picture("late")
+      try await tab.run("document.querySelector('#late a').click()")
+      #expect(try await tab.says("Restore what lost"))
+      try await tab.press("Seen")
+      #expect(try await tab.run("document.querySelector('#late').textContent") == "")
+
+      try await tab.run("location.hash = '#/members'")
+      try await tab.press("Shut out…")
+      #expect(try await tab.says("ward-2 is the anchor of the site."))
+      #expect(try await tab.says("flotilla anchor clinic.db NODE"))
+      try await tab.picture("anchor")
+      try await tab.type("ward-2", into: "dialog input")
+      try await tab.press("Shut it out, for good")
+      #expect(try await tab.says("It was the anchor: appoint another one."))
+      try await office.stop()
+    }
+  }
+
   @Test func `a machine is invited, its conflict restored, and it is shut out`() async throws {
     try await atDesk { desk in
       let (place, node) = (desk.place, desk.node)

@@ -57,11 +57,33 @@ import Testing
       let row = (last.object["rows"] as? [[String: Any]])?.first
       #expect(row?["reason"] as? String == "offline")
       #expect((row?["server"] as? [String: Any])?["v"] as? String == "first")
+      let number = try #require(row?["conflict"] as? Int, "\(last.body)")
+      try await checkConflict(number, client, place, node)
       let replayed = try await client.ask(
         "PATCH", "/v1/a/rows/t/1", wait, body: #"{"v":"mine"}"#)
       #expect(replayed.status == 409 && replayed.object["verdict"] as? String == "rejected")
+      let told = (replayed.object["rows"] as? [[String: Any]])?.first
+      #expect(told?["conflict"] as? Int == number, "\(replayed.body)")
+      let restored = try await client.ask("POST", "/v1/a/conflicts/\(number)/restore")
+      #expect(restored.status == 200, "\(restored.body)")
+      #expect(try await place.sql("a.db", "SELECT v FROM t") == "mine")
       try await office.stop()
       try await node.stop()
     }
+  }
+
+  /// What lost is found by its number.
+  private func checkConflict(
+    _ number: Int, _ client: RawClient, _ place: Workplace, _ node: Served
+  ) async throws {
+    let kept = try await client.ask("GET", "/v1/a/conflicts/\(number)")
+    let loser = (kept.object["loser"] as? [String: Any])?["row"] as? [String: Any]
+    #expect(kept.status == 200 && loser?["v"] as? String == "mine", "\(kept.body)")
+    #expect(kept.object["id"] as? Int == number)
+    #expect(try await client.ask("GET", "/v1/a/conflicts/\(number + 1)").status == 404)
+    #expect(try await client.ask("GET", "/v1/a/conflicts/x").status == 404)
+    let narrow = RawClient(
+      port: node.port, token: try await place.token("a.db", "narrow", tables: "t=write"))
+    #expect(try await narrow.ask("GET", "/v1/a/conflicts/\(number)").status == 403)
   }
 }

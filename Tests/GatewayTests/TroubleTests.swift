@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import Gateway
+
 /// A gateway whose node is killed, whose file is locked, and which shares it with other work.
 @Suite(.timeLimit(.minutes(5))) struct `A gateway in trouble` {
   private static let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT UNIQUE)"
@@ -71,6 +73,94 @@ import Testing
       #expect(try await client.ask("POST", "/v1/a/rows/t", body: "{}").status == 201)
       try await node.stop()
     }
+  }
+
+  /// The node has nothing to write: a client and the room on the disk alone tell of it.
+  @Test(.enabled(if: getuid() == 0, "only root can mount"))
+  func `tells of a disk that only clients find full`() async throws {
+    try await Workplace.with { place in
+      // The file system is seen by what runs inside alone.
+      let script = """
+        mkdir small; mount -t tmpfs -o size=64M tmpfs small || exit 77
+        sqlite3 small/a.db 'CREATE TABLE t(id INTEGER PRIMARY KEY, v)'
+        flotilla init small/a.db --all >said 2>&1
+        flotilla token small/a.db add me 2>/dev/null >token
+        flotilla run small/a.db --no-discovery --listen 127.0.0.1:0 --http 127.0.0.1:0 2>log &
+        node=$!
+        look() { for i in $(seq 150); do eval "$1" && return; sleep 0.2; done; echo "not: $1"; }
+        look 'grep -q http://127.0.0.1 log'
+        url=$(grep -o 'http://127.0.0.1:[0-9]*' log | head -1)
+        get() { curl -s -H "Authorization: Bearer $(cat token)" "$@"; }
+        trouble() { get $url/metrics | grep '^flotilla_trouble' | cut -d' ' -f2; }
+        ready() { [ $(curl -s -o said -w '%{http_code}' $url/ready) = $1 ]; }
+        look 'ready 200'; trouble; flotilla status small/a.db >said; echo "status $?"
+        dd if=/dev/zero of=small/fill bs=1k 2>/dev/null
+        printf '{"v":"%s"}' $(head -c 1000000 /dev/zero | tr '\\0' x) >row
+        get -o answer -w '%{http_code}\\n' --json @row $url/v1/a/rows/t
+        grep -o 'problem:disk-full' answer; grep -o '"remedy":"Make room' answer
+        look 'flotilla status small/a.db | grep -q "^! the disk .* small/a.db"'
+        flotilla status small/a.db --json | grep -o '"kind":"disk'
+        flotilla status small/a.db >said; echo "status $?"
+        flotilla doctor small/a.db | grep -o 'error    disk'
+        look 'ready 503'; trouble
+        rm small/fill; look 'ready 200'; trouble; flotilla status small/a.db >said; echo "status $?"
+        get -o answer -w '%{http_code}\\n' --json @row $url/v1/a/rows/t
+        kill $node; wait $node
+        """
+      let (status, text) = try await place.run("unshare", "-m", "sh", "-c", script)
+      guard status != 77 else { return }
+      #expect(
+        text == """
+          0.0
+          status 0
+          507
+          problem:disk-full
+          "remedy":"Make room
+          "kind":"disk
+          status 3
+          error    disk
+          1.0
+          0.0
+          status 0
+          201
+          """, "\(text)")
+    }
+  }
+
+  /// Clients are told what is wrong; which socket and which process that is about the log says.
+  @Test func `names no file and no process to a client`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      #expect(try await client.ask("GET", "/v1/a/status").status == 200)
+      let folder = place.path("run/flotilla")
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+      where !name.contains("http") {
+        try FileManager.default.removeItem(atPath: folder + "/" + name)
+      }
+      for path in ["/v1/a/status", "/v1/a/members", "/metrics"] {
+        let answer = try await client.ask("GET", path)
+        #expect(answer.status == 503 && answer.kind == "node", "\(answer.body)")
+        #expect(answer.object["detail"] as? String != nil)
+        for secret in [place.folder, "a.db", "\(node.process.processIdentifier)", "kill"] {
+          #expect(!answer.body.contains(secret), "\(answer.body)")
+        }
+      }
+      let lines = node.text.matches(of: /the gateway could not do .*nobody answers/)
+      #expect(lines.count == 1 && node.text.contains(folder), "\(node.text)")
+      try await node.stop()
+    }
+  }
+
+  @Test func `tells a cause once in a while, however often a client asks`() {
+    let (causes, start) = (UntoldCauses(), ContinuousClock.now)
+    #expect(causes.line("a", at: start)?.hasSuffix(": a") == true)
+    #expect(causes.line("a", at: start + .seconds(59)) == nil)
+    #expect(causes.line("b", at: start + .seconds(59)) != nil)
+    #expect(causes.line("a", at: start + .seconds(61)) != nil)
+    let told = (0..<100).compactMap { causes.line("cause \($0)", at: start + .seconds(61)) }
+    #expect(told.count == UntoldCauses.most - 2)
   }
 
   @Test func `serves a file that was put back`() async throws {

@@ -61,7 +61,8 @@ struct ControlClient: Sendable {
     }
     if let failure = reply.failure {
       throw FlotillaError(
-        FlotillaError.Code(failure.code), failure.message, remedy: failure.remedy)
+        FlotillaError.Code(failure.code), failure.message, remedy: failure.remedy,
+        cause: failure.cause)
     }
     guard let body = reply.body else {
       throw FlotillaError(.node, "the running node gave an empty answer")
@@ -100,6 +101,7 @@ struct ControlClient: Sendable {
     return FlotillaError(
       .node, "\(who) has not answered for \(patience.components.seconds) s",
       remedy: "It hangs or was halted: kill -CONT \(word) lets it go on; or end it with kill -KILL "
-        + "\(word) and run it again, no data is lost.")
+        + "\(word) and run it again, no data is lost.",
+      cause: "the node has not answered for \(patience.components.seconds) s")
   }
 }

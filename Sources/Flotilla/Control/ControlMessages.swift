@@ -49,6 +49,7 @@ struct ControlReply<Body: Codable & Sendable>: Codable, Sendable {
     var code: String
     var message: String
     var remedy: String?
+    var cause: String?
   }
 
   var body: Body?

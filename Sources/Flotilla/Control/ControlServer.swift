@@ -139,7 +139,8 @@ func controlReply<Body: Codable & Sendable>(
     reply.body = try await work()
   } catch {
     reply.failure = ControlReply.Failure(
-      code: error.code.description, message: error.message, remedy: error.remedy)
+      code: error.code.description, message: error.message, remedy: error.remedy,
+      cause: error.cause)
   }
   do {
     return try JSONEncoder().encode(reply)

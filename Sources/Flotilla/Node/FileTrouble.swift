@@ -6,6 +6,8 @@ struct FileTrouble: Sendable {
     /// The file or its folder may not be written.
     case readOnly = "read-only"
     case diskFull = "disk-full"
+    /// Nothing has failed here yet, or only for programs.
+    case diskLow = "disk-low"
     /// Another program keeps the write lock.
     case locked
     /// The file cannot be opened, read or written for another reason.
@@ -21,6 +23,9 @@ struct FileTrouble: Sendable {
     case failed(FlotillaError)
     /// A piece of work went through.
     case worked
+    /// The disk has hardly any room.
+    case scarce(FlotillaError)
+    case roomy
   }
 
   struct Current: Sendable, Equatable {
@@ -39,6 +44,12 @@ struct FileTrouble: Sendable {
   static let longest: Int64 = 10_000
 
   private(set) var current: Current?
+  /// The disk has hardly any room. The node goes on, and fails when it has to.
+  private var scarcity: Current?
+
+  /// What there is to be told: what keeps the node from its file, or will do so soon.
+  var told: Current? { current ?? scarcity }
+  var isScarce: Bool { scarcity != nil }
 
   /// Feeds one input; gives what is to be said about it, if that is new.
   mutating func receive(_ input: Input, at now: Instant) -> String? {
@@ -50,7 +61,26 @@ struct FileTrouble: Sendable {
       return begin(error, isDenied: false, now)
     case .allowed: return end(isDenied: true)
     case .worked: return end(isDenied: false)
+    case .scarce(let error): return note(scarce: error, now)
+    case .roomy:
+      guard isScarce else { return nil }
+      scarcity = nil
+      return "the disk has room again"
     }
+  }
+
+  private mutating func note(scarce error: FlotillaError, _ now: Instant) -> String? {
+    guard !isScarce else {
+      scarcity?.error = error
+      return nil
+    }
+    scarcity = Current(
+      kind: .diskLow, error: error, since: now.wall, isDenied: false, nextTry: now.uptime)
+    return Self.line(error)
+  }
+
+  private static func line(_ error: FlotillaError) -> String {
+    error.message + (error.remedy.map { ". \($0)" } ?? "")
   }
 
   private mutating func begin(
@@ -61,7 +91,7 @@ struct FileTrouble: Sendable {
       current = Current(
         kind: kind, error: error, since: now.wall, isDenied: isDenied,
         nextTry: now.uptime + Self.shortest)
-      return error.message + (error.remedy.map { ". \($0)" } ?? "")
+      return Self.line(error)
     }
     standing.error = error
     if standing.nextTry <= now.uptime {

@@ -191,7 +191,7 @@ extension Node {
         .usage, "\(name) is no admin: it has signed nothing that counts",
         remedy: "Leave out --disown.")
     }
-    let before = roster.roll.members
+    let (before, anchor) = (roster.roll.members, anchor?.node)
     let heads = disowning ? [] : roster.membership.heads(of: entry.node)
     let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
     try await say(.revoke(node: entry.node, heads: heads))
@@ -199,7 +199,8 @@ extension Node {
     let also = before.filter { $0.node != entry.node && after.member($0.node) == nil }
     return RevokeReport(
       node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
-      also: also.map(\.name).sorted())
+      also: also.map(\.name).sorted(),
+      wasAnchor: anchor != nil && after.anchor?.node != anchor)
   }
 
   /// Another node that is a member still, by its name; `otherwise` ends the sentence that it is
@@ -253,7 +254,7 @@ extension Node {
           words: entry.words.isEmpty ? nil : entry.words,
           rights: Dictionary(
             entry.tables.map { (names[$0.key] ?? $0.key, $0.value.name) }, uniquingKeysWith: min),
-          is_this_node: isSelf)
+          is_this_node: isSelf, is_anchor: entry.node == anchor?.node)
       })
   }
 

@@ -29,8 +29,7 @@ extension Node {
               OpenReplica.Judgement(
                 number: verdict.seq, table: verdict.table,
                 key: store.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),
-                verdict: RowVerdict(
-                  verdict: verdict.outcome.rawValue, reason: verdict.reason, rule: verdict.rule))
+                verdict: RowVerdict(verdict))
             }
         }
       }

@@ -44,8 +44,19 @@ extension Node {
     return !isStopping && sessions[session] != nil
   }
 
-  /// Looks at the permissions, and tries again what nobody else is about to try.
+  /// Looks at the room on the disk: programs that find none there do not tell the node.
+  private func lookAtRoom() {
+    guard let room = DiskRoom.known(at: sidecar.database) else { return }
+    if room < (trouble.isScarce ? DiskRoom.enough : DiskRoom.least) {
+      tell(.scarce(DiskRoom.shortage(room, of: path)))
+    } else if trouble.isScarce {
+      tell(.roomy)
+    }
+  }
+
+  /// Looks at the disk and the permissions, and tries again what nobody else is about to try.
   func examineFile() async {
+    lookAtRoom()
     WriteAccess.follow(sidecar.database)
     if let denial = WriteAccess.denial(sidecar.database, path: path) {
       return tell(.denied(denial))
@@ -62,6 +73,7 @@ extension Node {
 
   /// What `status` shows: what is known, or what a look shows.
   func troubleReport() async -> TroubleReport? {
+    lookAtRoom()
     if let denial = WriteAccess.denial(sidecar.database, path: path) { tell(.denied(denial)) }
     if trouble.current == nil, LockHolder(writing: sidecar.database) != nil {
       let database = sidecar.database
@@ -75,7 +87,7 @@ extension Node {
         if error.code == .locked { tell(.failed(error.asTrouble(of: path))) }
       }
     }
-    return trouble.current.map {
+    return trouble.told.map {
       TroubleReport(
         kind: $0.kind.rawValue, since: Self.text($0.since), text: $0.error.message,
         remedy: $0.error.remedy)

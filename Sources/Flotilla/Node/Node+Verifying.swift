@@ -17,7 +17,8 @@ extension Node {
     // Two at a time would take each other's answers.
     guard await until(deadline, { !isVerifying }) else {
       throw FlotillaError(
-        .timedOut, "another verify of \(path) is under way", remedy: "Try again when it is done.")
+        .timedOut, "another verify of \(path) is under way", remedy: "Try again when it is done.",
+        cause: "another verify is under way")
     }
     isVerifying = true
     defer { isVerifying = false }

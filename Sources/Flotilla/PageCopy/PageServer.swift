@@ -286,14 +286,3 @@ actor PageServer {
     }
   }
 }
-
-/// How much room there is on a disk.
-enum DiskRoom {
-  /// Bytes that this user may still write in the folder of a file; 0 if nobody can say.
-  static func free(at path: String) -> UInt64 {
-    var status = statvfs()
-    guard statvfs(Sidecar.folder(of: path), &status) == 0 else { return 0 }
-    return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-      .partialValue
-  }
-}

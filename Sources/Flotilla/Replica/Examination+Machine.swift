@@ -17,8 +17,12 @@ extension Examination {
         "Put the database on a disk of this machine; Flotilla brings it to the others.")
     }
     let (room, folder) = (DiskRoom.free(at: sidecar.database), sidecar.folder)
+    guard room >= DiskRoom.least else {
+      let error = DiskRoom.shortage(room, of: path)
+      return add("disk", .error, error.message, error.remedy)
+    }
     let delay = await offPool { DiskPace.median(in: folder) }
-    let amount = room >> 20 < 10_240 ? "\(room >> 20) MiB free" : "\(room >> 30) GiB free"
+    let amount = DiskRoom.words(room)
     let pace = delay.map { ", \($0 == 0 ? "less than 1" : "\($0)") ms to write safely" }
     if room < Self.leastRoom {
       add(

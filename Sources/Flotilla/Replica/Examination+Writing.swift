@@ -25,7 +25,10 @@ extension Examination {
   mutating func judge(_ trouble: TroubleReport?) {
     let isFound = report.findings.contains { $0.check == "writing" }
     guard !isFound else { return }
-    guard let trouble else { return add("writing", .ok, "the file can be written") }
+    // Of the room on the disk another check tells.
+    guard let trouble, trouble.kind != FileTrouble.Kind.diskLow.rawValue else {
+      return add("writing", .ok, "the file can be written")
+    }
     add("writing", .error, "\(trouble.text), since \(trouble.since)", trouble.remedy)
   }
 }

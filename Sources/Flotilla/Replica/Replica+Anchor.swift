@@ -74,7 +74,8 @@ extension Replica {
     _ request: ControlRequest, as type: Body.Type, within timeout: Duration
   ) async throws(FlotillaError) -> Body {
     guard case .answer(let body) = try await reach(request, as: type, within: timeout) else {
-      throw FlotillaError(.node, "the node of \(path) was stopped")
+      throw FlotillaError(
+        .node, "the node of \(path) was stopped", cause: "the node was stopped")
     }
     return body
   }

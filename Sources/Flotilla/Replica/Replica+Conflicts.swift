@@ -133,7 +133,8 @@ extension Replica {
     guard let result = try await read(body) else {
       throw FlotillaError(
         .node, "the node of \(path) is one of an older version",
-        remedy: "Stop and start it: flotilla stop \(shellWord(path))")
+        remedy: "Stop and start it: flotilla stop \(shellWord(path))",
+        cause: "the node is one of an older version")
     }
     return result
   }

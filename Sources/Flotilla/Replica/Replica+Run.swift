@@ -96,7 +96,8 @@ extension Replica {
       guard let lock = try sidecar.lock() else { throw sidecar.occupied(path) }
       lock.release()
       throw FlotillaError(
-        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))")
+        .node, "no node runs for \(path)", remedy: "Start it with: flotilla run \(shellWord(path))",
+        cause: "no node runs")
     }
     freed.release()
   }

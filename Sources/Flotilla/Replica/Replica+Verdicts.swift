@@ -49,8 +49,10 @@ extension Replica {
 }
 
 extension RowVerdict {
-  fileprivate init(_ found: EditVerdict) {
-    self.init(verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule)
+  init(_ found: EditVerdict) {
+    self.init(
+      verdict: found.outcome.rawValue, reason: found.reason, rule: found.rule,
+      conflict: found.conflict.map { Int($0) })
   }
 }
 

@@ -9,17 +9,14 @@ package func insertion(of row: [String: SQLValue], into table: String) -> String
 }
 
 private func literal(_ value: SQLValue) -> String {
-  func blob(_ bytes: [UInt8]) -> String {
-    "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
-  }
-  return switch value {
+  switch value {
   case .null: "NULL"
   case .integer(let number): "\(number)"
-  case .real(let number) where number.isInfinite: number < 0 ? "-9e999" : "9e999"
-  case .real(let number): "\(number)"
-  case .text(let text) where text.utf8.contains(0): "CAST(\(blob(Array(text.utf8))) AS TEXT)"
+  case .real(let number): SQLite.literal(number)
+  case .text(let text) where text.utf8.contains(0):
+    "CAST(\(SQLite.literal(Array(text.utf8))) AS TEXT)"
   case .text(let text): SQLite.literal(text)
-  case .blob(let bytes): blob(bytes)
-  case .malformedText(let bytes): "CAST(\(blob(bytes)) AS TEXT)"
+  case .blob(let bytes): SQLite.literal(bytes)
+  case .malformedText(let bytes): "CAST(\(SQLite.literal(bytes)) AS TEXT)"
   }
 }

@@ -81,7 +81,7 @@ public struct InviteReport: Codable, Sendable, Equatable {
 }
 
 /// Who belongs to the site. JSON: `{site, node, members:[{node, id, role, state, since, last_seen,
-/// admitted_by, words, rights, is_this_node}]}`.
+/// admitted_by, words, rights, is_this_node, is_anchor}]}`.
 public struct MembersReport: Codable, Sendable, Equatable {
   /// A node that is or was a member; `state` is `member`, `forgotten`, `revoked` or
   /// `left`.
@@ -99,6 +99,7 @@ public struct MembersReport: Codable, Sendable, Equatable {
     /// By table, where they differ from what the role says: `read`, `write` or `none`.
     public var rights: [String: String]
     public var is_this_node: Bool
+    public var is_anchor: Bool
   }
   public var site: String
   public var node: String
@@ -115,17 +116,20 @@ public struct GrantReport: Codable, Sendable, Equatable {
 }
 
 /// Who was shut out, which connected nodes were told at once, and who is no member any more with
-/// it. JSON: `{node,id,told:[…],also:[…],undo}`; `undo` is null without `--undo-since`.
+/// it. JSON: `{node,id,told:[…],also:[…],was_anchor,undo}`; `undo` is null without `--undo-since`.
 public struct RevokeReport: Codable, Sendable, Equatable {
   public var node: String
   public var id: String
   public var told: [String]
   public var also: [String]
+  /// True if it was the anchor, so that nobody judges what is written until there is another one.
+  public var was_anchor = false
   /// What it wrote since a moment, if that was asked for.
   public var undo: UndoReport?
 
-  public init(node: String, id: String, told: [String], also: [String]) {
+  public init(node: String, id: String, told: [String], also: [String], wasAnchor: Bool = false) {
     (self.node, self.id, self.told, self.also) = (node, id, told, also)
+    was_anchor = wasAnchor
   }
 }
 

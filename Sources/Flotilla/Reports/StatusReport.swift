@@ -58,7 +58,7 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var port: Int?
   /// Set if this node is no member any more, or others say so.
   public var standing: StandingReport?
-  /// What keeps this node from its file at present, or null.
+  /// What keeps this node or programs from the file, or will soon; or null.
   public var trouble: TroubleReport?
   /// The time of the site, as this node knows it.
   public var clock: ClockState?
@@ -66,9 +66,10 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var remarks: [String]
 }
 
-/// What keeps a node from its file: a full disk, a lock, a lack of permission.
+/// What keeps a node or programs from the file: a disk that is full or nearly so, a lock, a lack of
+/// permission.
 public struct TroubleReport: Codable, Sendable, Equatable {
-  /// `read-only`, `disk-full`, `locked` or `unusable`.
+  /// `read-only`, `disk-full`, `disk-low`, `locked` or `unusable`.
   public var kind: String
   /// ISO 8601 in UTC.
   public var since: String

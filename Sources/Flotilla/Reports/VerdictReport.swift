@@ -1,5 +1,5 @@
 /// What became of an edit that was run `--online`. JSON: `{verdict, rows:[{table, key, local,
-/// verdict, reason, rule, server}]}`.
+/// verdict, reason, rule, conflict, server}]}`.
 public struct OnlineReport: Sendable, Equatable {
   /// One row that the statement touched.
   public struct Row: Sendable, Equatable {
@@ -42,6 +42,13 @@ public struct RowVerdict: Codable, Sendable, Equatable {
   public var reason: String?
   /// The rule by which it was judged.
   public var rule: String?
+  /// If it was rejected: the number under which the conflict log of this node keeps it. Nil if that
+  /// does not, as where what stands says the same.
+  public var conflict: Int?
+
+  init(verdict: String, reason: String? = nil, rule: String? = nil, conflict: Int? = nil) {
+    (self.verdict, self.reason, self.rule, self.conflict) = (verdict, reason, rule, conflict)
+  }
 
   static let accepted = RowVerdict(verdict: "accepted")
   static let pending = RowVerdict(verdict: "pending")

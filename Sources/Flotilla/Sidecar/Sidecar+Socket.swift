@@ -27,11 +27,14 @@ extension Sidecar {
     let process = holder.map(String.init)
     let who = "another Flotilla process\(process.map { " (\($0))" } ?? "") works on \(path)"
     guard let socket = notedSocket else {
-      return FlotillaError(.node, who, remedy: "Try again when it has ended.")
+      return FlotillaError(
+        .node, who, remedy: "Try again when it has ended.",
+        cause: "another process works on the database")
     }
     return FlotillaError(
       .node, "\(who) and cannot be asked from here: nobody answers on \(socket)",
       remedy: "Give the command where it can be reached (in the same container, say), or end it "
-        + "with kill \(process ?? "PROCESS") and start it again here.")
+        + "with kill \(process ?? "PROCESS") and start it again here.",
+      cause: "the process that works on the database cannot be asked")
   }
 }

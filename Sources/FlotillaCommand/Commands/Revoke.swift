@@ -10,7 +10,8 @@ enum Revoke {
       Every node that hears of it cuts its connections with that node and lets it in
       no more; nodes that are away hear of it when they are back. What the node has
       stays with it, and what it wrote before stays. If its machine is to come back,
-      let it leave and join again.
+      let it leave and join again. If it is the anchor, appoint another one: until
+      then nobody judges what is written.
 
       --undo-since lists which rows the node wrote since then, by their times or
       since they came in here, and what stood before where that is known. Nothing of
@@ -45,7 +46,7 @@ enum Revoke {
     guard let since else {
       let report = try await call.replica.revoke(
         name, disowning: call.arguments.has("--disown"))
-      call.print(report, as: said(report))
+      call.print(report, as: said(report, path: call.shellPath))
       return .done
     }
     var report = try await shutOut(name, call)
@@ -54,7 +55,7 @@ enum Revoke {
       byStamp: call.arguments.has("--by-stamp"))
     report.undo = undo
     let lines = [
-      report.told.isEmpty && report.also.isEmpty ? nil : said(report),
+      report.told.isEmpty && report.also.isEmpty ? nil : said(report, path: call.shellPath),
       text(undo, isDone: call.arguments.has("--yes"), colour: call.output.colour),
     ]
     call.print(report, as: lines.compactMap(\.self).joined(separator: "\n"))
@@ -95,7 +96,8 @@ enum Revoke {
     return Int64((date.timeIntervalSince1970 * 1_000).rounded())
   }
 
-  private static func said(_ report: RevokeReport) -> String {
+  /// What was done; `path` is that of the database, as a word of a shell.
+  static func said(_ report: RevokeReport, path: String) -> String {
     let told =
       report.told.isEmpty
       ? "no other node is connected; they hear of it when they are"
@@ -103,5 +105,8 @@ enum Revoke {
     let also = report.also.map { printable($0) }.joined(separator: ", ")
     return "\(printable(report.node)) is shut out\(also.isEmpty ? "" : ", and with it \(also)"); "
       + told
+      + (report.was_anchor
+        ? "\nit was the anchor: what is written waits for a verdict that nobody gives\n"
+          + "  appoint another: flotilla anchor \(path) NODE; or let newest win, with --none" : "")
   }
 }

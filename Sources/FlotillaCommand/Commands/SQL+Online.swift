@@ -81,14 +81,17 @@ extension SQL {
   /// What became of one row.
   private static func verdict(_ row: OnlineReport.Row) -> String {
     let key = row.local.key.sorted { $0.key < $1.key }.map(\.value.words).joined(separator: ", ")
-    let why = [row.verdict.reason, row.verdict.rule].compactMap { $0 }.joined(separator: ", ")
+    let conflict = row.verdict.conflict.map { "conflict \($0)" }
+    let why = [row.verdict.reason, row.verdict.rule, conflict].compactMap { $0 }
+      .joined(separator: ", ")
     return "\(printable(row.local.table)) \(printable(key)): \(row.verdict.verdict)"
       + (why.isEmpty ? "" : " (\(why))")
   }
 
-  /// JSON: `{verdict, rows:[{table, key, local, verdict, reason, rule, server}]}`; of what returned
-  /// rows `{verdict, local:[…], server:[…] or null}`, too; `away`, `{anchor, since}`, if a verdict
-  /// is pending because the anchor is not in reach.
+  /// JSON: `{verdict, rows:[{table, key, local, verdict, reason, rule, conflict, server}]}`.
+  ///
+  /// Of what returned rows `{verdict, local:[…], server:[…] or null}`, too; `away`,
+  /// `{anchor, since}`, if a verdict is pending because the anchor is not in reach.
   static func json(_ report: OnlineReport) -> JSON {
     var object: [String: JSON] = ["verdict": report.verdict.map { .text($0) } ?? .null]
     object["rows"] = .array(
@@ -99,6 +102,7 @@ extension SQL {
           "verdict": .text(row.verdict.verdict),
           "reason": row.verdict.reason.map { .text($0) } ?? .null,
           "rule": row.verdict.rule.map { .text($0) } ?? .null,
+          "conflict": row.verdict.conflict.map { .number(String($0)) } ?? .null,
         ])
       })
     if let away = report.away { object["away"] = JSON(reflecting: away) }

@@ -9,10 +9,11 @@ enum Status {
     discussion: """
       In sync means: the connected nodes hold what this one holds, and the other way
       round, and no edit waits for the anchor's verdict. Exit status 3 if that is not
-      so, or if the first copy of a node that has joined is not complete. Rows that
-      are parked are held, so they do not count against it; but they are not in their
-      tables, and programs do not see them: there is none or another of that name
-      here, or a constraint forbids them. `flotilla doctor` says which.
+      so, if the first copy of a node that has joined is not complete, or if the
+      file cannot be written, for want of room, say. Rows that are parked are held,
+      so they do not count against it; but they are not in their tables, and
+      programs do not see them: there is none or another of that name here, or a
+      constraint forbids them. `flotilla doctor` says which.
       """,
     parameters: [.database],
     options: [
@@ -38,7 +39,7 @@ enum Status {
         "the mirror to \(mirror.server) \(printable(obstacle))\n"
           + "  see: flotilla mirror \(call.shellPath) status")
     }
-    return report.in_sync ? .done : .notInSync
+    return report.in_sync && report.trouble == nil ? .done : .notInSync
   }
 
   /// How to see rows that are kept, but do not stand in their tables; nil if there are none.

@@ -98,18 +98,18 @@ struct ServiceUnit: Equatable {
 
   /// A path as one word of a unit file, in which `%` begins a name of systemd's own.
   private static func setting(_ path: String) -> String {
-    let bytes = path.utf8.flatMap { byte in
-      switch byte {
-      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: ":"): [UInt8(ascii: "\\"), byte]
-      default: [byte]
-      }
-    }
-    return "\"" + percent(String(decoding: bytes, as: UTF8.self)) + "\""
+    "\"" + percent(escaped(path, "\\\":", by: "\\")) + "\""
   }
 
-  /// On bytes: to Swift a sign with a mark over it is another one.
-  private static func percent(_ text: String) -> String {
-    let sign = UInt8(ascii: "%")
-    return String(decoding: text.utf8.flatMap { $0 == sign ? [sign, sign] : [$0] }, as: UTF8.self)
+  private static func percent(_ text: String) -> String { escaped(text, "%", by: "%") }
+
+  /// A text with another sign before each of some. On bytes: to Swift a sign with a mark over it is
+  /// another one.
+  private static func escaped(
+    _ text: String, _ signs: String, by sign: Unicode.Scalar
+  ) -> String {
+    let signs = Array(signs.utf8)
+    let bytes = text.utf8.flatMap { signs.contains($0) ? [UInt8(ascii: sign), $0] : [$0] }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

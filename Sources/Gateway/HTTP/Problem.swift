@@ -11,6 +11,8 @@ struct Problem: Error, Sendable {
   var headers: [(name: String, value: String)] = []
   /// More members of the answer.
   var more: [String: JSON] = [:]
+  /// What the log says in place of `detail`, which names no files and processes.
+  var untold: String?
   /// Whether it says nothing but what the gateway has found.
   var isOfGateway = false
   /// Whether what follows on the connection cannot be trusted.
@@ -37,6 +39,13 @@ struct Problem: Error, Sendable {
   static func badRequest(_ kind: String, _ detail: String) -> Problem {
     Problem(400, kind, detail)
   }
+
+  static let locked = later("locked", "another program holds the write lock of the database")
+  static let readOnly = later(
+    "read-only", "the database cannot be written at present", seconds: 10)
+  static let diskFull = Problem(
+    507, "disk-full", "the disk of the node is full; nothing was changed",
+    remedy: "Make room on the node's machine, and send it again; flotilla doctor tells more.")
 
   /// Something that may work in a moment.
   static func later(_ kind: String, _ detail: String, seconds: Int = 1) -> Problem {

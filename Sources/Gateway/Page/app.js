@@ -110,6 +110,9 @@ async function ask() {
     if (of.name !== 'site' && context.account.sees_site && rounds++ % 3 === 0) {
       context.status = (await call('GET', context.path('status'), { signal: own.signal })).data;
     }
+    if (sessionStorage.getItem('flotilla-late')) {
+      await (await import('./late.js')).look(context, own.signal);
+    }
     heard = new Date();
     $('trouble').hidden = true;
     document.body.classList.remove('stale');
@@ -166,6 +169,7 @@ function signedOut(remark) {
   [context.account, context.status, view, heard, unfollow] = [null, null, null, null, null];
   $('header').hidden = true;
   $('trouble').hidden = true;
+  if (sessionStorage.getItem('flotilla-late')) import('./late.js').then((late) => late.clear());
   document.body.classList.remove('stale');
   $('dialog').close();
   document.title = 'Sign in · Flotilla';

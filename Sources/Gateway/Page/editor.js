@@ -18,7 +18,8 @@ const verdicts = {
   none: 'Saved. It goes to the other nodes by itself.',
   accepted: 'Saved, and the anchor has accepted it.',
   superseded: 'Saved; the anchor says that a later edit of this row stands.',
-  pending: 'Saved here. The anchor has not judged it yet: it does so once it is reached.',
+  pending: 'Saved here. The anchor has not judged it yet: it does so once it is reached. If it rejects '
+    + 'it, this page says so.',
   unknown: 'Saved here. What the anchor says of it is not known.',
 };
 
@@ -55,7 +56,7 @@ async function read(state) {
   } catch (error) {
     if (!state.isCurrent()) return false;
     if (error.status !== 404) return fail(state, error);
-    state.said.textContent += ' The row is not there any more.';
+    state.said.append(' The row is not there any more.');
     replace(state.host);
     return false;
   }
@@ -158,6 +159,13 @@ function doubt(state) {
   keep.focus();
 }
 
+/** Where a conflict is shown, for who may see it. */
+function conflictLink(context, number) {
+  if (!context.account.sees_site) return `number ${number}.`;
+  return element('a', { href: `#/conflicts/${number}`, onclick: () => dialog.close() },
+    `number ${number}.`);
+}
+
 /** Writes, waits for the verdict, and shows what stands then. */
 async function write(state, method, body) {
   const { said, path } = state;
@@ -176,6 +184,7 @@ async function write(state, method, body) {
     const answer = await call(method, target, { body, headers, rows: true, seconds: patience + 10 });
     said.textContent = verdicts[answer.headers.get('Flotilla-Verdict')] ?? verdicts.none;
     said.className = answer.status === 202 ? 'said waiting' : 'said good';
+    if (answer.data?.receipt) (await import('./late.js')).wait(answer.data.receipt);
     if (method === 'DELETE') said.textContent = said.textContent.replace('Saved', 'Deleted');
     state.key = null;
     state.context.refresh();
@@ -191,7 +200,9 @@ async function write(state, method, body) {
         .map((one) => [one.reason ? reason(one.reason) : null, one.rule ? `rule ${one.rule}` : null]
           .filter(Boolean).join('; ')))].filter(Boolean).join(', ');
       said.textContent = `The anchor has rejected it${words ? ` (${words})` : ''}. `
-        + 'What stands is shown here; what you wrote is among the conflicts.';
+        + 'What stands is shown here; what you wrote is among the conflicts';
+      const kept = error.problem.rows.find((one) => one.conflict);
+      said.append(kept ? ' as ' : '.', kept ? conflictLink(state.context, kept.conflict) : '');
       state.context.refresh();
       if (path !== null) await read(state);
     } else if (error.status === 412) {

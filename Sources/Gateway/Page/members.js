@@ -131,11 +131,16 @@ function revoke(context, member) {
         `${done.node} is shut out. ${done.told.length
           ? `${counted(done.told.length, 'node')} in reach ${done.told.length === 1 ? 'was' : 'were'} `
             + 'told at once.' : 'No other node was in reach; it tells them once it meets them.'}`
+        + (done.was_anchor ? ' It was the anchor: appoint another one.' : '')
         + (done.also.length ? ` With it: ${done.also.join(', ')}, which it had let in.` : ''));
       if (data) replace(host);
       else button.disabled = false;
     },
   },
+  member.is_anchor ? element('p', {}, element('strong', {}, `${member.node} is the anchor of the site.`),
+    ' Once it is shut out, what is written waits for a verdict that nobody gives, until an admin '
+    + 'appoints another: ', command(`flotilla anchor ${shellWord(context.account.file)} NODE`),
+    '; or lets newest win, with ', command('--none')) : null,
   element('p', {}, `No machine of the site talks to ${member.node} any more. What it has written stays, and `
     + 'it keeps its file. This cannot be taken back: to return, it must be invited anew.'),
   element('p.controls', {}, field(`To be sure, type its name: ${member.node}`, name)),
@@ -171,7 +176,7 @@ export function open(main, context) {
           data.members.map((one) => [
             element('span.name', {}, one.node,
               one.is_this_node ? element('span.quiet', {}, ' (this node)') : null),
-            one.role, one.state, moment(one.since),
+            one.is_anchor ? `${one.role} (is the anchor)` : one.role, one.state, moment(one.since),
             one.is_this_node ? 'now' : moment(one.last_seen),
             one.admitted_by, one.words ?? '',
             Object.entries(one.rights).map(([table, right]) => `${table}: ${right}`).join(', '),

@@ -78,6 +78,10 @@ struct OpenAPI {
       paths["/conflicts"] = [
         "get": Self.reading("Edits that lost, and parked rows.", ["parameters": all])
       ]
+      paths["/conflicts/{id}"] = [
+        "get": Self.reading("One edit that lost, with what stood then."),
+        "parameters": [Self.inPath("id", "integer")],
+      ]
       paths["/verify"] = ["get": Self.reading("Whether all nodes hold the same rows.")]
       paths["/clock"] = ["get": Self.reading("The time of the site, and whose clock is off.")]
       paths["/doctor"] = ["get": Self.reading("What is wrong with this node.")]

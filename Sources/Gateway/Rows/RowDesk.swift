@@ -119,7 +119,7 @@ extension Problem {
   /// What SQLite's error means to a client.
   init(_ error: SQLiteError) {
     if error.isBusy {
-      self = .later("locked", "another program holds the write lock of the database")
+      self = .locked
     } else if error.primary == 9 {
       // SQLITE_INTERRUPT: the watch has ended it.
       self = .later("too-slow", "this took longer than 5 s and was ended; nothing was changed")
@@ -131,9 +131,9 @@ extension Problem {
     } else if error.isTooBig {
       self.init(413, "too-large", "a value or row is too large for SQLite")
     } else if error.isFull {
-      self.init(507, "disk-full", "the disk of the node is full; nothing was changed")
+      self = .diskFull
     } else if error.isReadOnly {
-      self = .later("read-only", "the database cannot be written at present", seconds: 10)
+      self = .readOnly
     } else if error.primary == 1 || error.isSchemaChange {
       self.init(409, "sql", "SQLite says: \(error.message)")
     } else {

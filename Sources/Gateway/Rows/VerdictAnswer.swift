@@ -1,7 +1,7 @@
 import Flotilla
 
 /// What the anchor has made of a write: `{verdict, rows:[{table, key, local, verdict, reason, rule,
-/// server}], others}`, as `flotilla sql --online --json` has it.
+/// conflict, server}], others}`, as `flotilla sql --online --json` has it.
 ///
 /// A cascade or a trigger may have written tables that the client may not read: of their rows only
 /// the number is told, and what was said of them counts.
@@ -35,7 +35,8 @@ struct VerdictAnswer {
     case "rejected":
       var problem = Problem(
         409, "rejected", "the anchor has rejected the write; what stands is in server",
-        remedy: "See what lost with `flotilla conflicts`.")
+        remedy: "What lost is kept under the number in conflict: read …/conflicts/NUMBER, and to "
+          + "write it again POST …/conflicts/NUMBER/restore.")
       problem.more = members
       answer.status = 409
       answer.headers =
@@ -65,6 +66,7 @@ struct VerdictAnswer {
         "local": Self.values(local), "verdict": .text(after.0.verdict),
         "reason": after.0.reason.map { .text($0) } ?? .null,
         "rule": after.0.rule.map { .text($0) } ?? .null,
+        "conflict": after.0.conflict.map { .number(String($0)) } ?? .null,
         "server": after.0.verdict == "pending" ? .null : Self.values(after.1),
       ])
     }

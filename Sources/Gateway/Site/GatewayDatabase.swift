@@ -103,17 +103,24 @@ final class GatewayDatabase: Sendable {
 
 extension Problem {
   /// What an error of the library means to a client.
+  ///
+  /// Clients may be anybody with a token: which files and processes there are here they are not
+  /// told. The log is.
   init(_ error: FlotillaError) {
     switch error.code {
-    case .locked: self = .later("locked", error.message)
-    case .node, .timedOut: self = .later("node", error.message)
-    case .readOnly: self = .later("read-only", error.message, seconds: 10)
+    case .locked: self = .locked
+    case .node, .timedOut: self = .later("node", error.cause ?? error.message)
+    case .readOnly: self = .readOnly
     case .notAllowed: self.init(403, "not-allowed", error.message)
-    case .diskFull: self.init(507, "disk-full", error.message)
+    case .diskFull: self = .diskFull
     case .noAnchor: self.init(409, "no-anchor", error.message)
     case .usage: self.init(400, "usage", error.message)
     case .sql, .table: self.init(409, error.code.description, error.message)
     default: self.init(500, error.code.description, error.message)
+    }
+    guard error.cause == nil, ![.locked, .readOnly, .diskFull].contains(error.code) else {
+      untold = [error.message, error.remedy].compactMap { $0 }.joined(separator: ". ")
+      return
     }
     remedy = error.remedy
   }

@@ -27,6 +27,7 @@ struct PageFile: Sendable {
     "page/site.js": PageFile(script, PackageResources.site_js),
     "page/tables.js": PageFile(script, PackageResources.tables_js),
     "page/editor.js": PageFile(script, PackageResources.editor_js),
+    "page/late.js": PageFile(script, PackageResources.late_js),
     "page/conflicts.js": PageFile(script, PackageResources.conflicts_js),
     "page/members.js": PageFile(script, PackageResources.members_js),
     "page/clock.js": PageFile(script, PackageResources.clock_js),

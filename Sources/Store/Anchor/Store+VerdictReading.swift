@@ -18,16 +18,34 @@ extension Store {
         SELECT seq, name, key, verdict, reason, rule FROM _flotilla_verdict
         WHERE seq > ? AND seq <= ? \(repetitions ? "" : "AND at IS NOT 0") ORDER BY seq LIMIT ?
         """, [.integer(Int64(after)), .integer(Int64(clamping: last)), .integer(Int64(limit))]
-      ).map { row in
+      ).map { row throws(SQLiteError) in
         let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)
-        return EditVerdict(
-          seq: UInt64(clamping: row[0].integer ?? 0), table: nameHere(row[1].string ?? ""),
-          key: Key(bytes: row[2].blob ?? []), outcome: outcome ?? .pending,
+        let (name, key) = (row[1].string ?? "", Key(bytes: row[2].blob ?? []))
+        var verdict = EditVerdict(
+          seq: UInt64(clamping: row[0].integer ?? 0), table: nameHere(name), key: key,
+          outcome: outcome ?? .pending,
           // Of one that is open it is what will be said unless something better is known.
           reason: outcome == nil ? nil : row[4].string,
           rule: outcome == nil || row[5].string == Self.unknownRule ? nil : row[5].string)
+        if outcome == .rejected { verdict.conflict = try conflict(of: verdict, name, key) }
+        return verdict
       }
     }
+  }
+
+  /// Where the conflict log keeps what lost with an own edit; nil if it does not.
+  private func conflict(
+    of verdict: EditVerdict, _ name: String, _ key: Key
+  ) throws(SQLiteError) -> Int64? {
+    let edit = ownEdit(verdict.seq)
+    if let number = try conflicts.number(of: edit) { return number }
+    // One that was made again is in the log under its first number. What may not be written is no
+    // version, and has no number there.
+    guard let reason = Reason.allCases.first(where: { $0.name == verdict.reason }),
+      let last = try conflicts.latest(name, key, reason),
+      last.loser?.edit == edit || reason == .notAllowed && last.state == .open
+    else { return nil }
+    return last.id
   }
 
   /// The last own edit of a row, up to a number, that waits for its verdict.

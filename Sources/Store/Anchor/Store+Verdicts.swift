@@ -22,6 +22,8 @@ package struct EditVerdict: Sendable, Equatable {
   package var reason: String?
   /// The rule by which it was judged.
   package var rule: String?
+  /// The number under which the conflict log has it, if it was rejected and is kept there.
+  package var conflict: Int64?
 }
 
 /// The verdicts about this replica's own edits: each is settled once, in the commit that brings

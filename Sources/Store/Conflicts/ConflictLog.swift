@@ -106,6 +106,14 @@ struct ConflictLog {
     }
   }
 
+  /// The one in which this edit lost.
+  func number(of edit: Dot) throws(SQLiteError) -> Int64? {
+    try connection.scalar(
+      "SELECT id FROM _flotilla_conflict WHERE origin = ? AND seq = ?",
+      [.integer(Int64(bitPattern: edit.origin.rawValue)), .integer(Int64(edit.seq))]
+    ).integer
+  }
+
   /// The last one of a row that was noted for a reason.
   func latest(_ table: String, _ key: Key, _ reason: Reason) throws(SQLiteError) -> Conflict? {
     try list(

@@ -253,8 +253,9 @@ extension Store {
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
   }
 
-  /// A row that was written before its table was replicated here, while one of others waited for
-  /// that: neither has seen the other, and they meet as if that one came now.
+  /// A row that was written before its table was replicated here, while one of others waited.
+  ///
+  /// Neither has seen the other, and they meet as if that one came now.
   private func fold(
     _ row: StandingRow, beside held: Version, _ shelved: Shelf.Entry, _ table: ReplicaTable,
     _ key: Key, madeAt: Dating.Moment, _ edits: inout Edits

@@ -104,8 +104,7 @@ extension Tables {
           "UPDATE _flotilla_local SET name = ?, comparing = NULL WHERE id = ?",
           [.string(name), .integer(id)])
       }
-      try connection.run(
-        "UPDATE _flotilla_local SET baseline = ? WHERE id = ?", [row[2], .integer(id)])
+      try setBaseline(row[2].integer == 1, of: id)
     }
     let lead = Lead(before: before, after: shapes.leading(table.name))
     try reload()

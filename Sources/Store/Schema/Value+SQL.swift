@@ -8,11 +8,9 @@ extension Value {
     switch self {
     case .null: "NULL"
     case .integer(let integer): "\(integer)"
-    case .real(let real) where real.isInfinite: real < 0 ? "-9e999" : "9e999"
-    case .real(let real): "\(real)"
+    case .real(let real): literal(real)
     case .text(let bytes): literal(String(decoding: bytes, as: UTF8.self))
-    case .blob(let bytes):
-      "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+    case .blob(let bytes): literal(bytes)
     }
   }
 }

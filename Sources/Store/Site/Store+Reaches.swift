@@ -32,21 +32,21 @@ extension Store {
   func keep(_ news: [Reach]) throws(SQLiteError) -> Bool {
     var takesBack = false
     for reach in news where reach.origin != own {
-      if reaches.book[reach.origin] == nil, origins.frontier[reach.origin] > reach.seq {
+      let isNew = reaches.book[reach.origin] == nil
+      if isNew, origins.frontier[reach.origin] > reach.seq {
         try origins.lower(reach.origin, to: 0)
         try clearAllProgress()
         takesBack = true
       }
       try reaches.keep(reach)
-      try noteAuthor(of: reach)
+      // Of too many lives of one node none is kept.
+      if isNew, reaches.book[reach.origin] != nil { try noteAuthor(of: reach) }
     }
     return takesBack
   }
 
   /// Whoever has signed for an origin writes under it. Its life is noted once it shows that itself.
   private func noteAuthor(of reach: Reach) throws(SQLiteError) {
-    // Of too many lives of one node none is kept.
-    guard reaches.book[reach.origin] != nil else { return }
     try connection.run(
       """
       INSERT OR IGNORE INTO _flotilla_author(origin, node, name, life)

@@ -36,8 +36,7 @@ extension Store {
     let wasHeldBack = try tables.choices.withheld().contains(folded(name))
     try tables.choices.remove(name)
     guard wasHeldBack, let table = tables.table(name), table.isTracked else { return }
-    try connection.run(
-      "UPDATE _flotilla_local SET baseline = 1 WHERE id = ?", [.integer(table.id)])
+    try tables.setBaseline(true, of: table.id)
     try renewSchema()
     if let table = tables.byID[table.id] { try removeDeleted(table) }
   }

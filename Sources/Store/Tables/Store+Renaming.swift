@@ -171,8 +171,7 @@ extension Store {
       try self.tables.renames.name(table.id, name, first: table.name)
       try self.tell(name, of: table)
       // What is in it may be older than what came for it meanwhile, as with `consent`.
-      try self.connection.run(
-        "UPDATE _flotilla_local SET baseline = 1 WHERE id = ?", [.integer(table.id)])
+      try self.tables.setBaseline(true, of: table.id)
       try self.renewSchema()
       guard now.site != nil else { return }
       try self.foldRest(&edits, at: now)

@@ -26,9 +26,7 @@ extension Store {
       let known = try tables.tableOrNew(name)
       let isOld = try !isLocal && welcome(name)
       if !isOld { new.insert(known.id) }
-      try connection.run(
-        "UPDATE _flotilla_local SET baseline = ? WHERE id = ?",
-        [.integer(isOld ? 1 : 0), .integer(known.id)])
+      try tables.setBaseline(isOld, of: known.id)
     }
     try tables.reload()
     try ensureCapture()
@@ -350,6 +348,7 @@ extension Store {
     if try connection.schemaVersion() != schemaVersion { try renewSchema() }
   }
 
+  /// Reads the tables anew in the open transaction, and makes triggers and views fit them.
   func renewSchema() throws {
     connection.clearStatements()
     try tables.reload()

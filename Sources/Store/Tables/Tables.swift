@@ -222,6 +222,14 @@ final class Tables {
     }.sorted { $0.table < $1.table }
   }
 
+  /// Whether what is in a table may be older than what the site holds, and ranks below that once it
+  /// is compared. It counts from the next reading of the tables on.
+  func setBaseline(_ isBaseline: Bool, of id: Int64) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE _flotilla_local SET baseline = ? WHERE id = ?",
+      [.integer(isBaseline ? 1 : 0), .integer(id)])
+  }
+
   /// A table has been compared with its versions: what comes to it from now on is an edit.
   func endBaseline(of id: Int64) { byID[id]?.isBaseline = false }
 

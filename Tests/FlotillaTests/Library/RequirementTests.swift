@@ -149,11 +149,14 @@ import Testing
       #expect(receipt.local.first?.values == [.text("V"), .text("offline")])
       try await open.resume()
       let verdict = try await receipt.verdict()
+      let conflicts = try await client.library.conflicts().conflicts
       #expect(
-        verdict == RowVerdict(verdict: "rejected", reason: "offline", rule: "server-wins"))
+        verdict
+          == RowVerdict(
+            verdict: "rejected", reason: "offline", rule: "server-wins",
+            conflict: try #require(conflicts.first).id))
       #expect(try await receipt.standing().first?.values == [.text("V"), .text("Växjö-Kalmar")])
       #expect(try server.rows("SELECT text FROM item") == ["Växjö-Kalmar"])
-      let conflicts = try await client.library.conflicts().conflicts
       #expect(conflicts.map(\.reason) == ["offline"])
       #expect(conflicts.first?.loser?.row?["text"] == .text("offline"))
     }

@@ -12,11 +12,7 @@ extension NodeTests {
       try await TestSite.with { site in
         let a = try await site.replica("a")
         let node = try await site.run(a)
-        let keys = NodeKeys()
-        await site.admit(keys, "liar")
-        await site.tell(node)
-        let link = MessageLink(channel: try await site.channel(to: node, as: keys))
-        try await link.send(.hello(await site.hello(of: keys, "liar", to: node)))
+        let link = try await site.talk(to: node, "liar")
         let now = node.clock.now.moment
         func floor(_ days: Int64) -> Floor {
           Floor(
