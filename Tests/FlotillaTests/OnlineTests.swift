@@ -130,7 +130,8 @@ import Testing
     }
   }
 
-  @Test func `is judged by nobody once the anchor is shut out, which is said`() async throws {
+  @Test func `names the anchor among the members, and not who is shut out beside it`() async throws
+  {
     try await withAnchor { site, server, client, anchor in
       _ = try await run(client, site, anchor)
       let admin = try await site.replica("admin", role: .admin)
@@ -140,9 +141,6 @@ import Testing
       #expect(named == [await anchor.identity.node.description])
       let other = try await admin.library.revoke(client.name)
       #expect(!other.was_anchor)
-      let report = try await admin.library.revoke(named[0])
-      #expect(report.was_anchor)
-      #expect(try await !admin.library.members().members.contains(where: \.is_anchor))
     }
   }
 
