@@ -130,14 +130,15 @@ import Testing
     }
   }
 
-  @Test func `names the anchor among the members`() async throws {
-    try await withAnchor { site, _, client, anchor in
-      _ = try await run(client, site, anchor)
-      let admin = try await site.replica("admin", role: .admin)
-      let node = try await site.run(admin, to: [anchor])
-      #expect(try await eventually { await node.anchor != nil })
-      let named = try await admin.library.members().members.filter(\.is_anchor).map(\.id)
-      #expect(named == [await anchor.identity.node.description])
+  @Test func `is judged by nobody once the anchor is shut out, which is said`() async throws {
+    try await TestSite.with { site in
+      let ((a, _), _, (c, _)) = try await site.three()
+      _ = try await a.library.appoint(.node("b"), rule: "client-wins")
+      let named = try await a.library.members().members.filter(\.is_anchor).map(\.node)
+      #expect(named == ["b"])
+      #expect(try await !a.library.revoke(c.name).was_anchor)
+      #expect(try await a.library.revoke("b").was_anchor)
+      #expect(try await !a.library.members().members.contains(where: \.is_anchor))
     }
   }
 

@@ -39,7 +39,9 @@ enum Status {
         "the mirror to \(mirror.server) \(printable(obstacle))\n"
           + "  see: flotilla mirror \(call.shellPath) status")
     }
-    return report.in_sync && report.trouble == nil ? .done : .notInSync
+    // Who only looks needs no lock, and another program gives it back.
+    let isTroubled = report.trouble.map { $0.kind != "locked" } ?? false
+    return report.in_sync && !isTroubled ? .done : .notInSync
   }
 
   /// How to see rows that are kept, but do not stand in their tables; nil if there are none.

@@ -58,6 +58,22 @@ import Testing
     #expect(Self.told(it.feed(.advanced(position(1_001)))) == [])
   }
 
+  @Test func `what waits to be told is told before an exchange begins`() {
+    func position(_ stamp: Int64) -> Session.Input {
+      var position = Position(frontier: Frontier(), digest: Digest(), own: Conversation.own)
+      position.stability.floors = Self.news(stamp).floors
+      return .advanced(position)
+    }
+    var it = Conversation.known()
+    #expect(Self.told(it.feed(position(1))) == [Self.news(1)])
+    #expect(Self.told(it.feed(position(2))) == [])
+    let push = Push(origin: Conversation.own, from: 0, to: 1, batch: [1], rows: 1, check: 1)
+    let sent = it.feed(.folded(push)).sent
+    #expect(sent.first == .stability(Self.news(2)))
+    #expect(sent.dropFirst().first?.bordersExchange == true)
+    #expect(Self.told(it.wait(5_000)) == [])
+  }
+
   @Test func `who asks and asks has its turn a hundred times a second`() {
     var it = Conversation.open()
     let question = Message.have(it.have(Frontier()))
