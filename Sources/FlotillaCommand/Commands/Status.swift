@@ -10,8 +10,8 @@ enum Status {
       In sync means: the connected nodes hold what this one holds, and the other way
       round, and no edit waits for the anchor's verdict. Exit status 3 if that is not
       so, if the first copy of a node that has joined is not complete, or if the
-      file cannot be written, for want of room, say. Rows that are parked are held,
-      so they do not count against it; but they are not in their tables, and
+      file cannot be written for want of room or rights. Rows that are parked are
+      held, so they do not count against it; but they are not in their tables, and
       programs do not see them: there is none or another of that name here, or a
       constraint forbids them. `flotilla doctor` says which.
       """,
