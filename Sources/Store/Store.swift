@@ -19,7 +19,7 @@ package final class Store {
   let origins: Origins
   let reaches: ReachTable
   /// Signs for what is written here, and what it has signed last.
-  var signer: ((Reach) -> [UInt8])?
+  var signer: ((any Signable) -> [UInt8])?
   var ownReach: Reach?
   let digests: DigestTable
   let versionFigures: VersionFigures

@@ -47,6 +47,28 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a member that says that others were away is named, and gets and takes no row`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let before = try await desk.sql("a.db", "SELECT count(*), sum(length(v)) FROM t")
+        let words = ["python3", "\(Desk.fixtures)/fake-peer.py", "\(node.port)", "collected"]
+        async let told = desk.run(words + ["\(desk.folder)/b.db"], within: 60)
+        var status = ""
+        for _ in 0..<100 where !status.contains("says that deleted rows went") {
+          try await Task.sleep(for: .milliseconds(100))
+          // What a person should know comes on standard error.
+          status = try await desk.flotilla("status", "a.db").error
+        }
+        #expect(
+          status.contains("says that deleted rows went while this node was away"), "\(status)")
+        #expect(status.contains("flotilla revoke a.db"), "\(status)")
+        #expect(try await desk.sql("a.db", "SELECT count(*), sum(length(v)) FROM t") == before)
+        _ = try await told
+      }
+    }
+
     @Test func `a stranger that speaks no TLS is let go whatever it says`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db")

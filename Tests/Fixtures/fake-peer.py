@@ -30,10 +30,11 @@ def frame(kind, body=b""):
     return struct.pack(">IB", len(body) + 1, kind) + body
 
 
-def hello(who, version=2, name=b"fake", magic=b"FLOT", purpose=0, site=None, node=None):
+def hello(who, version=3, name=b"fake", magic=b"FLOT", purpose=0, site=None, node=None,
+          standing=b"\x00"):
     body = magic + uint(version) + bytes([purpose]) + (site or who.site) + (node or who.node)
     body += uint(len(name)) + name + os.urandom(8) + uint(2 * int(time.time() * 1000))
-    return frame(1, body + uint(0) + bytes(27))
+    return frame(1, body + uint(0) + bytes(25) + standing + bytes(1))
 
 
 def have(flags=0):
@@ -62,6 +63,14 @@ def rows(body, number=1):
 
 def account(kind, body=b"", number=1):
     return frame(21, uint(number) + bytes([kind]) + body)
+
+
+# Whole and cleared at cut 9, which nobody else knows.
+COLLECTED = b"\x03" + 2 * (uint(9) + bytes(7) + b"\x01")
+
+
+def stability(standing):
+    return frame(19, standing + uint(0) + uint(0) + uint(0))
 
 
 def opened(who):
@@ -116,6 +125,12 @@ STORIES = {
 }
 
 
+# Stories of which no Bye comes at once: `all` leaves them out.
+LONG_STORIES = {
+    "collected": lambda who: [hello(who, standing=COLLECTED), stability(COLLECTED), have()],
+}
+
+
 def answer(data):
     """The code of the Bye among the frames, if it is there."""
     while len(data) >= 5:
@@ -130,7 +145,7 @@ def tell(port, story, who, patience=15):
     data = b""
     try:
         with who.connect(port, patience) as peer:
-            for piece in STORIES[story](who):
+            for piece in (STORIES | LONG_STORIES)[story](who):
                 if piece is None:
                     who.finish(peer)
                 else:

@@ -98,7 +98,7 @@ import Testing
     var new = old
     new.dot = Dot(other, 1)
     history.add(History.Made(row: 1, version: new, content: 6))
-    history.brought["a"] = Frontier([origin: 2])
+    history.bring(Frontier([origin: 2]), from: "a")
     history.renumber([1: old], as: [1: new], at: "a")
     var end = shown([0: version(1, stamp: 10), 1: new], [0: 5, 1: 6], seq: 1)
     FinallyNewest.check([("a", end)], &history)

@@ -122,4 +122,17 @@ import Testing
     EventuallyStanding.check([("a", shown)], &history)
     #expect(history.faults.count == faults)
   }
+
+  @Test(arguments: [(nil, 1), (1, 1), (0, 0)] as [(UInt64?, Int)])
+  func `an edit is not lost to itself, unless two machines have made one of that number`(
+    above seq: UInt64?, faults: Int
+  ) {
+    var history = History()
+    let standing = version(own, stamp: 2, hash: 7)
+    let entry = Observation.Logged(
+      row: 0, reason: "older", loser: standing.dot, winner: standing.dot, isWhole: true)
+    seq.map { history.fork(own, above: $0) }
+    AnytimeConcurrent.check(shown(standing), shown(standing, [entry]), &history, at: "c")
+    #expect(history.faults.count == faults)
+  }
 }

@@ -8,8 +8,9 @@ import Testing
 @Suite struct `A reach in a file` {
   private static let (other, third) = (Origin(rawValue: 50), Origin(rawValue: 60))
 
-  private static func signature(of reach: Reach) -> [UInt8] {
-    Array(repeating: UInt8(truncatingIfNeeded: reach.seq), count: Reach.signatureLength)
+  private static func signature(of word: any Signable) -> [UInt8] {
+    let seq = (word as? Reach)?.seq ?? 0
+    return Array(repeating: UInt8(truncatingIfNeeded: seq), count: Reach.signatureLength)
   }
 
   private static func reach(_ origin: Origin, _ seq: UInt64) -> Reach {

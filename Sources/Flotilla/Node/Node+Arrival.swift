@@ -66,7 +66,8 @@ extension Node {
   /// if it has left.
   private func isKnown(_ edit: Dot, to node: Identity) -> Bool {
     guard let peer = peers[node], peer.holds[edit.origin] < edit.seq else { return true }
-    guard let cut = position.stability.cut, cut.acknowledged[node] != nil else { return false }
+    let stability = position.stability
+    guard let cut = stability.cut, stability.holders[node] != nil else { return false }
     return cut.frontier.covers(edit)
   }
 }

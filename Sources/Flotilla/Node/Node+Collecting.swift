@@ -22,6 +22,11 @@ extension Node {
     Set(roster.roll.members.filter { !isForgotten($0) }.map(\.node)).union([identity.node])
   }
 
+  /// The other members for whom everybody has always waited.
+  private var alwaysWaitedFor: [Identity] {
+    roster.roll.members.filter { $0.forgotten == nil && $0.node != identity.node }.map(\.node)
+  }
+
   /// The site was told not to wait for this node, and here it is: it goes on as a new one.
   func comeBack() async {
     guard mode != .offline, !isBeginningLife, let entry = ownEntry, entry.isMember,
@@ -33,13 +38,12 @@ extension Node {
   func hear(_ news: StabilityNews, from session: PeerSession) async {
     guard let peer = peer(of: session) else { return }
     update(session) { $0.standing = news.standing }
-    let news = news.possible(
-      signedTerm: signedTerm, latest: StabilityNews.latestFloor(at: clock.now.moment)
-    ) { roster.roll.entries[$0] != nil }
+    let moment = clock.now.moment
+    let news = news.possible(signedTerm: signedTerm, at: moment)
     let isLeaf = !rights(of: peer.node).isWhole
     do {
       try await changeStability { (store) throws(StoreError) in
-        try store.hear(news, from: peer.node, isLeaf: isLeaf)
+        try store.hear(news, from: peer.node, isLeaf: isLeaf, at: moment)
       }
     } catch {
       if !note(error) { log("could not note what everybody holds: \(error.message)") }
@@ -55,8 +59,15 @@ extension Node {
     guard position.stability.mustRenew(for: standing), !isBeginningLife else { return }
     let mark = standing.cleared
     do {
+      // Who is not waited for, or has not come so far, signs for nothing.
+      let acknowledgements = position.stability.acknowledgements
+      let others = waitedFor.filter { $0 != identity.node && acknowledgements[$0] != nil }
+      let teller = peer(of: session)?.node
+      // Before its first copy is complete a node has nothing to lose.
+      let isSaid = position.stability.isShown(mark, by: others, besides: teller)
+      let isShown = isSaid && firstCopy != nil
       let isNew = try await store.patiently { (store) throws(StoreError) in
-        guard try store.isNew() else { return false }
+        guard isShown, try store.isNew() else { return false }
         try store.renewAsNew(to: mark)
         return true
       }
@@ -66,13 +77,54 @@ extension Node {
       return await session.feed(.close(Bye(.storage, error.message)))
     }
     guard !isBeginningLife, position.stability.mustRenew(for: standing) else { return }
+    guard let cut = position.stability.renewal(for: mark, held: alwaysWaitedFor) else {
+      return disbelieve(session)
+    }
+    update(session) { $0.isDisbelieved = false }
     let name = peer(of: session)?.name ?? "a peer"
     guard let sender = peer(of: session)?.node, livesByWord.mayBegin(by: sender, at: clock.now)
     else {
       let text = "\(name) claims again and again that this node was away for too long"
       return await session.feed(.close(Bye(.badMessage, text)))
     }
-    await beginLife(.behind, renewingTo: mark)
+    await beginLife(.behind, renewingTo: cut)
+  }
+
+  /// No rows go to a peer that has forgotten what was deleted, and none come from it: this node
+  /// would take for deleted what that peer has not got.
+  private func disbelieve(_ session: PeerSession) {
+    guard let peer = peer(of: session), !peer.isDisbelieved else { return }
+    update(session) { $0.isDisbelieved = true }
+    log(disbeliefRemark(of: peer.name))
+  }
+
+  private func disbeliefRemark(of name: String) -> String {
+    let claim = "\(name) says that deleted rows went while this node was away"
+    let stability = position.stability
+    guard stability.mayHaveMissed else {
+      return "\(claim), and nothing shows that it was: no rows go to and fro. If it lies, on an "
+        + "admin: flotilla revoke \(shellWord(path)) \(shellWord(name)). If it is right, stop this "
+        + "node, on an admin: flotilla forget \(shellWord(path)) \(shellWord(identity.name)), and "
+        + "start it again"
+    }
+    let silent = alwaysWaitedFor.filter { stability.agreed(by: [$0]) == nil }
+    guard !silent.isEmpty else { return "\(claim), and the others have not signed for that yet" }
+    let names = silent.map { roster.roll.entries[$0]?.name ?? "\($0)" }.sorted()
+    return "\(claim), and there is no signature for that of \(names.joined(separator: ", ")): no "
+      + "rows go to and fro. It comes with them; if they will not come back, on an admin: flotilla "
+      + "forget \(shellWord(path)) NODE for each"
+  }
+
+  /// Who was not believed may have been right: what others have signed came since.
+  private func askAgain() async {
+    for peer in peers.values where peer.isDisbelieved {
+      guard let session = peer.session else { continue }
+      if position.stability.mustRenew(for: peer.standing) {
+        await fallBehind(peer.standing, as: session)
+      } else {
+        update(session) { $0.isDisbelieved = false }
+      }
+    }
   }
 
   /// Changes what is known of what everybody holds, and tells it to the peers.
@@ -96,9 +148,11 @@ extension Node {
 
   /// Now and then: acknowledges what is held, and lets go of what everybody has seen deleted.
   func collectDeletions() async {
-    guard mode == .lasting, collecting == nil, firstCopy == nil, clock.now.site != nil,
-      trouble.current == nil, !isStopping
+    guard mode == .lasting, collecting == nil, clock.now.site != nil, trouble.current == nil,
+      !isStopping
     else { return }
+    await askAgain()
+    guard firstCopy == nil, collecting == nil else { return }
     await goOnAlone()
     collecting = Task {
       do throws(StoreError) {
@@ -114,8 +168,15 @@ extension Node {
     var collected = 0
     while !isStopping {
       let (members, id) = (waitedFor, UInt64.random(in: 1 ... .max))
+      let everybody = Set(roster.roll.members.map(\.node)).union([identity.node])
+      // It may be behind a peer whom it does not believe.
+      let proposes = !peers.values.contains { $0.session != nil && $0.isDisbelieved }
       let (done, position) = try await store.run { (store) throws(StoreError) in
-        (try store.tend(members: members, id: id, at: self.clock.now), store.position)
+        (
+          try store.tend(
+            members: members, everybody: everybody, id: id, proposes: proposes, at: self.clock.now),
+          store.position
+        )
       }
       collected += done.collected
       if position.stability != self.position.stability { await follow(position) }
@@ -154,7 +215,10 @@ extension Node {
 
   /// What a person should know about it.
   var renewalRemark: String? {
-    guard position.stability.standing.isBehind else { return nil }
+    guard position.stability.standing.isBehind else {
+      let doubtful = peers.values.filter { $0.session != nil && $0.isDisbelieved }
+      return doubtful.map(\.name).min().map(disbeliefRemark)
+    }
     return "this node was away while deleted rows were forgotten, so it fetches everything from a "
       + "member that was there; if none of them will come back: flotilla forget "
       + "\(shellWord(path)) NODE for each"

@@ -16,6 +16,8 @@ struct PeerRecord: Sendable {
   var run: UInt64 = 0
   /// How far it has come with the cuts of the site, as it said last.
   var standing = CutStanding()
+  /// It says that deleted rows went without this node, and nothing shows that.
+  var isDisbelieved = false
   /// The keys of its tables, where they were changed.
   var keys: [TableKey] = []
   /// Exchanges with it that fail.

@@ -3,15 +3,27 @@ import Replication
 import Store
 
 extension Roster {
-  /// Checks what members have signed of their origins, also those that are none any more, or whose
-  /// admission counts no more: what they have written stands.
+  /// Checks what members have signed of their origins and of cuts, also those that are none any
+  /// more, or whose admission counts no more: what they have written stands.
   var surety: Surety {
-    Surety(exempt: { self.roll.exempt }) { reach in
-      let membership = self.membership
-      guard let key = membership.key(of: reach.node) else { return nil }
-      let notary = membership.notary
-      return reach.origin == Origin.of(reach.node, life: reach.life, notary)
-        && notary.isSigned(reach.text(in: membership.site), reach.signature, key)
+    Surety(
+      exempt: { self.roll.exempt },
+      holdsCut: { self.isSigned($0, $0.signature, by: $0.node) },
+      isSigned: { reach in
+        let origin = Origin.of(reach.node, life: reach.life, self.membership.notary)
+        return self.isSigned(reach, reach.signature, by: reach.node).map {
+          $0 && reach.origin == origin
+        }
+      })
+  }
+
+  /// Nil if nobody here knows the key of the node.
+  private func isSigned(
+    _ word: some Signable, _ signature: [UInt8], by node: Identity
+  ) -> Bool? {
+    let membership = self.membership
+    return membership.key(of: node).map {
+      membership.notary.isSigned(word.text(in: membership.site), signature, $0)
     }
   }
 }

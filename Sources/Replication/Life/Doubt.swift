@@ -21,6 +21,15 @@ package enum Doubt: String, Sendable, Equatable, CaseIterable {
   /// The others were told not to wait for this node any more.
   case forgotten
 
+  /// Whether deleted rows may have gone without this file. Of a peer's word alone no such doubt
+  /// comes: two copies that run sign with one key, so either shows the other what it has missed.
+  package var hidesDeletes: Bool {
+    switch self {
+    case .behind, .twin: false
+    default: true
+    }
+  }
+
   /// Whether edits made here may have numbers that others know for other edits.
   package var spoilsNumbers: Bool {
     switch self {

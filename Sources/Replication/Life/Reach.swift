@@ -3,7 +3,7 @@
 /// A member can claim to hold edits that another one never made. Who believed it would count what
 /// is still to come as held, and the other one would take its file for an old one. So what is said
 /// of an origin counts up to the reach that its owner has signed, and no further.
-package struct Reach: Sendable, Equatable {
+package struct Reach: Sendable, Equatable, Signable {
   package static let signatureLength = 64
 
   package var origin: Origin
@@ -39,18 +39,21 @@ package struct Reach: Sendable, Equatable {
   package var testimony: Testimony { Testimony(origin: origin, seq: seq, run: run) }
 }
 
-/// Checks what members have signed of their origins.
+/// Checks what members have signed of their origins, and of cuts.
 package struct Surety: Sendable {
   /// Whether the owner has signed it; nil if nobody here knows its key.
   package var isSigned: @Sendable (Reach) -> Bool?
+  /// Whether a member has signed that it holds a cut, likewise.
+  package var holdsCut: @Sendable (Acknowledgement) -> Bool?
   /// Which origins count at present though nobody has signed for them; nil if all do.
   package var exempt: @Sendable () -> Set<Origin>?
 
   package init(
     exempt: @escaping @Sendable () -> Set<Origin>? = { nil },
+    holdsCut: @escaping @Sendable (Acknowledgement) -> Bool? = { _ in nil },
     isSigned: @escaping @Sendable (Reach) -> Bool?
   ) {
-    (self.exempt, self.isSigned) = (exempt, isSigned)
+    (self.exempt, self.holdsCut, self.isSigned) = (exempt, holdsCut, isSigned)
   }
 }
 

@@ -16,6 +16,13 @@ extension Merge {
   /// the certificates that belong to it come with the exchange.
   package var verdicts: Judged? { movesFrontier ? judged : nil }
 
+  /// Whether all that its sender holds is here with it, for who has asked for everything. A leaf
+  /// speaks for itself alone, and a push brings what is new.
+  package var bringsAll: Bool {
+    guard movesFrontier, licence == nil, case .full = kind else { return false }
+    return true
+  }
+
   /// False for a push that would leave a gap above what is held.
   package func follows(_ frontier: Frontier) -> Bool {
     guard case .push(let origin, let from, _) = kind, end != nil else { return true }

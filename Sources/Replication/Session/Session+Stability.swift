@@ -38,9 +38,14 @@ extension Session {
   mutating func hear(
     _ news: StabilityNews, _ directives: inout [Directive], _ now: Instant
   ) {
+    let known = position.stability.acknowledgements
+    let isSigned = configuration.surety?.holdsCut ?? { _ in true }
+    guard let signed = news.signed(beside: known, isSigned: isSigned) else {
+      return fail(Bye(.badMessage, "a cut is said to be held without a signature"), &directives)
+    }
     peerStanding = news.standing
     knowsFloors = true
-    pace.waiting = news
+    pace.waiting = signed
     takeStability(&directives, now)
     considerRenewal(&directives)
     goOn(&directives, now)

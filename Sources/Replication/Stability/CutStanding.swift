@@ -2,8 +2,8 @@
 package struct CutStanding: Sendable, Equatable {
   /// The last cut that it had all of, deleted versions included.
   package var whole = Mark.none
-  /// The last cut at which deleted versions were collected by it, or by somebody from whom what it
-  /// holds has come.
+  /// The last cut at which deleted versions were collected by it, or to which it has fetched
+  /// everything anew.
   package var cleared = Mark.none
   /// It has been away for too long, and is being given everything anew.
   package var isRenewing = false

@@ -15,9 +15,8 @@ package struct Mark: Sendable, Hashable, Comparable {
   /// No site makes so many.
   package static let highest: UInt64 = 1 << 32
 
-  /// So many cuts a replica may have missed; more of them nobody has made, and the numbers would
-  /// be used up.
-  static let leap: UInt64 = 1 << 20
+  /// A site makes at most one cut a minute: who makes numbers up does not use them up.
+  package static func most(at moment: Int64) -> UInt64 { UInt64(clamping: moment / 60_000) }
 
   package static func < (left: Mark, right: Mark) -> Bool {
     (left.number, left.id) < (right.number, right.id)

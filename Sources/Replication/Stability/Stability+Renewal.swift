@@ -14,30 +14,68 @@ extension Stability {
     return mark <= whole && (alike.isEmpty || alike.contains(mark))
   }
 
-  /// Whether anybody can have made this cut, by what is known here.
-  func isPossible(_ mark: Mark) -> Bool {
-    mark.number <= max(cut?.mark ?? .none, whole, cleared).number + Mark.leap
+  /// The cut to which everything is fetched anew, if deleted rows can have gone at this mark
+  /// without this replica; nil if not. `others` are the members for whom everybody has always
+  /// waited, but for this one.
+  ///
+  /// A peer's word is not enough: what it has not got would count as deleted. This replica must
+  /// have been left out, which its own file or a signature tells, and the others must have signed.
+  package func renewal(for mark: Mark, held others: some Sequence<Identity>) -> Mark? {
+    guard mayHaveMissed else { return nil }
+    guard let agreed = agreed(by: others) else { return others.contains { _ in true } ? nil : mark }
+    return agreed >= mark ? agreed : nil
   }
+
+  /// The last cut for which all of these have signed; while some do not hold the present one yet,
+  /// the one before. Nil if one has signed for none or for another one, or there is nobody.
+  package func agreed(by others: some Sequence<Identity>) -> Mark? {
+    let held = Set(others.map { acknowledgements[$0]?.mark ?? .none })
+    if held.count == 1 { return held.first == Mark.none ? nil : held.first }
+    guard let cut, !held.isEmpty, held.isSubset(of: [cut.mark, cut.previous]) else { return nil }
+    return held.min()
+  }
+
+  /// Whether another one of these than the teller has signed for a cut as late, or there is none:
+  /// enough for a replica that has nothing to lose.
+  package func isShown(
+    _ mark: Mark, by others: some Sequence<Identity>, besides teller: Identity?
+  ) -> Bool {
+    let others = others.filter { $0 != teller }
+    return others.isEmpty
+      || others.contains { (acknowledgements[$0]?.mark ?? .none) >= mark }
+  }
+
+  /// What another node takes over of it, with all that is held here.
+  package func handedOn(by surety: Surety) -> Stability {
+    var taken = self
+    taken.acknowledgements = acknowledgements.filter { surety.holdsCut($0.value) == true }
+    taken.mayHaveMissed = false
+    return taken
+  }
+
+  /// The file was put back or copied, or the site was told not to wait for this node.
+  package mutating func miss() { mayHaveMissed = true }
 
   /// Whether everything must be fetched anew, as this peer has it.
   package func mustRenew(for peer: CutStanding) -> Bool {
-    guard isPossible(peer.cleared) else { return false }
     guard isBehind(peer) || renewal != nil && !peer.isBehind else { return false }
     return renewal.map { $0.mark < peer.cleared } ?? true
   }
 
   /// Whether rows are taken from this peer: while all is fetched anew, from who lacks nothing.
   package func mayAsk(_ peer: CutStanding) -> Bool {
-    renewal.map { !peer.isBehind && peer.cleared >= $0.mark } ?? true
+    renewal.map { !peer.isBehind && peer.whole >= $0.mark } ?? true
   }
 
   /// Whether rows are sent to this peer: not what may have been deleted where that is forgotten.
   package func mayGive(_ peer: CutStanding) -> Bool { renewal == nil && !isBehind(peer) }
 
   /// Whether rows of a sender that stands so can be merged. `asked` says for which mark everything
-  /// was asked for: what was asked for before has left out what was held then.
+  /// was asked for: what was asked for before has left out what was held then. Who lacks something
+  /// itself sends nothing, and who has let go of more than is known here is asked for everything.
   package func mayMerge(_ sender: CutStanding, asked: Mark? = nil) -> Bool {
-    !sender.isBehind(standing) && mayAsk(sender) && fetching.map { $0 == asked } ?? true
+    !sender.isBehind && !sender.isBehind(standing) && !mustRenew(for: sender)
+      && mayAsk(sender) && fetching.map { $0 == asked } ?? true
   }
 
   /// Whether a version that is `held` and stands no more was let go of: who sends it has begun to
@@ -53,7 +91,6 @@ extension Stability {
 
   /// Everything that this sender holds has come: the frontier moves.
   package mutating func received(from sender: CutStanding) {
-    if isPossible(sender.cleared) { cleared = max(cleared, sender.cleared) }
     if case .fetching(let mark)? = renewal, mayAsk(sender) { renewal = .sweeping(mark) }
   }
 
@@ -70,7 +107,7 @@ extension Stability {
   /// Whether one of these could tell what was deleted.
   package func isHelped(by peers: some Sequence<CutStanding>) -> Bool {
     let mark = renewal?.mark ?? cleared
-    return peers.contains { !$0.isBehind && $0.cleared >= mark }
+    return peers.contains { !$0.isBehind && $0.whole >= mark }
   }
 
   /// What becomes of a version that was here before all came anew.

@@ -28,10 +28,17 @@ package struct Stability: Sendable, Equatable {
   /// theirs alike.
   package internal(set) var known: [Mark] = []
   package internal(set) var cut: Cut?
+  /// When this replica heard of the present cut; nil if it does not know.
+  package internal(set) var cutHeard: Int64?
+  /// The last cut that each member has acknowledged.
+  package internal(set) var acknowledgements: [Identity: Acknowledgement] = [:]
   /// The cut before, which everybody holds; nil if this replica did not see it.
   package internal(set) var stable: Frontier?
   package var floors = Floors()
   package internal(set) var renewal: Renewal?
+  /// Deleted rows may have gone without it: its file was put back or copied, or the site was told
+  /// not to wait for it. Nobody's word but its own can say so.
+  package internal(set) var mayHaveMissed = false
 
   package init() {}
 
@@ -44,35 +51,71 @@ package struct Stability: Sendable, Equatable {
 
   /// What a peer is told; nil while there is nothing to tell.
   package var news: StabilityNews? {
-    guard self != Stability() else { return nil }
-    return StabilityNews(standing: standing, cut: cut, floors: floors)
+    let news = StabilityNews(
+      standing: standing, cut: cut, acknowledgements: acknowledgements, floors: floors)
+    return news == StabilityNews(standing: CutStanding()) ? nil : news
   }
 
-  /// Takes in what a peer has told. A leaf speaks for itself alone.
-  package mutating func hear(_ news: StabilityNews, from node: Identity, isLeaf: Bool) {
-    if isLeaf {
-      guard let cut = news.cut, cut.mark == self.cut?.mark else { return }
-      return self.cut?.join(cut.acknowledged.filter { $0.key == node }) ?? ()
+  /// Who holds the present cut, and the last own edit of each by then.
+  package var holders: [Identity: Dot] {
+    acknowledgements.filter { $0.value.mark == cut?.mark }.mapValues(\.last)
+  }
+
+  /// Takes in what a peer has told `node`, whose replica this is. A leaf speaks for itself alone.
+  package mutating func hear(
+    _ news: StabilityNews, from peer: Identity, isLeaf: Bool, as node: Identity,
+    at moment: Int64? = nil
+  ) {
+    for (_, said) in news.acknowledgements where !isLeaf || said.node == peer {
+      take(said)
+      // The file is older than this.
+      if said.node == node, !knows(said.mark) { mayHaveMissed = true }
     }
+    guard !isLeaf else { return }
     floors.join(news.floors)
-    guard let next = news.cut, isPossible(next.mark) else { return }
+    guard let next = news.cut else { return }
     guard let cut, cut.mark >= next.mark else {
+      // Everybody holds the one before.
+      if next.previous == cut?.mark, !next.frontier.covers(cut?.frontier ?? Frontier()) { return }
       // Of two that were made at one time the one before is the same.
       if next.previous != cut?.previous {
         stable = next.previous == cut?.mark ? cut?.frontier : nil
       }
-      return cut = next
+      (cut, cutHeard) = (next, moment)
+      return
     }
-    if cut.mark == next.mark { self.cut?.join(next.acknowledged) }
   }
 
-  /// Acknowledges the present cut, if this replica holds all of it.
-  package mutating func acknowledge(as node: Identity, own: Dot, frontier: Frontier) {
-    guard !standing.isBehind, let cut, cut.mark >= whole, cut.acknowledged[node] == nil,
-      frontier.covers(cut.frontier)
+  private mutating func take(_ said: Acknowledgement) {
+    let before = acknowledgements[said.node]
+    guard said.isLater(than: before),
+      before != nil || acknowledgements.count < Limits.members
     else { return }
-    learn(cut.mark)
-    self.cut?.join([node: own])
+    acknowledgements[said.node] = said
+  }
+
+  /// What this node would say of the present cut, if it holds all of it and has not said so.
+  package func acknowledgement(
+    as node: Identity, own: Dot, frontier: Frontier
+  ) -> Acknowledgement? {
+    guard !standing.isBehind, let cut, cut.mark >= whole, holders[node] == nil,
+      frontier.covers(cut.frontier)
+    else { return nil }
+    return Acknowledgement(node: node, mark: cut.mark, last: own)
+  }
+
+  package mutating func acknowledge(_ said: Acknowledgement) {
+    learn(said.mark)
+    take(said)
+  }
+
+  /// Once all members hold a cut with edits of the present life, they know this life, and nothing
+  /// goes without it any more. Also who is not waited for: it may have gone on without this node.
+  package mutating func rejoin(_ all: some Sequence<Identity>, as own: Origin) {
+    guard mayHaveMissed, !standing.isBehind, let cut, cut.mark == whole, cut.frontier[own] > 0,
+      isHeld(by: all)
+    else { return }
+    mayHaveMissed = false
   }
 
   /// Everything at this mark is here.
@@ -84,27 +127,52 @@ package struct Stability: Sendable, Equatable {
   static let mostKnown = 256
 
   /// Makes the next cut, if all `members` hold the present one and this replica has what they had
-  /// written by then.
+  /// written by then; or in place of one that it waited for in vain.
   package mutating func propose(
-    id: UInt64, frontier: Frontier, members: some Sequence<Identity>
+    id: UInt64, frontier: Frontier, members: some Sequence<Identity>, at moment: Int64
   ) {
     guard !standing.isBehind else { return }
-    if let cut {
-      guard cut.mark == whole, cut.isHeld(by: members), cut.mark.number < Mark.highest,
-        cut.acknowledged.values.allSatisfy({ frontier.covers($0) })
-      else { return }
+    guard let cut else { return begin(1, id: id, after: .none, frontier, at: moment) }
+    let most = Mark.most(at: moment + SiteClock.farthest)
+    guard cut.mark.number < min(Mark.highest, most) else { return }
+    let next = cut.mark.number + 1
+    cutHeard = cutHeard ?? moment
+    if isVain(at: moment) {
+      stable = nil
+      let none = Mark(number: cut.mark.number, id: 0)
+      return begin(next, id: id, after: none, frontier, at: moment)
     }
-    stable = cut?.frontier
-    cut = Cut(
-      mark: Mark(number: (cut?.mark.number ?? 0) + 1, id: id), previous: cut?.mark ?? .none,
-      frontier: frontier)
+    let holders = holders
+    guard cut.mark == whole,
+      members.allSatisfy({ holders[$0].map(frontier.covers) ?? false })
+    else { return }
+    stable = cut.frontier
+    begin(next, id: id, after: cut.mark, frontier, at: moment)
+  }
+
+  private mutating func begin(
+    _ number: UInt64, id: UInt64, after previous: Mark, _ frontier: Frontier, at moment: Int64
+  ) {
+    cut = Cut(mark: Mark(number: number, id: id), previous: previous, frontier: frontier)
+    cutHeard = moment
+  }
+
+  /// Whether this replica was to hold a cut and could not for a long time: whoever made it may have
+  /// named edits that nobody has. Who may have missed that rows went makes none in its place.
+  private func isVain(at moment: Int64) -> Bool {
+    guard !mayHaveMissed, let cut, let cutHeard else { return false }
+    return cut.mark > whole && moment - cutHeard >= Cut.patience
+  }
+
+  /// Whether all of these have acknowledged the present cut.
+  package func isHeld(by members: some Sequence<Identity>) -> Bool {
+    let holders = holders
+    return members.allSatisfy { holders[$0] != nil }
   }
 
   /// Below which deleted versions can go; nil if that is not known, or not at present.
   package func releasable(members: some Sequence<Identity>) -> Frontier? {
-    guard !standing.isBehind, let cut, cut.mark == whole, cut.isHeld(by: members) else {
-      return nil
-    }
+    guard !standing.isBehind, let cut, cut.mark == whole, isHeld(by: members) else { return nil }
     return stable
   }
 

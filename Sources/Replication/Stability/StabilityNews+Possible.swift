@@ -9,20 +9,36 @@ extension StabilityNews {
   /// The same without what cannot be.
   ///
   /// A floor of a term that nobody was appointed for, or of a delete that must be kept still, would
-  /// lie above what is written from now on. Who was never a member has acknowledged nothing.
-  package func possible(
-    signedTerm: UInt64, latest: Stamp, isMember: (Identity) -> Bool
-  ) -> StabilityNews {
+  /// lie above what is written from now on. A cut of a number that no site has come to would use
+  /// the numbers up.
+  package func possible(signedTerm: UInt64, at moment: Int64) -> StabilityNews {
     var news = self
+    let latest = Self.latestFloor(at: moment)
     news.floors = Floors(
       floors.buckets.filter { _, floor in
         floor.term.number <= signedTerm + Office.onTheWay && floor.stamp <= latest
           && floor.epoch <= Epoch.most(at: latest)
       })
-    if let cut {
-      news.cut = Cut(
-        mark: cut.mark, previous: cut.previous, frontier: cut.frontier,
-        acknowledged: cut.acknowledged.filter { isMember($0.key) })
+    let most = Mark.most(at: moment + SiteClock.farthest)
+    news.cut = cut.flatMap { $0.mark.number <= most ? $0 : nil }
+    news.acknowledgements = acknowledgements.filter { $0.value.mark.number <= most }
+    return news
+  }
+
+  /// The same without acknowledgements that are not signed, or by whom nobody here knows; nil if
+  /// one is forged. What is `known` was looked at before, and what is older is not taken.
+  package func signed(
+    beside known: [Identity: Acknowledgement], isSigned: (Acknowledgement) -> Bool?
+  ) -> StabilityNews? {
+    var news = self
+    for (node, said) in acknowledgements where said != known[node] {
+      guard !said.signature.isEmpty, said.isLater(than: known[node]),
+        let isSigned = isSigned(said)
+      else {
+        news.acknowledgements[node] = nil
+        continue
+      }
+      guard isSigned else { return nil }
     }
     return news
   }

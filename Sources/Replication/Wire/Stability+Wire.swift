@@ -2,11 +2,17 @@
 package struct StabilityNews: Sendable, Equatable {
   package var standing: CutStanding
   package var cut: Cut?
+  /// The last cut that each member has acknowledged.
+  package var acknowledgements: [Identity: Acknowledgement]
   package var floors: Floors
 
-  package init(standing: CutStanding, cut: Cut? = nil, floors: Floors = Floors()) {
+  package init(
+    standing: CutStanding, cut: Cut? = nil, acknowledgements: [Identity: Acknowledgement] = [:],
+    floors: Floors = Floors()
+  ) {
     self.standing = standing
     self.cut = cut
+    self.acknowledgements = acknowledgements
     self.floors = floors
   }
 
@@ -16,12 +22,14 @@ package struct StabilityNews: Sendable, Equatable {
     if let cut {
       body.mark(cut.previous)
       body.frontier(cut.frontier)
-      body.uint(cut.acknowledged.count)
-      for (node, dot) in cut.acknowledged.sorted(by: { $0.key < $1.key }) {
-        body.identity(node)
-        body.word(dot.origin.rawValue)
-        body.uint(dot.seq)
-      }
+    }
+    body.uint(acknowledgements.count)
+    for (node, said) in acknowledgements.sorted(by: { $0.key < $1.key }) {
+      body.identity(node)
+      body.mark(said.mark)
+      body.word(said.last.origin.rawValue)
+      body.uint(said.last.seq)
+      body.blob(said.signature)
     }
     body.uint(floors.buckets.count)
     for (bucket, floor) in floors.buckets.sorted(by: { $0.key < $1.key }) {
@@ -35,22 +43,52 @@ package struct StabilityNews: Sendable, Equatable {
   init(from reader: inout ByteReader) throws(WireError) {
     let what = "Stability"
     standing = try CutStanding(from: &reader)
-    let mark = try reader.mark(what)
-    if mark != .none {
-      let previous = try reader.mark(what)
-      guard previous.number + 1 == mark.number else { throw WireError(.malformed, what) }
-      let frontier = try reader.frontier(what)
-      var acknowledged: [Identity: Dot] = [:]
-      var last: Identity?
-      for _ in 0..<(try reader.count(what, limit: Limits.members)) {
-        let node = try reader.identity(what)
-        guard last.map({ $0 < node }) ?? true else { throw WireError(.malformed, what) }
-        last = node
-        let origin = Origin(rawValue: try reader.word(what))
-        acknowledged[node] = Dot(origin, try reader.number(what))
-      }
-      cut = Cut(mark: mark, previous: previous, frontier: frontier, acknowledged: acknowledged)
+    cut = try Cut.read(from: &reader)
+    acknowledgements = [:]
+    var last: Identity?
+    for _ in 0..<(try reader.count(what, limit: Limits.members)) {
+      let node = try reader.identity(what)
+      guard last.map({ $0 < node }) ?? true else { throw WireError(.malformed, what) }
+      last = node
+      let mark = try reader.realMark(what)
+      let origin = Origin(rawValue: try reader.word(what))
+      let dot = Dot(origin, try reader.number(what))
+      let signature = try reader.blob(what, limit: Acknowledgement.signatureLength)
+      acknowledgements[node] = Acknowledgement(
+        node: node, mark: mark, last: dot, signature: signature)
     }
+    floors = try Floors(from: &reader)
+  }
+
+  /// Of a record from before acknowledgements were signed, without these: everybody says so anew.
+  init(unsigned reader: inout ByteReader) throws(WireError) {
+    let what = "Stability"
+    standing = try CutStanding(from: &reader)
+    cut = try Cut.read(from: &reader)
+    acknowledgements = [:]
+    for _ in 0..<(cut == nil ? 0 : try reader.count(what, limit: Limits.members)) {
+      _ = try reader.identity(what)
+      _ = try reader.word(what)
+      _ = try reader.number(what)
+    }
+    floors = try Floors(from: &reader)
+  }
+}
+
+extension Cut {
+  fileprivate static func read(from reader: inout ByteReader) throws(WireError) -> Cut? {
+    let what = "Stability"
+    let mark = try reader.mark(what)
+    guard mark != .none else { return nil }
+    let previous = try reader.mark(what)
+    guard previous.number + 1 == mark.number else { throw WireError(.malformed, what) }
+    return Cut(mark: mark, previous: previous, frontier: try reader.frontier(what))
+  }
+}
+
+extension Floors {
+  fileprivate init(from reader: inout ByteReader) throws(WireError) {
+    let what = "Stability"
     var buckets: [Int: Floor] = [:]
     var last = -1
     for _ in 0..<(try reader.count(what, limit: Digest.bucketCount)) {
@@ -61,7 +99,7 @@ package struct StabilityNews: Sendable, Equatable {
         term: try reader.term(what), epoch: try reader.number(what),
         stamp: try reader.stamp(what))
     }
-    floors = Floors(buckets)
+    self.init(buckets)
   }
 }
 

@@ -17,6 +17,8 @@ enum AnytimeConcurrent {
       // Neither is about what the author knew.
       if ["offline", "parked"].contains(entry.reason) { continue }
       guard let loser = entry.loser, let winner = entry.winner else { continue }
+      // Two machines ran as one node, and have met here before they met each other.
+      if loser == winner, history.isForked(loser) { continue }
       if loser == winner || history.lineage.line(of: winner).contains(loser) {
         history.blame("\(node) has logged \(loser) as lost to \(winner), which had seen it")
       } else if !isExplained(loser, after, entry, history), entry.reason != "older" || isAnchor,

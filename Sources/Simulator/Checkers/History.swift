@@ -132,7 +132,14 @@ struct History {
 
   /// What nodes held that had been away, by their names, when they were to fetch everything anew:
   /// what nobody else has of that is not to be lost.
-  var brought: [String: Frontier] = [:]
+  private(set) var brought: [String: Frontier] = [:]
+
+  mutating func bring(_ held: Frontier, from node: String) {
+    brought[node, default: Frontier()].join(held)
+  }
+
+  /// Its file was put back to an earlier state.
+  mutating func bringNothing(from node: String) { brought[node] = nil }
 
   /// Edits that their author has numbered anew, for its numbers were in doubt.
   private(set) var renumbered: Set<Dot> = []

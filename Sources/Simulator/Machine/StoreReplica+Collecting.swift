@@ -3,15 +3,16 @@ import Store
 
 /// What the store does about deleted versions.
 extension StoreReplica {
-  func hear(_ news: StabilityNews, from node: Identity) throws {
+  func hear(_ news: StabilityNews, from peer: Identity, at now: Instant) throws {
     mischief.begin()
-    try store().hear(news, from: node, isLeaf: false)
+    try store().hear(news, from: peer, isLeaf: false, at: now.moment)
   }
 
   func tend(
-    members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+    members: Set<Identity>, everybody: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
   ) throws -> Tending {
-    try begin(now).tend(members: members, id: id, retention: retention, pause: 0, at: now)
+    try begin(now).tend(
+      members: members, everybody: everybody, id: id, retention: retention, pause: 0, at: now)
   }
 
   func giveUpRenewal(at now: Instant) throws -> FoldResult {

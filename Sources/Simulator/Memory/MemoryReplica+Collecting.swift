@@ -3,17 +3,17 @@ import Store
 
 /// What a replica in memory does about deleted versions.
 extension MemoryReplica {
-  func hear(_ news: StabilityNews, from node: Identity) {
-    file.stability.hear(news, from: node, isLeaf: false)
+  func hear(_ news: StabilityNews, from peer: Identity, at now: Instant) {
+    file.stability.hear(news, from: peer, isLeaf: false, as: id, at: now.moment)
     commit(isDurable: true)
   }
 
   func tend(
-    members: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+    members: Set<Identity>, everybody: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
   ) -> Tending {
     guard !file.stability.standing.isBehind else { return Tending() }
-    let own = Dot(origin, file.frontier[origin])
-    file.stability.acknowledge(as: self.id, own: own, frontier: file.frontier)
+    acknowledge()
+    file.stability.rejoin(everybody, as: origin)
     let limit = Stamp(millisecondsSince1970: now.moment - retention)
     let due = file.versions.filter { $0.value.isDeleted && $0.value.stamp < limit }
     let stable = file.stability.releasable(members: members)
@@ -26,11 +26,20 @@ extension MemoryReplica {
       tending.collected += 1
     }
     if going.count < due.count {
-      file.stability.propose(id: id, frontier: file.frontier, members: members)
-      file.stability.acknowledge(as: self.id, own: own, frontier: file.frontier)
+      file.stability.propose(
+        id: id, frontier: file.frontier, members: members, at: now.moment)
+      acknowledge()
     }
     commit(isDurable: true)
     return tending
+  }
+
+  private func acknowledge() {
+    let own = Dot(origin, file.frontier[origin])
+    let said = file.stability.acknowledgement(as: id, own: own, frontier: file.frontier)
+    guard var said else { return }
+    said.signature = SimulatedSite.signature(of: said)
+    file.stability.acknowledge(said)
   }
 
   private func mayGo(_ version: Version, _ row: RowNumber) -> Bool {

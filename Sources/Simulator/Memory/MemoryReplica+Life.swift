@@ -90,6 +90,7 @@ extension MemoryReplica {
       rule(.stoodDown, &edits, at: now)
       file.frontier.raise(origin, to: edits.seq)
     }
+    if doubt.hidesDeletes { file.stability.miss() }
     if let mark = mark ?? file.stability.renewal?.mark { beginRenewal(to: mark) }
     commit(isDurable: true)
     witness.beginAnew(observation, own: origin, keepsEdits: true)

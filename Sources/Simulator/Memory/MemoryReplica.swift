@@ -297,7 +297,7 @@ final class MemoryReplica: SimulatedReplica {
     if merge.kind == .repair { repairs += 1 }
     if merge.reader == file.rights {
       file.frontier.join(merge.claim(beside: file.frontier))
-      if merge.movesFrontier { file.stability.received(from: merge.standing) }
+      if merge.bringsAll { file.stability.received(from: merge.standing) }
     }
     if let progress = merge.progress(after: last, beside: file.frontier) {
       let before = self.progress(of: merge.sender, run: merge.run)

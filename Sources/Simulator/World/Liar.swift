@@ -14,6 +14,8 @@ struct Liar {
     /// What others have written: that it holds more of it, that they have written what they have
     /// not, and that they have signed for that.
     case others, author, reach
+    /// That deleted rows went while everybody else was away.
+    case collection
   }
 
   let node: Int
@@ -67,6 +69,11 @@ struct Liar {
   /// What it says in the place of a message, on a connection.
   mutating func twist(_ message: Message, by own: Origin, on link: UInt64) -> [Message] {
     switch message {
+    case .hello(var hello) where does(.collection):
+      let news = collected(StabilityNews(standing: hello.standing))
+      hello.standing = news.standing
+      return [.hello(hello), .stability(news)]
+    case .stability(let news) where does(.collection): return [.stability(collected(news))]
     case .rows(let number, let bytes):
       guard let (twisted, check) = twist(batch: bytes, by: own) else { return [message] }
       added[link, default: 0] &+= check
@@ -128,6 +135,23 @@ struct Liar {
       more.raise(entry.origin, to: entry.seq + (1 << 20) + UInt64(random.below(40)))
     }
     return more
+  }
+
+  /// It has all of a later cut, has let go of what was deleted, and nobody else has; now and then
+  /// others have signed for that.
+  private mutating func collected(_ news: StabilityNews) -> StabilityNews {
+    var news = news
+    let before = max(news.standing.whole, news.cut?.mark ?? .none)
+    let mark = Mark(number: before.number + 1, id: random.next() | 1)
+    news.standing = CutStanding(whole: mark, cleared: mark)
+    if random.chance(500) {
+      news.cut = Cut(
+        mark: mark, previous: before, frontier: more(beside: invented[0], Frontier()))
+    }
+    if random.chance(300) {
+      for node in news.acknowledgements.keys { news.acknowledgements[node]?.mark = mark }
+    }
+    return news
   }
 
   private mutating func wishes() -> [Message] {

@@ -13,13 +13,24 @@ enum SimulatedSite {
     isSigned: { _, _, _ in true })
 
   /// Nobody here can make the signature of another node but by this.
-  static func signature(of reach: Reach) -> [UInt8] {
-    var word = mix(reach.origin.rawValue ^ mix(reach.node.high ^ mix(reach.node.low)))
-    for part in [reach.life, reach.seq, reach.run] { word = mix(word ^ part) }
-    return bytes(word) + Array(repeating: 0, count: Reach.signatureLength - 8)
+  static func signature(of word: any Signable) -> [UInt8] {
+    if let reach = word as? Reach { return signature(of: reach) }
+    return padded(hash64(word.text(in: Templates.site)))
   }
 
-  static let surety = Surety(exempt: { [] }) { $0.signature == signature(of: $0) }
+  private static func signature(of reach: Reach) -> [UInt8] {
+    var word = mix(reach.origin.rawValue ^ mix(reach.node.high ^ mix(reach.node.low)))
+    for part in [reach.life, reach.seq, reach.run] { word = mix(word ^ part) }
+    return padded(word)
+  }
+
+  private static func padded(_ word: UInt64) -> [UInt8] {
+    bytes(word) + Array(repeating: 0, count: Reach.signatureLength - 8)
+  }
+
+  static let surety = Surety(
+    exempt: { [] }, holdsCut: { $0.signature == signature(of: $0) },
+    isSigned: { $0.signature == signature(of: $0) })
 
   static func key(of identity: Identity) -> [UInt8] {
     bytes(identity.high) + bytes(identity.low) + Array(repeating: 0, count: 16)

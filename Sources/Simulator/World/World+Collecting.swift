@@ -102,7 +102,11 @@ extension World {
 
   /// A node that was given up is there: it goes on as a new one, and is waited for again.
   mutating func comeBack(_ node: Int) {
-    guard hasCollection, isForgotten(node), nodes[node].isUp else { return }
+    guard hasCollection, nodes[node].isUp, let life = collecting.forgotten[identity(node)],
+      (0...life).contains(where: {
+        Templates.origin(of: identity(node), life: $0) == nodes[node].replica.own
+      })
+    else { return }
     attempt(node, nil, 0) { world in
       try world.beginLife(node, .forgotten, isLate: false)
       world.meetAnew(node)
@@ -110,6 +114,11 @@ extension World {
   }
 
   private mutating func tend(_ node: Int) {
+    // What others have signed came since.
+    if let standing = nodes[node].doubted {
+      nodes[node].doubted = nil
+      fallBehind(node, standing, nil, 0)
+    }
     let before = nodes[node].replica.stability
     defer {
       let after = nodes[node].replica.stability
@@ -120,10 +129,12 @@ extension World {
       }
     }
     let (members, id, retention) = (members, collecting.random.next() | 1, collecting.retention)
+    let everybody = Set(nodes.indices.map { nodes[$0].replica.id })
     attempt(node, nil, 0) { world in
       while true {
         let done = try world.use(node) {
-          try $0.tend(members: members, id: id, retention: retention, at: $1)
+          try $0.tend(
+            members: members, everybody: everybody, id: id, retention: retention, at: $1)
         }
         if done.collected > 0 {
           world.tell("\(Words.node(node)) lets go of \(done.collected) deleted versions")
@@ -149,7 +160,7 @@ extension World {
     let node = links[link].nodes[side]
     let peer = nodes[links[link].nodes[1 - side]].replica.id
     attempt(node, link, side) { world in
-      try world.use(node) { replica, _ in try replica.hear(news, from: peer) }
+      try world.use(node) { try $0.hear(news, from: peer, at: $1) }
       world.feed(node: node, .advanced(world.nodes[node].replica.position))
     }
   }
@@ -187,17 +198,48 @@ extension World {
     attempt(node, link, side) { world in
       // Another peer may have said so a moment ago.
       guard world.nodes[node].replica.stability.mustRenew(for: standing) else { return }
-      let (name, held) = (
-        world.nodes[node].replica.name, world.nodes[node].replica.frontier
-      )
-      world.history.brought[name, default: Frontier()].join(held)
-      if try world.use(node, { replica, _ in try replica.renewAsNew(to: standing.cleared) }) {
+      world.history.bring(world.nodes[node].replica.frontier, from: world.nodes[node].replica.name)
+      let teller = link.map { world.nodes[world.links[$0].nodes[1 - side]].replica.id }
+      if world.isShown(standing.cleared, besides: teller, to: node),
+        try world.use(node, { replica, _ in try replica.renewAsNew(to: standing.cleared) })
+      {
         world.feed(node: node, .advanced(world.nodes[node].replica.position))
-      } else {
-        try world.beginLife(node, .behind, isLate: false, renewingTo: standing.cleared)
+      } else if let cut = world.renewal(for: standing.cleared, at: node) {
+        try world.beginLife(node, .behind, isLate: false, renewingTo: cut)
         world.meetAnew(node)
+      } else {
+        world.tell("\(Words.node(node)) does not believe that it was away")
+        world.nodes[node].doubted = standing
+        world.doAsTold(node)
       }
     }
+  }
+
+  /// Whether somebody else has signed that it holds it, if there is anybody else.
+  private func isShown(_ mark: Mark, besides teller: Identity?, to node: Int) -> Bool {
+    let all = Set(nodes.indices.map { nodes[$0].replica.id })
+    let others = all.subtracting([nodes[node].replica.id])
+    return nodes[node].replica.stability.isShown(mark, by: others, besides: teller)
+  }
+
+  private func renewal(for mark: Mark, at node: Int) -> Mark? {
+    let others = nodes.indices.filter {
+      identity($0) != identity(node) && collecting.forgotten[identity($0)] == nil
+    }
+    return nodes[node].replica.stability.renewal(
+      for: mark, held: others.map { nodes[$0].replica.id })
+  }
+
+  /// A person does what the node says: to wait for it no more, and to start it again.
+  ///
+  /// Two machines that run as one node say for each other what they hold. Nothing but a person can
+  /// tell then that one of them was away.
+  private mutating func doAsTold(_ node: Int) {
+    guard isCalm, nodes.all.contains(where: { $0.original != nil }),
+      !nodes[node].replica.stability.mayHaveMissed
+    else { return }
+    forget(node)
+    comeBack(node)
   }
 
   /// Nobody is left who could tell a node what was deleted while it was away.

@@ -19,6 +19,7 @@ extension World {
     nodes[node].startsAt = time + pause
     history.leaveOffice(at: nodes[node].replica.name)
     (nodes[node].online, nodes[node].hasWork, nodes[node].behind) = (0, false, nil)
+    nodes[node].doubted = nil
     (nodes[node].mesh, nodes[node].wasTwin) = (Mesh(node: nodes[node].replica.id), false)
     for link in links.indices {
       for side in 0...1 where links[link].nodes[side] == node {

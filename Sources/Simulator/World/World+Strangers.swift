@@ -18,9 +18,14 @@ final class Acquaintance: Sendable {
   func exempts(_ origin: Origin) -> Bool { state.withLock { $0.exempt.contains(origin) } }
 
   var surety: Surety {
-    Surety(exempt: { self.state.withLock(\.exempt) }) { reach in
-      self.knows(reach.node) ? reach.signature == SimulatedSite.signature(of: reach) : nil
-    }
+    Surety(
+      exempt: { self.state.withLock(\.exempt) },
+      holdsCut: {
+        self.knows($0.node) ? $0.signature == SimulatedSite.signature(of: $0) : nil
+      },
+      isSigned: {
+        self.knows($0.node) ? $0.signature == SimulatedSite.signature(of: $0) : nil
+      })
   }
 }
 

@@ -27,6 +27,8 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var keys: [TableKey] = []
     /// A peer lets go of what this node lacks; it has not begun to fetch everything yet.
     var behind: CutStanding?
+    /// What it was told of deleted rows, and does not believe.
+    var doubted: CutStanding?
     /// What it knows of the members; nil in a world without rights.
     var membership: Membership?
     /// What it goes by itself.

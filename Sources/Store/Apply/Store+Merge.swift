@@ -176,7 +176,7 @@ extension Store {
     try raise(to: merge.claim(beside: origins.frontier))
     if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
     if merge.movesFrontier {
-      try noteReceived(from: merge.standing)
+      if merge.bringsAll { try noteReceived(from: merge.standing) }
       kinship.isComplete = true
     }
     if let progress = merge.progress(after: slice.last, beside: origins.frontier) {

@@ -55,7 +55,9 @@ package final class PageGraft {
           try replica.run(
             "INSERT OR REPLACE INTO copy._flotilla_meta(name, value) VALUES (?, ?)", [name, value])
         }
-        try limitFrontier(by: takeStatements(hear))
+        let surety = try takeStatements(hear)
+        try limitFrontier(by: surety)
+        try limitStability(by: surety)
         try takeOrigin()
         try replica.execute(VersionFigures.fill(in: "copy"))
         try replica.run(
@@ -172,6 +174,17 @@ package final class PageGraft {
         "UPDATE copy._flotilla_origin SET seq = ? WHERE origin = ?",
         [.integer(Int64(most)), .integer(origin)])
     }
+  }
+
+  /// Who holds a cut has signed for it; and what the giver has missed this node has not.
+  private func limitStability(by surety: Surety) throws(SQLiteError) {
+    let name: SQLite.Value = .string(Meta.Name.stability.rawValue)
+    let row = try replica.row("SELECT value FROM copy._flotilla_meta WHERE name = ?", [name])
+    guard let bytes = row?[0].blob else { return }
+    guard let stability = try? Stability(bytes) else { throw .rows("its cuts cannot be read") }
+    try replica.run(
+      "UPDATE copy._flotilla_meta SET value = ? WHERE name = ?",
+      [.blob(stability.handedOn(by: surety).bytes), name])
   }
 
   /// This node writes under its own origin, which nobody can have written under yet.

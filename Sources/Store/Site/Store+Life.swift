@@ -187,6 +187,10 @@ extension Store {
           officeRecord.office.part = .none
           try rule(.stoodDown, &edits, at: now)
         }
+        if doubt.hidesDeletes {
+          stability.miss()
+          try saveStability()
+        }
         // What was fetched so far does not tell which of the last life's edits others hold.
         if let mark = mark ?? stability.renewal?.mark { try beginRenewal(to: mark) }
         let story = LifeStory(doubt: doubt, at: now.moment, reissued: reissued)

@@ -4,7 +4,7 @@ import SQLite
 /// What is signed of origins: by this node of its own, and by others of theirs.
 extension Store {
   /// Signs from now on what is written here.
-  package func sign(by signer: @escaping (Reach) -> [UInt8]) { self.signer = signer }
+  package func sign(by signer: @escaping (any Signable) -> [UInt8]) { self.signer = signer }
 
   /// This node's word on what it has written; nil if it has not, or signs nothing.
   func ownReach(through seq: UInt64) -> Reach? {

@@ -27,31 +27,33 @@ struct DeletionSearch {
 
 /// Letting go of deleted versions that everybody has (docs/collection.md).
 extension Store {
-  /// Takes in what a peer has told.
+  /// Takes in what a peer has told; what it says is signed was checked.
   package func hear(
-    _ news: StabilityNews, from node: Identity, isLeaf: Bool
+    _ news: StabilityNews, from peer: Identity, isLeaf: Bool, at moment: Int64? = nil
   ) throws(StoreError) {
     var heard = stability
-    heard.hear(news, from: node, isLeaf: isLeaf)
+    heard.hear(news, from: peer, isLeaf: isLeaf, as: node, at: moment)
     try change(to: heard)
   }
 
   /// Acknowledges what is held and, now and then, looks at a slice of the versions for deleted ones
-  /// that can go. `members` are all that are waited for, this node among them.
+  /// that can go. `members` are all that are waited for, this node among them; of `everybody` some
+  /// may not be. `proposes` is false while it may be behind somebody.
   package func tend(
-    members: Set<Identity>, id: UInt64, retention: Int64 = Stability.retention,
-    pause: Int64 = 6 * 3_600_000, at now: Instant
+    members: Set<Identity>, everybody: Set<Identity>? = nil, id: UInt64, proposes: Bool = true,
+    retention: Int64 = Stability.retention, pause: Int64 = 6 * 3_600_000, at now: Instant
   ) throws(StoreError) -> Tending {
     guard let site = now.site, !stability.standing.isBehind, regained.isEmpty else {
       return Tending()
     }
-    let (frontier, mine) = (origins.frontier, Dot(own, origins.frontier[own]))
+    let frontier = origins.frontier
     var next = stability
-    next.acknowledge(as: node, own: mine, frontier: frontier)
+    acknowledge(&next)
+    next.rejoin(everybody ?? members, as: own)
     let isHeldUp = search.isHeldUp && !search.isRunning
-    if isHeldUp, next.releasable(members: members) == search.stable {
-      next.propose(id: id, frontier: frontier, members: members)
-      next.acknowledge(as: node, own: mine, frontier: frontier)
+    if proposes, isHeldUp, next.releasable(members: members) == search.stable {
+      next.propose(id: id, frontier: frontier, members: members, at: site)
+      acknowledge(&next)
     }
     try change(to: next)
     let stable = stability.releasable(members: members)
@@ -63,6 +65,16 @@ extension Store {
     }
     let limit = Stamp(millisecondsSince1970: min(site, now.ageing) - retention)
     return try collectSlice(upTo: stable, before: limit, at: now)
+  }
+
+  /// Signs for the present cut, if all of it is here.
+  private func acknowledge(_ stability: inout Stability) {
+    let frontier = origins.frontier
+    let said = stability.acknowledgement(
+      as: node, own: Dot(own, frontier[own]), frontier: frontier)
+    guard var said else { return }
+    said.signature = signer?(said) ?? []
+    stability.acknowledge(said)
   }
 
   private func change(to next: Stability) throws(StoreError) {

@@ -85,7 +85,8 @@ extension NodeTests {
         try await link.send(
           .hello(
             Hello(
-              version: 2, purpose: .member, site: greeting.site, node: thief.identity, name: "p",
+              version: Session.versions.upperBound, purpose: .member, site: greeting.site,
+              node: thief.identity, name: "p",
               run: 1, clock: 0, port: 0, schema: 0, statements: 0)))
         #expect(try await farewell(link) == .revoked)
         #expect(await node.connectedCount == 0)

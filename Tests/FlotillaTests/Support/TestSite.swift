@@ -97,20 +97,24 @@ actor TestSite {
   /// A stream to a node as a member opens it that says only what the test says; without `keys` as
   /// somebody who was just admitted. Says Hello first.
   func talk(
-    to node: Node, as keys: NodeKeys? = nil, _ name: String = "p"
+    to node: Node, as keys: NodeKeys? = nil, _ name: String = "p",
+    standing: CutStanding = CutStanding()
   ) async throws -> MessageLink {
     let who = keys ?? NodeKeys()
     if keys == nil { admit(who, name) }
     let channel = try await channel(to: node, as: who)
     let link = MessageLink(channel: channel)
-    try await link.send(.hello(await hello(of: who, name, to: node)))
+    var hello = await hello(of: who, name, to: node)
+    hello.standing = standing
+    try await link.send(.hello(hello))
     return link
   }
 
   func hello(of keys: NodeKeys, _ name: String, to node: Node) async -> Hello {
     Hello(
-      version: 2, purpose: .member, site: membership.site, node: keys.identity, name: name, run: 1,
-      clock: Uptime.wall, port: 0, schema: 0, statements: await node.roster.hash)
+      version: Session.versions.upperBound, purpose: .member, site: membership.site,
+      node: keys.identity, name: name, run: 1, clock: Uptime.wall, port: 0, schema: 0,
+      statements: await node.roster.hash)
   }
 
   func channel(

@@ -74,16 +74,40 @@ import Testing
     late.stamp = .highest
     var unknown = floor
     unknown.term = Term(number: 1 << 62, incarnation: 1)
-    let mark = Mark(number: 2, id: 1)
     let news = StabilityNews(
-      standing: CutStanding(),
-      cut: Cut(
-        mark: mark, previous: Mark(number: 1, id: 1), frontier: Frontier(),
-        acknowledged: [Samples.node: Dot(Samples.origin(1), 1), .none: Dot(Samples.origin(2), 1)]),
-      floors: Floors([1: floor, 2: late, 3: unknown]))
-    let possible = news.possible(signedTerm: 3, latest: Stamp(rawValue: 60)) { $0 == Samples.node }
-    #expect(possible.floors == Floors([1: floor]))
-    #expect(possible.cut?.acknowledged.keys.map(\.self) == [Samples.node])
-    #expect(possible.cut?.mark == mark && possible.standing == news.standing)
+      standing: CutStanding(), floors: Floors([1: floor, 2: late, 3: unknown]))
+    let moment: Int64 = 1_800_000_000_000
+    #expect(StabilityNews.latestFloor(at: moment) < .highest)
+    let possible = news.possible(signedTerm: 3, at: moment)
+    #expect(possible == StabilityNews(standing: CutStanding(), floors: Floors([1: floor])))
+  }
+
+  @Test func `a site makes a cut a minute at most, so that numbers are not used up`() {
+    let year: Int64 = 365 * 86_400_000
+    func said(_ number: UInt64) -> StabilityNews {
+      let mark = Mark(number: number, id: 1)
+      return StabilityNews(
+        standing: CutStanding(),
+        cut: Cut(mark: mark, previous: Mark(number: number - 1, id: 1), frontier: Frontier()),
+        acknowledgements: [
+          Samples.node: Acknowledgement(
+            node: Samples.node, mark: mark, last: Dot(Samples.origin(1), 1))
+        ])
+    }
+    #expect(said(365 * 1_440).possible(signedTerm: 0, at: year) == said(365 * 1_440))
+    // The times of two members may differ by a month.
+    let far = said(397 * 1_440).possible(signedTerm: 0, at: year)
+    #expect(far == StabilityNews(standing: CutStanding()))
+    // Nor does anybody else go further: the others would not hear it.
+    let last = Mark.most(at: year + SiteClock.farthest)
+    var stability = Stability()
+    stability.cut = said(last - 1).cut
+    for _ in 1...3 {
+      let said = stability.acknowledgement(
+        as: Samples.node, own: Dot(Samples.origin(1), 0), frontier: Frontier())
+      said.map { stability.acknowledge($0) }
+      stability.propose(id: 1, frontier: Frontier(), members: [Samples.node], at: year)
+    }
+    #expect(stability.cut?.mark.number == last && stability.whole == stability.cut?.mark)
   }
 }

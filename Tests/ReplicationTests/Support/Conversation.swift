@@ -102,8 +102,8 @@ struct Conversation {
   }
 
   func peerHello(
-    version: UInt64 = 2, purpose: Hello.Purpose = .member, site: Identity = Samples.site,
-    node: Identity = peerNode
+    version: UInt64 = Session.versions.upperBound, purpose: Hello.Purpose = .member,
+    site: Identity = Samples.site, node: Identity = peerNode
   ) -> Hello {
     Samples.hello(
       version: version, purpose: purpose, site: site, node: node, name: "there",

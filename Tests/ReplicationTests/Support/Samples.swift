@@ -9,8 +9,9 @@ enum Samples {
   static func origin(_ number: UInt64) -> Origin { Origin(rawValue: number) }
 
   static func hello(
-    version: UInt64 = 2, purpose: Hello.Purpose = .member, site: Identity = site,
-    node: Identity = node, name: String = "desk", run: UInt64 = 77, clock: Int64 = 1_000,
+    version: UInt64 = Session.versions.upperBound, purpose: Hello.Purpose = .member,
+    site: Identity = site, node: Identity = node, name: String = "desk", run: UInt64 = 77,
+    clock: Int64 = 1_000,
     port: UInt16 = 7_000
   ) -> Hello {
     Hello(
@@ -37,8 +38,14 @@ enum Samples {
     return StabilityNews(
       standing: CutStanding(whole: mark, cleared: Mark(number: 1, id: 0), isRenewing: true),
       cut: Cut(
-        mark: mark, previous: Mark(number: Mark.highest - 1, id: 5), frontier: frontiers[2],
-        acknowledged: [node: Dot(origin(.max), 1 << 62), site: Dot(origin(0), 0)]),
+        mark: mark, previous: Mark(number: Mark.highest - 1, id: 5), frontier: frontiers[2]),
+      acknowledgements: [
+        node: Acknowledgement(
+          node: node, mark: mark, last: Dot(origin(.max), 1 << 62),
+          signature: [UInt8](repeating: 7, count: 64)),
+        site: Acknowledgement(
+          node: site, mark: Mark(number: 1, id: 0), last: Dot(origin(0), 0)),
+      ],
       floors: Floors([
         0: Floor(term: .none, epoch: 0, stamp: .zero),
         255: Floor(term: Term(number: 1 << 62, incarnation: 1), epoch: 1 << 62, stamp: .highest),

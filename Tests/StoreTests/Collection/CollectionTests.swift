@@ -200,6 +200,27 @@ import Testing
     #expect(try b.text("stays") == "a" && b.text("new") == "a" && b.text("gone") == nil)
   }
 
+  @Test func `takes neither a push nor the word of a leaf for everything`() throws {
+    let mark = a.store.stability.cleared
+    let pushed = Begin.Kind.push(origin: Origin(rawValue: 7), from: 0, to: 1)
+    let empty = Begin.Kind.full(covers: Frontier())
+    try b.store.beginLife(
+      .behind, origin: Origin(rawValue: 88), life: 88, run: 88, reissuingAbove: nil,
+      renewingTo: mark, at: b.now)
+    let leaf = LeafLicence(origin: Origin(rawValue: 7), rights: Rights(tables: ["note": .read]))
+    for (kind, licence) in [(pushed, nil), (empty, leaf)] {
+      var merge = Merge(
+        sender: a.store.node, kind: kind, batches: [], rowsBefore: 0, checkBefore: 0,
+        end: End(rows: 0, check: 0), movesFrontier: true)
+      (merge.standing, merge.asked, merge.licence) = (a.store.stability.standing, mark, licence)
+      _ = try b.store.merge(merge, at: b.now)
+      #expect(b.store.stability.renewal == .fetching(mark))
+    }
+    try b.pull(from: a)
+    try b.foldAll()
+    #expect(try b.store.stability.renewal == nil && b.text("gone") == nil)
+  }
+
   @Test func `has all that there is also from who holds nothing`() throws {
     let mark = a.store.stability.cleared
     let fresh = try TestReplica(7, schema: AnchorSite.schema)

@@ -213,9 +213,16 @@ extension WholeSession {
       let mark = Mark(number: random.below(1 << 32), id: 1 + random.below(9))
       let previous = Mark(number: max(1, mark.number) - 1, id: 1)
       let cut = Cut(mark: mark, previous: previous, frontier: frontier())
+      var said = Acknowledgement(
+        node: random.below(4) > 0 ? Self.liar : store.node,
+        mark: Mark(number: max(1, mark.number), id: mark.id),
+        last: Dot(Origin(rawValue: number()), number()))
+      if random.below(4) > 0 { said.signature = Self.signature(of: said) }
+      if random.below(8) == 0 { said.signature = [1] }
       return .stability(
         StabilityNews(
           standing: CutStanding(whole: mark), cut: random.below(2) == 0 ? cut : nil,
+          acknowledgements: random.below(2) == 0 ? [said.node: said] : [:],
           floors: Floors(floors)))
     case 12: return random.below(9) == 0 ? .pause(end) : .ping(sent: 1, ClockView(wall: 0))
     case 13: return .offer(Offer(siteName: "s", rows: number(), objects: random.below(3)))

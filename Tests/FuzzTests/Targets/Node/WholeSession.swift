@@ -61,14 +61,16 @@ struct WholeSession {
   }
 
   /// Whose signature it is nobody can tell here: it is one, or it is none.
-  static func signature(of reach: Reach) -> [UInt8] {
-    let word = hash64(reach.text(in: Identity(high: 1, low: 1)), seed: reach.origin.rawValue)
+  static func signature(of said: any Signable) -> [UInt8] {
+    let seed = (said as? Reach)?.origin.rawValue ?? 0
+    let word = hash64(said.text(in: Identity(high: 1, low: 1)), seed: seed)
     return (0..<Reach.signatureLength).map { UInt8(truncatingIfNeeded: word >> (8 * ($0 % 8))) }
   }
 
   private static func hello(_ node: Identity) -> Hello {
     Hello(
-      version: 2, purpose: .member, site: Identity(high: 1, low: 1), node: node, name: "node",
+      version: Session.versions.upperBound, purpose: .member, site: Identity(high: 1, low: 1),
+      node: node, name: "node",
       run: 1, clock: Sandbox.now.wall, port: 0, schema: 0)
   }
 
@@ -77,7 +79,9 @@ struct WholeSession {
       hello: hello(store.node), position: store.position, relayDelay: 5, shown: .member(liar))
     configuration.peerRights = part.rights
     configuration.notary = notary
-    configuration.surety = Surety { $0.signature == signature(of: $0) }
+    configuration.surety = Surety(
+      holdsCut: { $0.signature == signature(of: $0) },
+      isSigned: { $0.signature == signature(of: $0) })
     configuration.clock.since = now.uptime
     return Session(configuration, at: now)
   }
@@ -151,9 +155,8 @@ struct WholeSession {
     case .openAccount: inputs.append(.accounted(.nothing(.failed)))
     case .describe: inputs.append(.offer(Offer(siteName: "s", rows: 1, objects: 0), []))
     case .stability(let news):
-      let latest = StabilityNews.latestFloor(at: now.moment)
-      let possible = news.possible(signedTerm: 1, latest: latest) { $0 == Self.liar }
-      try store.hear(possible, from: Self.liar, isLeaf: part != .writer)
+      let possible = news.possible(signedTerm: 1, at: now.moment)
+      try store.hear(possible, from: Self.liar, isLeaf: part != .writer, at: now.moment)
       inputs.append(.advanced(store.position))
     default: break
     }

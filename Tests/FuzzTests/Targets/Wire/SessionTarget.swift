@@ -36,7 +36,8 @@ struct SessionDriver {
 
   static func hello(node: Identity, purpose: Hello.Purpose = .member) -> Hello {
     Hello(
-      version: 2, purpose: purpose, site: site, node: node, name: "node", run: 1, clock: 1_000,
+      version: Session.versions.upperBound, purpose: purpose, site: site, node: node, name: "node",
+      run: 1, clock: 1_000,
       port: 7_000, schema: 5)
   }
 
