@@ -144,6 +144,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder) / "flotilla"
         tree.mkdir()
+        shutil.copytree(TOP / "Examples", tree / "Examples")
         shutil.copytree(TOP / "Sources", tree / "Sources")
         shutil.copytree(TOP / "Tests", tree / "Tests")
         shutil.copy(TOP / "Package.swift", tree)
