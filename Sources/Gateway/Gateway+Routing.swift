@@ -2,7 +2,9 @@ import Flotilla
 
 /// Which resource a request means.
 extension Gateway {
-  func route(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  func route(
+    _ request: HTTPRequest, at seat: DeskPool.Seat?
+  ) async throws(Problem) -> HTTPResponse {
     let target = try RequestTarget(request.target)
     switch target.path {
     case ["v1", "session"]: return try await session(request, target)
@@ -36,7 +38,8 @@ extension Gateway {
     if rest[0] == "rows", rest.count == 2 || rest.count == 3 {
       let call = RowCall(
         database: database, token: token, request: request, target: target,
-        table: try RequestTarget.decoded(rest[1]), key: rest.count == 3 ? rest[2] : nil)
+        table: try RequestTarget.decoded(rest[1]), key: rest.count == 3 ? rest[2] : nil,
+        seat: seat)
       return try await call.answer()
     }
     return try await site(rest, request, target, database, token)

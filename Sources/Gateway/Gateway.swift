@@ -56,7 +56,7 @@ public final class Gateway: Sendable {
     server.start(
       opened.sockets, secure: opened.secure, limits: Self.limits, busy: { Self.busy }
     ) { [weak self] request in
-      await self?.answer(request) ?? Self.busy
+      self?.work(on: request) ?? HTTPWork { Self.busy }
     }
   }
 
@@ -88,11 +88,30 @@ public final class Gateway: Sendable {
     Problem.later("busy", "too many requests at a time").response
   }
 
-  private func answer(_ request: HTTPRequest) async -> HTTPResponse {
+  /// Who asks for rows is answered on the thread of the connection that reads them, if one is free:
+  /// to wake another thread takes longer than to read a row.
+  private func work(on request: HTTPRequest) -> HTTPWork {
+    guard let seat = readers(for: request)?.freeSeat() else {
+      return HTTPWork { [self] in await answer(request, at: nil) }
+    }
+    return HTTPWork(on: seat.desk.executor) { [self] in
+      defer { seat.leave() }
+      return await answer(request, at: seat)
+    }
+  }
+
+  private func readers(for request: HTTPRequest) -> DeskPool? {
+    guard nodesServe, ["GET", "HEAD"].contains(request.method) else { return nil }
+    let path = request.target.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+    guard path.count == 5, path[1] == "v1", path[3] == "rows" else { return nil }
+    return databases.first { $0.name == path[2] }?.reader
+  }
+
+  private func answer(_ request: HTTPRequest, at seat: DeskPool.Seat?) async -> HTTPResponse {
     var response: HTTPResponse
     do throws(Problem) {
       try check.check(request)
-      response = try await route(request)
+      response = try await route(request, at: seat)
     } catch {
       response = error.response
       if let line = error.untold.flatMap({ causes.line($0, at: .now) }) { log(line) }

@@ -17,7 +17,9 @@ import Testing
     change(&limits)
     let (socket, port) = try GatewayListener.open(.init(host: "127.0.0.1", port: 0))
     let server = HTTPServer()
-    server.start([socket], limits: limits, busy: { HTTPResponse(503) }, handle)
+    server.start([socket], limits: limits, busy: { HTTPResponse(503) }) { request in
+      HTTPWork { await handle(request) }
+    }
     do {
       try await body(port)
     } catch {

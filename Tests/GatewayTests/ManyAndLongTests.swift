@@ -220,19 +220,4 @@ import Testing
       pause.wrote(for: .milliseconds(1), until: now)
     }
   }
-
-  @Test func `lets so much wait as the node soon takes in`() {
-    var pause = WritePause()
-    #expect(pause.backlog == 2_000)
-    pause.folded(4_000, in: .milliseconds(100))
-    #expect(pause.backlog == 8_000)
-    pause.folded(.max, in: .nanoseconds(1))
-    #expect(pause.backlog == 20_000)
-    // What tells nothing changes nothing; a slow node is not pressed.
-    for count: Int64 in [0, -5, .min] { pause.folded(count, in: .milliseconds(100)) }
-    pause.folded(5, in: .zero)
-    #expect(pause.backlog == 20_000)
-    pause.folded(10, in: .seconds(1))
-    #expect(pause.backlog == 2_000)
-  }
 }

@@ -40,17 +40,16 @@ extension Replica {
     package var obstacle: String?
   }
 
-  /// What programs have written and the node has not folded yet: the place of the oldest edit in
-  /// the journal, which moves on as the node folds, and about how many there are.
+  /// About how many edits programs have written and the node has not folded yet.
   package func unfolded(
     on connection: Connection
-  ) throws(SQLiteError) -> (first: Int64, count: Int64)? {
+  ) throws(SQLiteError) -> Int64 {
     let ends = try connection.row(
       "SELECT (SELECT min(id) FROM _flotilla_journal), (SELECT max(id) FROM _flotilla_journal)")
-    guard let first = ends?[0].integer, let last = ends?[1].integer else { return nil }
+    guard let first = ends?[0].integer, let last = ends?[1].integer else { return 0 }
     // Somebody else may have written any numbers.
     let (span, isAbsurd) = last.subtractingReportingOverflow(first)
-    return (first, isAbsurd ? .max : span &+ 1)
+    return isAbsurd ? .max : span &+ 1
   }
 
   /// To be taken inside the transaction, before it writes.

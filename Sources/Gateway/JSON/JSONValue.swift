@@ -2,7 +2,7 @@
 ///
 /// Foundation's reader is not used: of two members of one name it takes either, without a word,
 /// and a number may come out as another one.
-indirect enum JSONValue: Sendable, Equatable {
+enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   case number(String)

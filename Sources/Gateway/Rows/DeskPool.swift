@@ -1,34 +1,47 @@
 import Synchronization
 
-/// Connections that do the same: each call gets one that is free, or else the one for which the
-/// fewest wait.
+/// Connections that do the same: each call gets the one for which the fewest wait.
 final class DeskPool: Sendable {
-  private struct State: Sendable {
-    /// How many calls each has or waits for.
-    var calls: [Int]
-    /// Where the search begins, so that all are used in turn.
-    var turn = 0
-  }
-
   private let desks: [RowDesk]
-  private let state: Mutex<State>
+  /// How many calls each has or waits for.
+  private let calls: Mutex<[Int]>
 
   init(_ count: Int, _ make: () -> RowDesk) {
     desks = (0..<count).map { _ in make() }
-    state = Mutex(State(calls: Array(repeating: 0, count: count)))
+    calls = Mutex(Array(repeating: 0, count: count))
   }
 
-  func run<Result: Sendable>(
-    _ body: @Sendable (OpenFile) throws(Problem) -> Result
-  ) async throws(Problem) -> Result {
-    let number = state.withLock { state in
-      let order = (0..<desks.count).map { (state.turn + $0) % desks.count }
-      let number = order.min { state.calls[$0] < state.calls[$1] } ?? 0
-      state.turn = number + 1
-      state.calls[number] += 1
+  /// A connection that is kept for one request.
+  struct Seat: Sendable {
+    let desk: RowDesk
+    fileprivate let pool: DeskPool
+    fileprivate let number: Int
+
+    func leave() { pool.calls.withLock { $0[number] -= 1 } }
+  }
+
+  /// A connection that nobody uses or waits for; nil if there is none.
+  func freeSeat() -> Seat? { seat(behind: 0) }
+
+  private func seat(behind most: Int) -> Seat? {
+    let number = calls.withLock { calls -> Int? in
+      guard let number = calls.indices.min(by: { calls[$0] < calls[$1] }), calls[number] <= most
+      else { return nil }
+      calls[number] += 1
       return number
     }
-    defer { state.withLock { $0.calls[number] -= 1 } }
-    return try await desks[number].run(body)
+    return number.map { Seat(desk: desks[$0], pool: self, number: $0) }
+  }
+
+  /// Lends a connection: the one of the seat, if the request has one.
+  func run<Result: Sendable>(
+    at seat: Seat? = nil, _ body: @Sendable (OpenFile) throws(Problem) -> Result
+  ) async throws(Problem) -> Result {
+    if let seat { return try await seat.desk.run(body) }
+    guard let next = self.seat(behind: .max) else {
+      throw .later("busy", "there is no connection to the database")
+    }
+    defer { next.leave() }
+    return try await next.desk.run(body)
   }
 }

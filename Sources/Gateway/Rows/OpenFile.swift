@@ -8,7 +8,23 @@ final class OpenFile {
   /// The schema that they are of.
   private var version: Value = .null
 
+  /// Since when it has the write lock.
+  private(set) var lockedSince: ContinuousClock.Instant?
+
   init(_ connection: Connection) { self.connection = connection }
+
+  /// Begins a transaction that writes.
+  func beginWriting() throws(Problem) {
+    try reporting { () throws(SQLiteError) in _ = try connection.run("BEGIN IMMEDIATE") }
+    lockedSince = .now
+  }
+
+  /// Ends what was not committed; for how long the write lock was held.
+  func end(at now: ContinuousClock.Instant) -> Duration {
+    connection.rollBack()
+    defer { lockedSince = nil }
+    return lockedSince.map { now - $0 } ?? .zero
+  }
 
   /// A replicated table; it may have come, gone or changed since the last request.
   func shape(of table: String) throws(Problem) -> TableShape {

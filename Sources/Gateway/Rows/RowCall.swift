@@ -10,6 +10,8 @@ struct RowCall {
   let table: String
   /// The last part of the path, still encoded; nil if the request is about the table.
   let key: String?
+  /// Where it reads, if that was decided before.
+  let seat: DeskPool.Seat?
 
   var resource: String {
     "/v1/\(RequestTarget.encoded(database.name))/rows/\(RequestTarget.encoded(table))"
@@ -40,7 +42,7 @@ struct RowCall {
   private func page() async throws(Problem) -> HTTPResponse {
     try await require(.read)
     let query = try RowQuery(target.parameters)
-    let page = try await database.reader.run { file throws(Problem) in
+    let page = try await database.reader.run(at: seat) { file throws(Problem) in
       try RowPage.read(query, of: table, in: file)
     }
     var headers = [(name: "Content-Type", value: "application/json")]
@@ -57,7 +59,7 @@ struct RowCall {
   private func row(_ key: String) async throws(Problem) -> HTTPResponse {
     try await require(.read)
     try refuseParameters()
-    let row = try await database.reader.run { file throws(Problem) in
+    let row = try await database.reader.run(at: seat) { file throws(Problem) in
       let shape = try file.shape(of: table)
       return try shape.row(try RowKey.read(key, of: shape), on: file.connection)
     }
@@ -141,7 +143,7 @@ extension RowCall {
     }
     let write = try wanted()
     let kept = try KeptAnswer(request, token: token.hash)
-    try begin(on: connection)
+    try file.beginWriting()
     if let answer = try kept?.find(on: connection) {
       return (answer, try edit(of: answer, on: connection))
     }
@@ -177,10 +179,6 @@ extension RowCall {
       let id = path.split(separator: "/").last
     else { return nil }
     return try Receipt(token: token.hash, id: String(id)).edit(on: connection)
-  }
-
-  private func begin(on connection: Connection) throws(Problem) {
-    try reporting { () throws(SQLiteError) in _ = try connection.run("BEGIN IMMEDIATE") }
   }
 
   private func terms(_ preferences: Preferences) throws(Problem) -> WriteTerms {

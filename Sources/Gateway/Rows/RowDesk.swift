@@ -7,7 +7,7 @@ import SQLite
 /// A transaction begins and ends within one call: nothing is held open while a client is waited
 /// for.
 actor RowDesk {
-  private let executor: QueueExecutor
+  nonisolated let executor: QueueExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// So long a statement may run, and so long it waits for another program's lock.
@@ -49,7 +49,6 @@ actor RowDesk {
       throw .later("locked", "others had the write lock of the database for too long")
     }
     connection.setBusyTimeout(milliseconds: rest)
-    let start = ContinuousClock.now
     // LIKE over a long text is one step.
     if purpose == .queries {
       QueryBounds.watch(connection, until: end)
@@ -58,8 +57,9 @@ actor RowDesk {
     }
     defer {
       connection.setWatch(every: 0, nil)
-      connection.rollBack()
-      if writes { pause.wrote(for: .now - start, until: .now) }
+      let now = ContinuousClock.now
+      let held = file.end(at: now)
+      if held > .zero { pause.wrote(for: held, until: now) }
     }
     return try body(file)
   }
@@ -71,19 +71,14 @@ actor RowDesk {
     let now = ContinuousClock.now
     sleep(min(pause.rest(at: now), end - now))
     guard pause.looksAtFold() else { return }
-    let (begin, latest) = (ContinuousClock.now, min(end, .now + WritePause.longestFold))
-    var (oldest, first, moved) = (Int64?.none, Int64.min, begin)
+    let latest = min(end, .now + WritePause.longestFold)
+    var (seen, moved) = (Int64(0), ContinuousClock.now)
     while .now < latest {
       let waiting = try reporting { () throws(SQLiteError) in
         try replica.unfolded(on: connection)
       }
-      guard let waiting else { return }
-      if waiting.first != first { (first, moved) = (waiting.first, .now) }
-      // Somebody else may have written any numbers.
-      let folded = first.subtractingReportingOverflow(oldest ?? first).partialValue
-      pause.folded(folded, in: .now - begin)
-      oldest = oldest ?? first
-      guard waiting.count > pause.backlog, .now - moved < WritePause.standstill else { return }
+      if waiting != seen { (seen, moved) = (waiting, .now) }
+      guard waiting > WritePause.backlog, .now - moved < WritePause.standstill else { return }
       sleep(.milliseconds(5))
     }
   }

@@ -33,15 +33,30 @@ struct RowInsert {
 
   /// Adds one row and reads it again as it stands then.
   func run(_ values: [Value], on connection: Connection) throws(Problem) -> StoredRow {
+    let key = try add(values, on: connection)
+    let row = try reporting { () throws(SQLiteError) in try connection.row(read, key) }
+    guard let row else { throw Self.leftOut(table) }
+    return StoredRow(table: table, values: row)
+  }
+
+  /// Adds one row that nobody wants to see; where a trigger could undo that, it is looked at.
+  func runUnseen(_ values: [Value], on connection: Connection) throws(Problem) {
+    if table.hasTriggers {
+      _ = try run(values, on: connection)
+    } else {
+      _ = try add(values, on: connection)
+    }
+  }
+
+  /// Adds one row, and gives its key.
+  private func add(_ values: [Value], on connection: Connection) throws(Problem) -> [Value] {
     let added = try reporting { () throws(SQLiteError) in try connection.rows(insert, values) }
     guard let key = added.first else { throw Self.leftOut(table) }
     if let place = key.firstIndex(where: \.isNull) {
       let name = table.keyColumns[place].name
       throw .badRequest("key", "\(name) is a part of the key, and is missing")
     }
-    let row = try reporting { () throws(SQLiteError) in try connection.row(read, key) }
-    guard let row else { throw Self.leftOut(table) }
-    return StoredRow(table: table, values: row)
+    return key
   }
 
   static func leftOut(_ table: TableShape) -> Problem {

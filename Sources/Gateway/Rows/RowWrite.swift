@@ -100,9 +100,12 @@ struct RowWriter {
       if !members.elementsEqual(named, by: { $0.name.utf8.elementsEqual($1.name.utf8) }) {
         (named, insert) = (members, RowInsert(into: table, try columns(members)))
       }
-      let row = try insert.run(try values(members, insert.columns), on: connection)
-      // Of many rows only those that are wanted are kept.
-      guard !isList || terms.returnsRows else { continue }
+      let values = try values(members, insert.columns)
+      guard !isList || terms.returnsRows else {
+        try insert.runUnseen(values, on: connection)
+        continue
+      }
+      let row = try insert.run(values, on: connection)
       size += row.size
       guard !isList || size <= StoredRow.longest else {
         throw Problem(

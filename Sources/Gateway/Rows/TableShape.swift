@@ -18,6 +18,8 @@ struct TableShape: Sendable, Equatable {
   var columns: [Column]
   /// The places of the key's columns, in the order of the key.
   var key: [Int]
+  /// Whether the application has triggers on it.
+  var hasTriggers = false
 
   /// Nil if there is no such table, or the site does not replicate it: then there is no view of its
   /// rows (`_flotilla_rows_…`).
@@ -54,7 +56,12 @@ struct TableShape: Sendable, Equatable {
     }
     let key = rows.indices.filter { (rows[$0][2].integer ?? 0) > 0 }
       .sorted { (rows[$0][2].integer ?? 0) < (rows[$1][2].integer ?? 0) }
-    return TableShape(name: name, columns: columns, key: key)
+    let trigger = try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+      AND name NOT GLOB '_flotilla_*'
+      """, [.string(name)])
+    return TableShape(name: name, columns: columns, key: key, hasTriggers: trigger != nil)
   }
 
   /// "3.1. Determination Of Column Affinity" (sqlite.org/datatype3.html).

@@ -8,38 +8,39 @@
 /// be folded before anything that others have written is taken in. So while much of it waits, and
 /// the node gets on with it, clients wait, too.
 struct WritePause: Sendable {
-  /// So long clients may write without a pause.
+  /// So long clients may hold the lock without a pause.
   static let series: Duration = .milliseconds(150)
   static let range: ClosedRange<Duration> = .milliseconds(30)...(.milliseconds(120))
 
-  /// So many edits may wait to be folded: as many as the node did in 200 ms when it was last seen.
-  private(set) var backlog = Self.backlogs.lowerBound
-  static let backlogs: ClosedRange<Int64> = 2_000...20_000
+  /// So many edits may wait to be folded: as many as one request can make.
+  static let backlog = Int64(RowWriter.mostRows)
   /// So long clients wait for that at most; and so long if the node does not get on.
   static let longestFold: Duration = .seconds(2)
   static let standstill: Duration = .milliseconds(200)
 
-  private var start: ContinuousClock.Instant?
+  /// For how long the lock was held in this series, and when it was given back.
+  private var held: Duration = .zero
   private var end: ContinuousClock.Instant?
 
   /// How long a write is to wait that would begin now.
   mutating func rest(at now: ContinuousClock.Instant) -> Duration {
-    guard let start, let end, now - end < Self.range.lowerBound else {
-      self.start = now
+    guard let end, now - end < Self.range.lowerBound else {
+      held = .zero
       return .zero
     }
-    guard end - start >= Self.series else { return .zero }
-    let pause = min(max((end - start) / 3, Self.range.lowerBound), Self.range.upperBound)
-    self.start = max(now, end + pause)
+    guard held >= Self.series else { return .zero }
+    let pause = min(max(held / 3, Self.range.lowerBound), Self.range.upperBound)
+    held = .zero
     return max(.zero, end + pause - now)
   }
 
-  /// How long writes took since it was looked at what waits to be folded.
+  /// For how long it was held since it was looked at what waits to be folded.
   private var written: Duration = .zero
 
-  /// A write has ended, and how long it took.
+  /// A write has ended, and how long it held the lock. Who waited for the lock has left it to others.
   mutating func wrote(for time: Duration, until now: ContinuousClock.Instant) {
     end = now
+    held += time
     written += time
   }
 
@@ -48,13 +49,5 @@ struct WritePause: Sendable {
     guard written >= Self.series else { return false }
     written = .zero
     return true
-  }
-
-  /// So many edits were folded while clients waited for that.
-  mutating func folded(_ count: Int64, in time: Duration) {
-    guard count > 0, time > .zero else { return }
-    let now = Double(count) * (.milliseconds(200) / time)
-    let (least, most) = (Self.backlogs.lowerBound, Self.backlogs.upperBound)
-    backlog = min(max(Int64(min(now, Double(most))), least), most)
   }
 }

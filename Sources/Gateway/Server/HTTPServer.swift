@@ -2,6 +2,19 @@ import Dispatch
 import Glibc
 import Synchronization
 
+/// What is done about one request.
+package struct HTTPWork: Sendable {
+  /// The thread on which it is begun; nil for those of the process.
+  var executor: (any TaskExecutor)?
+  var answer: @Sendable () async -> HTTPResponse
+
+  init(
+    on executor: (any TaskExecutor)? = nil, _ answer: @escaping @Sendable () async -> HTTPResponse
+  ) {
+    (self.executor, self.answer) = (executor, answer)
+  }
+}
+
 /// Serves HTTP/1.1 on sockets that listen, on a thread of its own; requests are worked on in tasks.
 package final class HTTPServer: Sendable {
   private struct State: Sendable {
@@ -19,25 +32,23 @@ package final class HTTPServer: Sendable {
   func start(
     _ sockets: [Int32], secure: SecureSocket? = nil, limits: ServerLimits,
     busy: @escaping @Sendable () -> HTTPResponse,
-    _ handle: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
+    _ handle: @escaping @Sendable (HTTPRequest) -> HTTPWork
   ) {
     DispatchQueue(label: "flotilla.gateway.sockets").async { [self] in
       let loop = EventLoop(
         listening: sockets, secure: secure, limits: limits, mailbox: mailbox,
-        deliver: { number, request in self.work(number, request, handle) }, refuse: busy)
+        deliver: { number, request in self.begin(handle(request), number, request.method) },
+        refuse: busy)
       loop?.run()
       finish()
     }
   }
 
-  private func work(
-    _ number: Int, _ request: HTTPRequest,
-    _ handle: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
-  ) {
+  private func begin(_ work: HTTPWork, _ number: Int, _ method: String) {
     state.withLock { state in
-      state.tasks[number] = Task { [self] in
-        let response = await handle(request)
-        if let write = response.stream, request.method != "HEAD" {
+      state.tasks[number] = Task(executorPreference: work.executor) { [self] in
+        let response = await work.answer()
+        if let write = response.stream, method != "HEAD" {
           let stream = ResponseStream(number, mailbox)
           mailbox.post(.begin(number, response, stream))
           await write(stream)
