@@ -43,6 +43,24 @@ import Testing
     }
   }
 
+  @Test func `are kept for a request as long as one is free`() async throws {
+    try await pool(2) { pool in
+      let (one, two) = (try #require(pool.freeSeat()), try #require(pool.freeSeat()))
+      #expect(one.desk !== two.desk && pool.freeSeat().map(\.desk) == nil)
+      // Who has a seat reads there, and who has none waits for nobody that only sits.
+      for seat in [one, nil] {
+        let found = try await pool.run(at: seat) { file throws(Problem) in
+          try reporting { () throws(SQLiteError) in
+            try file.connection.scalar("SELECT 7").integer
+          }
+        }
+        #expect(found == 7)
+      }
+      two.leave()
+      #expect(pool.freeSeat()?.desk === two.desk)
+    }
+  }
+
   @Test func `are all used while many ask`() async throws {
     try await pool(3) { pool in
       let (gates, begun) = ((0..<3).map { _ in Gate() }, (0..<3).map { _ in Gate() })

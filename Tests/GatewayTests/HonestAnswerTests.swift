@@ -12,6 +12,8 @@ import Testing
     INSERT INTO once VALUES ('x', 1);
     INSERT INTO Hidden VALUES (1, 'C1', 'a');
     CREATE TRIGGER shy BEFORE INSERT ON open WHEN NEW.v = 'no' BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER gone AFTER INSERT ON open WHEN NEW.v = 'gone'
+      BEGIN DELETE FROM open WHERE id = NEW.id; END;
     CREATE TRIGGER stay BEFORE DELETE ON open WHEN OLD.id = 'keep'
       BEGIN SELECT RAISE(IGNORE); END;
     CREATE TRIGGER meets BEFORE UPDATE OF v ON open WHEN NEW.v = 'meet'
@@ -37,6 +39,8 @@ import Testing
       let (open, once) = ("/v1/a/rows/open", "/v1/a/rows/once")
       for (method, target, body) in [
         ("POST", open, #"{"id":"b","v":"no"}"#), ("POST", open, #"[{"id":"b","v":"no"}]"#),
+        ("POST", open, #"{"id":"b","v":"gone"}"#),
+        ("POST", open, #"[{"id":"c","v":5},{"id":"b","v":"gone"}]"#),
         ("PUT", open + "/b", #"{"v":"no"}"#), ("POST", open, #"{"id":"b","v":1}"#),
         ("PATCH", open + "/a", #"{"v":2}"#), ("POST", once, #"{"id":"x","v":2}"#),
       ] {

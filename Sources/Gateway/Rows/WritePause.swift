@@ -37,7 +37,7 @@ struct WritePause: Sendable {
   /// For how long it was held since it was looked at what waits to be folded.
   private var written: Duration = .zero
 
-  /// A write has ended, and how long it held the lock. Who waited for the lock has left it to others.
+  /// A write has ended, and how long it held the lock: who waited for that has left it to others.
   mutating func wrote(for time: Duration, until now: ContinuousClock.Instant) {
     end = now
     held += time
