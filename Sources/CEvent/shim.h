@@ -34,6 +34,24 @@ static inline int flotilla_is_in_use(struct bufferevent *connection) {
   return read != NULL || write != NULL || event != NULL;
 }
 
+/// How many bytes among the last `count` of a buffer are NUL.
+static inline size_t flotilla_count_nul(struct evbuffer *buffer, size_t count) {
+  size_t length = evbuffer_get_length(buffer), found = 0;
+  if (count > length) count = length;
+  struct evbuffer_ptr at;
+  if (evbuffer_ptr_set(buffer, &at, length - count, EVBUFFER_PTR_SET) != 0) return 0;
+  while (count > 0) {
+    struct evbuffer_iovec part;
+    if (evbuffer_peek(buffer, (ev_ssize_t)count, &at, &part, 1) < 1) break;
+    size_t size = part.iov_len < count ? part.iov_len : count;
+    const char *bytes = (const char *)part.iov_base;
+    for (size_t i = 0; i < size; i++) found += bytes[i] == 0;
+    count -= size;
+    if (count == 0 || evbuffer_ptr_set(buffer, &at, size, EVBUFFER_PTR_ADD) != 0) break;
+  }
+  return found;
+}
+
 /// What serves TLS 1.2 and 1.3 with a certificate and its key on P-256, both DER; NULL if one of
 /// them is damaged or they do not fit.
 static inline SSL_CTX *flotilla_tls_new(

@@ -47,6 +47,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case query
     /// A statement of a client who asks in SQL.
     case question
+    /// The value of a header of a request, and a cursor of changes.
+    case header
   #endif
 
   func read(_ bytes: [UInt8]) {
@@ -74,6 +76,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
       case .json: readJSON(bytes)
       case .query: readQuery(bytes)
       case .question: readQuestion(bytes)
+      case .header: readHeader(bytes)
     #endif
     }
   }

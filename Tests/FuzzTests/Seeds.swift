@@ -33,6 +33,7 @@ extension FuzzTarget {
     case .json: Seeds.json.map { Array($0.utf8) }
     case .query: Seeds.queries.map { Array($0.utf8) }
     case .question: Seeds.questions.map { Array($0.utf8) }
+    case .header: Seeds.headers.map { Array($0.utf8) }
     case .txt: [Array("\u{6}v=1\u{4}a=b".utf8), Array("\u{B}k=f9585,aaa\u{0}\u{2}=x".utf8)]
     }
   }

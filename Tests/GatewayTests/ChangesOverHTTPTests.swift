@@ -125,6 +125,20 @@ import Testing
     }
   }
 
+  @Test func `end for who is let in no longer, also while nothing changes`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let token = try await place.token("a.db")
+      let stream = try EventStream(node.port, "/v1/a/changes", token: token)
+      #expect(try await eventually { stream.data(of: "begin").count == 1 })
+      try await place.flotilla("token", "a.db", "remove", "me")
+      #expect(try await eventually { stream.hasEnded })
+      #expect(!stream.text.contains("progress"))
+      try await node.stop()
+    }
+  }
+
   @Test func `who was let in no longer is told nothing that comes later`() async throws {
     try await Workplace.with { place in
       try await place.found("a.db", Self.schema)

@@ -151,11 +151,25 @@ import Testing
     }
   }
 
-  @Test func `waits in line where others are worked on, and is answered when it has left`()
-    async throws
-  {
+  @Test func `waits in line where others are worked on`() async throws {
     try await withServer { limits in
       limits.requests = 2
+    } handle: { _ in
+      try? await Task.sleep(for: .milliseconds(50))
+      return HTTPResponse(200)
+    } _: { port in
+      let request = bytes("GET / HTTP/1.1", "Host: a", "Connection: close")
+      let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
+        for _ in 0..<20 { group.addTask { try await send(request, port).map(\.status) } }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      #expect(statuses == Array(repeating: 200, count: 20))
+    }
+  }
+
+  @Test func `is told to come again if its turn comes late, and may have left`() async throws {
+    try await withServer { limits in
+      (limits.requests, limits.turnTime) = (2, .milliseconds(300))
     } handle: { _ in
       try? await Task.sleep(for: .milliseconds(700))
       return HTTPResponse(200)
@@ -238,17 +252,44 @@ import Testing
       let plain = try await client.send(framed("Content-Length: 0", "Connection: close"))
       #expect(plain.isEmpty || plain[0].status >= 400)
       // Values with NUL and quotes are values.
-      let odd = try await client.ask(
+      let strange = try await client.ask(
         "POST", rows, ["Prefer": "return=representation"],
         body: #"{"id":"\u0000'\";--","v":"'); DROP TABLE t; --"}"#)
-      #expect(odd.status == 201)
-      #expect(
-        odd.header("location").map { $0 } == rows + "/%00%27%22%3B--")
+      #expect(strange.status == 201)
+      #expect(strange.header("location") == rows + "/%00%27%22%3B--")
       let again = try await client.ask("GET", rows + "/%00%27%22%3B--")
-      #expect(again.body == odd.body)
+      #expect(again.body == strange.body)
       #expect(try await place.sql("a.db", "SELECT count(*) FROM t") == "2")
       #expect(try await place.sql("a.db", "SELECT v FROM t WHERE id = 'k'") == "1")
       #expect(try await client.ask("GET", "/v1/a/status").status == 200)
+      try await node.stop()
+    }
+  }
+
+  @Test func `with bytes that are lost on the way is refused`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v)")
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let token = try await place.token("a.db")
+      let client = RawClient(port: node.port, token: token)
+      let rows = "/v1/a/rows/t"
+      let key = "Authorization: Bearer \(token)"
+      // The library takes a line for text of C, which ends at a NUL.
+      for head in [
+        "POST \(rows) HTTP/1.1\r\nHost: localhost\0.evil.example\r\nContent-Length: 2",
+        "POST \(rows) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\01",
+        "GET \(rows) HTTP/1.1\r\nHost: localhost\r\nX: a\0b",
+      ] {
+        let answers = try await client.send(Array((head + "\r\n\(key)\r\n\r\n{}").utf8))
+        #expect(answers.count == 1 && answers[0].status == 400, "\(head)")
+      }
+      // Bytes that are no UTF-8 name no row, also where they are not encoded.
+      let odd = Array("PUT \(rows)/".utf8) + [0xFF]
+      let rest = " HTTP/1.1\r\nHost: localhost\r\n\(key)\r\nContent-Type: application/json"
+      let body = "\r\nContent-Length: 7\r\nConnection: close\r\n\r\n{\"v\":1}"
+      let named = try await client.send(odd + Array((rest + body).utf8))
+      #expect(named.map(\.status) == [400] && named[0].kind == "encoding")
+      #expect(try await place.sql("a.db", "SELECT count(*) FROM t") == "0")
       try await node.stop()
     }
   }

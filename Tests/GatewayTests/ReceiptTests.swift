@@ -62,6 +62,7 @@ import Testing
       let replayed = try await client.ask(
         "PATCH", "/v1/a/rows/t/1", wait, body: #"{"v":"mine"}"#)
       #expect(replayed.status == 409 && replayed.object["verdict"] as? String == "rejected")
+      #expect(replayed.header("Idempotency-Replayed") == "true")
       let told = (replayed.object["rows"] as? [[String: Any]])?.first
       #expect(told?["conflict"] as? Int == number, "\(replayed.body)")
       let restored = try await client.ask("POST", "/v1/a/conflicts/\(number)/restore")

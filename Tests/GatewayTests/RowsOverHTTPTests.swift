@@ -57,6 +57,9 @@ import Testing
       #expect(some.body == "[{\"id\":\"p-3\",\"age\":60}]\n")
       let either = try await client.ask("GET", rows + "?or=(age.lt.45,id.eq.p-3)&order=id.desc")
       #expect(ids(either) == ["p-3", "p-1"])
+      #expect(ids(try await client.ask("GET", rows + "?id=like.P-_")) == ["p-1", "p-2", "p-3"])
+      #expect(ids(try await client.ask("GET", rows + "?id=like.p-%5C_")) == [])
+      #expect(ids(try await client.ask("GET", rows + "?id=like.%25%5C-3")) == ["p-3"])
       var (seen, next): ([String], String?) = ([], rows + "?limit=1&order=ward.desc")
       while let target = next {
         let page = try await client.ask("GET", target)

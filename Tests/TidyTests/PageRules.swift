@@ -43,13 +43,13 @@ enum PageRules {
     }
   }
 
-  /// Pages of docs/ that neither the README nor docs/architecture.md links to.
+  /// Pages of docs/ that neither the README nor the list of all pages links to.
   static func unlinked(_ files: [TextFile]) -> [Finding] {
     let linked = Set(
-      files.filter { ["README.md", "docs/architecture.md"].contains($0.path) }
+      files.filter { ["README.md", "docs/README.md"].contains($0.path) }
         .flatMap { file in links(file).map { resolve($0, from: file.path) } })
     return files.map(\.path)
-      .filter { $0.wholeMatch(of: /docs\/[^\/]+\.md/) != nil && $0 != "docs/architecture.md" }
+      .filter { $0.wholeMatch(of: /docs\/[^\/]+\.md/) != nil && $0 != "docs/README.md" }
       .filter { !linked.contains($0) }
       .map { Finding(path: $0, line: 1, what: "is linked from nowhere") }
   }
@@ -60,6 +60,29 @@ enum PageRules {
       links(file).map { resolve($0, from: file.path) }.filter { !exists($0) }
         .map { Finding(path: file.path, line: 1, what: "links to \($0), which is not there") }
     }
+  }
+
+  /// Links to a part of a page that is not there.
+  static func lost(_ files: [TextFile]) -> [Finding] {
+    let pages = files.filter { $0.suffix == "md" }
+    let parts = Dictionary(
+      pages.map { page in
+        (page.path, Set(page.lines.filter { $0.hasPrefix("#") }.map { anchor(of: String($0)) }))
+      }, uniquingKeysWith: { one, _ in one })
+    return pages.flatMap { page in
+      page.text.matches(of: /\]\(([^)\s#]*)#([^)\s]+)\)/).compactMap { match in
+        let path = match.1.isEmpty ? page.path : resolve(String(match.1), from: page.path)
+        guard let known = parts[path], !known.contains(String(match.2)) else { return nil }
+        return Finding(path: page.path, line: 1, what: "links to no part of \(path): \(match.2)")
+      }
+    }
+  }
+
+  /// What a heading is called in links.
+  private static func anchor(of heading: String) -> String {
+    let words = heading.drop { $0 == "#" }.drop { $0 == " " }.lowercased()
+    return String(words.filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) })
+      .replacingOccurrences(of: " ", with: "-")
   }
 
   /// Decision records are named NNNN-title.md, and no number is used twice.

@@ -143,10 +143,14 @@ import Testing
   @Test func `pages without a link and links without a page are found`() {
     let pages = [
       file("[a](docs/a.md#part) [w](https://sqlite.org)", "README.md"),
-      file("[b](b.md) [up](../README.md) [gone](c.md)", "docs/architecture.md"),
-      file("", "docs/a.md"), file("", "docs/b.md"), file("", "docs/lost.md"),
+      file("[b](b.md) [up](../README.md) [gone](c.md)", "docs/README.md"),
+      file("# One\n\n## A `part`, too", "docs/a.md"), file("", "docs/b.md"),
+      file("", "docs/lost.md"),
     ]
     #expect(PageRules.unlinked(pages).map(\.path) == ["docs/lost.md"])
+    let more = file("[x](a.md#a-part-too) [y](a.md#one) [z](a.md#two)", "docs/d.md")
+    let parts = PageRules.lost(pages + [more])
+    #expect(parts.map(\.path) == ["README.md", "docs/d.md"])
     let there = Set(pages.map(\.path))
     let broken = PageRules.broken(pages) { there.contains($0) }
     #expect(broken.map(\.what) == ["links to docs/c.md, which is not there"])

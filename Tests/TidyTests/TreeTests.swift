@@ -92,6 +92,7 @@ import Testing
       FileManager.default.fileExists(atPath: "\(Tree.top)/\(path)")
     }
     #expect(broken == [])
+    #expect(PageRules.lost(Tree.files) == [])
   }
 
   @Test(arguments: ["README.md", "CHANGELOG.md", "LICENSE", "docs/architecture.md"])

@@ -29,25 +29,20 @@ install -m 644 "$here/sysusers.conf" "$root/usr/lib/sysusers.d/flotilla.conf"
 install -m 644 "$here/tmpfiles.conf" "$root/usr/lib/tmpfiles.d/flotilla.conf"
 install -m 644 "$here/lintian-overrides" "$root/usr/share/lintian/overrides/flotilla"
 install -m 644 "$here/copyright" "$docs/copyright"
-install -m 644 "$top/README.md" "$top"/docs/*.md "$docs/"
-gzip -9nc "$top/CHANGELOG.md" >"$docs/changelog.gz"
 
 # Debian's own log of a package: which version, when, by whom.
 maintainer="${DEBFULLNAME:-The Flotilla authors} <${DEBEMAIL:-flotilla@example.org}>"
 {
   echo "flotilla ($version) unstable; urgency=medium"
   echo
-  echo "  * What changed is in changelog.gz."
+  echo "  * What changed is in CHANGELOG.md, beside this file."
   echo
   echo " -- $maintainer  $(date -u -R -d "@$SOURCE_DATE_EPOCH")"
 } >"$work/changelog"
-if [[ $version == *-* ]]; then
-  gzip -9nc "$work/changelog" >"$docs/changelog.Debian.gz"
-else
-  # A package without a revision of Debian's has one log.
-  gzip -9nc "$work/changelog" >"$docs/changelog.gz"
-  install -m 644 "$top/CHANGELOG.md" "$docs/CHANGELOG.md"
-fi
+# One without a revision of Debian's has one log.
+log=changelog.gz
+[[ $version != *-* ]] || log=changelog.Debian.gz
+gzip -9nc "$work/changelog" >"$docs/$log"
 
 # dpkg-shlibdeps asks which packages the libraries come from, and wants a source package around.
 mkdir -p "$work/source/debian"

@@ -14,6 +14,7 @@ usage() {
 what=$1 root=$2 prefix=${3%/}
 [[ $prefix == /* || -z $prefix ]] || { echo "stage.sh: PREFIX is not absolute: $3" >&2; exit 2; }
 share=$root$prefix/share
+pages=$share/doc/flotilla
 
 # Debian keeps units, and what shells read from packages, in places of their own.
 if [[ $prefix == /usr ]]; then
@@ -33,11 +34,17 @@ if [[ $what == --remove ]]; then
   rm -f "$root$prefix/bin/flotilla" "$units/flotilla@.service" \
     "$share/man/man1/flotilla.1" "$share"/man/man1/flotilla-*.1
   for line in "${completions[@]}"; do rm -f "${line#* }"; done
+  rm -rf "$pages/docs"
+  rm -f "$pages/README.md" "$pages/CHANGELOG.md"
+  rmdir "$pages" 2>/dev/null || true
   exit 0
 fi
 
 [[ -x $what ]] || { echo "stage.sh: $what is no program" >&2; exit 1; }
-install -d "$root$prefix/bin" "$share/man/man1" "$units"
+install -d "$root$prefix/bin" "$share/man/man1" "$units" "$pages/docs/decisions"
+install -m 644 "$here"/../../README.md "$here"/../../CHANGELOG.md "$pages/"
+install -m 644 "$here"/../../docs/*.md "$here"/../../docs/*.svg "$pages/docs/"
+install -m 644 "$here"/../../docs/decisions/*.md "$pages/docs/decisions/"
 install -m 755 "$what" "$root$prefix/bin/flotilla"
 "$what" write-manual "$share/man/man1"
 chmod 644 "$share"/man/man1/flotilla*.1

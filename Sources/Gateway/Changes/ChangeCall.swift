@@ -181,6 +181,8 @@ struct ChangeCall {
 extension ChangeCall {
   /// So often a client hears that it is connected.
   static let heartbeat: Duration = .seconds(15)
+  /// So often it is looked at whether the client may still hear anything.
+  static let watch: Duration = .seconds(2)
   private static let longestPart = 64 << 10
 
   private func follow(from start: String, isNew: Bool, into stream: ResponseStream) async {
@@ -192,8 +194,9 @@ extension ChangeCall {
     while isOpen, !Task.isCancelled {
       let news: ChangeHub.News
       let left = max(.zero, Self.heartbeat - (ContinuousClock.now - lastWord))
+      let limit = min(left, Self.watch)
       do throws(FlotillaError) {
-        news = try await database.changes.next(after: cursor, within: left)
+        news = try await database.changes.next(after: cursor, within: limit)
       } catch {
         // The node is away for a moment: what comes then follows.
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }

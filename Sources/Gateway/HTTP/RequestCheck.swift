@@ -10,6 +10,9 @@ struct RequestCheck: Sendable {
   static let local: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
   func check(_ request: HTTPRequest) throws(Problem) {
+    if request.flaw == .target {
+      throw .badRequest("encoding", "the target of the request is not UTF-8")
+    }
     try checkLength(request)
     try checkHost(request)
     try checkOrigin(request)
@@ -21,7 +24,9 @@ struct RequestCheck: Sendable {
     let lengths = request.count(of: "content-length")
     let codings = request.headers.filter { $0.name == "transfer-encoding" }.map(\.value)
     var doubt: String?
-    if lengths > 0, !codings.isEmpty {
+    if request.flaw == .nul {
+      doubt = "a line of its head has a NUL in it"
+    } else if lengths > 0, !codings.isEmpty {
       doubt = "it has both Content-Length and Transfer-Encoding"
     } else if lengths > 1 {
       doubt = "it has two lengths"

@@ -99,6 +99,7 @@ async function ask() {
   const own = asking = new AbortController();
   isBehind = false;
   const of = view;
+  let rest = of.pause ?? pause;
   try {
     const answer = await of.load(own.signal);
     if (own.signal.aborted) return;
@@ -123,10 +124,11 @@ async function ask() {
     if (error.status === 401) return signedOut('You were signed out: the token was removed, or its '
       + 'time is over, or the node was started again.');
     tell(error);
+    rest = pause;
   }
   if (asking !== own) return;
   asking = null;
-  timer = setTimeout(ask, isBehind ? 200 : of.pause ?? pause);
+  timer = setTimeout(ask, isBehind ? 200 : rest);
 }
 
 /** Rows have changed; the view that shows them asks again. */

@@ -45,8 +45,12 @@ export function open(main, context) {
     if (!isAsked) return element('p.buttons', {}, element('button', {
       type: 'button', 'data-at': 'good', onclick: () => { isAsked = true; draw(last); },
     }, 'This machine’s clock is right…'));
-    return element('p.question', {}, `The whole site then goes by this machine’s clock, which says `
-      + `${new Date(Date.now()).toLocaleString()} in this browser. Is that so? `,
+    // The browser may run on another machine, whose clock says something else.
+    const says = clock.site_time && clock.clock_offset_ms !== null
+      ? `, which says ${new Date(Date.parse(clock.site_time) + clock.clock_offset_ms).toLocaleString()}`
+      : '';
+    return element('p.question', {}, `The whole site then goes by this machine’s clock${says}. `
+      + 'Is that so? ',
     element('button', { type: 'button', 'data-at': 'good', onclick: () => tell(true) }, 'Yes, it is right'),
     element('button.plain', { type: 'button', onclick: () => { isAsked = false; draw(last); } },
       'Leave it'));

@@ -97,7 +97,8 @@ function summary(status) {
 }
 
 function remarks(status) {
-  const lines = [...status.not_in_sync.map((one) => `Not in sync: ${one}.`), ...status.remarks];
+  const lines = [...status.not_in_sync.map((one) => `Not in sync: ${one}.`), ...status.remarks]
+    .filter((line) => !status.standing || !line.includes(status.standing.text));
   if (status.trouble) {
     lines.unshift(status.trouble.text + (status.trouble.remedy ? ` ${status.trouble.remedy}` : ''));
   }

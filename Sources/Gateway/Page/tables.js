@@ -18,7 +18,7 @@ const operators = [
 function condition(column, operator, value) {
   const isNull = operator === 'null' || operator === 'not_null';
   const text = isNull ? `is.${operator}`
-    : operator === 'contains' ? `like.%${value}%` : `${operator}.${value}`;
+    : operator === 'contains' ? `like.%${value.replace(/[\\%_]/g, '\\$&')}%` : `${operator}.${value}`;
   if (!/^(select|order|limit|next|or|and|not\.or|not\.and)$/.test(column)) {
     return `${encoded(column)}=${encoded(text)}`;
   }
@@ -124,6 +124,8 @@ export function tables(main, context, where) {
   };
   return {
     table: () => table?.name,
+    // Told of rows that change, it asks at once; the rest can wait.
+    pause: 30000,
     async load(signal) {
       if (isOld) await settle(signal);
       if (!table) return { text: '', data: [] };

@@ -27,7 +27,7 @@ export function shown(value, longest = 200) {
   if (kind === 'null') return element('span.none', {}, 'NULL');
   const cut = (all) => all.length > longest ? all.slice(0, longest) + '…' : all;
   if (kind === 'base64') {
-    const name = `${size(text).toLocaleString('en')} bytes`;
+    const name = size(text) === 1 ? '1 byte' : `${size(text).toLocaleString('en')} bytes`;
     return element('span.bytes', { title: cut(text) }, `${name}: ${cut(text).slice(0, 24)}`);
   }
   if (kind === 'base64_text') {

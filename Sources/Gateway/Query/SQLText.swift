@@ -53,6 +53,7 @@ extension SQLText {
       add(comparison)
       add(" ")
       bind(try Self.operand(text, of: table.columns[place]))
+      if comparison == .like { add(" ESCAPE '\\'") }
     case .isIn(let name, let texts):
       let place = try table.column(name)
       add(name: table.columns[place].name)

@@ -41,7 +41,11 @@ struct VerdictAnswer {
       answer.status = 409
       answer.headers =
         problem.response.headers
-        + answer.headers.filter { $0.name.hasPrefix("Flotilla") }
+        + answer.headers.filter {
+          $0.name.hasPrefix("Flotilla")
+            || ["Idempotency-Replayed", "Preference-Applied"]
+              .contains($0.name)
+        }
       answer.body = problem.response.body
     case "accepted", "superseded": break
     default:

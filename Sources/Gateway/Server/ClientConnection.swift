@@ -23,6 +23,8 @@ final class ClientConnection {
   /// When the first byte of an unfinished request came, and how many have come.
   private(set) var firstByte: ContinuousClock.Instant?
   private var received = 0
+  /// The bytes of it that are NUL: the library ends a line there without a word.
+  private var nuls = 0
   private var isCut = false
   /// The size of the answer that goes out.
   private(set) var unsent = 0
@@ -50,12 +52,15 @@ final class ClientConnection {
 
   private func receive(_ count: Int) {
     received += count
+    nuls += flotilla_count_nul(bufferevent_get_input(bufferEvent), count)
     if firstByte == nil { firstByte = .now }
     hasGrown(count)
   }
 
-  func work() {
-    (state, since, received, firstByte) = (.working, .now, 0, nil)
+  /// A request is complete; how many of its bytes are NUL.
+  func work() -> Int {
+    defer { (state, since, received, nuls, firstByte) = (.working, .now, 0, 0, nil) }
+    return nuls
   }
 
   func send(_ bytes: Int) {
@@ -69,7 +74,9 @@ final class ClientConnection {
   /// The answer is out; the beginning of the next request may be here already.
   func sent() {
     (state, since, unsent) = (.waiting, .now, 0)
-    received = evbuffer_get_length(bufferevent_get_input(bufferEvent))
+    let input = bufferevent_get_input(bufferEvent)
+    received = evbuffer_get_length(input)
+    nuls = flotilla_count_nul(input, received)
     firstByte = received > 0 ? .now : nil
   }
 

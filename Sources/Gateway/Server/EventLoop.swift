@@ -21,6 +21,8 @@ final class EventLoop {
   var listeners: [OpaquePointer] = []
   var isListening = true
   private var requests: [Int: OpaquePointer] = [:]
+  /// Those of them that wait for their turn, in the order in which they came.
+  private var waiting: [(number: Int, request: HTTPRequest, since: ContinuousClock.Instant)] = []
   /// Answers that go on.
   private var streams: [Int: Streamed] = [:]
   /// The bytes of the bodies that are worked on, by request.
@@ -111,7 +113,7 @@ final class EventLoop {
     event_base_dispatch(base)
     mailbox.shut()
     for number in streams.keys { finish(number) }
-    requests = [:]
+    (requests, waiting) = ([:], [])
     evhttp_free(http)
     if let secureHTTP { evhttp_free(secureHTTP) }
     for connection in connections.values { connection.release() }
@@ -140,19 +142,38 @@ final class EventLoop {
   }
 
   private func take(_ request: OpaquePointer) {
-    connection(of: request)?.work()
+    let connection = connection(of: request)
+    let nuls = connection?.work() ?? 0
     next += 1
     requests[next] = request
     held[next] = evbuffer_get_length(evhttp_request_get_input_buffer(request))
-    guard requests.count <= limits.requests, end == nil,
-      held.values.reduce(0, +) <= limits.unfinishedBytes
-    else {
+    guard end == nil, held.values.reduce(0, +) <= limits.unfinishedBytes else {
       answer(next, refuse())
       return
     }
     var read = Self.read(request)
-    read.isSecure = connection(of: request).map { flotilla_is_tls($0.bufferEvent) != 0 } ?? false
-    deliver(next, read)
+    read.isSecure = connection.map { flotilla_is_tls($0.bufferEvent) != 0 } ?? false
+    if nuls > read.body.count(where: { $0 == 0 }) { read.flaw = .nul }
+    waiting.append((next, read, .now))
+    deliverWaiting()
+  }
+
+  /// Hands on what has its turn. A burst waits; a connection has one request at a time, so no more
+  /// wait than there are connections.
+  private func deliverWaiting() {
+    while !waiting.isEmpty, requests.count - waiting.count < limits.requests {
+      let (number, request, _) = waiting.removeFirst()
+      deliver(number, request)
+    }
+  }
+
+  /// Tells those to come again that have waited for too long.
+  private func refuseLate() {
+    let now = ContinuousClock.now
+    while let first = waiting.first, now - first.since > limits.turnTime {
+      waiting.removeFirst()
+      answer(first.number, refuse())
+    }
   }
 
   private static let methods: [(evhttp_cmd_type, String)] = [
@@ -163,8 +184,9 @@ final class EventLoop {
 
   private static func read(_ request: OpaquePointer) -> HTTPRequest {
     let command = evhttp_request_get_command(request)
-    let target = evhttp_request_get_uri(request).map { String(cString: $0) } ?? ""
-    var read = HTTPRequest(methods.first { $0.0 == command }?.1 ?? "", target)
+    let target = evhttp_request_get_uri(request).flatMap { String(validatingCString: $0) }
+    var read = HTTPRequest(methods.first { $0.0 == command }?.1 ?? "", target ?? "")
+    if target == nil { read.flaw = .target }
     var header = flotilla_first_header(evhttp_request_get_input_headers(request))
     while let one = header {
       read.headers.append(
@@ -198,6 +220,7 @@ final class EventLoop {
   private func answer(_ number: Int, _ response: HTTPResponse) {
     held[number] = nil
     guard let request = requests.removeValue(forKey: number) else { return }
+    defer { deliverWaiting() }
     let headers = evhttp_request_get_output_headers(request)
     for (name, value) in response.headers { evhttp_add_header(headers, name, value) }
     if response.closes || end != nil { evhttp_add_header(headers, "Connection", "close") }
@@ -223,6 +246,7 @@ final class EventLoop {
   private func begin(_ number: Int, _ response: HTTPResponse, _ stream: ResponseStream) {
     held[number] = nil
     guard let request = requests.removeValue(forKey: number) else { return stream.close() }
+    defer { deliverWaiting() }
     guard end == nil, let connection = connection(of: request) else {
       stream.close()
       evhttp_send_reply_end(request)
@@ -274,6 +298,7 @@ final class EventLoop {
 
   private func tick() {
     endDeserted()
+    refuseLate()
     sweep()
     stopIfDone()
   }

@@ -8,6 +8,15 @@ package struct HTTPRequest: Sendable {
   package var body: [UInt8]
   /// Whether it came through TLS.
   package var isSecure = false
+  /// What cannot be told from the rest, for the library reads lines as text of C.
+  var flaw: Flaw?
+
+  enum Flaw: Sendable {
+    /// The target is not UTF-8.
+    case target
+    /// A line of the head has a NUL in it, and what stands behind that is lost.
+    case nul
+  }
 
   package init(
     _ method: String, _ target: String, headers: [(name: String, value: String)] = [],

@@ -49,7 +49,9 @@ package final class HTTPServer: Sendable {
       state.tasks[number] = Task(executorPreference: work.executor) { [self] in
         let response = await work.answer()
         if let write = response.stream, method != "HEAD" {
-          let stream = ResponseStream(number, mailbox)
+          let stream = ResponseStream(number, mailbox) { [self] in
+            self.state.withLock { $0.tasks[number] }?.cancel()
+          }
           mailbox.post(.begin(number, response, stream))
           await write(stream)
           mailbox.post(.finish(number))

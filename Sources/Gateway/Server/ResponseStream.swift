@@ -15,8 +15,12 @@ package final class ResponseStream: Sendable {
   private let number: Int
   private let mailbox: Mailbox
   private let state = Mutex(State.idle)
+  /// Ends the work of a writer who waits for something else than the client.
+  private let end: @Sendable () -> Void
 
-  init(_ number: Int, _ mailbox: Mailbox) { (self.number, self.mailbox) = (number, mailbox) }
+  init(_ number: Int, _ mailbox: Mailbox, end: @escaping @Sendable () -> Void) {
+    (self.number, self.mailbox, self.end) = (number, mailbox, end)
+  }
 
   /// Sends a part and waits until the system has taken it; false once the client is gone.
   func write(_ bytes: [UInt8]) async -> Bool {
@@ -46,7 +50,10 @@ package final class ResponseStream: Sendable {
   func sent() { become(.idle) }
 
   /// The client is gone.
-  func close() { become(.closed) }
+  func close() {
+    become(.closed)
+    end()
+  }
 
   private func become(_ next: State) {
     let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in

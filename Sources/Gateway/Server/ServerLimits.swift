@@ -2,8 +2,10 @@
 struct ServerLimits: Sendable {
   /// Connections at a time; further ones wait in the queue of the kernel.
   var connections = 512
-  /// Requests that are worked on at a time; further ones are told to come again.
+  /// Requests that are worked on at a time; further ones wait.
   var requests = 64
+  /// For how long, before they are told to come again.
+  var turnTime: Duration = .seconds(5)
   var headerBytes = 64 << 10
   var bodyBytes = 8 << 20
   /// What all requests that are not complete yet may hold together.

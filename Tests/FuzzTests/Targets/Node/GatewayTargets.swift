@@ -1,4 +1,6 @@
+import Flotilla
 import SQLite
+import Store
 
 @testable import Gateway
 
@@ -74,6 +76,32 @@ func readQuestion(_ bytes: [UInt8]) {
   }
 }
 
+/// The value of a header, or a cursor of changes: what is taken is written so that it is the same.
+func readHeader(_ bytes: [UInt8]) {
+  let text = String(decoding: bytes, as: UTF8.self)
+  if let cursor = ChangeCursor(text) {
+    demand(cursor.description == text, "the cursor \(text) is \(cursor)")
+  }
+  if let condition = try? TagCondition(text), case .tags(let tags) = condition {
+    let again = tags.map { ($0.isWeak ? "W/" : "") + $0.text }.joined(separator: ", ")
+    demand((try? TagCondition(again)) == condition, "\(again) is read where \(text) was meant")
+  }
+  if let wishes = try? Preferences(text) {
+    demand(0...Preferences.longestWait ~= wishes.wait ?? 0, "it waits for \(wishes)")
+    demand(wishes.mostRows ?? 0 >= 0, "it touches \(wishes)")
+  }
+  let check = RequestCheck(hosts: RequestCheck.local)
+  if (try? check.check(HTTPRequest("GET", "/", headers: [("host", text)]))) != nil {
+    demand(check.hosts.contains(RequestCheck.name(of: text)), "it is called \(text)")
+  }
+  for name in ["content-length", "transfer-encoding", "origin"] {
+    let headers = [("host", "localhost"), (name, text)].map { (name: $0.0, value: $0.1) }
+    _ = try? check.check(HTTPRequest("GET", "/", headers: headers))
+  }
+  _ = HTTPRequest("GET", "/", headers: [("cookie", text)]).cookie("flotilla")
+  _ = AccessToken.hash(of: text)
+}
+
 private enum StatementFile {
   static let hidden = "Hidden"
   static let column = "col_of_hidden"
@@ -117,6 +145,10 @@ private enum QueryTable {
 }
 
 extension Seeds {
+  static let headers = [
+    "7.5cecfa60ab38", #""a,b", W/"c""#, "return=representation; x=1, wait=5, max-affected=3",
+    "localhost:7392", "[::1]:80", "Bearer flotilla_xtIWSdqVVtMTm6t5", "a=b; flotilla=c", "*", "0",
+  ]
   static let json = [
     #"{"id":"p-1","n":[1,-2.5e3,true,null],"é":"\u00e9\ud83d\ude00\n"}"#,
     #"[{"base64":"AP8="},{"integer":"9007199254740993"},{"real":"-Infinity"}]"#,
