@@ -78,7 +78,20 @@ function picture(status, isNarrow) {
     state(peer.state)[0] + (peer.node === status.anchor ? ' · anchor' : ''))));
 }
 
+let asked = null;
+
+/** Edits a second that this node has taken in since it was last asked; null at first. */
+function pace(status) {
+  const now = { edits: status.edits, at: performance.now() };
+  const before = asked;
+  if (!before || now.at - before.at > 500) asked = now;
+  const isNew = !before || now.edits == null || now.edits < before.edits;
+  if (isNew || now.at - before.at > 10_000) return null;
+  return (now.edits - before.edits) * 1000 / Math.max(1, now.at - before.at);
+}
+
 function summary(status) {
+  const perSecond = pace(status);
   const peers = status.peers.filter((one) => one.state !== 'revoked');
   const reached = peers.filter((one) => one.state === 'in-sync').length;
   const rows = status.tables.reduce((sum, one) => sum + one.rows, 0);
@@ -88,6 +101,8 @@ function summary(status) {
     fact('State', status.in_sync ? 'in sync' : 'not in sync', status.in_sync ? '.good' : '.waiting'),
     fact('Nodes in sync', peers.length ? `${reached} of ${peers.length}` : 'this one alone'),
     fact('Rows', `${rows.toLocaleString('en')} in ${counted(status.tables.length, 'table')}`),
+    fact('Rows a second', perSecond === null ? '–'
+      : perSecond.toLocaleString('en', { maximumFractionDigits: perSecond < 10 ? 1 : 0 })),
     fact('Anchor', status.anchor ? status.anchor === status.node ? 'this node' : status.anchor
       : 'none'),
     fact('Conflicts', element('a', { href: '#/conflicts', 'data-at': 'c' },
