@@ -112,6 +112,22 @@ extension BadInputTests {
       }
     }
 
+    @Test(arguments: [[], ["--http"], ["--background"], ["--http", "--background"]])
+    func `a second node is refused before it opens or writes anything`(options: [String])
+      async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+        let before = node.logText
+        let second = try await desk.run(["flotilla", "run", "a.db"] + options, within: 20)
+        #expect(second.status == 1 && second.error.contains("a node runs already for a.db"))
+        #expect(!second.error.contains("gateway"), "\(second)")
+        #expect(node.logText == before && node.isRunning)
+      }
+    }
+
     @Test func `a node that starts waits for a command that is at work`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

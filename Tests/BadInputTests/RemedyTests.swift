@@ -253,7 +253,7 @@ extension BadInputTests {
         #expect(try await node.ends())
         let left = try await desk.flotilla("leave", "b.db", "--json")
         #expect(left.status == 0, "\(left)")
-        #expect(left.error.contains("no other node was in reach, so first still counts second"))
+        #expect(left.error.contains("no other node was in reach; on first, take it off the list"))
         #expect(left.error.contains("flotilla revoke DB second"), "\(left)")
         #expect(left.output.contains(#""told":[],"unsent_rows":0,"untold":["first"]"#), "\(left)")
         // And so it is done.

@@ -32,6 +32,48 @@ extension BadInputTests {
       }
     }
 
+    @Test func `what cannot be done is told with what can be`() async throws {
+      let cases: [(words: [String], status: Int32, said: String)] = [
+        (["sync", "a.db", "nobody"], 2, "nobody is no member that this node knows"),
+        (["sync", "a.db", "127.0.0.1:1"], 3, "flotilla peers a.db"),
+        (["track", "a.db", "nothing"], 1, #"The tables are: "nokey", "t"."#),
+        (["untrack", "a.db", "nokey"], 1, "Tracked: t"),
+        (["rule", "a.db", "nokey", "newest-wins"], 1, "It cannot be: table \"nokey\" has no PRIM"),
+        (["sql", "a.db", "SELECT * FROM zz"], 1, "sqlite3 a.db .schema"),
+        (["sql", "a.db", "PRAGMA main.journal_mode='DELETE'"], 1, "a replica stays in WAL mode"),
+        (["export-site-key", "a.db", "no/k"], 1, "cannot write no/k: "),
+        (["list", "nothing"], 1, "Name a folder that is there"),
+        (["token", "a.db", "add"], 2, "usage: flotilla token DB ACTION [NAME]"),
+        (["conflicts", "a.db", "--set", "a=b"], 2, "conflicts a.db restore ID --set COLUMN=VALUE"),
+        (["conflicts", "a.db", "--sql"], 2, "conflicts a.db show ID --sql"),
+        (["conflicts", "a.db", "--keep-days", "0"], 2, "from 1 to 36500"),
+        (["sync", "a.db", "nobody", "--timeout", "0"], 2, "nobody is no member"),
+      ]
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--track", "t")
+        for (words, status, said) in cases {
+          let outcome = try await desk.run(["flotilla"] + words)
+          #expect(outcome.status == status && outcome.error.contains(said), "\(words): \(outcome)")
+          #expect(!outcome.error.contains("Create it anew") && !outcome.error.contains(".new"))
+        }
+      }
+    }
+
+    @Test func `a sync says where a node is sought, and of one that was shut out what helps`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let first = try await desk.pair("a.db", "b.db", rows: 3)
+        try await desk.succeed("sync", "b.db", first.address)
+        try await desk.succeed("revoke", "a.db", "second")
+        let other = try await desk.flotilla("sync", "b.db", "first")
+        #expect(other.status == 3 && other.output.contains("shut out"), "\(other)")
+        #expect(other.output.contains("flotilla leave b.db --force"), "\(other)")
+        #expect(first.logText.contains(" second has paired\n"), "\(first.logText)")
+      }
+    }
+
     @Test func `rows that come for a table which is not here are counted in the log`() async throws
     {
       try await Desk.with { desk in

@@ -35,6 +35,7 @@ private func words(_ place: Completion.Place) -> [String] {
     #expect(place("token", "a.db", "add", "x", "--tables", "t=read,u") == tables)
     let others = ["anchor", "all"].map { Completion.Candidate(word: $0) }
     #expect(place("wait", "a.db", "--for", "") == .nodes(database: "a.db", or: others))
+    #expect(place("sync", "a.db", "") == .nodes(database: "a.db", or: [], itself: false))
     #expect(place("init", "a.db", "--name", "") == .nothing)
     #expect(place("run", "--http", "") == .files)
     #expect(place("run", "a.db", "--listen", "") == .nothing)
@@ -46,6 +47,27 @@ private func words(_ place: Completion.Place) -> [String] {
     #expect(!words(place("init", "a.db", "--json", "-")).contains("--json"))
     #expect(words(place("run", "--peer", "x:1", "-")).contains("--peer"))
     #expect(place("status", "--", "-") == .files)
+  }
+
+  @Test func `knows the tables of a file that is no replica yet`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    try folder.run("/usr/bin/sqlite3", ["a.db", "CREATE TABLE patient (id TEXT PRIMARY KEY)"])
+    let said = try folder.flotilla(Completion.request, "init", "a.db", "--track", "")
+    #expect(said == "patient\t\n")
+  }
+
+  @Test func `leaves out what lies beside a database`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    try Data(CompletionScript.bash.text.utf8).write(to: folder.url.appending(component: "script"))
+    try folder.run("/usr/bin/touch", ["a.db", "a.db-wal", "a.db-shm"])
+    try folder.run("/usr/bin/mkdir", ["a.db-flotilla"])
+    let asked = """
+      source ./script; COMP_WORDS=(flotilla status a.); COMP_CWORD=2
+      _flotilla flotilla a.; echo "${COMPREPLY[@]}"
+      """
+    #expect(try folder.run("/usr/bin/bash", ["-c", asked]) == "a.db\n")
   }
 
   /// Those of the three shells that are on this machine.

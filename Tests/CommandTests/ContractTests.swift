@@ -21,7 +21,8 @@ import Testing
     ],
     "status": [
       "site", "node", "role", "anchor", "tables", "peers", "conflicts", "parked", "unjudged",
-      "in_sync", "first_copy", "running", "port", "edits", "trouble", "clock", "remarks",
+      "in_sync", "forgotten_members", "first_copy", "running", "port", "edits", "trouble", "clock",
+      "remarks",
       "anchor_state", "takes_new_tables", "new_tables", "asked_tables", "not_in_sync", "standing",
     ],
     "clock": ["clock", "peers", "repaired"],

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import FlotillaCommand
@@ -28,7 +29,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (20, "+0.02 s"), (0, "+0.00 s"), (-1500, "−1.50 s"), (-3_720_000, "−1 h 02 m"),
+    (20, "+0.02 s"), (0, "+0.00 s"), (-3, "+0.00 s"), (-6, "−0.01 s"), (-1500, "−1.50 s"),
+    (-3_720_000, "−1 h 02 m"),
   ])
   func `has clock offsets with a sign`(milliseconds: Int, expected: String) {
     #expect(clockOffset(milliseconds) == expected)
@@ -72,6 +74,23 @@ import Testing
   @Test(arguments: [("ward", 4), ("Zürich", 6), ("Zu\u{308}rich", 6), ("北棟", 4), ("🚢", 2), ("", 0)])
   func `counts columns as a terminal does`(text: String, width: Int) {
     #expect(displayWidth(text) == width)
+  }
+
+  @Test func `redraws a line no wider than the terminal`() {
+    let said = Mutex("")
+    let output = Output(
+      results: { _ in }, remarks: { text in said.withLock { $0 = text } }, redraws: true,
+      columns: { 40 })
+    ProgressBar(output).show(rows: 120_000, of: 240_000, bytes: 31_000_000, note: " taken in")
+    let line = said.withLock { $0 }.dropFirst("\r\u{1b}[K".count)
+    #expect(displayWidth(String(line)) == 40 && line.hasSuffix("…"), "\(line)")
+  }
+
+  @Test func `cuts a word that hides what is said of it`() {
+    let name = String(repeating: "n", count: 3_000)
+    let text = failureText("the name \"\(name)\" is too long", remedy: "cd \(name)")
+    #expect(text.hasPrefix("flotilla: the name \"nnn") && text.contains("nn…\" is too long\n"))
+    #expect(text.hasSuffix("cd \(name)\n"))
   }
 
   @Test func `sets tables in columns`() {

@@ -49,7 +49,7 @@ private let clinic = """
     var status: StatusReport = try report(clinic)
     status.peers[1].seconds_left = 11.6
     let text = Status.text(status, at: try #require(morning()), colour: false)
-    #expect(text.contains("catching up  1,204 rows at 103/s, about 12 s left   now"))
+    #expect(text.contains("catching up  1,204 rows, about 12 s left   now"))
   }
 
   @Test func `of the status does not call who has stood down the anchor`() throws {

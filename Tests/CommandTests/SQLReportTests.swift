@@ -33,7 +33,8 @@ private let rows = """
   @Test func `can be read back as the same report`() throws {
     let text = """
       {"anchor":null,"anchor_state":null,"asked_tables":[],"clock":null,"conflicts":2,"edits":7,\
-      "first_copy":{"from":"a","of":9,"rows":2},"in_sync":true,\
+      "first_copy":{"from":"a","of":9,"rows":2},"forgotten_members":0,\
+      "in_sync":true,\
       "new_tables":[],"node":"ward-1","not_in_sync":[],"parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,\
       "clock_corrected":true,"clock_offset_ms":-3,"error":null,"id":"a","last_seen":null,\

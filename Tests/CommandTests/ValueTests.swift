@@ -6,6 +6,7 @@ import Testing
   @Test(arguments: [
     ("500ms", Duration.milliseconds(500)), ("30s", .seconds(30)), ("1.5s", .milliseconds(1500)),
     ("15m", .seconds(900)), ("2h", .seconds(7200)), ("7d", .seconds(604_800)), ("0s", .zero),
+    ("0", .zero),
   ])
   func `is a duration with its unit`(text: String, expected: Duration) {
     #expect(Duration(written: text) == expected)
@@ -18,6 +19,11 @@ import Testing
   func `is no duration otherwise`(text: String) {
     #expect(Duration(written: text) == nil)
     #expect(ValueKind.duration(atLeast: .zero).objection(to: text) != nil)
+  }
+
+  @Test func `can be too long a duration`() {
+    let objection = ValueKind.duration(atLeast: .zero).objection(to: "99999d")
+    #expect(objection == #""99999d" is too long; the most is 3650d"#)
   }
 
   @Test func `can be too short a duration`() {

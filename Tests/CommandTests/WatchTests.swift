@@ -49,12 +49,57 @@ import Testing
         StatusReport.self, from: Data(text.replacing("EDITS", with: "\(edits)").utf8))
       history.look(report, at: start + .seconds(second * 2))
       if second == 3 {
-        let shown = Status.watched(report, history, at: .current, colour: false)
+        let shown = Status.watched(
+          report, history, path: "a.db", at: .current, colour: false)
         #expect(shown.contains("\nrows a second: ▂▁█ 4,000\n"), "\(shown)")
       }
     }
     // A file that was put back has fewer.
     #expect(history.rates == [500, 0, 4_000, 0] && history.behind == [0, 0, 0, 0, 0])
+  }
+
+  @Test func `tells a pace that was measured, hints, and what to type`() throws {
+    func report(_ behind: Int, running: Bool = true) throws -> StatusReport {
+      let text = """
+        {"site":"s","node":"n","role":"writer","tables":[],"takes_new_tables":false,
+        "new_tables":[],"asked_tables":[],"conflicts":2,"parked":1,"unjudged":0,"in_sync":false,
+        "not_in_sync":[],"running":\(running),"remarks":[],"peers":[{"node":"p","id":"1",
+        "state":"catching-up","behind_rows":\(behind),"behind_seconds":3,"seconds_left":50,
+        "clock_offset_ms":0,"clock_corrected":false}]}
+        """
+      return try JSONDecoder().decode(StatusReport.self, from: Data(text.utf8))
+    }
+    let start = ContinuousClock.now
+    var history = Status.History()
+    func shown(_ report: StatusReport, after seconds: Int) -> String {
+      history.look(report, at: start + .seconds(seconds))
+      return Status.watched(report, history, path: "a.db", at: .current, colour: false)
+    }
+    let first = try shown(report(9_000), after: 0)
+    #expect(first.contains("9,000 rows, about 50 s left"), "\(first)")
+    #expect(first.contains("in sync with 0 of 1 node · 1 catches up"), "\(first)")
+    #expect(first.contains("flotilla conflicts a.db --parked"), "\(first)")
+    let second = try shown(report(5_000, running: false), after: 4)
+    #expect(second.contains("5,000 rows at 1,000/s, about 50 s left"), "\(second)")
+    #expect(second.contains("start it: flotilla run a.db --background"), "\(second)")
+    #expect(try !shown(report(5_000), after: 5).contains("/s,"))
+  }
+
+  @Test func `does not say that nobody has joined where members were forgotten`() throws {
+    let text = """
+      {"site":"s","node":"n","role":"writer","tables":[],"takes_new_tables":false,
+      "new_tables":[],"asked_tables":[],"conflicts":0,"parked":0,"unjudged":0,"in_sync":true,
+      "not_in_sync":[],"running":true,"remarks":[],"peers":[]FORGOTTEN}
+      """
+    let cases = [
+      ("", "no other node has joined"), (",\"forgotten_members\":0", "no other node has joined"),
+      (",\"forgotten_members\":2", "no other node is left (2 forgotten)"),
+    ]
+    for (more, words) in cases {
+      let report = try JSONDecoder().decode(
+        StatusReport.self, from: Data(text.replacing("FORGOTTEN", with: more).utf8))
+      #expect(Status.text(report, at: .current, colour: false).hasSuffix(words))
+    }
   }
 
   @Test func `is plain where nobody sees a terminal, and ends with the state`() throws {

@@ -116,7 +116,7 @@ import Testing
   @Test func `a disk with hardly any room is told, and keeps the node from nothing`() {
     var it = FileTrouble()
     let (some, less) = (DiskRoom.shortage(9 << 20, of: "a.db"), DiskRoom.shortage(7, of: "a.db"))
-    #expect(it.receive(.scarce(some), at: at(0))?.contains("only 9 MiB free. Make room") == true)
+    #expect(it.receive(.scarce(some), at: at(0))?.contains("only 9.4 MB free. Make room") == true)
     #expect(it.receive(.scarce(less), at: at(2_000)) == nil)
     #expect(it.told?.kind == .diskLow && it.told?.error == less && it.told?.since == 1_000)
     #expect(it.current == nil && !it.rests(at: at(2_000)))

@@ -45,8 +45,8 @@ import Testing
     let warnings = findings(large).filter { $0.level == .warning }
     #expect(
       warnings.map(\.text) == [
-        "20000 edits wait in the journal", "the conflict log takes 5.0 MB",
-        "8000 edits wait for the anchor and take 4.0 MB",
+        "20,000 edits wait in the journal", "the conflict log takes 5.0 MB",
+        "8,000 edits wait for the anchor and take 4.0 MB",
         "200 of 210 origins belong to lives that ended", "4.0 MB of the file hold nothing",
       ])
     #expect(warnings.allSatisfy { $0.remedy != nil })

@@ -112,7 +112,8 @@ extension Node {
       }
     case .sync(let peer, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await sync(with: peer, timeout: .milliseconds(milliseconds))
+        try await sync(
+          with: peer, timeout: .milliseconds(milliseconds), telling: listener)
       }
     case .compareSchema(let peer, let adopts, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
@@ -241,11 +242,13 @@ extension Node {
 
   /// The same, but what waits for the time of the site is waited for; false if it still does.
   @discardableResult
-  func foldNow(within deadline: Int64) async throws(FlotillaError) -> Bool {
+  func foldNow(
+    within deadline: Int64, telling: (Int) -> Void = { _ in }
+  ) async throws(FlotillaError) -> Bool {
     if clock.now.site == nil, try await waitingEdits() > 0 {
       _ = await until(deadline) { clock.now.site != nil }
     }
-    try await foldNow(until: max(deadline, Uptime.now + Self.foldPatience))
+    try await foldNow(until: max(deadline, Uptime.now + Self.foldPatience), telling: telling)
     if clock.now.site != nil { return true }
     return try await waitingEdits() == 0
   }

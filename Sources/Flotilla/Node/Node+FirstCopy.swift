@@ -61,9 +61,9 @@ extension Node {
     await followOffice()
   }
 
-  /// Waits until this replica holds all that its inviter holds.
+  /// Waits until this replica holds all that its inviter holds; `hasPages`: most of it is here.
   func finish(
-    _ copy: FirstCopy, progress: @Sendable (JoinProgress) -> Void
+    _ copy: FirstCopy, hasPages: Bool, progress: @Sendable (JoinProgress) -> Void
   ) async throws(FlotillaError) -> Copied {
     await store.stopSharing()
     var watch = CopyWatch(at: Uptime.now)
@@ -72,9 +72,12 @@ extension Node {
       let bytes = receivedBytes
       if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
         lastSeen = (receivedRows, bytes)
-        let total = max(copy.rows, expectedRows)
+        let total = Int(clamping: hasPages ? expectedRows : max(copy.rows, expectedRows))
+        let rows = Int(clamping: receivedRows)
         progress(
-          .copying(rows: Int(clamping: receivedRows), of: Int(clamping: total), bytes: bytes))
+          hasPages
+            ? .catchingUp(rows: rows, of: total, bytes: bytes)
+            : .copying(rows: rows, of: total, bytes: bytes))
       }
       if firstCopy == nil {
         await settle()

@@ -30,7 +30,7 @@ extension Node {
   }
 
   /// Where this node can be dialled: at the address that it was told to listen on, or at all.
-  private var dialled: [String]? {
+  var dialled: [String]? {
     guard let port else { return nil }
     let named = options.listen.flatMap { try? ListenAddress($0).host }
     if let named, !["0.0.0.0", "::"].contains(named) {
@@ -142,6 +142,9 @@ extension Node {
           rootKey: roster.membership.rootKey, nodeName: name,
           statements: roster.membership.credential(of: node))))
   }
+
+  /// The name of a joiner that was let in.
+  func nameGiven(to node: Identity) -> String? { namesGiven[node] }
 
   private func refuse(_ session: PeerSession, _ verdict: InvitationBook.Verdict) async {
     switch verdict {

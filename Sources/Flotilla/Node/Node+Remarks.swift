@@ -13,7 +13,8 @@ extension Node {
       remarks.append(
         table.rowsWithoutKey == 1
           ? "1 row of \(table.name) has NULL in its key and stays here"
-          : "\(table.rowsWithoutKey) rows of \(table.name) have NULL in their key and stay here")
+          : "\(thousands(table.rowsWithoutKey)) rows of \(table.name) have NULL in their key and "
+            + "stay here")
     }
     if let trouble = figures.derivedTrouble {
       remarks.append(
@@ -24,7 +25,7 @@ extension Node {
       remarks.append(
         figures.unfolded == 1
           ? "1 edit waits for the node to run"
-          : "\(figures.unfolded) edits wait for the node to run")
+          : "\(thousands(figures.unfolded)) edits wait for the node to run")
     }
     return remarks
   }
@@ -42,13 +43,13 @@ extension Node {
     var lacks: [String] = []
     let gone = waiting.filter { $0.lost > 0 }
     for table in gone {
-      let rows = table.lost == 1 ? "1 row" : "\(table.lost) rows"
+      let rows = table.lost == 1 ? "1 row" : "\(thousands(table.lost)) rows"
       lacks.append("table \(table.name) is not here on \(identity.name), and \(rows) went with it")
     }
     let others = position.lost - gone.reduce(0) { $0 + $1.lost }
     if hasOthers, others > 0 {
       lacks.append(
-        (others == 1 ? "1 row that" : "\(others) rows that")
+        (others == 1 ? "1 row that" : "\(thousands(others)) rows that")
           + " went with a table of \(identity.name) have not come again")
     }
     if hasOthers, time.site_time == nil { lacks.append("the time of the site is not known yet") }
@@ -56,7 +57,7 @@ extension Node {
       (figures.unfolded, "not taken in yet"), (figures.unjudged, "not judged by the anchor yet"),
     ]
     for (count, state) in counted where count > 0 {
-      lacks.append(count == 1 ? "1 edit is \(state)" : "\(count) edits are \(state)")
+      lacks.append(count == 1 ? "1 edit is \(state)" : "\(thousands(count)) edits are \(state)")
     }
     return lacks
   }
@@ -65,7 +66,7 @@ extension Node {
   private func remark(on table: WaitingTable) -> String {
     if let question = table.question { return remark(on: table, question) }
     var text = "table \(table.name) is tracked, but not here: \(table.reason); "
-    text += table.rows == 1 ? "1 row waits for it" : "\(table.rows) rows wait for it"
+    text += table.rows == 1 ? "1 row waits for it" : "\(thousands(table.rows)) rows wait for it"
     if table.lost > 0 {
       text += ", and \(table.lost) that went with it are to come from other nodes again"
     }

@@ -218,6 +218,8 @@ extension Node {
       }
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
+    } else if bye.code == .stopping, byPeer, let name = await session.announced.flatMap(nameGiven) {
+      log("\(name) has paired")
     } else if bye.code != .duplicate, bye.code != .oneself {
       tellOnce(session.dialled, session.link.remote, bye.reason)
     }

@@ -7,16 +7,27 @@ extension Node {
   /// What is said of a member that is connected, but was not done in time.
   static let late = "no answer in time"
 
+  /// What is said of a member that is not connected.
+  static let absent = "not in reach"
+
+  /// So often it is told how far a sync is.
+  private static let look = Duration.milliseconds(500)
+
   /// So long a sync waits for members that are not connected, in ms.
   static let arrival: Int64 = 2_000
 
   /// One exchange now, both ways, with all reachable members or the one named.
-  func sync(with name: String?, timeout: Duration) async throws(FlotillaError) -> SyncReport {
+  func sync(
+    with name: String?, timeout: Duration, telling listener: WorkProgress.Listener? = nil
+  ) async throws(FlotillaError) -> SyncReport {
     let start = Uptime.now
     let deadline = start + timeout.milliseconds
     // What a node that was started for this very sync has exchanged is part of it.
     let before = mode == .brief ? [:] : peers.mapValues(\.traffic)
-    try await foldNow(within: deadline)
+    let waiting = try await listener == nil ? 0 : waitingEdits()
+    try await foldNow(within: deadline) { rows in
+      listener?(WorkProgress(.takingIn, rows, of: waiting))
+    }
     let named: [Identity]
     switch try await targets(name, deadline: deadline) {
     case .members(let members): named = members
@@ -31,6 +42,14 @@ extension Node {
     nextSync += 1
     syncs[round] = SyncRound(mark: position.frontier)
     defer { syncs[round] = nil }
+    let teller = listener.map { listener in
+      Task { [weak self] in
+        while (try? await Task.sleep(for: Self.look)) != nil {
+          if let progress = await self?.progress(of: round) { listener(progress) }
+        }
+      }
+    }
+    defer { teller?.cancel() }
     // One that has just been started may be shaking hands; the others do not wait for it.
     let arrival = min(deadline, Uptime.now + (mode == .brief ? Self.patience : Self.arrival))
     while true {
@@ -40,7 +59,7 @@ extension Node {
       for node in wanted where syncs[round]?.parts[node] == nil && (isOpen(node) || isLate) {
         syncs[round]?.parts[node] = SyncRound.Part(
           before: before[node] ?? PeerRecord.Traffic(),
-          error: isOpen(node) ? nil : reason(node) ?? "not in reach")
+          error: isOpen(node) ? nil : standing?.remark ?? reason(node) ?? Self.absent)
       }
       await askWhoIsLevel(in: round)
       noteEnds(in: round)
@@ -55,6 +74,19 @@ extension Node {
     return SyncReport(
       peers: parts.keys.compactMap { report($0, in: round, since: start) }
         .sorted { $0.node < $1.node })
+  }
+
+  /// How far a round is, by what was missing at most; nil until something was.
+  private func progress(of round: UInt64) -> WorkProgress? {
+    let members = (syncs[round]?.parts ?? [:]).keys.compactMap { peers[$0] }
+      .filter { $0.session != nil && $0.hasSpoken }
+    // A member may have said any numbers.
+    let left = members.map(gap).flatMap { [$0.there, $0.here] }
+      .reduce(0) { $0 + min(Int(clamping: $1), 1 << 40) }
+    guard let before = syncs[round]?.most, max(before, left) > 0 else { return nil }
+    let most = max(before, left)
+    syncs[round]?.most = most
+    return WorkProgress(.exchanging, most - left, of: most)
   }
 
   /// Why exchanges with a member fail, if they do.

@@ -16,6 +16,8 @@ struct SyncRound: Sendable {
   /// What was held here when the round began: a member is done when it says that it holds it, too.
   var mark: Frontier
   var parts: [Identity: Part] = [:]
+  /// So many rows were missing at most, when somebody looked.
+  var most = 0
 
   /// Whether an exchange went each way and both sides hold what the other one held.
   func isDone(_ peer: PeerRecord, here: Frontier) -> Bool {

@@ -113,7 +113,7 @@ actor PageServer {
     do throws(FlotillaError) {
       file = try await self.file(for: ask, link)
     } catch {
-      log("a joiner gets its first copy row by row: \(error.message)")
+      log("the first copy goes row by row: \(error.message)")
       _ = await refuse(link, error.message)
       return nil
     }

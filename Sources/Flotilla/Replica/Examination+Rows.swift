@@ -79,16 +79,16 @@ extension Examination {
         "\(rows(count)) of \(table) parked: "
           + (why == "parent"
             ? "the rows to which they refer are parked" : "they refer to rows that are not here"),
-        "They come back with what they refer to; what that is says flotilla conflicts "
-          + "\(shellWord(path)) --parked")
+        "They come back with what they refer to; flotilla conflicts \(shellWord(path)) --parked "
+          + "says what that is.")
     default:
       add(
         "parked", .warning,
         "\(rows(count)) of \(table) parked: not allowed by a constraint beside what stands here",
-        "Which one that is says flotilla conflicts \(shellWord(path)) --parked: a value that must "
-          + "be unique and another row has, a column that takes no NULL, a CHECK. Change what "
-          + "is in the way, and parked rows enter by themselves; or give them other values, also "
-          + "for a column that others do not have: flotilla conflicts \(shellWord(path)) restore "
+        "flotilla conflicts \(shellWord(path)) --parked says which: a value that must be unique "
+          + "and another row has, a column that takes no NULL, a CHECK. Change what is in the "
+          + "way, and parked rows enter by themselves; or give them other values, also for a "
+          + "column that others do not have: flotilla conflicts \(shellWord(path)) restore "
           + "ID --set COLUMN=VALUE")
     }
   }
@@ -143,5 +143,5 @@ extension Examination {
     }
   }
 
-  private func rows(_ count: Int64) -> String { count == 1 ? "1 row" : "\(count) rows" }
+  private func rows(_ count: Int64) -> String { counted(Int(count), "row") }
 }

@@ -16,14 +16,14 @@ extension Examination {
     let each = size.rows < Self.manyRows ? nil : self.size?.bytes_per_row
     add(
       "size", .ok,
-      "Flotilla's own tables take \(about)\(Self.text(size.ownBytes)), \(share) of the file"
+      "Flotilla's own tables take \(about)\(sized(size.ownBytes)), \(share) of the file"
         + (each.map { ": \(Int($0.rounded())) bytes for each row" } ?? ""))
     if size.ownBytes > Self.notable, let shares = Self.shares(size) { add("size", .ok, shares) }
     judgeLogs(size, isNodeRunning: isNodeRunning)
     judgeLives(size)
     if size.freeBytes > max(Self.notable, size.fileBytes / 4) {
       add(
-        "size", .warning, "\(Self.text(size.freeBytes)) of the file hold nothing",
+        "size", .warning, "\(sized(size.freeBytes)) of the file hold nothing",
         "They are used again. To give them back: sqlite3 \(shellWord(path)) VACUUM")
     }
   }
@@ -52,28 +52,29 @@ extension Examination {
     let journal = size.part("journal")
     if journal.rows > Self.longJournal {
       add(
-        "size", .warning, "\(journal.rows) edits wait in the journal",
+        "size", .warning, "\(thousands(journal.rows)) edits wait in the journal",
         isNodeRunning
           ? "Look at flotilla status \(shellWord(path)): it says what they wait for."
           : "Start the node: flotilla run \(shellWord(path)) --background")
     }
     if Self.isLarge(size.part("conflict"), in: size) {
       add(
-        "size", .warning, "the conflict log takes \(Self.text(size.part("conflict").bytes))",
+        "size", .warning, "the conflict log takes \(sized(size.part("conflict").bytes))",
         "Look through it: flotilla conflicts \(shellWord(path)); or keep less of it: "
           + "flotilla conflicts \(shellWord(path)) --keep COUNT --keep-days DAYS")
     }
     if Self.isLarge(size.part("pending"), in: size) {
       add(
         "size", .warning,
-        "\(size.part("pending").rows) edits wait for the anchor and take "
-          + Self.text(size.part("pending").bytes),
+        "\(thousands(size.part("pending").rows)) edits wait for the anchor and take "
+          + sized(size.part("pending").bytes),
         "Start the anchor's node, or appoint another: flotilla anchor \(shellWord(path)) NODE")
     }
     if size.deletedRows > size.rows, Self.isLarge(size.part("version"), in: size) {
       add(
         "size", .warning,
-        "\(size.deletedRows) deleted rows are remembered, more than the \(size.rows) that are here",
+        "\(thousands(size.deletedRows)) deleted rows are remembered, more than the "
+          + "\(thousands(size.rows)) that are here",
         "A program that removes and makes rows again and again better updates them.")
     }
   }
@@ -83,7 +84,8 @@ extension Examination {
     guard size.earlierLives > Self.manyLives else { return }
     add(
       "size", .warning,
-      "\(size.earlierLives) of \(size.origins) origins belong to lives that ended",
+      "\(thousands(size.earlierLives)) of \(counted(size.origins, "origin")) belong to lives that "
+        + "ended",
       "Find what puts files back or copies them again and again, such as an image that is restored "
         + "at each start.")
   }
@@ -95,12 +97,6 @@ extension Examination {
   private static func percent(_ part: Int, of whole: Int) -> String {
     let share = whole > 0 ? 100 * Double(part) / Double(whole) : 0
     return share > 0 && share < 1 ? "<1 %" : "\(Int(share.rounded())) %"
-  }
-
-  private static func text(_ bytes: Int) -> String {
-    let tenths = (bytes + 50_000) / 100_000
-    return bytes < 1_000_000
-      ? "\((bytes + 999) / 1_000) kB" : "\(tenths / 10).\(tenths % 10) MB"
   }
 }
 

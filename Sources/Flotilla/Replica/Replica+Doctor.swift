@@ -152,7 +152,7 @@ struct Examination {
 
   private mutating func judge(_ health: Store.Health) {
     if health.quickCheck == "ok" {
-      add("file", .ok, "the file is sound (\(health.bytes) bytes)")
+      add("file", .ok, "the file is sound (\(sized(health.bytes)))")
     } else {
       add(
         "file", .error, "the file is damaged: \(health.quickCheck)",
@@ -180,7 +180,7 @@ struct Examination {
     }
     if health.walBytes > 256 << 20 {
       add(
-        "wal", .warning, "the write-ahead log has \(health.walBytes >> 20) MB",
+        "wal", .warning, "the write-ahead log has \(sized(health.walBytes))",
         "Find the program that keeps a read transaction open.")
     }
   }

@@ -41,9 +41,10 @@ extension Replica {
       throw error
     }
     let port = await node.port ?? 0
+    let places = await (node.dialled ?? []).prefix(3).joined(separator: " or ")
     remark(
-      "serving the invitation on port \(port); where this machine is not found by itself, add "
-        + "--at HOST:\(port)")
+      "serving the invitation on port \(port); if the other machine does not find this one by "
+        + "itself, add --at \(places.isEmpty ? "HOST:\(port)" : places)")
     await node.serve(beside: older, remark)
     let joined = await node.admitted.map { "\($0.name) joined · words: \($0.words)" }
     if await node.wantsStop, await node.stopRequest == nil {

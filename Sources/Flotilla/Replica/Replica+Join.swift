@@ -54,7 +54,7 @@ extension Replica {
     options.discovery = false
     let copied = try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
-      try await node.finish(copy, progress: progress)
+      try await node.finish(copy, hasPages: bytes > 0, progress: progress)
     }
     return JoinReport(
       site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,

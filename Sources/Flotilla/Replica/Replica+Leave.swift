@@ -15,11 +15,13 @@ extension Replica {
   /// Takes Flotilla out of this file; without `force` it stops short if edits were not sent, or if
   /// the conflict log holds what nobody has looked at. So it does if the others would have no admin
   /// or no site key any more.
-  public func leave(force: Bool) async throws(FlotillaError) -> LeaveReport {
+  public func leave(
+    force: Bool, progress: (@Sendable (WorkProgress) -> Void)? = nil
+  ) async throws(FlotillaError) -> LeaveReport {
     var report = LeaveReport(site: "", node: "", unsent_rows: 0, left: false)
     do {
       guard try await !mayBeCopy() else { return try await leaveQuietly(force: force) }
-      let unsent = try await unsentAfterSending()
+      let unsent = try await unsentAfterSending(progress)
       report.site = unsent.site
       report.node = unsent.node
       report.unsent_rows = unsent.rows
@@ -107,11 +109,13 @@ extension Replica {
   }
 
   /// How much no other node has, after a try to send it to those in reach.
-  private func unsentAfterSending() async throws(FlotillaError) -> UnsentReport {
+  private func unsentAfterSending(
+    _ progress: (@Sendable (WorkProgress) -> Void)?
+  ) async throws(FlotillaError) -> UnsentReport {
     let before = try await unsent()
     guard before.rows > 0 else { return before }
     // Whom it could not reach does not matter: what is left is counted anew.
-    _ = try? await sync(with: nil, timeout: .seconds(10))
+    _ = try? await sync(with: nil, timeout: .seconds(10), progress: progress)
     return try await unsent()
   }
 

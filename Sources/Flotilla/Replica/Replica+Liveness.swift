@@ -44,6 +44,13 @@ public enum LocalReplicas {
     return Set(databases).filter { Replica(path: $0).sidecar.exists }.sorted()
   }
 
+  /// One that may not be looked into is taken for such a folder if its database is there.
+  private static func isReplicaFolder(_ folder: String, of database: String) -> Bool {
+    if access(folder, X_OK) == 0 { return Replica(path: database).sidecar.exists }
+    var status = stat()
+    return errno == EACCES && lstat(database, &status) == 0
+  }
+
   /// The databases below a folder that have a folder of Flotilla's beside them.
   public static func below(_ folder: String) throws(FlotillaError) -> [String] {
     guard let real = realpath(folder, nil) else {
@@ -65,7 +72,7 @@ public enum LocalReplicas {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
         let database = String(path.dropLast(ending.count))
-        if name.hasSuffix(ending), Replica(path: database).sidecar.exists {
+        if name.hasSuffix(ending), isReplicaFolder(path, of: database) {
           found.append(database)
         } else {
           folders.append(path)

@@ -33,7 +33,7 @@ extension Replica {
     switch try await fetch.run(persists: persists) {
     case .adopted(let bytes): return bytes
     case .rows(let reason):
-      log("the first copy comes row by row: \(reason)")
+      log("the first copy goes row by row: \(reason)")
       return 0
     case .cut(let reason):
       log("the first copy was cut off: \(reason)")

@@ -49,6 +49,17 @@ extension Replica {
     try await perform(.tables) { node async throws(FlotillaError) in try await node.tables() }
   }
 
+  /// The tables of a file that need not be a replica, by name.
+  public func tablesOfFile() async throws(FlotillaError) -> [String] {
+    let (path, sidecar) = (path, sidecar)
+    return try await offPool { () throws(FlotillaError) in
+      let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+      return try reporting(path) { () throws(StoreError) in
+        try TableSchema.all(on: connection).filter { !TableSchema.isReserved($0) }.sorted()
+      }
+    }
+  }
+
   /// Shows the rules, or sets one if both arguments are given.
   public func rule(
     table: String?, rule: String?
@@ -80,12 +91,13 @@ extension Replica {
 
   /// One exchange now, both ways, with all reachable nodes or the one named.
   public func sync(
-    with peer: String?, timeout: Duration
+    with peer: String?, timeout: Duration,
+    progress: (@Sendable (WorkProgress) -> Void)? = nil
   ) async throws(FlotillaError) -> SyncReport {
     let request = ControlRequest.sync(peer: peer, milliseconds: Int(timeout.milliseconds))
-    return try await perform(request, within: timeout) {
+    return try await perform(request, within: timeout, telling: progress) {
       (node, rest) async throws(FlotillaError) in
-      try await node.sync(with: peer, timeout: rest)
+      try await node.sync(with: peer, timeout: rest, telling: progress)
     }
   }
 

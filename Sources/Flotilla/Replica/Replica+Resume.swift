@@ -48,7 +48,7 @@ extension Replica {
       if !copy.mayBePages {
         progress(.resuming(site: who.siteName, node: copy.name, address: source))
       }
-      let copied = try await node.finish(copy, progress: progress)
+      let copied = try await node.finish(copy, hasPages: bytes > 0, progress: progress)
       return JoinReport(
         site: who.siteName, node: who.name, from: copy.name, address: source, rows: copied.rows,
         bytes: bytes + copied.bytes, seconds: Double(Uptime.now - start) / 1_000,

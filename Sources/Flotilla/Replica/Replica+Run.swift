@@ -78,6 +78,11 @@ extension Replica {
     return node
   }
 
+  /// Throws if a lasting node runs already; a process that only serves an invitation makes room.
+  public func refuseSecondNode() async throws(FlotillaError) {
+    _ = try await ControlClient(database: sidecar.database).ask(.yield, as: Done.self)
+  }
+
   /// Without its journal a node could neither notice nor send anything.
   private func requireJournal() throws(FlotillaError) {
     let connection = try OpeningCheck(path: path, sidecar: sidecar).open()

@@ -122,7 +122,13 @@ extension Replica {
     guard error.missingOwnTable == nil,
       error.primary == 1 || error.isConstraint || error.primary == 20 || error.primary == 21
     else { return FlotillaError(error, path: path) }
-    return FlotillaError(.sql, "\(path): \(error.message)")
+    let isUnknown =
+      error.message.hasPrefix("no such table: ") || error.message.hasPrefix("no such column: ")
+      || error.message.contains(" has no column named ")
+    return FlotillaError(
+      .sql, "\(path): \(error.message)",
+      remedy: isUnknown
+        ? "Tables and columns are shown by: sqlite3 \(shellWord(path)) .schema" : nil)
   }
 
   /// Refuses a text of several statements: only the first would run.

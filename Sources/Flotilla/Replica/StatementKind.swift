@@ -2,9 +2,20 @@
 struct StatementKind: Sendable, Equatable {
   /// In capitals; empty if the text begins with no word.
   let keyword: String
+  /// Whether it would take the file out of WAL mode.
+  private let leavesLog: Bool
 
   init(_ sql: String) {
-    self.keyword = Self.start(of: sql).prefix { $0.isASCII && $0.isLetter }.uppercased()
+    let start = Self.start(of: sql)
+    keyword = start.prefix { $0.isASCII && $0.isLetter }.uppercased()
+    // "PRAGMA schema.journal_mode = MODE", or with the mode in parentheses (sqlite.org, Pragmas).
+    let plain = keyword == "PRAGMA" ? start.lowercased().filter(Self.isOfMode) : ""
+    let mode = plain.firstRange(of: "journal_mode").map { plain[$0.upperBound...] } ?? ""
+    leavesLog = (mode.first == "=" || mode.first == "(") && !mode.dropFirst().hasPrefix("wal")
+  }
+
+  private static func isOfMode(_ character: Character) -> Bool {
+    character.isLetter || "_=(".contains(character)
   }
 
   /// True for statements that edit rows and may run inside a transaction.
@@ -21,6 +32,7 @@ struct StatementKind: Sendable, Equatable {
     case "ATTACH", "DETACH":
       "\(keyword) has no effect here, for each statement has a connection of its own; nothing was "
         + "run"
+    case _ where leavesLog: "a replica stays in WAL mode; nothing was run"
     default: nil
     }
   }

@@ -170,7 +170,7 @@ struct TableChoice {
     for name in names {
       let known = store.siteName(name)
       guard let match = tracked.first(where: { isSameName($0, known) }) else {
-        throw try notTracked(name) {
+        throw try notTracked(name, isWanted: false) {
           tracked.isEmpty
             ? "No table is tracked."
             : "Tracked: \(tracked.map(store.nameHere).joined(separator: ", "))"
@@ -191,7 +191,7 @@ struct TableChoice {
     let known = table.map(store.siteName)
     if let table, let known {
       guard let match = tracked.first(where: { isSameName($0.name, known) }) else {
-        throw try notTracked(table) {
+        throw try notTracked(table, isWanted: true) {
           "Track it first: flotilla track \(shellWord(store.path)) \(shellWord(table))"
         }
       }
@@ -207,13 +207,16 @@ struct TableChoice {
     return RuleReport(rules: entries)
   }
 
-  /// A name that is not tracked: most likely it is mistyped.
+  /// A name that is not tracked: most likely it is mistyped. If it `isWanted`, what keeps it from
+  /// being tracked is told.
   private func notTracked(
-    _ name: String, _ remedy: () -> String
+    _ name: String, isWanted: Bool, _ remedy: () -> String
   ) throws(StoreError) -> StoreError {
     var hint: String?
     if case .refused(let reason, let better) = try store.trackability(of: name) {
-      hint = better ?? reason.prefix(1).uppercased() + reason.dropFirst() + "."
+      let isMissing = reason.hasPrefix("there is no table ")
+      hint = isMissing ? better : isWanted ? "It cannot be: \(reason)." : nil
+      if isMissing, !isWanted, better?.hasPrefix("Did you mean") != true { hint = nil }
     }
     return StoreError(.table, "\(name) is not tracked", remedy: hint ?? remedy())
   }

@@ -166,6 +166,8 @@ public enum JoinProgress: Sendable, Equatable {
   case resuming(site: String, node: String, address: String)
   /// Rows merged so far, of about how many, and bytes received.
   case copying(rows: Int, of: Int, bytes: Int)
+  /// The same of what has changed while the pages of the file came.
+  case catchingUp(rows: Int, of: Int, bytes: Int)
 }
 
 /// One exchange with each peer. JSON: `{peers:[{node,sent_rows,received_rows,seconds,error}]}`.

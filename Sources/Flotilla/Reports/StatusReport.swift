@@ -41,6 +41,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var new_tables: [String] = []
   public var asked_tables: [AskedTable] = []
   public var peers: [PeerReport]
+  /// Members that nobody waits for any more and that are away; they are not among the peers.
+  public var forgotten_members: Int?
   public var conflicts: Int
   public var parked: Int
   /// Edits that the anchor has not judged yet, also those of others, as far as this node knows.

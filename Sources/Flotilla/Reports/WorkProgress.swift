@@ -10,6 +10,8 @@ public struct WorkProgress: Codable, Sendable, Equatable {
     case looking
     /// Rows are compared with those of other nodes; how many nobody knows before.
     case comparing
+    /// Rows go to other nodes and come from them.
+    case exchanging
   }
 
   public var work: Work

@@ -21,9 +21,7 @@ enum DiskRoom {
   /// The same; 0 if nobody can say.
   static func free(at path: String) -> UInt64 { known(at: path) ?? 0 }
 
-  static func words(_ room: UInt64) -> String {
-    room >> 20 < 10_240 ? "\(room >> 20) MiB free" : "\(room >> 30) GiB free"
-  }
+  static func words(_ room: UInt64) -> String { "\(sized(Int(clamping: room))) free" }
 
   /// That a disk has hardly any room left.
   static func shortage(_ room: UInt64, of path: String) -> FlotillaError {

@@ -7,12 +7,12 @@ package enum SecretFile {
     // Somebody else may have made it, to read what is written into it.
     unlink(new)
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw FlotillaError.file("cannot write \(new)") }
+    guard descriptor >= 0 else { throw FlotillaError.file("cannot write \(path)") }
     let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     // The new name may reach the disk before the bytes do; then a power cut would leave an empty
     // file.
     guard count == bytes.count, fsync(descriptor) == 0 else {
-      let error = FlotillaError.file("cannot write \(new)")
+      let error = FlotillaError.file("cannot write \(path)")
       close(descriptor)
       unlink(new)
       throw error
@@ -35,6 +35,9 @@ extension FlotillaError {
       return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
     case ENAMETOOLONG:
       return FlotillaError(.usage, "\(what): \(reason)", remedy: "Use a shorter file name.")
+    case ENOENT, ENOTDIR:
+      return FlotillaError(
+        .system, "\(what): \(reason)", remedy: "Name a folder that is there, or make it first.")
     default: return FlotillaError(.system, "\(what): \(reason)")
     }
   }

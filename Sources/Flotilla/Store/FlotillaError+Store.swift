@@ -25,6 +25,9 @@ extension FlotillaError {
   init(_ error: SQLiteError, path: String) {
     if let table = error.missingOwnTable {
       self.init(missing: table, path: path)
+    } else if error.code == 0 {
+      // Nothing has failed: it is told why something goes another way.
+      self.init(.sql, error.message)
     } else if error.isNotADatabase {
       self.init(
         .notADatabase, "\(path) is not an SQLite database, or it is encrypted",

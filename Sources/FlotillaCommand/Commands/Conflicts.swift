@@ -42,7 +42,7 @@ enum Conflicts {
         help: "sets how many are kept on this node"),
       Option(name: "--keep-default", help: "keeps as many, and for as long, as at the start"),
       Option(
-        name: "--keep-days", value: Option.Value(name: "DAYS", kind: .number(0...36_500)),
+        name: "--keep-days", value: Option.Value(name: "DAYS", kind: .number(1...36_500)),
         help: "sets for how many days they are kept"),
       .json,
     ],
@@ -54,6 +54,13 @@ enum Conflicts {
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let action = call.arguments.text("ACTION") ?? "list"
+    for (option, needed) in [("--set", "restore"), ("--sql", "show")]
+    where call.arguments.has(option) && action != needed {
+      throw FlotillaError(
+        .usage, "\(option) goes with \(needed) alone",
+        remedy: "flotilla conflicts \(call.shellPath) \(needed) ID \(option)"
+          + (option == "--set" ? " COLUMN=VALUE" : ""))
+    }
     let (count, days) = (call.arguments.text("--keep"), call.arguments.text("--keep-days"))
     if call.arguments.has("--keep-default") {
       _ = try await call.replica.keepConflictsByDefault()

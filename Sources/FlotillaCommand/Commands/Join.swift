@@ -56,6 +56,10 @@ enum Join {
     case .resuming(let site, let node, let address):
       tell(resuming(site: site, node: node, address: address), bar, call)
     case .copying(let rows, let total, let bytes): bar.show(rows: rows, of: total, bytes: bytes)
+    case .catchingUp(let rows, let total, let bytes):
+      if total > 0 {
+        bar.show(rows: rows, of: total, bytes: bytes, note: " that changed meanwhile")
+      }
     }
   }
 

@@ -23,7 +23,7 @@ enum Leave {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await call.replica.leave(force: call.arguments.has("--force"))
+    let report = try await leave(call)
     let unsent = counted(report.unsent_rows, "row")
     if !report.left {
       if call.json { call.print(report, as: "") }
@@ -74,9 +74,8 @@ enum Leave {
     } else if report.told.isEmpty, !report.shut_out, let other = report.untold.first {
       call.output.warnings([
         """
-        no other node was in reach, so \(printable(other))\
-        \(report.untold.count > 1 ? " and others still count" : " still counts") \
-        \(printable(report.node)) as a member; say there that it has left: \
+        no other node was in reach; on \(printable(other))\
+        \(report.untold.count > 1 ? " or another member" : ""), take it off the list: \
         flotilla revoke DB \(printable(shellWord(report.node)))
         """
       ])
@@ -89,6 +88,13 @@ enum Leave {
         the data stays in \(printable(call.path))
         """)
     return .done
+  }
+
+  private static func leave(_ call: Call) async throws(FlotillaError) -> LeaveReport {
+    let bar = ProgressBar(call.output)
+    defer { bar.clear() }
+    return try await call.replica.leave(
+      force: call.arguments.has("--force"), progress: bar.show)
   }
 
   private static func undecided(_ report: LeaveReport, _ call: Call) -> FlotillaError {

@@ -6,9 +6,9 @@ enum Members {
     name: "members",
     summary: "shows who belongs to the site, since when, and with which role",
     discussion: """
-      Words are the four that both machines showed when a node joined: if a node
-      shows others, somebody stood in between, and it should be revoked. Members
-      that were revoked or have left are shown with --all.
+      Words are the four that both machines showed when a node joined: if the words
+      differ, somebody stood between, and the node should be revoked. Members that
+      were revoked or have left are shown with --all.
       """,
     parameters: [.database],
     options: [

@@ -25,8 +25,11 @@ enum Peers {
     return .done
   }
 
-  /// One line for each node, in words.
-  static func table(_ peers: [PeerReport], at moment: Moment, addresses: Bool) -> Table {
+  /// One line for each node, in words; `paces` are rows a second by the ids of peers, where they
+  /// were measured.
+  static func table(
+    _ peers: [PeerReport], at moment: Moment, paces: [String: Double] = [:], addresses: Bool
+  ) -> Table {
     var columns = [
       Table.Column(heading: "NODE"), Table.Column(heading: "STATE"),
       Table.Column(heading: "BEHIND", gap: 3), Table.Column(heading: "LAST SEEN", gap: 3),
@@ -37,7 +40,8 @@ enum Peers {
     table.rows = peers.map { peer in
       let cells = [
         Table.Cell(peer.node), Table.Cell(peer.state.words, peer.state.colour),
-        Table.Cell(behind(peer, at: moment)), Table.Cell(lastSeen(peer, at: moment)),
+        Table.Cell(behind(peer, paces[peer.id], at: moment)),
+        Table.Cell(lastSeen(peer, at: moment)),
         Table.Cell(clock(peer)),
       ]
       return addresses ? cells + [Table.Cell(peer.address ?? "")] : cells
@@ -46,7 +50,7 @@ enum Peers {
   }
 
   /// What it lacks: rows and time, or since when it is away.
-  private static func behind(_ peer: PeerReport, at moment: Moment) -> String {
+  private static func behind(_ peer: PeerReport, _ pace: Double?, at moment: Moment) -> String {
     if peer.state == .revoked { return "" }
     if !peer.state.isConnected {
       guard let seen = peer.last_seen.flatMap(Moment.date) else { return "" }
@@ -54,7 +58,7 @@ enum Peers {
     }
     let rows = counted(peer.behind_rows, "row")
     if let left = peer.seconds_left, peer.behind_rows > 0 {
-      let pace = left >= 1 ? " at \(thousands(Int(Double(peer.behind_rows) / left)))/s" : ""
+      let pace = pace.map { " at \(thousands(Int(min($0, 1e12).rounded())))/s" } ?? ""
       return "\(rows)\(pace), about \(span(max(1, left.rounded()))) left"
     }
     return peer.behind_rows > 0 && peer.behind_seconds > 0

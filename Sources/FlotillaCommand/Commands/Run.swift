@@ -55,6 +55,7 @@ enum Run {
     do throws(FlotillaError) {
       let replicas = call.arguments.texts("DB").map { Replica(path: $0) }
       try await check(replicas)
+      try await refuseSecondNode(replicas, call)
       if call.arguments.has("--background") { return try await detach(call) }
       signal(SIGHUP, SIG_IGN)
       let options = options(from: call.arguments)
@@ -144,6 +145,15 @@ enum Run {
       }
     }
     if failures.count == replicas.count, let failure = failures.first { throw failure }
+  }
+
+  /// A node that runs already is told before anything is opened: its log and its gateway are its
+  /// own. Of several databases without a gateway the rest is served beside it.
+  private static func refuseSecondNode(
+    _ replicas: [Replica], _ call: Call
+  ) async throws(FlotillaError) {
+    guard replicas.count == 1 || call.arguments.has("--http") else { return }
+    for replica in replicas { try await replica.refuseSecondNode() }
   }
 
   private static func folder(of replica: Replica) -> String { replica.path + "-flotilla" }

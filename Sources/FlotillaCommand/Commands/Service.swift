@@ -67,7 +67,7 @@ enum Service {
         remedy: "Stop it first: flotilla stop \(call.shellPath)")
     }
     try manager.write(unit)
-    call.output.remark("wrote \(manager.settingsFile(of: unit)): runs as \(unit.user)")
+    call.output.remark("wrote \(manager.settingsFile(of: unit))")
     if unit.user == "root" {
       call.output.warnings([
         "the database belongs to root, and so will the node; better is a user of its own"
@@ -75,7 +75,6 @@ enum Service {
     }
     if !manager.isImage { try manager.succeed(["daemon-reload"], remedy: nil) }
     try manager.succeed(["--quiet", "enable", unit.name], remedy: nil)
-    call.output.remark("enabled \(unit.name): it starts with the machine")
     guard !manager.isImage else { return }
     try manager.succeed(
       ["start", unit.name], remedy: "See why: journalctl -u '\(unit.name)' -n 20")
@@ -113,6 +112,7 @@ enum Service {
   static func text(_ report: Report) -> String {
     let starts = report.enabled ? "starts with the machine" : "does not start with the machine"
     let state = report.state.map { ", \(printable($0)) now" } ?? ""
-    return "\(printable(report.unit)) \(starts)\(state), as \(printable(report.user))"
+    let user = report.enabled ? ", as \(printable(report.user))" : ""
+    return "\(printable(report.unit)) \(starts)\(state)\(user)"
   }
 }

@@ -14,10 +14,14 @@ extension Status {
     /// Rows that were written or came, in a second.
     private(set) var rates: [Int] = []
     private var last: (edits: Int, at: ContinuousClock.Instant)?
+    /// Rows a second by which each peer, by its id, came nearer between the last two looks.
+    private(set) var paces: [String: Double] = [:]
+    private var gaps: (rows: [String: Int], at: ContinuousClock.Instant)?
 
     mutating func look(_ report: StatusReport, at now: ContinuousClock.Instant) {
       let sum = report.peers.reduce(0) { $0.addingReportingOverflow($1.behind_rows).partialValue }
       behind = (behind + [sum]).suffix(Self.memory)
+      measure(report.peers, at: now)
       guard let edits = report.edits else { return }
       if let last, last.at < now {
         let seconds = Double((now - last.at) / .milliseconds(1)) / 1_000
@@ -25,6 +29,18 @@ extension Status {
         rates = (rates + [Int(max(0, min(news / seconds, 1e12)).rounded())]).suffix(Self.memory)
       }
       last = (edits, now)
+    }
+
+    private mutating func measure(_ peers: [PeerReport], at now: ContinuousClock.Instant) {
+      let rows = Dictionary(peers.map { ($0.id, $0.behind_rows) }, uniquingKeysWith: max)
+      paces = [:]
+      if let gaps, gaps.at < now {
+        let seconds = Double((now - gaps.at) / .milliseconds(1)) / 1_000
+        for (peer, left) in rows where left > 0 && left < gaps.rows[peer] ?? 0 {
+          paces[peer] = (Double(gaps.rows[peer] ?? 0) - Double(left)) / seconds
+        }
+      }
+      gaps = (rows, now)
     }
   }
 
@@ -37,10 +53,11 @@ extension Status {
       var last = ExitStatus.done
       while !Task.isCancelled {
         let report = try await call.replica.status(all: call.arguments.has("--all"))
-        last = report.in_sync ? .done : .notInSync
+        last = status(of: report)
         history.look(report, at: .now)
         if call.output.isTerminal, !call.json {
-          let text = watched(report, history, at: .current, colour: call.output.colour)
+          let text = watched(
+            report, history, path: call.shellPath, at: .current, colour: call.output.colour)
           call.output.write(screen.frame(text, in: Screen.size()))
         } else {
           let text = call.json ? JSON(reflecting: report).description : plain(report)
@@ -55,9 +72,9 @@ extension Status {
 
   /// The state, what happened lately, and when that was.
   static func watched(
-    _ report: StatusReport, _ history: History, at moment: Moment, colour: Bool
+    _ report: StatusReport, _ history: History, path: String, at moment: Moment, colour: Bool
   ) -> String {
-    var lines = [text(report, at: moment, colour: colour)]
+    var lines = [text(report, at: moment, paces: history.paces, colour: colour)]
     if history.rates.contains(where: { $0 > 0 }) {
       let rate = thousands(history.rates.last ?? 0)
       lines.append("rows a second: \(Sparkline.text(history.rates)) \(rate)")
@@ -66,7 +83,8 @@ extension Status {
       let rows = thousands(history.behind.last ?? 0)
       lines.append("rows behind:   \(Sparkline.text(history.behind)) \(rows)")
     }
-    if !report.running { lines.append("no node runs: this is what was known last") }
+    if let hint = hint(report, path: path) { lines.append(hint) }
+    if !report.running { lines.append(notRunning(path, path)) }
     lines.append("\(moment.stamp.prefix(19)) · Ctrl-C ends this")
     return lines.joined(separator: "\n")
   }

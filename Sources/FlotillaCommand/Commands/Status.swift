@@ -12,7 +12,7 @@ enum Status {
       so, if the first copy of a node that has joined is not complete, or if the
       file cannot be written for want of room or rights. Rows that are parked are
       held, so they do not count against it; but they are not in their tables, and
-      programs do not see them: there is none or another of that name here, or a
+      programs do not see them: the table is missing here, or is another one, or a
       constraint forbids them. `flotilla doctor` says which.
       """,
     parameters: [.database],
@@ -39,7 +39,11 @@ enum Status {
         "the mirror to \(mirror.server) \(printable(obstacle))\n"
           + "  see: flotilla mirror \(call.shellPath) status")
     }
-    // Who only looks needs no lock, and another program gives it back.
+    return status(of: report)
+  }
+
+  /// Who only looks needs no lock, and another program gives it back.
+  static func status(of report: StatusReport) -> ExitStatus {
     let isTroubled = report.trouble.map { $0.kind != "locked" } ?? false
     return report.in_sync && !isTroubled ? .done : .notInSync
   }
@@ -61,19 +65,25 @@ enum Status {
   }
 
   /// Says that what is shown is old, and how to start a node.
-  static func notRunning(_ call: Call) -> String {
+  static func notRunning(_ call: Call) -> String { notRunning(call.path, call.shellPath) }
+
+  /// The same by the path as it was given, and as a word of a shell.
+  static func notRunning(_ path: String, _ shellPath: String) -> String {
     """
-    no node runs for \(printable(call.path)), so this is what was known last
-      start it: flotilla run \(call.shellPath) --background
+    no node runs for \(printable(path)), so this is what was known last
+      start it: flotilla run \(shellPath) --background
     """
   }
 
   /// The header, the table of nodes, rules that wait, and the sums.
-  static func text(_ report: StatusReport, at moment: Moment, colour: Bool) -> String {
+  static func text(
+    _ report: StatusReport, at moment: Moment, paces: [String: Double] = [:], colour: Bool
+  ) -> String {
     var lines = [header(report)]
     lines += trouble(report, at: moment)
     if !report.peers.isEmpty {
-      lines.append(Peers.table(report.peers, at: moment, addresses: false).text(colour: colour))
+      let table = Peers.table(report.peers, at: moment, paces: paces, addresses: false)
+      lines.append(table.text(colour: colour))
     }
     for peer in report.peers where peer.state == .failing {
       let error = printable(peer.error ?? "?")
@@ -133,10 +143,22 @@ enum Status {
       parts.append("not in sync: " + printable(report.not_in_sync.joined(separator: "; ")))
       return parts.joined(separator: " · ")
     }
-    parts.append(
-      members.isEmpty
-        ? "no other node has joined"
-        : "in sync with \(inSync) of \(counted(members.count, "node"))")
+    guard !members.isEmpty else {
+      return (parts + [alone(report)]).joined(separator: " · ")
+    }
+    parts.append("in sync with \(inSync) of \(counted(members.count, "node"))")
+    let behind = members.count { $0.state == .catchingUp }
+    if inSync == 0, behind > 0 {
+      parts.append("\(thousands(behind)) \(behind == 1 ? "catches" : "catch") up")
+    }
     return parts.joined(separator: " · ")
+  }
+
+  /// Why there is no other node.
+  private static func alone(_ report: StatusReport) -> String {
+    let were = [(report.forgotten_members ?? 0, "forgotten"), (report.peers.count, "shut out")]
+      .filter { $0.0 > 0 }.map { "\(thousands($0.0)) \($0.1)" }
+    return were.isEmpty
+      ? "no other node has joined" : "no other node is left (\(were.joined(separator: ", ")))"
   }
 }

@@ -8,7 +8,7 @@ enum Sync {
     discussion: """
       Asks the running node, or does it itself if none runs. Exit status 3 if some
       node could not be reached; 1 if what answers at HOST:PORT is no other node of
-      this site.
+      this site; 2 if there is no node of that name.
       """,
     parameters: [
       .database,
@@ -20,10 +20,24 @@ enum Sync {
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
+    let bar = ProgressBar(call.output)
+    defer { bar.clear() }
     let report = try await call.replica.sync(
-      with: call.arguments.text("NODE|HOST:PORT"), timeout: call.arguments.duration("--timeout"))
+      with: call.arguments.text("NODE|HOST:PORT"), timeout: call.arguments.duration("--timeout"),
+      progress: bar.show)
+    bar.clear()
     call.print(report, as: text(report, colour: call.output.colour))
+    if let remedy = remedy(report, path: call.shellPath) { call.output.remark(remedy) }
     return status(of: report)
+  }
+
+  /// What to type next if a node was not reached, or was not done.
+  static func remedy(_ report: SyncReport, path: String) -> String? {
+    // Why this node is shut out is told with what helps.
+    guard report.peers.contains(where: { $0.error.map { !$0.contains("flotilla ") } ?? false })
+    else { return nil }
+    return "where a node runs, and at which address: flotilla peers \(path)\n"
+      + "  start one on its machine: flotilla run DB --background"
   }
 
   static func status(of report: SyncReport) -> ExitStatus {

@@ -34,8 +34,9 @@ enum Token {
     let name = call.arguments.text("NAME")
     switch (call.arguments.text("ACTION"), name) {
     case ("list", nil): return try await list(call)
-    case ("list", _): throw FlotillaError(.usage, "list takes no name")
-    case (_, nil): throw FlotillaError(.usage, "NAME is missing: what the token is called")
+    case ("list", _): throw FlotillaError(.usage, "list takes no name", remedy: usage)
+    case (_, nil):
+      throw FlotillaError(.usage, "NAME is missing: what the token is called", remedy: usage)
     case ("add", let name?): return try await add(name, call)
     case (_, let name?):
       try await call.replica.removeToken(name)
@@ -47,6 +48,8 @@ enum Token {
       return .done
     }
   }
+
+  private static var usage: String { UsageError("", in: command).remedy }
 
   private static func add(_ name: String, _ call: Call) async throws(FlotillaError) -> ExitStatus {
     var duration: Duration?

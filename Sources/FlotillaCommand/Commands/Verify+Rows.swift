@@ -89,6 +89,9 @@ extension Verify {
     let isWrong =
       report.local.contains { $0.finding != "waiting" }
       || report.peers.contains { $0.state == .differing && $0.differing_rows > 0 }
+    if !isWrong, report.peers.contains(where: { $0.state == .away }) {
+      return "where a node runs, and since when one is away: flotilla peers \(call.shellPath)"
+    }
     guard isWrong, !call.arguments.has("--repair") else { return nil }
     return "to put it right: flotilla verify \(call.shellPath) --repair"
   }

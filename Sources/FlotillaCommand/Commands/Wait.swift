@@ -25,6 +25,9 @@ enum Wait {
       for: target(call.arguments.text("--for") ?? "all"),
       timeout: call.arguments.duration("--timeout"))
     call.print(report, as: text(report))
+    if !call.json, !report.missing.isEmpty {
+      call.output.remark("what it waits for: flotilla status \(call.shellPath)")
+    }
     return report.missing.isEmpty ? .done : .notInSync
   }
 

@@ -26,8 +26,8 @@ struct Completion {
     case files
     /// Tables of the database, after a part of the word that stays as it is.
     case tables(database: String, before: String)
-    /// Nodes of its site, and other words.
-    case nodes(database: String, or: [Candidate])
+    /// Nodes of its site, with or without this one, and other words.
+    case nodes(database: String, or: [Candidate], itself: Bool = true)
     case nothing
   }
 
@@ -44,18 +44,25 @@ struct Completion {
     case .files: output.result(Self.files)
     case .words(let candidates): show(candidates, for: typed, output)
     case .tables(let database, let before):
-      let report = try? await Replica(path: database).tables()
-      show(
-        (report?.tables ?? []).map { Candidate(word: before + $0.table, help: $0.state) },
-        for: typed, output)
-    case .nodes(let database, let others):
+      await show(tables(of: database, before), for: typed, output)
+    case .nodes(let database, let others, let itself):
       let report = try? await Replica(path: database).members()
       show(
-        (report?.members ?? []).map { Candidate(word: $0.node, help: $0.role) } + others,
+        (report?.members ?? []).filter { itself || !$0.is_this_node }
+          .map { Candidate(word: $0.node, help: $0.role) } + others,
         for: typed, output)
     case .nothing: break
     }
     alarm(0)
+  }
+
+  /// A file that is no replica yet has tables as well.
+  private func tables(of database: String, _ before: String) async -> [Candidate] {
+    let replica = Replica(path: database)
+    if let report = try? await replica.tables() {
+      return report.tables.map { Candidate(word: before + $0.table, help: $0.state) }
+    }
+    return ((try? await replica.tablesOfFile()) ?? []).map { Candidate(word: before + $0) }
   }
 
   /// Words with control characters cannot be written on a line, and are left out.
@@ -97,6 +104,9 @@ struct Completion {
 
 /// The words of one command that stand before the one that is being typed.
 private struct Line {
+  /// Commands in which this node itself makes no sense.
+  private static let aboutOthers = ["sync", "verify", "schema", "revoke", "forget"]
+
   let command: Command
   private var plain: [String] = []
   private var given: [String] = []
@@ -159,7 +169,8 @@ private struct Line {
     if names.contains("NODE") {
       let others = names.filter { $0.lowercased() == $0 }
       return .nodes(
-        database: database, or: others.map { Completion.Candidate(word: String($0)) })
+        database: database, or: others.map { Completion.Candidate(word: String($0)) },
+        itself: !Self.aboutOthers.contains(command.name))
     }
     if ["DB", "FILE", "FOLDER"].contains(name) { return .files }
     guard name.hasPrefix("TABLE") else { return .nothing }

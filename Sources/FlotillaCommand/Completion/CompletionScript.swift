@@ -27,7 +27,12 @@ enum CompletionScript: String, CaseIterable {
       for line in "${lines[@]}"; do
         if [[ $line == \(Completion.files) ]]; then
           compopt -o filenames 2>/dev/null
-          mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$2")
+          while IFS= read -r word; do
+            case $word in
+              *-wal | *-shm | *-flotilla) ;;
+              *) COMPREPLY+=("$word") ;;
+            esac
+          done < <(compgen -f -- "$2")
         else
           COMPREPLY+=("$(printf %q "${line%%$'\\t'*}")")
         fi
@@ -46,7 +51,7 @@ enum CompletionScript: String, CaseIterable {
         "${(Q)PREFIX}" 2>/dev/null)}")
       for line in "${lines[@]}"; do
         if [[ $line == \(Completion.files) ]]; then
-          _files
+          _files -F "*-(wal|shm|flotilla)"
         elif [[ -n $line ]]; then
           values+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
         fi
@@ -64,7 +69,7 @@ enum CompletionScript: String, CaseIterable {
       set -l typed (commandline -ct)
       for line in ($words[1] \(Completion.request) $words[2..] "$typed" 2>/dev/null)
         if test "$line" = \(Completion.files)
-          __fish_complete_path "$typed"
+          __fish_complete_path "$typed" | string match -rv -- '-(wal|shm|flotilla)/?(\\t|$)'
         else
           printf '%s\\n' $line
         end

@@ -63,6 +63,9 @@ private func objectionToList(_ text: String) -> String? {
 
 private func objectionToDuration(_ text: String, least: Duration) -> String? {
   guard let duration = Duration(written: text) else {
+    if Duration.seconds(written: text) != nil {
+      return "\(quoted(text)) is too long; the most is \(Duration.mostDays)d"
+    }
     let hint =
       !text.isEmpty && text.allSatisfy(\.isNumber)
       ? "\(quoted(text)) has no unit" : "\(quoted(text)) is not a duration"

@@ -57,7 +57,7 @@ struct Manual {
     text.section("Exit status", statuses)
     text.section("Files", Self.files.map { .term($0.0, $0.1) })
     text.section("Environment", Self.environment.map { .term($0.0, $0.1) })
-    text.section("See also", [.plain("sqlite3(1), systemd.service(5), avahi-daemon(8)")])
+    text.section("See also", [.plain("\(topics); sqlite3(1), systemd.service(5), avahi-daemon(8)")])
     return Page(file: "\(program.name).1", text: text.text)
   }
 
@@ -70,11 +70,15 @@ struct Manual {
     text.section("Arguments", command.parameters.map { .term($0.synopsis, $0.help) })
     text.section("Options", command.options.map { .term($0.synopsis, $0.explanation) })
     text.section("Exit status", statuses)
-    text.section("See also", [.plain("\(program.name)(1)")])
+    text.section("See also", [.plain("\(program.name)(1), \(topics)")])
     return Page(file: "\(name).1", text: text.text)
   }
 
   private var source: String { "\(program.name) \(program.version)" }
+
+  private var topics: String {
+    "`\(program.name) help TOPIC` (\(enumerated(Topic.allCases.map(\.rawValue))))"
+  }
 
   private var statuses: [Roff.Part] {
     ExitStatus.allCases.map { .term(String($0.rawValue), $0.meaning) }

@@ -11,16 +11,20 @@ struct Output: Sendable {
   let redraws: Bool
   /// The same of results.
   let isTerminal: Bool
+  /// So many columns a line that is redrawn may take: one that is wrapped could not be taken back.
+  private let columns: @Sendable () -> Int
 
   init(
     results: @escaping @Sendable (String) -> Void, remarks: @escaping @Sendable (String) -> Void,
-    colour: Bool = false, redraws: Bool = false, isTerminal: Bool = false
+    colour: Bool = false, redraws: Bool = false, isTerminal: Bool = false,
+    columns: @escaping @Sendable () -> Int = { Screen.size(of: STDERR_FILENO).columns }
   ) {
     toResults = results
     toRemarks = remarks
     self.colour = colour
     self.redraws = redraws
     self.isTerminal = isTerminal
+    self.columns = columns
   }
 
   /// The streams of this process.
@@ -71,15 +75,24 @@ struct Output: Sendable {
 
   /// Draws the last line of a terminal again; empty text clears it.
   func redraw(_ text: String) {
-    if redraws { toRemarks("\r\u{1b}[K" + text) }
+    if redraws { toRemarks("\r\u{1b}[K" + Screen.cut(text, to: columns())) }
   }
 }
 
 /// A failure as it is shown: the message, then the remedy indented below it.
 func failureText(_ message: String, remedy: String?) -> String {
   let lines = (remedy ?? "").split(separator: "\n").map { "  \(printable(String($0)))\n" }
-  let body = message.split(separator: "\n").map { printable(String($0)) }
+  let body = message.split(separator: "\n").map { printable(shortened(String($0))) }
   return "flotilla: " + body.joined(separator: "\n  ") + "\n" + lines.joined()
+}
+
+/// Cuts what no path and no name is: a word of thousands of characters hides what is said of it.
+private func shortened(_ line: String) -> String {
+  if line.utf8.count <= 512 { return line }
+  return line.split(separator: " ", omittingEmptySubsequences: false).map { word in
+    guard word.utf8.count > 512 else { return String(word) }
+    return word.prefix(80) + (word.hasSuffix("\"") ? "…\"" : "…")
+  }.joined(separator: " ")
 }
 
 /// Writes results; a reader that went away (`| head`) is no error, a full disk is.

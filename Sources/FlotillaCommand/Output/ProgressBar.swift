@@ -17,10 +17,11 @@ final class ProgressBar: Sendable {
 
   init(_ output: Output) { self.output = output }
 
-  /// Draws how far a copy has come.
-  func show(rows: Int, of total: Int, bytes count: Int) {
+  /// Draws how far a copy has come, or what changed while it came; the note tells one bar from the
+  /// next.
+  func show(rows: Int, of total: Int, bytes count: Int, note: String = "") {
     let share = total > 0 ? min(1, max(0, Double(rows) / Double(total))) : 0
-    draw(Self.text(share: share, note: "\(counted(rows, "row")), \(bytes(count))"))
+    draw(Self.text(share: share, note: "\(counted(rows, "row"))\(note), \(bytes(count))"))
   }
 
   /// Draws how far a work has come, and how long it will take.
@@ -28,7 +29,7 @@ final class ProgressBar: Sendable {
     let share = progress.of > 0 ? Double(progress.rows) / Double(progress.of) : 0
     switch progress.work {
     case .comparing: draw("comparing with other nodes")
-    case .takingIn, .looking:
+    case .takingIn, .looking, .exchanging:
       let start = begun.withLock { begun in
         // What begins again, begins to count anew.
         if begun?.work != progress.work || progress.rows < begun?.rows ?? 0 {
@@ -41,7 +42,7 @@ final class ProgressBar: Sendable {
   }
 
   private static func note(_ progress: WorkProgress, since start: Beginning?) -> String {
-    let done = "\(thousands(progress.rows)) of \(counted(progress.of, "row"))"
+    let done = "\(thousands(progress.rows)) of \(counted(progress.of, "row"))\(progress.work.note)"
     guard let start, progress.rows > start.rows else { return done }
     let took = start.at.duration(to: .now)
     let seconds = Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18
@@ -68,5 +69,17 @@ final class ProgressBar: Sendable {
     let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 24 - full)
     let hundredths = padded(String(Int(share * 100)), to: 3, leading: true)
     return "\(bar) \(hundredths)% \(note)"
+  }
+}
+
+extension WorkProgress.Work {
+  /// What a bar says of it: one command may draw several bars.
+  fileprivate var note: String {
+    switch self {
+    case .takingIn: " taken in"
+    case .looking: " looked at"
+    case .exchanging: " exchanged"
+    case .comparing: ""
+    }
   }
 }

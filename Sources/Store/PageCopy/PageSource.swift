@@ -179,7 +179,7 @@ package final class PageSource {
   ) throws(SQLiteError) {
     for object in objects where !TableSchema.isReserved(object.name) {
       if object.isTable, object.sql.uppercased().hasPrefix("CREATE VIRTUAL") {
-        throw .rows("\(object.name) is a virtual table")
+        throw .rows("the file has a virtual table (\(object.name))")
       }
       guard object.type == "trigger" else { continue }
       let isTracked = { (name: String) in tracked.contains { isSameName($0, name) } }

@@ -118,12 +118,16 @@ package enum Trackability: Sendable, Equatable {
   private static func remedy(
     missing name: String, _ connection: Connection
   ) throws(StoreError) -> String? {
-    let near = try TableSchema.all(on: connection)
-      .map { (name: $0, distance: editDistance($0, name)) }
+    let all = try TableSchema.all(on: connection).filter { !TableSchema.isReserved($0) }
+    let near =
+      all.map { (name: $0, distance: editDistance($0, name)) }
       .filter { $0.distance <= 1 + name.utf8.count / 3 }
       .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
       .prefix(3).map { quoted($0.name) }
-    return near.isEmpty ? nil : "Did you mean \(near.joined(separator: " or "))?"
+    if !near.isEmpty { return "Did you mean \(near.joined(separator: " or "))?" }
+    if all.isEmpty { return "There is no table in this file yet." }
+    let shown = all.sorted().prefix(8).map(quoted).joined(separator: ", ")
+    return "The tables are: \(shown)\(all.count > 8 ? " and \(all.count - 8) more" : "")."
   }
 
   /// Refuses a key by which rows cannot be told apart on every node.
