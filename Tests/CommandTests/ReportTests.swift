@@ -52,6 +52,20 @@ private let clinic = """
     #expect(text.contains("catching up  1,204 rows, about 12 s left   now"))
   }
 
+  @Test(arguments: [
+    ("null", nil), (#""no answer in time""#, "--timeout 5m"),
+    (#""not in reach""#, "flotilla peers"),
+    (#""this node was shut out; to come back: flotilla leave a.db --force""#, nil),
+  ])
+  func `of a sync says what to type next`(error: String, said: String?) throws {
+    let sync: SyncReport = try report(
+      """
+      {"peers":[{"node":"b","sent_rows":0,"received_rows":0,"seconds":1,"error":\(error)}]}
+      """)
+    let remedy = Sync.remedy(sync, path: "a.db")
+    #expect(said.map { remedy?.contains($0) == true } ?? (remedy == nil), "\(remedy ?? "")")
+  }
+
   @Test func `of the status does not call who has stood down the anchor`() throws {
     var status: StatusReport = try report(clinic)
     status.anchor_state = "stood-down"

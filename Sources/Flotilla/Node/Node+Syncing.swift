@@ -5,7 +5,7 @@ extension Node {
   static let patience: Int64 = 5_000
 
   /// What is said of a member that is connected, but was not done in time.
-  static let late = "no answer in time"
+  static let late = SyncReport.late
 
   /// What is said of a member that is not connected.
   static let absent = "not in reach"
@@ -26,7 +26,7 @@ extension Node {
     let before = mode == .brief ? [:] : peers.mapValues(\.traffic)
     let waiting = try await listener == nil ? 0 : waitingEdits()
     try await foldNow(within: deadline) { rows in
-      listener?(WorkProgress(.takingIn, rows, of: waiting))
+      if waiting > 0 { listener?(WorkProgress(.takingIn, rows, of: waiting)) }
     }
     let named: [Identity]
     switch try await targets(name, deadline: deadline) {

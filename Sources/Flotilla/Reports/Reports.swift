@@ -181,6 +181,9 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var error: String?
   }
   public var peers: [Peer]
+
+  /// The error of a node that was reached, and not done when the time was over.
+  public static let late = "no answer in time"
 }
 
 /// Which nodes hold what was committed here. JSON: `{reached:[…], missing:[…], remark}`.

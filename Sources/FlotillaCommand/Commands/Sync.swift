@@ -34,8 +34,11 @@ enum Sync {
   /// What to type next if a node was not reached, or was not done.
   static func remedy(_ report: SyncReport, path: String) -> String? {
     // Why this node is shut out is told with what helps.
-    guard report.peers.contains(where: { $0.error.map { !$0.contains("flotilla ") } ?? false })
-    else { return nil }
+    let errors = report.peers.compactMap(\.error).filter { !$0.contains("flotilla ") }
+    if errors.isEmpty { return nil }
+    if errors.allSatisfy({ $0 == SyncReport.late }) {
+      return "more time: flotilla sync \(path) --timeout 5m; what has come is kept"
+    }
     return "where a node runs, and at which address: flotilla peers \(path)\n"
       + "  start one on its machine: flotilla run DB --background"
   }
