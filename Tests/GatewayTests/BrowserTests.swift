@@ -81,6 +81,7 @@ struct `The page in a browser` {
       try await tab.picture("editing")
       try await tab.press("Save")
       #expect(try await tab.says("Saved"))
+      #expect(try await tab.says("Last edited on first"))
       #expect(
         try await desk.place.sql("clinic.db", "SELECT name FROM patient WHERE id = 1") == "Anne")
       // Somebody else was faster.

@@ -46,6 +46,24 @@ import Testing
     }
   }
 
+  @Test func `tell who has edited them last, where somebody asks`() async throws {
+    try await withClient { place, client in
+      try await place.sql("clinic.db", "UPDATE patient SET ward = 'Z' WHERE id = 'p-1'")
+      let facts = "SELECT edited_by, edited_at FROM _flotilla_rows_patient WHERE id = 'p-1'"
+      #expect(try await eventually { try await !place.sql("clinic.db", facts).hasSuffix("|") })
+      let known = try await place.sql("clinic.db", facts).split(separator: "|").map(String.init)
+      let row = "/v1/clinic/rows/patient/p-1"
+      let answer = try await client.ask("GET", row, ["Prefer": "last-edit"])
+      #expect(answer.status == 200 && answer.header("preference-applied") == "last-edit")
+      #expect(answer.header("flotilla-edited-by") == known[0])
+      let written = known[1].replacingOccurrences(of: " ", with: "T") + "Z"
+      #expect(answer.header("flotilla-edited-at") == written)
+      #expect(try await client.ask("GET", row).header("flotilla-edited-by") == nil)
+      let nobody = try await client.ask("GET", row + "9", ["Prefer": "last-edit"])
+      #expect(nobody.status == 404)
+    }
+  }
+
   @Test func `are found by filters, in an order, page by page`() async throws {
     try await withClient { _, client in
       let rows = "/v1/clinic/rows/patient"

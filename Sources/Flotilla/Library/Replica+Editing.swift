@@ -1,5 +1,6 @@
 import Network
 import SQLite
+import Store
 
 extension TouchedRow {
   /// About how many bytes its values hold.
@@ -85,6 +86,16 @@ extension Replica {
     }
     return EditOutcome(
       verdicts: verdicts, standing: try await standing(rows), obstacle: end.obstacle)
+  }
+
+  /// The node that made the edit of a row which stands, and when; nil where nobody knows.
+  package func lastEdit(
+    of table: String, _ key: [SQLite.Value], on connection: Connection
+  ) throws(FlotillaError) -> (author: String?, at: String?) {
+    let edit = try reporting(path) { () throws(StoreError) in
+      try RowEdit.read(table, key, on: connection)
+    }
+    return (edit?.author, edit?.at.map { Node.fineText($0.millisecondsSince1970) })
   }
 
   /// SHA-256 of a content, the first 128 bits as text.

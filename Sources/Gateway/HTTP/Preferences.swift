@@ -6,6 +6,8 @@ struct Preferences: Equatable {
   var wait: Int?
   /// A write with a filter may touch so many rows.
   var mostRows: Int?
+  /// Whether it is told who has edited the row last.
+  var tellsEdit = false
 
   static let longestWait = 60
 
@@ -24,6 +26,7 @@ struct Preferences: Equatable {
       case ("wait", let text?): wait = try Self.number(text, "wait", Self.longestWait)
       case ("max-affected", let text?):
         mostRows = try Self.number(text, "max-affected", 1_000_000_000)
+      case ("last-edit", nil): tellsEdit = true
       case ("handling", "strict"): isStrict = true
       case ("handling", "lenient"): isStrict = false
       default: unknown.append(String(part))

@@ -48,9 +48,11 @@ export async function edit(context, table, path, column) {
 /** Reads the row as it stands; false if there is none. */
 async function read(state) {
   try {
-    const { data, headers } = await call('GET', `${state.resource}/${state.path}`, { rows: true });
+    const { data, headers } = await call('GET', `${state.resource}/${state.path}`,
+      { rows: true, headers: { Prefer: 'last-edit' } });
     if (!state.isCurrent()) return false;
     [state.row, state.tag] = [data, headers.get('ETag')];
+    state.edited = edited(headers.get('Flotilla-Edited-By'), headers.get('Flotilla-Edited-At'));
     draw(state);
     return true;
   } catch (error) {
@@ -60,6 +62,14 @@ async function read(state) {
     replace(state.host);
     return false;
   }
+}
+
+/** Who has edited the row last, as far as it is known. */
+function edited(by, at) {
+  if (!by && !at) return null;
+  const [who, when] = [by ? ` on ${decodeURIComponent(by)}` : '',
+    at ? `, ${new Date(at).toLocaleString()}` : ''];
+  return element('p.quiet', { id: 'edited' }, `Last edited${who}${when}.`);
 }
 
 function fail(state, error) {
@@ -142,7 +152,7 @@ function draw(state) {
       if (!changes.length && !isNew) state.said.textContent = 'Nothing was changed.';
       else write(state, isNew ? 'POST' : 'PATCH', `{${changes.join(',')}}`);
     },
-  }, fields.map((one) => one.node), mayWrite ? element('p.buttons', {},
+  }, isNew ? null : state.edited, fields.map((one) => one.node), mayWrite ? element('p.buttons', {},
     element('button', { type: 'submit' }, isNew ? 'Add the row' : 'Save'),
     isNew ? null : element('button.plain.danger', { type: 'button', onclick: () => doubt(state) },
       'Delete the row…')) : null);

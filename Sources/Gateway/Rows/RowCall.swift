@@ -59,9 +59,11 @@ struct RowCall {
   private func row(_ key: String) async throws(Problem) -> HTTPResponse {
     try await require(.read)
     try refuseParameters()
-    let row = try await database.reader.run(at: seat) { file throws(Problem) in
+    let tellsEdit = try Preferences(request.list("prefer")).tellsEdit
+    let (row, about) = try await database.reader.run(at: seat) { file throws(Problem) in
       let shape = try file.shape(of: table)
-      return try shape.row(try RowKey.read(key, of: shape), on: file.connection)
+      let row = try shape.row(try RowKey.read(key, of: shape), on: file.connection)
+      return (row, tellsEdit ? try lastEdit(of: row, on: file.connection) : [])
     }
     guard let row else { throw Problem(404, "row", "\(table) has no row of this key") }
     let tag = row.tag
@@ -76,8 +78,23 @@ struct RowCall {
       return HTTPResponse(304, headers: [("ETag", tag)])
     }
     return HTTPResponse(
-      200, headers: [("Content-Type", "application/json"), ("ETag", tag)],
+      200, headers: [("Content-Type", "application/json"), ("ETag", tag)] + about,
       body: try row.json() + [10])
+  }
+
+  /// Who has edited it last, and when, as headers. A name may have any letters.
+  private func lastEdit(
+    of row: StoredRow?, on connection: Connection
+  ) throws(Problem) -> [(name: String, value: String)] {
+    guard let row else { return [] }
+    do throws(FlotillaError) {
+      let edit = try database.replica.lastEdit(of: row.table.name, row.key, on: connection)
+      return [("Preference-Applied", "last-edit")]
+        + (edit.author.map { [("Flotilla-Edited-By", RequestTarget.encoded($0))] } ?? [])
+        + (edit.at.map { [("Flotilla-Edited-At", $0)] } ?? [])
+    } catch {
+      throw Problem(error)
+    }
   }
 
   private func refuseParameters() throws(Problem) {
