@@ -176,9 +176,13 @@ import Testing
         "flotilla", "run", "a.db", "--no-discovery", "--http", "far.example:0")
       #expect(far.status == 2 && far.text.contains("no address on which"))
       let node = try await place.serve("a.db", "--http=127.0.0.1:0")
-      let taken = try await place.run(
+      let second = try await place.run(
         "flotilla", "run", "a.db", "--no-discovery", "--http", "127.0.0.1:\(node.port)")
-      #expect(taken.status == 1 && taken.text.contains("--http 127.0.0.1:0"))
+      #expect(second.status == 1 && second.text.contains("runs already"), "\(second.text)")
+      try await place.found("b.db", "CREATE TABLE t(id INTEGER PRIMARY KEY)")
+      let taken = try await place.run(
+        "flotilla", "run", "b.db", "--no-discovery", "--http", "127.0.0.1:\(node.port)")
+      #expect(taken.status == 1 && taken.text.contains("--http 127.0.0.1:0"), "\(taken.text)")
       try await node.stop()
       let left = try FileManager.default.contentsOfDirectory(atPath: place.path("run/flotilla"))
       #expect(!left.contains { $0.hasSuffix(".http.sock") })

@@ -1,4 +1,5 @@
 import Network
+import Replication
 import SQLite
 import Store
 
