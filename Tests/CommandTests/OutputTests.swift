@@ -1,3 +1,4 @@
+import Flotilla
 import Foundation
 import Synchronization
 import Testing
@@ -17,7 +18,7 @@ import Testing
     (999_600, "1.0 MB"), (2_500_000_000, "2.5 GB"),
   ])
   func `has sizes in decimal units`(count: Int, expected: String) {
-    #expect(bytes(count) == expected)
+    #expect(sized(count) == expected)
   }
 
   @Test(arguments: [
@@ -68,7 +69,7 @@ import Testing
     ("-\u{345}x", "./-\u{345}x"),
   ])
   func `names files so that a shell takes them`(path: String, expected: String) {
-    #expect(Array(shellWord(path).utf8) == Array(expected.utf8))
+    #expect(Array(FlotillaCommand.shellWord(path).utf8) == Array(expected.utf8))
   }
 
   @Test(arguments: [("ward", 4), ("Zürich", 6), ("Zu\u{308}rich", 6), ("北棟", 4), ("🚢", 2), ("", 0)])

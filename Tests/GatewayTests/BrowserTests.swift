@@ -82,6 +82,9 @@ struct `The page in a browser` {
       try await tab.press("Save")
       #expect(try await tab.says("Saved"))
       #expect(try await tab.says("Last edited on first"))
+      let letters = try await desk.browser.open(
+        desk.address + "#/tables/patient?column=name&is=contains&value=%25")
+      #expect(try await letters.says("No row is like that"))
       #expect(
         try await desk.place.sql("clinic.db", "SELECT name FROM patient WHERE id = 1") == "Anne")
       // Somebody else was faster.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -106,6 +107,34 @@ import Testing
         let answers = try await send(bytes("GET / HTTP/1.1", "Host: a", "Connection: close"), port)
         #expect(answers.map(\.status) == [200])
       }
+    }
+  }
+
+  private final class Work: Sendable {
+    private let flag = Atomic(false)
+    var hasEnded: Bool { flag.load(ordering: .acquiring) }
+    func end() { flag.store(true, ordering: .releasing) }
+  }
+
+  @Test func `that leaves an answer which goes on ends the work on it`() async throws {
+    let work = Work()
+    try await withServer(handle: { _ in
+      var response = HTTPResponse(200)
+      response.stream = { stream in
+        _ = await stream.write("begun")
+        try? await Task.sleep(for: .seconds(600))
+        work.end()
+      }
+      return response
+    }) { port in
+      let descriptor = try RawClient.connect(port)
+      let request = bytes("GET / HTTP/1.1", "Host: a")
+      _ = request.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, 0x4000) }
+      var byte: UInt8 = 0
+      #expect(recv(descriptor, &byte, 1, 0) == 1)
+      #expect(!work.hasEnded)
+      close(descriptor)
+      #expect(try await eventually { work.hasEnded })
     }
   }
 

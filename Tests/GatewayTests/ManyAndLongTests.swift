@@ -219,5 +219,11 @@ import Testing
       #expect(pause.rest(at: now) == .zero)
       pause.wrote(for: .milliseconds(1), until: now)
     }
+    // Who waited for the lock has left it to others.
+    for _ in 0..<100 {
+      now += .milliseconds(10)
+      pause.wrote(for: .milliseconds(1), until: now)
+      #expect(pause.rest(at: now) == .zero)
+    }
   }
 }

@@ -43,21 +43,20 @@ extension Node {
     var lacks: [String] = []
     let gone = waiting.filter { $0.lost > 0 }
     for table in gone {
-      let rows = table.lost == 1 ? "1 row" : "\(thousands(table.lost)) rows"
+      let rows = counted(table.lost, "row")
       lacks.append("table \(table.name) is not here on \(identity.name), and \(rows) went with it")
     }
     let others = position.lost - gone.reduce(0) { $0 + $1.lost }
     if hasOthers, others > 0 {
       lacks.append(
-        (others == 1 ? "1 row that" : "\(thousands(others)) rows that")
-          + " went with a table of \(identity.name) have not come again")
+        "\(counted(others, "row")) that went with a table of \(identity.name) have not come again")
     }
     if hasOthers, time.site_time == nil { lacks.append("the time of the site is not known yet") }
-    let counted = [
+    let edits = [
       (figures.unfolded, "not taken in yet"), (figures.unjudged, "not judged by the anchor yet"),
     ]
-    for (count, state) in counted where count > 0 {
-      lacks.append(count == 1 ? "1 edit is \(state)" : "\(thousands(count)) edits are \(state)")
+    for (count, state) in edits where count > 0 {
+      lacks.append("\(counted(count, "edit")) \(count == 1 ? "is" : "are") \(state)")
     }
     return lacks
   }
@@ -66,7 +65,7 @@ extension Node {
   private func remark(on table: WaitingTable) -> String {
     if let question = table.question { return remark(on: table, question) }
     var text = "table \(table.name) is tracked, but not here: \(table.reason); "
-    text += table.rows == 1 ? "1 row waits for it" : "\(thousands(table.rows)) rows wait for it"
+    text += "\(counted(table.rows, "row")) \(table.rows == 1 ? "waits" : "wait") for it"
     if table.lost > 0 {
       text += ", and \(table.lost) that went with it are to come from other nodes again"
     }

@@ -44,11 +44,18 @@ public enum LocalReplicas {
     return Set(databases).filter { Replica(path: $0).sidecar.exists }.sorted()
   }
 
-  /// One that may not be looked into is taken for such a folder if its database is there.
-  private static func isReplicaFolder(_ folder: String, of database: String) -> Bool {
-    if access(folder, X_OK) == 0 { return Replica(path: database).sidecar.exists }
+  /// Whether this user may not look into the folder beside a database.
+  public static func isClosed(_ database: String) -> Bool {
+    access(database + ending, X_OK) != 0 && errno == EACCES
+  }
+
+  private static let ending = "-flotilla"
+
+  /// A folder that may not be looked into is taken for one if its database is there.
+  private static func isReplica(_ database: String) -> Bool {
+    guard isClosed(database) else { return Replica(path: database).sidecar.exists }
     var status = stat()
-    return errno == EACCES && lstat(database, &status) == 0
+    return lstat(database, &status) == 0
   }
 
   /// The databases below a folder that have a folder of Flotilla's beside them.
@@ -62,7 +69,6 @@ public enum LocalReplicas {
     guard (try? files.contentsOfDirectory(atPath: top)) != nil else {
       throw FlotillaError(.system, "cannot look into \(folder)")
     }
-    let ending = "-flotilla"
     var (found, folders, seen): ([String], [String], Int) = ([], [top == "/" ? "" : top], 0)
     // Links are not followed: they may lead round in a circle.
     while let folder = folders.popLast(), seen < mostEntries {
@@ -72,7 +78,7 @@ public enum LocalReplicas {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
         let database = String(path.dropLast(ending.count))
-        if name.hasSuffix(ending), isReplicaFolder(path, of: database) {
+        if name.hasSuffix(ending), isReplica(database) {
           found.append(database)
         } else {
           folders.append(path)

@@ -122,7 +122,7 @@ enum Conflicts {
 
   private static func amount(_ bounds: ConflictReport.Bounds) -> String {
     let count = counted(bounds.count, "conflict")
-    let room = bounds.bytes.map { ", of more than 2,000 those that fit in \(bytes($0))" } ?? ""
+    let room = bounds.bytes.map { ", of more than 2,000 those that fit in \(sized($0))" } ?? ""
     return "\(count) for \(counted(bounds.days, "day"))\(room)"
   }
 

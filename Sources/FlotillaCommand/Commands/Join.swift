@@ -82,6 +82,6 @@ enum Join {
 
   /// What was copied: `copied 48,112 rows, 31 MB in 1.4 s`.
   static func text(_ report: JoinReport) -> String {
-    "copied \(counted(report.rows, "row")), \(bytes(report.bytes)) in \(span(report.seconds))"
+    "copied \(counted(report.rows, "row")), \(sized(report.bytes)) in \(span(report.seconds))"
   }
 }

@@ -1,5 +1,4 @@
 import Flotilla
-import Glibc
 
 /// `flotilla list`: which replicas there are on this machine.
 enum Replicas {
@@ -49,10 +48,10 @@ enum Replicas {
         database: path, running: status.running, site: status.site, node: status.node,
         in_sync: status.in_sync)
     } catch {
-      let isHidden = access(path + "-flotilla", X_OK) != 0 && errno == EACCES
       return Entry(
         database: path, running: false,
-        error: isHidden ? "this user may not look: it belongs to another one" : error.message)
+        error: LocalReplicas.isClosed(path)
+          ? "this user may not look: it belongs to another one" : error.message)
     }
   }
 

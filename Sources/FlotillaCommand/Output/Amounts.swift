@@ -1,21 +1,5 @@
 import Flotilla
 
-/// Writes a number with commas between thousands: `48,112`.
-func thousands(_ number: Int) -> String { Flotilla.thousands(number) }
-
-/// Writes a number and what it counts: `1 row`, `1,204 rows`.
-func counted(_ number: Int, _ one: String, _ many: String? = nil) -> String {
-  Flotilla.counted(number, one, many)
-}
-
-/// Writes a number that is not negative with so many digits after the point.
-func decimal(_ number: Double, places: Int) -> String {
-  Flotilla.decimal(number, places: places)
-}
-
-/// Writes a number of bytes in decimal units: `812 bytes`, `1.4 MB`, `31 MB`.
-func bytes(_ count: Int) -> String { Flotilla.sized(count) }
-
 /// Writes a span of time with two units at most: `0.02 s`, `1.4 s`, `3 s`, `1 h 02 m`, `3 d 04 h`.
 func span(_ seconds: Double) -> String {
   guard seconds.isFinite, seconds < 1e12 else { return "?" }

@@ -1,3 +1,4 @@
+import Flotilla
 import FoundationEssentials
 
 /// A point in time and the zone of the reader, from which other times are told.

@@ -21,7 +21,7 @@ final class ProgressBar: Sendable {
   /// next.
   func show(rows: Int, of total: Int, bytes count: Int, note: String = "") {
     let share = total > 0 ? min(1, max(0, Double(rows) / Double(total))) : 0
-    draw(Self.text(share: share, note: "\(counted(rows, "row"))\(note), \(bytes(count))"))
+    draw(Self.text(share: share, note: "\(counted(rows, "row"))\(note), \(sized(count))"))
   }
 
   /// Draws how far a work has come, and how long it will take.

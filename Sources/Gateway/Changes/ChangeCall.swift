@@ -193,8 +193,8 @@ extension ChangeCall {
     var (told, lastWord) = (cursor, ContinuousClock.now)
     while isOpen, !Task.isCancelled {
       let news: ChangeHub.News
-      let left = max(.zero, Self.heartbeat - (ContinuousClock.now - lastWord))
-      let limit = min(left, Self.watch)
+      let left = Self.heartbeat - (ContinuousClock.now - lastWord)
+      let limit = min(max(.zero, left), Self.watch)
       do throws(FlotillaError) {
         news = try await database.changes.next(after: cursor, within: limit)
       } catch {

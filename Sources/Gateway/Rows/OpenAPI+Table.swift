@@ -74,7 +74,7 @@ extension OpenAPI {
         ],
         "get": [
           "summary": .text("The row of \(shape.name) with this key."),
-          "parameters": Self.parameters("if-none-match"),
+          "parameters": Self.parameters("if-none-match", "prefer-edit"),
           "responses": [
             "200": [
               "description": "The row.", "headers": ["ETag": ["schema": ["type": "string"]]],
@@ -284,6 +284,7 @@ extension OpenAPI {
       "if-match": header("If-Match", "The ETag of the row that is to be written over."),
       "if-none-match": header("If-None-Match", "An ETag; or * to make a row that is not there."),
       "prefer": header("Prefer", "return=representation, wait=SECONDS, max-affected=ROWS"),
+      "prefer-edit": header("Prefer", "last-edit, to be told who has edited the row last."),
       "idempotency-key": header("Idempotency-Key", "Makes a write that is sent again happen once."),
     ]
   }

@@ -43,8 +43,7 @@ struct VerdictAnswer {
         problem.response.headers
         + answer.headers.filter {
           $0.name.hasPrefix("Flotilla")
-            || ["Idempotency-Replayed", "Preference-Applied"]
-              .contains($0.name)
+            || ["Idempotency-Replayed", "Preference-Applied"].contains($0.name)
         }
       answer.body = problem.response.body
     case "accepted", "superseded": break
