@@ -10,12 +10,15 @@ extension Gateway {
     case ["v1", "session"]: return try await session(request, target)
     case ["health"]:
       try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
       return .json(.object(["status": .text("alive")]))
     case ["ready"]:
       try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
       return try await ready()
     case ["metrics"]:
       try allow(request, ["GET"])
+      _ = try flag("", in: target, isKnown: false)
       let known = try await databases(for: request)
       return try await reports.pass("metrics") { () throws(Problem) in
         try await allMetrics(of: known)

@@ -64,7 +64,7 @@ import Testing
           $0["name"] as? String
         }
         #expect(names == Set(own), "\(path)")
-        for (method, operation) in item where method != "parameters" {
+        for (method, operation) in item where !["parameters", "servers"].contains(method) {
           #expect(["get", "post", "put", "patch", "delete"].contains(method))
           let responses = part(operation, "responses") as? [String: [String: Any]] ?? [:]
           #expect(!responses.isEmpty)
@@ -90,6 +90,12 @@ import Testing
           == ["get", "put", "patch", "delete", "parameters"])
       #expect(paths["/rows/odd%20%7Bname%7D%2F%25/{key}"] != nil)
       #expect(paths["/status"] != nil && paths["/conflicts/{id}/restore"] != nil)
+      // What does not begin with the database says so.
+      for path in ["/health", "/ready", "/metrics", "/v1/session"] {
+        let servers = paths[path]?["servers"] as? [[String: String]]
+        #expect(servers == [["url": "/"]], "\(path)")
+      }
+      #expect(part(paths["/clock"], "post", "requestBody") != nil)
       let row = part(object, "components", "schemas", "row.patient", "properties")
       let columns = try #require(row as? [String: [String: Any]])
       #expect(Set(columns.keys) == ["id", "ward", "age", "photo", "old"])
@@ -107,7 +113,7 @@ import Testing
       #expect(
         Set(paths.keys) == [
           "/rows/patient", "/rows/patient/{key}", "/tables", "/query", "/changes",
-          "/receipts/{id}",
+          "/receipts/{id}", "/health", "/ready", "/v1/session",
         ])
       #expect(Set(paths["/rows/patient"]?.keys.map { $0 } ?? []) == ["get"])
       #expect(Set(paths["/rows/patient/{key}"]?.keys.map { $0 } ?? []) == ["get", "parameters"])

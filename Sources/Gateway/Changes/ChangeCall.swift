@@ -98,12 +98,28 @@ struct ChangeCall {
   }
 
   func answer() async throws(Problem) -> HTTPResponse {
+    guard form == .page else { return try await stream() }
+    guard wait > 0 else { return try await page() }
+    guard database.polls.enter(for: token) else { return Self.busy }
+    defer { database.polls.leave(for: token) }
+    return try await page()
+  }
+
+  /// Where one that begins is.
+  private func begin() async throws(Problem) -> String {
     do throws(FlotillaError) {
-      guard form == .page else { return try await stream() }
-      guard wait > 0 else { return try await page() }
-      guard database.polls.enter(for: token) else { return Self.busy }
-      defer { database.polls.leave(for: token) }
-      return try await page()
+      return try await database.changes.begin()
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  private func news(after cursor: String, within limit: Duration) async throws(Problem)
+    -> ChangeHub.News
+  {
+    do throws(FlotillaError) {
+      return try await database.changes.next(
+        after: cursor, within: limit, isLast: form == .page)
     } catch {
       throw Problem(error)
     }
@@ -113,26 +129,29 @@ struct ChangeCall {
     Problem.later("busy", "too many clients wait for changes", seconds: 5).response
   }
 
-  /// What is to be read before what follows the cursor.
-  private var snapshot: JSON {
-    let base = "/v1/\(RequestTarget.encoded(database.name))/"
-    guard let tables else { return .array([.text(base + "tables")]) }
-    return .array(tables.map { .text(base + "rows/" + RequestTarget.encoded($0)) })
+  /// What is to be read before what follows the cursor: the rows of each table that is followed.
+  private func snapshot() async throws(Problem) -> JSON {
+    let base = "/v1/\(RequestTarget.encoded(database.name))/rows/"
+    let followed: [String]
+    if let tables {
+      followed = tables
+    } else {
+      followed = try await TableList.names(database, for: token)
+    }
+    return .array(followed.map { .text(base + RequestTarget.encoded($0)) })
   }
 
-  private func page() async throws(FlotillaError) -> HTTPResponse {
-    guard var cursor = since else {
-      return page([], upTo: try await database.changes.begin())
-    }
+  private func page() async throws(Problem) -> HTTPResponse {
+    guard var cursor = since else { return page([], upTo: try await begin()) }
     let deadline = ContinuousClock.now + .seconds(wait)
     while true {
       let left = max(.zero, deadline - ContinuousClock.now)
-      let news = try await database.changes.next(after: cursor, within: left, isLast: true)
+      let news = try await news(after: cursor, within: left)
       guard await mayStill() else {
         return Problem(401, "token", "the token was taken back, or you have signed out").response
       }
       switch news {
-      case .reset(let cursor): return gone(cursor)
+      case .reset(let cursor): throw gone(cursor, try await snapshot())
       case .nothing: return page([], upTo: cursor)
       case .page(let news):
         let wanted = news.changes.filter(isWanted)
@@ -152,19 +171,19 @@ struct ChangeCall {
     return HTTPResponse(200, headers: [("Content-Type", form.type)], body: body)
   }
 
-  private func gone(_ cursor: String) -> HTTPResponse {
+  private func gone(_ cursor: String, _ snapshot: JSON) -> Problem {
     var problem = Problem(
       410, "gone", "what has changed since then is not known any more",
       remedy: "Read the tables, then the changes after this cursor.")
     problem.more = ["cursor": .text(cursor), "snapshot": snapshot]
-    return problem.response
+    return problem
   }
 
-  private func stream() async throws(FlotillaError) -> HTTPResponse {
+  private func stream() async throws(Problem) -> HTTPResponse {
     guard database.followers.enter(for: token) else { return Self.busy }
     database.followers.leave(for: token)
     let start: String
-    if let since { start = since } else { start = try await database.changes.begin() }
+    if let since { start = since } else { start = try await begin() }
     var response = HTTPResponse(
       200, headers: [("Content-Type", form.type), ("X-Accel-Buffering", "no")])
     let isNew = since == nil
@@ -192,27 +211,35 @@ extension ChangeCall {
     var isOpen = await stream.write(hello)
     var (told, lastWord) = (cursor, ContinuousClock.now)
     while isOpen, !Task.isCancelled {
-      let news: ChangeHub.News
       let left = Self.heartbeat - (ContinuousClock.now - lastWord)
-      let limit = min(max(.zero, left), Self.watch)
-      do throws(FlotillaError) {
-        news = try await database.changes.next(after: cursor, within: limit)
+      var (news, snapshot) = (ChangeHub.News.nothing, JSON.null)
+      do throws(Problem) {
+        let next = try await self.news(after: cursor, within: min(max(.zero, left), Self.watch))
+        if case .reset = next { snapshot = try await self.snapshot() }
+        news = next
       } catch {
         // The node is away for a moment: what comes then follows.
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
-        news = .nothing
       }
       // Who was let in no longer is told nothing more.
       guard await mayStill() else { return }
       switch news {
       case .reset(let place):
-        isOpen = await stream.write(reset(place))
+        isOpen = await stream.write(
+          self.place(place, "reset", ["reset": .bool(true), "snapshot": snapshot]))
         (cursor, told, lastWord) = (place, place, .now)
       case .page(let page):
-        cursor = page.end
-        guard let bytes = text(of: page.changes) else { continue }
+        guard let bytes = text(of: page.changes) else {
+          cursor = page.end
+          continue
+        }
+        guard database.waitingBytes.enter(bytes.count, for: token) else {
+          _ = await stream.write(place(cursor, "resume", ["resume": .bool(true)]))
+          return
+        }
         isOpen = await write(bytes, into: stream)
-        (told, lastWord) = (cursor, .now)
+        database.waitingBytes.leave(bytes.count, for: token)
+        (cursor, told, lastWord) = (page.end, page.end, .now)
       case .nothing:
         guard ContinuousClock.now - lastWord >= Self.heartbeat else { continue }
         isOpen = await stream.write(
@@ -222,11 +249,8 @@ extension ChangeCall {
     }
   }
 
-  /// Writes it in small parts. Of all that waits for clients only so much is kept: who has no room
-  /// there hangs up, and goes on where it was.
+  /// Writes it in small parts.
   private func write(_ bytes: [UInt8], into stream: ResponseStream) async -> Bool {
-    guard database.waitingBytes.enter(bytes.count, for: token) else { return false }
-    defer { database.waitingBytes.leave(bytes.count, for: token) }
     for start in stride(from: 0, to: bytes.count, by: Self.longestPart) {
       let part = bytes[start..<min(start + Self.longestPart, bytes.count)]
       guard await stream.write(Array(part)) else { return false }
@@ -251,15 +275,11 @@ extension ChangeCall {
     return bytes.isEmpty ? nil : bytes
   }
 
-  private func place(_ cursor: String, _ event: String) -> String {
-    let text = JSON.object(["cursor": .text(cursor)]).description
+  private func place(
+    _ cursor: String, _ event: String, _ more: [String: JSON] = [:]
+  ) -> String {
+    let told = more.merging(["cursor": .text(cursor)]) { _, new in new }
+    let text = JSON.object(told).description
     return form == .events ? "id: \(cursor)\nevent: \(event)\ndata: \(text)\n\n" : text + "\n"
-  }
-
-  private func reset(_ cursor: String) -> String {
-    let text = JSON.object(
-      ["cursor": .text(cursor), "reset": .bool(true), "snapshot": snapshot]
-    ).description
-    return form == .events ? "id: \(cursor)\nevent: reset\ndata: \(text)\n\n" : text + "\n"
   }
 }

@@ -8,8 +8,17 @@ const levels = {
 };
 const order = ['error', 'warning', 'ok'];
 
-const size = (bytes) => bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB`
-  : bytes < 1 << 30 ? `${(bytes / (1 << 20)).toFixed(1)} MiB` : `${(bytes / (1 << 30)).toFixed(1)} GiB`;
+/** 812 bytes, 1.4 MB, 31 MB: as the commands write it. */
+function size(bytes) {
+  let amount = bytes;
+  for (const unit of ['bytes', 'kB', 'MB', 'GB']) {
+    if (unit === 'bytes' ? amount < 1000 : amount < 999.5) {
+      return `${unit === 'bytes' || amount >= 9.95 ? Math.round(amount) : amount.toFixed(1)} ${unit}`;
+    }
+    amount /= 1000;
+  }
+  return `${amount.toFixed(1)} TB`;
+}
 
 export function open(main, context) {
   const file = shellWord(context.account.file);

@@ -213,6 +213,15 @@ extension OpenAPI {
           "others": ["type": "integer"], "receipt": ["type": "string"],
         ],
       ],
+      "session": [
+        "type": "object", "required": ["database"],
+        "properties": [
+          "database": ["type": ["string", "null"]], "file": ["type": "string"],
+          "token": ["type": "string"],
+          "tables": ["type": "object", "additionalProperties": ["type": "string"]],
+          "sees_site": ["type": "boolean"], "settles": ["type": "boolean"],
+        ],
+      ],
       "change": [
         "type": "object", "required": ["cursor", "table", "key", "deleted"],
         "properties": [

@@ -22,13 +22,8 @@ struct OpenAPI {
   static func answer(
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> HTTPResponse {
-    let standing = try await database.standing()
-    let shapes = try await database.reader.run { file throws(Problem) in
-      try reporting { () throws(SQLiteError) in try TableShape.all(on: file.connection) }
-    }
-    let tables = shapes.compactMap { shape -> Table? in
-      let right = min(standing.right(to: shape.name), token.right(to: shape.name))
-      return right < .read ? nil : Table(shape: shape, isWritable: right == .write)
+    let tables = try await TableList.readable(database, for: token).map {
+      Table(shape: $0.shape, isWritable: $0.right == .write)
     }
     let response = HTTPResponse.json(
       OpenAPI(
@@ -69,40 +64,9 @@ struct OpenAPI {
         "get": Self.receipt, "parameters": [Self.inPath("id")],
       ],
     ]
-    if seesSite {
-      let all: JSON = [["$ref": "#/components/parameters/all"]]
-      paths["/status"] = [
-        "get": Self.reading("How this node and its peers are.", ["parameters": all])
-      ]
-      paths["/members"] = ["get": Self.reading("Who belongs to the site.")]
-      paths["/conflicts"] = [
-        "get": Self.reading("Edits that lost, and parked rows.", ["parameters": all])
-      ]
-      paths["/conflicts/{id}"] = [
-        "get": Self.reading("One edit that lost, with what stood then."),
-        "parameters": [Self.inPath("id", "integer")],
-      ]
-      paths["/verify"] = ["get": Self.reading("Whether all nodes hold the same rows.")]
-      paths["/clock"] = ["get": Self.reading("The time of the site, and whose clock is off.")]
-      paths["/doctor"] = ["get": Self.reading("What is wrong with this node.")]
-    }
-    if settles {
-      for what in ["restore", "dismiss"] {
-        paths["/conflicts/{id}/" + what] = [
-          "post": Self.reading("Settles a conflict."),
-          "parameters": [Self.inPath("id", "integer")],
-        ]
-      }
-      for (what, summary) in [
-        ("grant", "Gives or takes a right."), ("revoke", "Shuts a machine out."),
-        ("forget", "Waits no longer for a machine."),
-      ] {
-        paths["/members/{node}/" + what] = [
-          "post": Self.reading(summary), "parameters": [Self.inPath("node")],
-        ]
-      }
-      paths["/invitations"] = ["post": Self.reading("Makes a code for a new machine.")]
-    }
+    paths.merge(ofTheGateway) { own, _ in own }
+    if seesSite { paths.merge(ofTheSite) { own, _ in own } }
+    if settles { paths.merge(thatSettle) { own, _ in own } }
     for (index, table) in tables.enumerated() {
       let path = "/rows/" + RequestTarget.encoded(table.shape.name)
       let part = TablePart(table: table, schema: Self.reference(to: table.shape, index))
@@ -112,7 +76,7 @@ struct OpenAPI {
     return paths
   }
 
-  private static func inPath(_ name: String, _ type: String = "string") -> JSON {
+  static func inPath(_ name: String, _ type: String = "string") -> JSON {
     ["name": .text(name), "in": "path", "required": true, "schema": ["type": .text(type)]]
   }
 
@@ -179,21 +143,6 @@ struct OpenAPI {
 
   private static func reference(to shape: TableShape, _ index: Int) -> JSON {
     ["$ref": .text("#/components/schemas/" + schemaName(of: shape, index))]
-  }
-
-  /// A request that gives an object.
-  static func reading(_ summary: String, _ more: [String: JSON] = [:]) -> JSON {
-    .object(
-      [
-        "summary": .text(summary),
-        "responses": [
-          "200": [
-            "description": "As it is now.",
-            "content": ["application/json": ["schema": ["type": "object"]]],
-          ],
-          "default": ["$ref": "#/components/responses/problem"],
-        ],
-      ].merging(more) { _, new in new })
   }
 
   private static var query: JSON {

@@ -6,15 +6,28 @@ enum TableList {
   static func read(
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> JSON {
+    let tables = try await readable(database, for: token)
+    return .object(["tables": .array(tables.map { entry($0.shape, $0.right) })])
+  }
+
+  static func names(
+    _ database: GatewayDatabase, for token: AccessToken
+  ) async throws(Problem) -> [String] {
+    try await readable(database, for: token).map(\.shape.name)
+  }
+
+  /// The tables, and what the client may do there.
+  static func readable(
+    _ database: GatewayDatabase, for token: AccessToken
+  ) async throws(Problem) -> [(shape: TableShape, right: TableRight)] {
     let standing = try await database.standing()
     let shapes = try await database.reader.run { file throws(Problem) in
       try reporting { () throws(SQLiteError) in try TableShape.all(on: file.connection) }
     }
-    let entries = shapes.compactMap { shape -> JSON? in
+    return shapes.compactMap { shape in
       let right = min(standing.right(to: shape.name), token.right(to: shape.name))
-      return right < .read ? nil : entry(shape, right)
+      return right < .read ? nil : (shape, right)
     }
-    return .object(["tables": .array(entries)])
   }
 
   private static func entry(_ shape: TableShape, _ right: TableRight) -> JSON {
