@@ -167,14 +167,15 @@ extension Node {
   private func tend() async throws(StoreError) {
     var collected = 0
     while !isStopping {
-      let (members, id) = (waitedFor, UInt64.random(in: 1 ... .max))
+      let (members, digest) = (waitedFor, roster.membership.notary.digest)
       let everybody = Set(roster.roll.members.map(\.node)).union([identity.node])
       // It may be behind a peer whom it does not believe.
       let proposes = !peers.values.contains { $0.session != nil && $0.isDisbelieved }
       let (done, position) = try await store.run { (store) throws(StoreError) in
         (
           try store.tend(
-            members: members, everybody: everybody, id: id, proposes: proposes, at: self.clock.now),
+            members: members, everybody: everybody, naming: digest, proposes: proposes,
+            at: self.clock.now),
           store.position
         )
       }

@@ -9,6 +9,7 @@ extension Roster {
     Surety(
       exempt: { self.roll.exempt },
       holdsCut: { self.isSigned($0, $0.signature, by: $0.node) },
+      isNamed: { $0.isNamed(by: self.membership.notary.digest) },
       isSigned: { reach in
         let origin = Origin.of(reach.node, life: reach.life, self.membership.notary)
         return self.isSigned(reach, reach.signature, by: reach.node).map {

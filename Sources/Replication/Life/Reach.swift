@@ -45,15 +45,19 @@ package struct Surety: Sendable {
   package var isSigned: @Sendable (Reach) -> Bool?
   /// Whether a member has signed that it holds a cut, likewise.
   package var holdsCut: @Sendable (Acknowledgement) -> Bool?
+  /// Whether a cut bears the mark of what is in it.
+  package var isNamed: @Sendable (Cut) -> Bool
   /// Which origins count at present though nobody has signed for them; nil if all do.
   package var exempt: @Sendable () -> Set<Origin>?
 
   package init(
     exempt: @escaping @Sendable () -> Set<Origin>? = { nil },
     holdsCut: @escaping @Sendable (Acknowledgement) -> Bool? = { _ in nil },
+    isNamed: @escaping @Sendable (Cut) -> Bool = { _ in false },
     isSigned: @escaping @Sendable (Reach) -> Bool?
   ) {
-    (self.exempt, self.holdsCut, self.isSigned) = (exempt, holdsCut, isSigned)
+    (self.exempt, self.holdsCut, self.isNamed) = (exempt, holdsCut, isNamed)
+    self.isSigned = isSigned
   }
 }
 

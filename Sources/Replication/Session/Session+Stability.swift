@@ -43,6 +43,11 @@ extension Session {
     guard let signed = news.signed(beside: known, isSigned: isSigned) else {
       return fail(Bye(.badMessage, "a cut is said to be held without a signature"), &directives)
     }
+    if let cut = news.cut, cut != position.stability.cut,
+      configuration.surety?.isNamed(cut) == false
+    {
+      return fail(Bye(.badMessage, "a cut has the mark of another one"), &directives)
+    }
     peerStanding = news.standing
     knowsFloors = true
     pace.waiting = signed

@@ -51,7 +51,7 @@ package struct Session: Sendable {
   }
 
   /// Protocol versions that this code speaks.
-  package static let versions: ClosedRange<UInt64> = 3...3
+  package static let versions: ClosedRange<UInt64> = 4...4
 
   package internal(set) var state = State.greeting
   package internal(set) var peer: Hello?

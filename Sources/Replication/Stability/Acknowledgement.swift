@@ -18,11 +18,11 @@ package struct Acknowledgement: Sendable, Equatable, Signable {
   /// What is signed. No other thing that a node signs begins like this.
   package func text(in site: Identity) -> [UInt8] {
     var writer = ByteWriter()
-    writer.raw(Array("FLOTILLA cut 1\n".utf8))
+    writer.raw(Array("FLOTILLA held 2\n".utf8))
     writer.identity(site)
     writer.identity(node)
     writer.word(mark.number)
-    writer.word(mark.id)
+    writer.identity(mark.id)
     writer.word(last.origin.rawValue)
     writer.word(last.seq)
     return writer.bytes

@@ -1,7 +1,8 @@
 /// Stability as a replica keeps it.
 extension Stability {
-  /// Before the rest, since acknowledgements are signed. In older records a standing comes first.
-  private static let format: UInt8 = 0x82
+  /// Before the rest, since marks are hashes. It was one less since acknowledgements are signed; in
+  /// older records a standing comes first.
+  private static let format: UInt8 = 0x83
 
   package var bytes: [UInt8] {
     var writer = ByteWriter()
@@ -29,29 +30,34 @@ extension Stability {
   }
 
   package init(_ bytes: [UInt8]) throws(WireError) {
-    let isSigned = bytes.first == Self.format
+    let isPresent = bytes.first == Self.format
+    let isSigned = isPresent || bytes.first == Self.format - 1
     var reader = ByteReader(isSigned ? Array(bytes.dropFirst()) : bytes)
-    let news = try isSigned ? StabilityNews(from: &reader) : StabilityNews(unsigned: &reader)
+    let news = try isPresent
+      ? StabilityNews(from: &reader) : StabilityNews(before: &reader, isSigned: isSigned)
     (whole, cleared, cut, floors) = (
       news.standing.whole, news.standing.cleared, news.cut, news.floors
     )
     acknowledgements = news.acknowledgements
-    if try reader.byte("stability") == 1 { stable = try reader.frontier("stability") }
+    let short = !isPresent
+    if try reader.byte("stability") == 1 {
+      let frontier = try reader.frontier("stability")
+      stable = isPresent ? frontier : nil
+    }
     switch try reader.byte("stability") {
-    case 1: renewal = .fetching(try reader.mark("stability"))
-    case 2: renewal = .sweeping(try reader.mark("stability"))
+    case 1: renewal = .fetching(try reader.mark("stability", isShort: short))
+    case 2: renewal = .sweeping(try reader.mark("stability", isShort: short))
     default: break
     }
     let count = reader.isAtEnd ? 0 : try reader.count("stability", limit: Self.mostKnown)
-    for _ in 0..<count {
-      known.append(try reader.mark("stability"))
-    }
+    for _ in 0..<count { known.append(try reader.mark("stability", isShort: short)) }
     guard isSigned else {
       mayHaveMissed = standing.isBehind
       return
     }
     mayHaveMissed = try reader.byte("stability") == 1
     guard try reader.byte("stability") == 1 else { return }
-    cutHeard = Int64(bitPattern: try reader.word("stability"))
+    let heard = Int64(bitPattern: try reader.word("stability"))
+    cutHeard = isPresent ? heard : nil
   }
 }

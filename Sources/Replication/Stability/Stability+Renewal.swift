@@ -8,10 +8,10 @@ extension Stability {
     return !peer.isBehind && cleared < peer.cleared && !knows(peer.cleared)
   }
 
-  /// False if everything was here at another mark of its number, or at none that is as high.
+  /// Whether everything was here at this mark: it was signed for, or came before all that is
+  /// remembered.
   package func knows(_ mark: Mark) -> Bool {
-    let alike = known.filter { $0.number == mark.number }
-    return mark <= whole && (alike.isEmpty || alike.contains(mark))
+    mark <= whole && (known.contains(mark) || known.allSatisfy { mark.number < $0.number })
   }
 
   /// The cut to which everything is fetched anew, if deleted rows can have gone at this mark
@@ -48,6 +48,7 @@ extension Stability {
   /// What another node takes over of it, with all that is held here.
   package func handedOn(by surety: Surety) -> Stability {
     var taken = self
+    if let cut, !surety.isNamed(cut) { taken.cut = nil }
     taken.acknowledgements = acknowledgements.filter { surety.holdsCut($0.value) == true }
     taken.mayHaveMissed = false
     return taken

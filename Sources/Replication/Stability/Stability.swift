@@ -129,31 +129,35 @@ package struct Stability: Sendable, Equatable {
   /// Makes the next cut, if all `members` hold the present one and this replica has what they had
   /// written by then; or in place of one that it waited for in vain.
   package mutating func propose(
-    id: UInt64, frontier: Frontier, members: some Sequence<Identity>, at moment: Int64
+    naming digest: ([UInt8]) -> Identity, frontier: Frontier,
+    members: some Sequence<Identity>, at moment: Int64
   ) {
     guard !standing.isBehind else { return }
-    guard let cut else { return begin(1, id: id, after: .none, frontier, at: moment) }
+    guard let cut else {
+      // Those of a version before were let go of, and what was held of them is not.
+      let last = Mark(number: max(whole, cleared).number, id: .none)
+      return begin(after: last, frontier, digest, at: moment)
+    }
     let most = Mark.most(at: moment + SiteClock.farthest)
     guard cut.mark.number < min(Mark.highest, most) else { return }
-    let next = cut.mark.number + 1
     cutHeard = cutHeard ?? moment
     if isVain(at: moment) {
       stable = nil
-      let none = Mark(number: cut.mark.number, id: 0)
-      return begin(next, id: id, after: none, frontier, at: moment)
+      return begin(after: Mark(number: cut.mark.number, id: .none), frontier, digest, at: moment)
     }
     let holders = holders
     guard cut.mark == whole,
       members.allSatisfy({ holders[$0].map(frontier.covers) ?? false })
     else { return }
     stable = cut.frontier
-    begin(next, id: id, after: cut.mark, frontier, at: moment)
+    begin(after: cut.mark, frontier, digest, at: moment)
   }
 
   private mutating func begin(
-    _ number: UInt64, id: UInt64, after previous: Mark, _ frontier: Frontier, at moment: Int64
+    after previous: Mark, _ frontier: Frontier, _ digest: ([UInt8]) -> Identity,
+    at moment: Int64
   ) {
-    cut = Cut(mark: Mark(number: number, id: id), previous: previous, frontier: frontier)
+    cut = Cut(after: previous, frontier, digest)
     cutHeard = moment
   }
 

@@ -60,27 +60,34 @@ package struct StabilityNews: Sendable, Equatable {
     floors = try Floors(from: &reader)
   }
 
-  /// Of a record from before acknowledgements were signed, without these: everybody says so anew.
-  init(unsigned reader: inout ByteReader) throws(WireError) {
+  /// Of a record from before a mark was the hash of a cut: without the cut, and without who has
+  /// said that it holds it. The next one is made, and everybody says so anew.
+  init(before reader: inout ByteReader, isSigned: Bool) throws(WireError) {
     let what = "Stability"
-    standing = try CutStanding(from: &reader)
-    cut = try Cut.read(from: &reader)
+    standing = try CutStanding(from: &reader, isShort: true)
     acknowledgements = [:]
-    for _ in 0..<(cut == nil ? 0 : try reader.count(what, limit: Limits.members)) {
+    let cut = try Cut.read(from: &reader, isShort: true)
+    let count =
+      cut == nil && !isSigned ? 0 : try reader.count(what, limit: Limits.members)
+    for _ in 0..<count {
       _ = try reader.identity(what)
+      if isSigned { _ = try reader.mark(what, isShort: true) }
       _ = try reader.word(what)
       _ = try reader.number(what)
+      if isSigned { _ = try reader.blob(what, limit: Acknowledgement.signatureLength) }
     }
     floors = try Floors(from: &reader)
   }
 }
 
 extension Cut {
-  fileprivate static func read(from reader: inout ByteReader) throws(WireError) -> Cut? {
+  fileprivate static func read(
+    from reader: inout ByteReader, isShort: Bool = false
+  ) throws(WireError) -> Cut? {
     let what = "Stability"
-    let mark = try reader.mark(what)
+    let mark = try reader.mark(what, isShort: isShort)
     guard mark != .none else { return nil }
-    let previous = try reader.mark(what)
+    let previous = try reader.mark(what, isShort: isShort)
     guard previous.number + 1 == mark.number else { throw WireError(.malformed, what) }
     return Cut(mark: mark, previous: previous, frontier: try reader.frontier(what))
   }
@@ -118,31 +125,36 @@ extension CutStanding {
     if cleared != .none { body.mark(cleared) }
   }
 
-  init(from reader: inout ByteReader) throws(WireError) {
+  init(from reader: inout ByteReader, isShort: Bool = false) throws(WireError) {
     let flags = try reader.byte("standing")
     guard flags < 8 else { throw WireError(.malformed, "standing") }
     self.init(isRenewing: flags & Self.renews != 0)
-    if flags & Self.hasWhole != 0 { whole = try reader.realMark("standing") }
-    if flags & Self.hasCleared != 0 { cleared = try reader.realMark("standing") }
+    if flags & Self.hasWhole != 0 { whole = try reader.realMark("standing", isShort: isShort) }
+    if flags & Self.hasCleared != 0 { cleared = try reader.realMark("standing", isShort: isShort) }
   }
 }
 
 extension ByteWriter {
   mutating func mark(_ mark: Mark) {
     uint(mark.number)
-    if mark.number > 0 { word(mark.id) }
+    if mark.number > 0 { identity(mark.id) }
   }
 }
 
 extension ByteReader {
-  mutating func mark(_ what: String) throws(WireError) -> Mark {
+  /// `isShort` if it is of a version before marks were hashes.
+  mutating func mark(_ what: String, isShort: Bool = false) throws(WireError) -> Mark {
     let number = try uint(what)
     guard number <= Mark.highest else { throw WireError(.malformed, what) }
-    return number == 0 ? .none : Mark(number: number, id: try word(what))
+    guard number > 0 else { return .none }
+    return isShort
+      ? Mark(number: number, id: try word(what)) : Mark(number: number, id: try identity(what))
   }
 
-  fileprivate mutating func realMark(_ what: String) throws(WireError) -> Mark {
-    let mark = try mark(what)
+  fileprivate mutating func realMark(
+    _ what: String, isShort: Bool = false
+  ) throws(WireError) -> Mark {
+    let mark = try mark(what, isShort: isShort)
     guard mark != .none else { throw WireError(.malformed, what) }
     return mark
   }

@@ -9,10 +9,11 @@ extension StoreReplica {
   }
 
   func tend(
-    members: Set<Identity>, everybody: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+    members: Set<Identity>, everybody: Set<Identity>, retention: Int64, at now: Instant
   ) throws -> Tending {
     try begin(now).tend(
-      members: members, everybody: everybody, id: id, retention: retention, pause: 0, at: now)
+      members: members, everybody: everybody, naming: SimulatedSite.notary.digest,
+      retention: retention, pause: 0, at: now)
   }
 
   func giveUpRenewal(at now: Instant) throws -> FoldResult {

@@ -9,7 +9,7 @@ extension MemoryReplica {
   }
 
   func tend(
-    members: Set<Identity>, everybody: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+    members: Set<Identity>, everybody: Set<Identity>, retention: Int64, at now: Instant
   ) -> Tending {
     guard !file.stability.standing.isBehind else { return Tending() }
     acknowledge()
@@ -27,7 +27,8 @@ extension MemoryReplica {
     }
     if going.count < due.count {
       file.stability.propose(
-        id: id, frontier: file.frontier, members: members, at: now.moment)
+        naming: SimulatedSite.notary.digest, frontier: file.frontier, members: members,
+        at: now.moment)
       acknowledge()
     }
     commit(isDurable: true)

@@ -142,12 +142,13 @@ struct Liar {
   private mutating func collected(_ news: StabilityNews) -> StabilityNews {
     var news = news
     let before = max(news.standing.whole, news.cut?.mark ?? .none)
-    let mark = Mark(number: before.number + 1, id: random.next() | 1)
+    let frontier = more(beside: invented[0], Frontier())
+    var cut = Cut(after: before, frontier, SimulatedSite.notary.digest)
+    // Its mark is known to be another cut's, now and then.
+    if random.chance(30) { cut.mark.id = Identity(high: random.next(), low: random.next() | 1) }
+    let mark = cut.mark
     news.standing = CutStanding(whole: mark, cleared: mark)
-    if random.chance(500) {
-      news.cut = Cut(
-        mark: mark, previous: before, frontier: more(beside: invented[0], Frontier()))
-    }
+    if random.chance(500) { news.cut = cut }
     if random.chance(300) {
       for node in news.acknowledgements.keys { news.acknowledgements[node]?.mark = mark }
     }

@@ -107,7 +107,7 @@ protocol SimulatedReplica {
   /// What everybody holds, and letting go of deleted versions, as for the store.
   mutating func hear(_ news: StabilityNews, from peer: Identity, at now: Instant) throws
   mutating func tend(
-    members: Set<Identity>, everybody: Set<Identity>, id: UInt64, retention: Int64, at now: Instant
+    members: Set<Identity>, everybody: Set<Identity>, retention: Int64, at now: Instant
   ) throws -> Tending
   /// Begins to fetch everything; false if it is not new.
   mutating func renewAsNew(to mark: Mark) throws -> Bool

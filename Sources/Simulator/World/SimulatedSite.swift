@@ -30,6 +30,7 @@ enum SimulatedSite {
 
   static let surety = Surety(
     exempt: { [] }, holdsCut: { $0.signature == signature(of: $0) },
+    isNamed: { $0.isNamed(by: notary.digest) },
     isSigned: { $0.signature == signature(of: $0) })
 
   static func key(of identity: Identity) -> [UInt8] {

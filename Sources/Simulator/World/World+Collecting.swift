@@ -128,13 +128,15 @@ extension World {
         tell("\(Words.node(node)) holds cut \(after.whole.number)")
       }
     }
-    let (members, id, retention) = (members, collecting.random.next() | 1, collecting.retention)
+    let (members, retention) = (members, collecting.retention)
+    // Ids of cuts were drawn once; what is drawn after that stays as it was.
+    _ = collecting.random.next()
     let everybody = Set(nodes.indices.map { nodes[$0].replica.id })
     attempt(node, nil, 0) { world in
       while true {
         let done = try world.use(node) {
           try $0.tend(
-            members: members, everybody: everybody, id: id, retention: retention, at: $1)
+            members: members, everybody: everybody, retention: retention, at: $1)
         }
         if done.collected > 0 {
           world.tell("\(Words.node(node)) lets go of \(done.collected) deleted versions")

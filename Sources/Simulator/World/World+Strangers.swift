@@ -23,6 +23,7 @@ final class Acquaintance: Sendable {
       holdsCut: {
         self.knows($0.node) ? $0.signature == SimulatedSite.signature(of: $0) : nil
       },
+      isNamed: { $0.isNamed(by: SimulatedSite.notary.digest) },
       isSigned: {
         self.knows($0.node) ? $0.signature == SimulatedSite.signature(of: $0) : nil
       })

@@ -40,7 +40,8 @@ extension Store {
   /// that can go. `members` are all that are waited for, this node among them; of `everybody` some
   /// may not be. `proposes` is false while it may be behind somebody.
   package func tend(
-    members: Set<Identity>, everybody: Set<Identity>? = nil, id: UInt64, proposes: Bool = true,
+    members: Set<Identity>, everybody: Set<Identity>? = nil,
+    naming digest: ([UInt8]) -> Identity, proposes: Bool = true,
     retention: Int64 = Stability.retention, pause: Int64 = 6 * 3_600_000, at now: Instant
   ) throws(StoreError) -> Tending {
     guard let site = now.site, !stability.standing.isBehind, regained.isEmpty else {
@@ -52,7 +53,7 @@ extension Store {
     next.rejoin(everybody ?? members, as: own)
     let isHeldUp = search.isHeldUp && !search.isRunning
     if proposes, isHeldUp, next.releasable(members: members) == search.stable {
-      next.propose(id: id, frontier: frontier, members: members, at: site)
+      next.propose(naming: digest, frontier: frontier, members: members, at: site)
       acknowledge(&next)
     }
     try change(to: next)

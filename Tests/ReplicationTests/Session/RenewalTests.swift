@@ -37,6 +37,24 @@ import Testing
     directives.sent.compactMap { if case .have(let have) = $0 { have } else { nil } }
   }
 
+  @Test func `a cut under the mark of another one ends the connection`() {
+    let digest: @Sendable ([UInt8]) -> Identity = { Identity(high: 1, low: hash64($0)) }
+    let cut = Cut(after: .none, Self.held, digest)
+    var forged = cut
+    forged.frontier = Frontier()
+    for (said, isTaken) in [(cut, true), (forged, false)] {
+      var it = Conversation { configuration in
+        configuration.surety = Surety(isNamed: { $0.isNamed(by: digest) }, isSigned: { _ in true })
+      }
+      it.feed(.connected)
+      it.hear(.hello(it.peerHello()))
+      let heard = it.hear(.stability(StabilityNews(standing: CutStanding(), cut: said)))
+      let byes = heard.sent.compactMap { if case .bye(let bye) = $0 { bye } else { nil } }
+      #expect(byes.isEmpty == isTaken)
+      #expect(isTaken || byes.first?.code == .badMessage)
+    }
+  }
+
   @Test func `everything is asked for, for a peer that holds nothing sends nothing by itself`() {
     var it = Self.open(Self.stability())
     let haves = Self.haves(it.feed(.mayPull(resume: Frontier())))

@@ -97,7 +97,7 @@ import Testing
     // Who makes up a mark just below the one that all have signed gets everybody to that one.
     #expect(here.renewal(for: Mark(number: 4, id: 0), held: nodes[1...]) == mark)
     var other = here
-    other.cut?.mark.id = 9
+    other.cut?.mark.id = Identity(high: 0, low: 9)
     #expect(other.renewal(for: mark, held: nodes[1...]) == mark)
     // A later cut that one does not hold yet, and one of whose kind nobody has signed.
     for (previous, agreed) in [(mark, mark), (Mark(number: 4, id: 0), nil)] {
@@ -333,23 +333,80 @@ import Testing
     #expect(try Stability(all[1].bytes).mayHaveMissed)
   }
 
-  /// All of it but who holds the cut, which was not signed then.
-  @Test func `of a version before is read`() throws {
+  /// All of it but the cut and who holds it: its mark did not say what was in it.
+  @Test(arguments: [false, true]) func `of a version before is read`(isSigned: Bool) throws {
     var all = [Stability(), Stability(), Stability()]
     round(&all, id: 7, at: frontier)
+    round(&all, id: 8, at: frontier)
+    all[2].clear()
     var writer = ByteWriter()
-    all[2].standing.write(to: &writer)
+    func mark(_ mark: Mark) {
+      writer.uint(mark.number)
+      writer.word(mark.id.low)
+    }
+    if isSigned { writer.byte(0x82) }
+    writer.byte(3)
+    mark(all[2].whole)
+    mark(all[2].cleared)
     let cut = try #require(all[2].cut)
-    writer.mark(cut.mark)
-    writer.mark(cut.previous)
+    mark(cut.mark)
+    mark(cut.previous)
     writer.frontier(cut.frontier)
     writer.uint(1)
     writer.identity(nodes[0])
+    if isSigned { mark(cut.mark) }
     writer.word(7)
     writer.uint(UInt64(1))
-    for _ in 0..<3 { writer.byte(0) }
-    (all[2].acknowledgements, all[2].known, all[2].cutHeard) = ([:], [], nil)
-    #expect(try Stability(writer.bytes) == all[2])
+    if isSigned { writer.blob([1, 2]) }
+    writer.uint(UInt64(0))
+    writer.byte(1)
+    writer.frontier(frontier)
+    writer.byte(0)
+    if isSigned {
+      writer.uint(2)
+      all[2].known.forEach(mark)
+      for byte in [0, 1] as [UInt8] { writer.byte(byte) }
+      writer.word(77)
+    }
+    let read = try Stability(writer.bytes)
+    (all[2].acknowledgements, all[2].cut, all[2].cutHeard, all[2].stable) = ([:], nil, nil, nil)
+    if !isSigned { all[2].known = [] }
+    #expect(read == all[2])
+    // The next cut is one of the same site: what went before is not forgotten.
+    var next = read
+    next.propose(id: 9, frontier: frontier, members: nodes, at: now)
+    #expect(next.cut?.mark.number == 3 && next.cut?.previous.id == Identity.none)
+    #expect(next.stable == nil)
+  }
+
+  @Test func `a mark is that of one cut alone`() {
+    let digest: ([UInt8]) -> Identity = { Identity(high: hash64($0, seed: 1), low: 5) }
+    let before = Mark(number: 3, id: 9)
+    let cut = Cut(after: before, frontier, digest)
+    #expect(cut.mark.number == 4 && cut.isNamed(by: digest))
+    var others = [cut, cut, cut, cut]
+    others[0].frontier = Frontier([Samples.origin(1): 4])
+    others[1].previous.id = .none
+    others[2].previous.number = 2
+    others[3].mark.number = 5
+    #expect(others.allSatisfy { !$0.isNamed(by: digest) })
+  }
+
+  @Test func `a later cut does not tell what was here at one before`() {
+    var all = [Stability(), Stability(), Stability()]
+    for id in 1...5 as ClosedRange<UInt64> { round(&all, id: id, at: frontier) }
+    all[0].clear()
+    // It was away after the third one, and signs for a cut that a liar has made for it.
+    var away = Stability()
+    for id in 1...3 as ClosedRange<UInt64> { away.learn(Mark(number: id, id: id)) }
+    #expect(away.isBehind(all[0].standing))
+    away.learn(Mark(number: 6, id: 66))
+    #expect(away.isBehind(all[0].standing) && !away.mayGive(all[0].standing))
+    // What was long before counts as held, for not all marks are remembered.
+    var one = all[1]
+    one.known.removeFirst(3)
+    #expect(one.knows(Mark(number: 1, id: 1)) && !one.isBehind(all[0].standing))
+    #expect(!one.knows(Mark(number: 5, id: 1)) && !one.knows(Mark(number: 6, id: 1)))
   }
 }
 

@@ -210,12 +210,14 @@ extension WholeSession {
     case 11:
       var floors: [Int: Floor] = [:]
       floors[Int(random.below(256))] = Floor(term: term(), epoch: number(), stamp: stamp())
-      let mark = Mark(number: random.below(1 << 32), id: 1 + random.below(9))
-      let previous = Mark(number: max(1, mark.number) - 1, id: 1)
-      let cut = Cut(mark: mark, previous: previous, frontier: frontier())
+      let previous = Mark(number: random.below(1 << 32), id: random.below(9))
+      var cut = Cut(after: previous, frontier(), Self.notary.digest)
+      // One of eight has another one's mark.
+      if random.below(8) == 0 { cut.mark.id = Identity(high: 0, low: 1 + random.below(9)) }
+      let mark = cut.mark
       var said = Acknowledgement(
         node: random.below(4) > 0 ? Self.liar : store.node,
-        mark: Mark(number: max(1, mark.number), id: mark.id),
+        mark: mark,
         last: Dot(Origin(rawValue: number()), number()))
       if random.below(4) > 0 { said.signature = Self.signature(of: said) }
       if random.below(8) == 0 { said.signature = [1] }

@@ -81,6 +81,7 @@ struct WholeSession {
     configuration.notary = notary
     configuration.surety = Surety(
       holdsCut: { $0.signature == signature(of: $0) },
+      isNamed: { $0.isNamed(by: notary.digest) },
       isSigned: { $0.signature == signature(of: $0) })
     configuration.clock.since = now.uptime
     return Session(configuration, at: now)
