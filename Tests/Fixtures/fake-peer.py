@@ -30,7 +30,7 @@ def frame(kind, body=b""):
     return struct.pack(">IB", len(body) + 1, kind) + body
 
 
-def hello(who, version=3, name=b"fake", magic=b"FLOT", purpose=0, site=None, node=None,
+def hello(who, version=4, name=b"fake", magic=b"FLOT", purpose=0, site=None, node=None,
           standing=b"\x00"):
     body = magic + uint(version) + bytes([purpose]) + (site or who.site) + (node or who.node)
     body += uint(len(name)) + name + os.urandom(8) + uint(2 * int(time.time() * 1000))

@@ -95,7 +95,8 @@ import Testing
       // Another table from now on: what came before does not tell of its rows.
       try await place.sql("a.db", "ALTER TABLE t ADD COLUMN more")
       #expect(try await eventually { next.data(of: "reset").count == 1 })
-      #expect(next.data(of: "reset").first?["snapshot"] as? [String]
+      #expect(
+        next.data(of: "reset").first?["snapshot"] as? [String]
           == ["/v1/a/rows/hidden", "/v1/a/rows/t"])
       let client = RawClient(port: node.port, token: token)
       let gone = try await client.ask("GET", "/v1/a/changes?tables=t&since=\(seen)")

@@ -26,6 +26,8 @@ extension Stability {
     writer.byte(mayHaveMissed ? 1 : 0)
     writer.byte(cutHeard == nil ? 0 : 1)
     if let cutHeard { writer.word(UInt64(bitPattern: cutHeard)) }
+    writer.byte(agreed == nil ? 0 : 1)
+    if let agreed { writer.frontier(agreed) }
     return writer.bytes
   }
 
@@ -56,8 +58,11 @@ extension Stability {
       return
     }
     mayHaveMissed = try reader.byte("stability") == 1
-    guard try reader.byte("stability") == 1 else { return }
-    let heard = Int64(bitPattern: try reader.word("stability"))
-    cutHeard = isPresent ? heard : nil
+    if try reader.byte("stability") == 1 {
+      let heard = Int64(bitPattern: try reader.word("stability"))
+      cutHeard = isPresent ? heard : nil
+    }
+    guard isPresent, try reader.byte("stability") == 1 else { return }
+    agreed = try reader.frontier("stability")
   }
 }

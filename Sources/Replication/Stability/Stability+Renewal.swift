@@ -88,7 +88,10 @@ extension Stability {
     return Floor(version) <= floor && held.covers(version.dot)
   }
 
-  package mutating func beginRenewal(at mark: Mark) { renewal = .fetching(mark) }
+  package mutating func beginRenewal(at mark: Mark) {
+    renewal = .fetching(mark)
+    agreed = cut?.mark == mark ? cut?.frontier : cut?.previous == mark ? stable : nil
+  }
 
   /// Everything that this sender holds has come: the frontier moves.
   package mutating func received(from sender: CutStanding) {
@@ -123,7 +126,8 @@ extension Stability {
   }
 
   /// Decides about a version. `cameAs` is the version in which the row came, if it did; `known` is
-  /// what others hold. With an anchor an edit does not bring back what its author did not know to
+  /// what others say that they hold. What goes without a trace was held by all at the mark of the
+  /// renewal, so of nothing else a peer can say that it is gone. With an anchor an edit does not bring back what its author did not know to
   /// be deleted; without one the later of the two stands.
   package func fate(
     of version: Version, cameAs fresh: Dot?, known: Frontier, own: Origin, floor: Floor?,
@@ -131,7 +135,9 @@ extension Stability {
   ) -> Fate {
     let isOwn = version.dot.origin == own
     if fresh == version.dot || isOwn && fresh != nil { return .stays }
-    if known.covers(version.dot) { return fresh == nil ? .isGone(isLost: false) : .stays }
+    if fresh != nil, known.covers(version.dot) { return .stays }
+    let known = agreed.map(known.capped) ?? known
+    if known.covers(version.dot) { return .isGone(isLost: false) }
     // What was here before its table became the site's stays below everything.
     if isOwn, version.stamp == Stamp.zero.successor { return .stays }
     let before = version
@@ -153,6 +159,6 @@ extension Stability {
     guard let mark = renewal?.mark else { return }
     learn(mark)
     cleared = max(cleared, mark)
-    renewal = nil
+    (renewal, agreed) = (nil, nil)
   }
 }

@@ -36,6 +36,8 @@ package struct Stability: Sendable, Equatable {
   package internal(set) var stable: Frontier?
   package var floors = Floors()
   package internal(set) var renewal: Renewal?
+  /// What all have signed for at the mark of the renewal; nil if that is not known.
+  package internal(set) var agreed: Frontier?
   /// Deleted rows may have gone without it: its file was put back or copied, or the site was told
   /// not to wait for it. Nobody's word but its own can say so.
   package internal(set) var mayHaveMissed = false

@@ -435,6 +435,28 @@ import Testing
     #expect(fate(version(Dot(Samples.origin(1), 5))) == .isGone(isLost: false))
   }
 
+  @Test func `goes if all had it, whatever a peer says that it holds`() {
+    let (old, new) = (Dot(Samples.origin(1), 3), Dot(Samples.origin(1), 5))
+    var stability = Stability()
+    stability.cut = Cut(
+      mark: Mark(number: 4, id: 1), previous: Mark(number: 3, id: 1),
+      frontier: Frontier([Samples.origin(1): 4]))
+    stability.beginRenewal(at: Mark(number: 4, id: 1))
+    func fate(_ version: Version, cameAs: Dot? = nil) -> Stability.Fate {
+      stability.fate(
+        of: version, cameAs: cameAs, known: known, own: own, floor: nil, isJudged: false)
+    }
+    #expect(fate(version(old)) == .isGone(isLost: false))
+    #expect(fate(version(new)) == .isAdopted(version(new)))
+    // It has come, or what has replaced it.
+    #expect(fate(version(new), cameAs: new) == .stays)
+    #expect(fate(version(new), cameAs: Dot(Samples.origin(2), 1)) == .stays)
+    // An edit of a row that all had, and that did not come, is later than nothing.
+    #expect(fate(version(new, created: old)) == .isGone(isLost: true))
+    stability.endRenewal()
+    #expect(fate(version(new)) == .isGone(isLost: false))
+  }
+
   @Test func `is handed on if nobody knows it, above the floor`() {
     let lone = version(Dot(Samples.origin(2), 1))
     #expect(fate(lone) == .isAdopted(lone.raised(above: floor)))

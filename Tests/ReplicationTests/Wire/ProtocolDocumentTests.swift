@@ -16,7 +16,7 @@ import Testing
   ) -> Message {
     .hello(
       Hello(
-        version: 3, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
+        version: 4, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
         port: 7_000, schema: 0x5C, view: view))
   }
 
