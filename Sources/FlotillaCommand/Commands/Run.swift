@@ -47,6 +47,10 @@ enum Run {
         help: "how the log is written: text, or one JSON object a line"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
+    statuses: [
+      .done: "stopped, or --background and the node is ready",
+      .notInSync: "--background, and the node is not ready after 60 s; it goes on starting",
+    ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
