@@ -216,7 +216,7 @@ private final class RunningNode: Sendable {
     self.log = log
     task = Task { [options] in
       try await Replica.run(
-        [Replica(path: path.path)], options: options, log: { continuation.yield($0) },
+        [Replica(path: path.path)], options: options, log: { continuation.yield($0.text) },
         ready: { _ in })
     }
   }

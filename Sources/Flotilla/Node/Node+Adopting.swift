@@ -34,7 +34,9 @@ extension Node {
       }
     }
     if adopts {
-      for step in adoption.steps { log("adopted from \(member.name): \(step.sql)") }
+      for step in adoption.steps {
+        log("adopted from \(member.name): \(step.sql)", about: member.name)
+      }
       // Rows that waited for what is here now are put in their place.
       try await foldNow()
       await announce()
@@ -78,7 +80,7 @@ extension Node {
     do {
       try await offer(session)
     } catch {
-      log("could not tell a member the schema: \(error.message)")
+      warn("could not tell a member the schema: \(error.message)")
       await session.feed(.close(Bye(.storage, error.message)))
     }
   }

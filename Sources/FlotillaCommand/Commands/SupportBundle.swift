@@ -60,7 +60,7 @@ struct SupportBundle {
   /// with no time of ours is left out.
   private static func isOwn(_ line: Substring) -> Bool {
     line.prefixMatch(of: #/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} /#) != nil
-      || line.hasPrefix(#"{"message":"#)
+      || line.hasPrefix(#"{"message":"#) || line.hasPrefix(#"{"database":"#)
   }
 
   /// Debian's name, the kernel, what SQLite that is, and how large the machine is.
