@@ -102,4 +102,32 @@ private final class Remarks: @unchecked Sendable {
     NodeLog(.text, remarks.output, isJournal: true, socket: "/" + long).write(Self.entry)
     #expect(remarks.texts.count == 2)
   }
+
+  @Test func `of a node that systemd runs is in the bundle for a helper`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    let root = folder.url.resolvingSymlinksInPath().path
+    try folder.flotilla("init", "a.db")
+    let manager = Systemd(root: root)
+    let path = root + "/a.db"
+    #expect(JournalExcerpt(of: path, manager: manager) == nil)
+    let unit = try ServiceUnit(of: path, within: root)
+    try manager.write(unit)
+    func content(_ text: String, _ status: Int32) throws -> String {
+      let excerpt = JournalExcerpt(of: path, manager: manager) { words in
+        #expect(words.first == "journalctl" && words.contains("--unit=flotilla@a.db.service"))
+        #expect(words.contains("FLOTILLA_DATABASE=/a.db"))
+        return (text, status)
+      }
+      return try #require(excerpt).content(most: 40).description
+    }
+    #expect(try content("one\ntwo", 0) == #"["one","two"]"#)
+    let long = (1...20).map { "line \($0)" }.joined(separator: "\n")
+    #expect(try content(long, 0) == #"["line 17","line 18","line 19","line 20"]"#)
+    for (text, status) in [("", Int32(0)), ("No journal files were opened", 1)] {
+      let said = try content(text, status)
+      #expect(said.contains(#""remedy":"sudo journalctl --quiet"#), "\(said)")
+      #expect(said.contains(text.isEmpty ? "is shown no line of" : text))
+    }
+  }
 }

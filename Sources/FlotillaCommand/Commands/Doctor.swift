@@ -20,9 +20,10 @@ enum Doctor {
       the tables; no node may run meanwhile.
 
       --bundle FILE writes what somebody who helps has to know: the findings, the
-      state, members, tables, the schema, the end of the log. There are no rows and
-      no keys in it, but names of tables and machines, and addresses. It is JSON,
-      so read it before you send it.
+      state, members, tables, the schema, the end of the log, also where that is in
+      the journal of systemd; if you may not read it, the file says what to type.
+      There are no rows and no keys in it, but names of tables and machines, and
+      addresses. It is JSON, so read it before you send it.
       """,
     parameters: [.database],
     options: [

@@ -26,6 +26,7 @@ struct SupportBundle {
       ("machine", await machine()), ("doctor", findings), ("status", status),
       ("members", members), ("tables", tables), ("anchor", anchor), ("schema", schema),
       ("log", log("")), ("log_before", log(".old")),
+      ("journal", JournalExcerpt(of: replica.path)?.content(most: Self.mostLog) ?? .null),
     ]
     let lines = parts.map { "\(JSON.text($0.0)):\($0.1)" }
     return "{\n" + lines.joined(separator: ",\n") + "\n}\n"
