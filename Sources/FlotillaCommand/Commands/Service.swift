@@ -11,7 +11,8 @@ enum Service {
       enable writes down whose the database is and where it lies, beside the unit
       flotilla@.service, and starts the node as that user. disable stops it and takes
       both back. status says whether the node runs so.
-      What the node says is in the journal: journalctl -u UNIT.
+      What the node says is in the journal: journalctl -u UNIT. Of several databases
+      each has a unit of its own: say enable for each.
       """,
     parameters: [
       .database,
