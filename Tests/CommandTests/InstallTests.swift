@@ -3,8 +3,51 @@ import Testing
 
 @testable import FlotillaCommand
 
-@Suite struct `What is installed` {
+@Suite(.enabled(if: access("/usr/bin/make", X_OK) == 0, "there is no make here"))
+struct `What is installed` {
   private let top = `The unit of a database`.top
+
+  /// The files below a folder, by their paths in it.
+  private func files(_ folder: Folder) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).filter {
+      var isFolder: ObjCBool = false
+      return FileManager.default.fileExists(
+        atPath: folder.url.path + "/" + $0, isDirectory: &isFolder) && !isFolder.boolValue
+    }
+  }
+
+  private func make(_ folder: Folder, _ words: String...) throws -> String {
+    try folder.run("/usr/bin/make", ["--no-print-directory", "-C", top] + words)
+  }
+
+  @Test(arguments: ["/usr/local", "/usr", "/opt/a b"])
+  func `is taken away again, and nothing else`(prefix: String) throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    let root = folder.url.path
+    let pages = "\(root)\(prefix)/share/man/man1"
+    try FileManager.default.createDirectory(atPath: pages, withIntermediateDirectories: true)
+    try Data().write(to: URL(filePath: pages + "/sqlite3.1"))
+    let before = try files(folder)
+    try folder.run(
+      top + "/scripts/packaging/stage.sh", [folder.products + "/flotilla", root, prefix])
+    let installed = try files(folder)
+    #expect(installed.contains(String((prefix + "/bin/flotilla").dropFirst())))
+    #expect(installed.contains { $0.hasSuffix("systemd/system/flotilla@.service") })
+    #expect(installed.contains { $0.hasSuffix("man1/flotilla-leave.1") })
+    _ = try make(folder, "uninstall", "PREFIX=\(prefix)", "DESTDIR=\(root)")
+    #expect(try files(folder) == before)
+  }
+
+  @Test func `goes to PREFIX in DESTDIR, and is looked for there`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    #expect(try make(folder, "-n", "uninstall").contains(#"--remove "" "/usr/local""#))
+    for target in ["install", "uninstall"] {
+      let said = try make(folder, "-n", target, "PREFIX=/opt/x", "DESTDIR=/image")
+      #expect(said.contains(#""/image" "/opt/x""#), "\(said)")
+    }
+  }
 
   /// `ExecStart=` of the unit, with the words that RUN_OPTIONS brings.
   @Test func `is a unit that serves further databases if RUN_OPTIONS names them`() throws {

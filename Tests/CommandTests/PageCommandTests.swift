@@ -119,15 +119,22 @@ struct TypedSection: Sendable, CustomTestStringConvertible {
       ],
       after: "has 2; soon flotilla wait clinic.db; flotilla verify clinic.db"),
     TypedSection(
+      name: "operations.md: Take it off a machine",
+      before: ["found; add field-bag; write 'p-2'"],
+      after: """
+        [ "$(ls)" = clinic.db ]; has 2
+        if flotilla list | grep "$PWD/clinic.db"; then exit 1; fi
+        [ -z "$(sqlite3 clinic.db "SELECT * FROM sqlite_schema WHERE name LIKE '%flotilla%'")" ]
+        [ $(sqlite3 clinic.db 'PRAGMA journal_mode') = delete ]
+        at ward-1; has 2; flotilla status clinic.db
+        """),
+    TypedSection(
       name: "network.md: Where machines do not find each other",
       before: ["found; CODE=$(invite ward-1); at third"],
       after: "has 1; soon flotilla sync clinic.db ward-1"),
     TypedSection(
       name: "upgrading.md: One machine", before: ["found"],
       after: "flotilla status clinic.db"),
-    TypedSection(
-      name: "upgrading.md: Removing it", before: ["found; add field-bag"],
-      after: "[ \"$(ls)\" = clinic.db ]; has 1"),
     TypedSection(
       name: "upgrading.md: The file", before: ["found"],
       after: "[ $(sqlite3 $top/stick/clinic-before.db 'SELECT count(*) FROM patient') = 1 ]"),
