@@ -24,13 +24,13 @@ extension Node {
     }
     let objects = try await schema(of: member, within: timeout)
     if adopts { try await foldNow() }
-    let (adoption, columns) = try await reporting(path) { () async throws(StoreError) in
+    let (adoption, columns, missing) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let adoption =
           adopts
           ? try store.adopt(objects, of: member.name, at: self.clock.now)
           : try store.compare(with: objects, of: member.name)
-        return (adoption, try store.tableColumns())
+        return (adoption, try store.tableColumns(), store.tablesMissing(in: objects))
       }
     }
     if adopts {
@@ -43,6 +43,7 @@ extension Node {
     }
     var report = SchemaReport(columns, remark: nil)
     report.adoption = SchemaReport.Adoption(adoption, of: member.name, isMade: adopts)
+    report.adoption?.missing = missing
     return report
   }
 
