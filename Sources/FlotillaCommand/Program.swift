@@ -2,6 +2,8 @@
 struct Program: Sendable {
   let name: String
   let version: String
+  /// When this version was begun, as pages of the manual are dated.
+  let day: String
   let discussion: String
   let commands: [Command]
   /// Commands whose names are taken, but which this version does not have.
@@ -10,6 +12,7 @@ struct Program: Sendable {
   static let flotilla = Program(
     name: "flotilla",
     version: "0.1.0",
+    day: "2026-11-01",
     discussion: """
       Keeps SQLite databases equal on every machine of a LAN, without a server and
       without the internet. Programs go on using the file as they always did.
@@ -42,6 +45,20 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case .usage: "wrong usage"
     case .notInSync: "not (yet) in sync, or timed out waiting"
     case .rejected: "the anchor rejected the edit"
+    }
+  }
+
+  /// Whether each command has it, whatever it does.
+  var isOfAll: Bool { self == .done || self == .failed || self == .usage }
+}
+
+extension Command {
+  /// The exit statuses that it may end with, and what each means; the manual and the help have them
+  /// from here.
+  var exits: [(status: ExitStatus, meaning: String)] {
+    ExitStatus.allCases.compactMap { status in
+      if let meaning = statuses[status] { return (status, meaning) }
+      return status.isOfAll ? (status, status == .done ? "done" : status.meaning) : nil
     }
   }
 }

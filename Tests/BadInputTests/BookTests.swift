@@ -62,6 +62,36 @@ extension BadInputTests {
       }
     }
 
+    @Test func `views, virtual tables and tables without a key are listed with the reason`()
+      async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.sql(
+          "a.db",
+          """
+          CREATE VIEW seen AS SELECT id FROM t; CREATE TABLE t_content(id TEXT PRIMARY KEY);
+          CREATE VIRTUAL TABLE words USING FTS5(v, content='t');
+          """)
+        try await desk.succeed("init", "a.db", "--track", "t")
+        let text = try await desk.succeed("track", "a.db")
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(
+          lines.compactMap(\.first) == ["TABLE", "nokey", "seen", "t", "t_content", "words", "new"])
+        #expect(text.contains(#"nokey      not replicated  table "nokey" has no PRIMARY KEY"#))
+        #expect(text.contains("seen       not replicated  a view: it shows what tables hold"))
+        #expect(text.contains("words      not replicated  a virtual table (fts5): each node"))
+        let json = try await desk.succeed("track", "a.db", "--json")
+        #expect(json.contains(#""kind":"view""#) && json.contains(#""kind":"virtual""#), "\(json)")
+        // A view is no table whose conflicts could be meant, nor one to choose.
+        let asked = try await desk.flotilla("conflicts", "a.db", "--table", "seen")
+        #expect(asked.status == 2, "\(asked)")
+        let node = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        #expect(try await desk.succeed("track", "a.db") == text)
+        _ = node
+      }
+    }
+
     @Test func `new tables are told of, and left alone where that was said`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

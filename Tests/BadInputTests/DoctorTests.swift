@@ -26,7 +26,7 @@ extension BadInputTests {
         #expect(
           Set(parts.keys) == [
             "made", "version", "machine", "doctor", "status", "members", "tables", "anchor",
-            "schema", "log", "log_before",
+            "schema", "log", "log_before", "journal",
           ])
         let text = String(decoding: data, as: UTF8.self)
         #expect(text.contains("CREATE TABLE t") && !text.contains("secret"))

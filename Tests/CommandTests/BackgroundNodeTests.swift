@@ -1,3 +1,4 @@
+import Flotilla
 import Foundation
 import Testing
 
@@ -72,7 +73,7 @@ import Testing
 
 @Suite struct `A line of the log` {
   private let line = LogLine(
-    "a \"b\"\u{1b}[1m", at: Moment(now: Date(timeIntervalSince1970: 0.125), zone: .utc))
+    LogEntry("a \"b\"\u{1b}[1m"), at: Moment(now: Date(timeIntervalSince1970: 0.125), zone: .utc))
 
   @Test func `is dated unless the reader dates it, and harmless to a terminal`() {
     let text = line.written(as: .text, isDated: false)

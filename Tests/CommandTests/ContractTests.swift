@@ -55,7 +55,7 @@ import Testing
     "schema.tables": ["table", "first", "columns", "kept"],
     "schema.tables.columns": ["name", "first"],
     "schema.tables.kept": ["columns", "fate", "rows"],
-    "schema.adoption": ["node", "is_made", "statements", "differences"],
+    "schema.adoption": ["node", "is_made", "missing", "statements", "differences"],
     "schema.adoption.statements": ["kind", "name", "table", "sql"],
     "schema.adoption.differences": ["kind", "name", "table", "what", "remedy"],
     "wait": ["reached", "missing", "remark"],
@@ -216,7 +216,7 @@ private final class RunningNode: Sendable {
     self.log = log
     task = Task { [options] in
       try await Replica.run(
-        [Replica(path: path.path)], options: options, log: { continuation.yield($0) },
+        [Replica(path: path.path)], options: options, log: { continuation.yield($0.text) },
         ready: { _ in })
     }
   }

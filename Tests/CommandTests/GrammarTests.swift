@@ -24,7 +24,8 @@ private let sample = Command(
   body: { _ in .done })
 
 private let program = Program(
-  name: "harbour", version: "1", discussion: "Runs a harbour.", commands: [sample],
+  name: "harbour", version: "1", day: "2026-03-01", discussion: "Runs a harbour.",
+  commands: [sample],
   laterCommands: ["dredge"])
 
 private func arguments(_ words: String...) throws -> Arguments {

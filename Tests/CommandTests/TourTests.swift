@@ -64,21 +64,21 @@ private struct Console {
       for line in step.said { #expect(part.contains(line), "\(step.command): \(part)") }
     }
   }
+}
 
-  /// A port that nobody has at present.
-  private func freePort() throws -> String {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let code = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
-      }
+/// A port that nobody has at present.
+func freePort() throws -> String {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(descriptor) }
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  let code = withUnsafeMutablePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
     }
-    try #require(code == 0)
-    return String(UInt16(bigEndian: address.sin_port))
   }
+  try #require(code == 0)
+  return String(UInt16(bigEndian: address.sin_port))
 }

@@ -198,6 +198,11 @@ extension NodeTests {
         let status = try await again.status(all: false)
         #expect(status.tables.map(\.name) == ["goods", "line"] && status.remarks.isEmpty)
         #expect(try await first.status(all: false).tables.map(\.name) == ["item", "line"])
+        // A table that has another name there is not missing.
+        for replica in [a, b] {
+          let findings = try await replica.library.doctor(repair: false).findings
+          #expect(!findings.contains { $0.text.contains("is missing at") }, "\(findings)")
+        }
       }
     }
 
@@ -221,6 +226,16 @@ extension NodeTests {
         #expect(try await eventually { try await again.isInSync })
         let status = try await b.library.status(all: true)
         #expect(status.remarks.first?.contains("2 rows wait for it (create") == true)
+        // Both are in sync, so only the doctor tells the other one of it.
+        func told() async throws -> [DoctorReport.Finding] {
+          try await a.library.doctor(repair: false).findings
+            .filter { $0.text.contains("is missing at b") }
+        }
+        let findings = try await told()
+        #expect(findings.map(\.level) == [.warning], "\(findings)")
+        #expect(findings.first?.text.hasPrefix("the table item is missing at b: ") == true)
+        try b.write("CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, text TEXT)")
+        #expect(try await eventually { try await told().isEmpty })
       }
     }
 

@@ -45,6 +45,13 @@ done
 holds "status as the owner" as anna flotilla status "/home/anna/my db.db"
 as clinic sqlite3 -cmd '.timeout 5000' /srv/clinic/a.db "INSERT INTO patient VALUES (2)"
 soon counts /srv/clinic/a.db 2 || fail "the node has not seen an edit"
+has_fields() {
+  journalctl --quiet --no-pager FLOTILLA_DATABASE=/srv/clinic/a.db PRIORITY=6 |
+    grep -q 'listens on port'
+}
+soon has_fields || fail "lines of the journal have no fields"
+flotilla doctor /srv/clinic/a.db --bundle /opt/help.json || echo "the doctor ended with $?"
+grep -q '^"journal":\[".*listens on port' /opt/help.json || fail "the bundle has no log"
 if flotilla list | grep -q "no node runs"; then fail "list says that no node runs"; fi
 
 # The watchdog of minutes is one of seconds here.

@@ -116,7 +116,8 @@ actor LibraryHost {
       case .answer: return .success(.foreign)
       case .lock(let lock):
         let node = try await Node(
-          path: replica.path, mode: .lasting, options: options, lock: lock, log: log)
+          path: replica.path, mode: .lasting, options: options, lock: lock,
+          log: { [log] in log($0.text) })
         do throws(FlotillaError) {
           try await node.rememberPath()
           try await node.start()

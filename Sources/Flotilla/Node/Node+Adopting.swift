@@ -24,23 +24,26 @@ extension Node {
     }
     let objects = try await schema(of: member, within: timeout)
     if adopts { try await foldNow() }
-    let (adoption, columns) = try await reporting(path) { () async throws(StoreError) in
+    let (adoption, columns, missing) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let adoption =
           adopts
           ? try store.adopt(objects, of: member.name, at: self.clock.now)
           : try store.compare(with: objects, of: member.name)
-        return (adoption, try store.tableColumns())
+        return (adoption, try store.tableColumns(), store.tablesMissing(in: objects))
       }
     }
     if adopts {
-      for step in adoption.steps { log("adopted from \(member.name): \(step.sql)") }
+      for step in adoption.steps {
+        log("adopted from \(member.name): \(step.sql)", about: member.name)
+      }
       // Rows that waited for what is here now are put in their place.
       try await foldNow()
       await announce()
     }
     var report = SchemaReport(columns, remark: nil)
     report.adoption = SchemaReport.Adoption(adoption, of: member.name, isMade: adopts)
+    report.adoption?.missing = missing
     return report
   }
 
@@ -78,7 +81,7 @@ extension Node {
     do {
       try await offer(session)
     } catch {
-      log("could not tell a member the schema: \(error.message)")
+      warn("could not tell a member the schema: \(error.message)")
       await session.feed(.close(Bye(.storage, error.message)))
     }
   }

@@ -24,7 +24,7 @@ extension Node {
       if before != governance.term { log(appointmentText(governance)) }
       if result.hasMore, !isStopping { try await foldAll() }
     } catch {
-      if !note(error) { log("could not follow an appointment: \(error.message)") }
+      if !note(error) { warn("could not follow an appointment: \(error.message)") }
     }
     await followSessions()
   }
@@ -42,7 +42,7 @@ extension Node {
       await folded(result, position)
       if result.hasMore, !isStopping { try await foldAll() }
     } catch {
-      if !note(error) { log("could not take office: \(error.message)") }
+      if !note(error) { warn("could not take office: \(error.message)") }
     }
   }
 
@@ -59,7 +59,7 @@ extension Node {
       await folded(result, position)
       if result.hasMore, !isStopping { try await foldAll() }
     } catch {
-      if !note(error) { log("could not note that nothing is missing here: \(error.message)") }
+      if !note(error) { warn("could not note that nothing is missing here: \(error.message)") }
     }
   }
 

@@ -47,7 +47,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in try store.note(found) }
     } catch {
       // A name beside a row or a conflict; after a restart it is told again.
-      log("could not remember who has written: \(error.message)")
+      warn("could not remember who has written: \(error.message)")
     }
     return Set(news.map(\.node))
   }
@@ -85,7 +85,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in try store.name(names) }
       authorNames.merge(news) { $1 }
     } catch {
-      log("could not remember the names of members: \(error.message)")
+      warn("could not remember the names of members: \(error.message)")
     }
   }
 
@@ -109,7 +109,7 @@ extension Node {
       savedDelivery = delivered
     } catch {
       // What the programs read as `synced` is behind until then.
-      if !note(error) { log("could not remember what others hold: \(error.message)") }
+      if !note(error) { warn("could not remember what others hold: \(error.message)") }
     }
     noteDelivery()
   }

@@ -77,7 +77,7 @@ extension Node {
     do throws(StoreError) {
       try await foldAll()
     } catch {
-      if !note(error) { log("could not take in what was written: \(error.message)") }
+      if !note(error) { warn("could not take in what was written: \(error.message)") }
     }
     await followRights()
     await followOffice()
@@ -104,7 +104,7 @@ extension Node {
         try? await Task.sleep(for: .milliseconds(50))
       }
     } catch {
-      if !note(error) { log("could not look at the journal: \(error.message)") }
+      if !note(error) { warn("could not look at the journal: \(error.message)") }
     }
   }
 
@@ -118,7 +118,7 @@ extension Node {
       }
     } catch {
       // It goes on all the same; after a restart of the machine a little more of it is lost.
-      if !note(error) { log("could not keep the time of the site: \(error.message)") }
+      if !note(error) { warn("could not keep the time of the site: \(error.message)") }
     }
   }
 

@@ -46,7 +46,7 @@ extension Node {
         try store.hear(news, from: peer.node, isLeaf: isLeaf, at: moment)
       }
     } catch {
-      if !note(error) { log("could not note what everybody holds: \(error.message)") }
+      if !note(error) { warn("could not note what everybody holds: \(error.message)") }
     }
   }
 
@@ -73,7 +73,7 @@ extension Node {
       }
       if isNew { return try await changeStability { (_) throws(StoreError) in } }
     } catch {
-      log("could not begin to fetch everything: \(error.message)")
+      warn("could not begin to fetch everything: \(error.message)")
       return await session.feed(.close(Bye(.storage, error.message)))
     }
     guard !isBeginningLife, position.stability.mustRenew(for: standing) else { return }
@@ -95,7 +95,7 @@ extension Node {
   private func disbelieve(_ session: PeerSession) {
     guard let peer = peer(of: session), !peer.isDisbelieved else { return }
     update(session) { $0.isDisbelieved = true }
-    log(disbeliefRemark(of: peer.name))
+    log(disbeliefRemark(of: peer.name), about: peer.name, .warning)
   }
 
   private func disbeliefRemark(of name: String) -> String {
@@ -158,7 +158,7 @@ extension Node {
       do throws(StoreError) {
         try await self.tend()
       } catch {
-        if !self.note(error) { self.log("could not let go of deleted rows: \(error.message)") }
+        if !self.note(error) { self.warn("could not let go of deleted rows: \(error.message)") }
       }
       self.collecting = nil
     }
@@ -210,7 +210,7 @@ extension Node {
       await folded(result, position)
       if result.hasMore, !isStopping { try await foldAll() }
     } catch {
-      if !note(error) { log("could not go on: \(error.message)") }
+      if !note(error) { warn("could not go on: \(error.message)") }
     }
   }
 

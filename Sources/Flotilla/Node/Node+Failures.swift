@@ -10,11 +10,14 @@ extension Node {
     guard peer.failures != peers[node]?.failures else { return }
     peers[node] = peer
     switch directive {
-    case .failed(let bye, _, true)?: log("exchange with \(peer.name) fails: \(bye.reason)")
+    case .failed(let bye, _, true)?:
+      log("exchange with \(peer.name) fails: \(bye.reason)", about: peer.name, .warning)
     case .failed(let bye, let count, false)?:
-      log("exchange with \(peer.name) still fails, \(count) more times: \(bye.reason)")
+      log(
+        "exchange with \(peer.name) still fails, \(count) more times: \(bye.reason)",
+        about: peer.name, .warning)
     case .works(let count)?:
-      log("exchange with \(peer.name) works again after \(count) failed")
+      log("exchange with \(peer.name) works again after \(count) failed", about: peer.name)
     case nil: break
     }
   }

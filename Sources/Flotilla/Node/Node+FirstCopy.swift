@@ -46,7 +46,7 @@ extension Node {
       log("the first copy is complete")
     } catch {
       mergeFailure = FlotillaError(error, path: path)
-      log("could not note that the first copy is complete: \(error.message)")
+      warn("could not note that the first copy is complete: \(error.message)")
     }
   }
 

@@ -22,7 +22,7 @@ extension Node {
           }
         })
     } catch {
-      log("cannot watch the folder (\(error)); looking every \(Self.slowPoll / 1_000) s instead")
+      warn("cannot watch the folder (\(error)); looking every \(Self.slowPoll / 1_000) s instead")
     }
     loops.append(
       Task {
@@ -75,7 +75,7 @@ extension Node {
   private func failed(_ error: StoreError) -> WriteNotice.Input {
     if note(error) { return .failed }
     let trouble = FlotillaError(error, path: path).message
-    if foldTrouble != trouble { log("could not take in what was written: \(trouble)") }
+    if foldTrouble != trouble { warn("could not take in what was written: \(trouble)") }
     foldTrouble = trouble
     return .failed
   }
@@ -147,7 +147,7 @@ extension Node {
       } catch {
         // The next look tries again.
         if !self.note(error) {
-          self.log("could not take in what was written: \(error.message)")
+          self.warn("could not take in what was written: \(error.message)")
         }
       }
       self.folding = nil
@@ -160,12 +160,12 @@ extension Node {
     // What a peer sends wrongly says nothing about this file.
     if error.code != .wire, error.code != .behind { mergeFailure = failure }
     guard !isTold else { return }
-    log("could not merge rows from \(peer): \(failure.message)")
+    warn("could not merge rows from \(peer): \(failure.message)", about: peer)
   }
 
   /// Something here is too long for any peer.
   func couldNotSend(_ what: String, to peer: String) {
-    log("cannot send to \(peer): \(what)")
+    warn("cannot send to \(peer): \(what)", about: peer)
   }
 
   /// Silent links are noticed and addresses tried at once, not when their timers find out.
@@ -187,7 +187,7 @@ extension Node {
         try store.tendChanges(at: Uptime.wall)
       }
     } catch {
-      if !note(error) { log("could not shorten the conflict log: \(error.message)") }
+      if !note(error) { warn("could not shorten the conflict log: \(error.message)") }
     }
   }
 

@@ -97,7 +97,7 @@ extension Node {
   /// The peer's log is not the place for what is wrong with this file.
   func couldNotAccount(_ error: StoreError, to peer: String) {
     if note(error) { return }
-    log("could not tell \(peer) what is held here: \(FlotillaError(error, path: path).message)")
+    warn("could not tell \(peer) what is held here: \(FlotillaError(error, path: path).message)")
   }
 
   nonisolated var told: StoreActor.Told {

@@ -134,7 +134,7 @@ extension Node {
       try await say(.admit(key: join.key, role: role))
       try await say(.introduce(node: node, name: name, words: words))
     }
-    log("\(name) joins the site · words: \(words)")
+    log("\(name) joins the site · words: \(words)", about: name)
     admitted = Admitted(name: name, words: words)
     await session.feed(
       .admitted(

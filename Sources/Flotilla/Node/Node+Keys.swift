@@ -38,7 +38,7 @@ extension Node {
       if count > 0 { await folded(FoldResult(versions: 0, push: nil, hasMore: false), position) }
     } catch {
       if !note(error) {
-        log("could not let go of rows with a former key: \(error.message)")
+        warn("could not let go of rows with a former key: \(error.message)")
       }
     }
   }

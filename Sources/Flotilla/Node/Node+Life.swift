@@ -72,7 +72,7 @@ extension Node {
       runLog = try await store.patiently { (store) throws(StoreError) in store.runLog }
       isRunNoted = true
     } catch {
-      if !note(error) { log("could not note that this node runs: \(error.message)") }
+      if !note(error) { warn("could not note that this node runs: \(error.message)") }
       return
     }
     await perform(mesh.receive(.woke, at: .now))
@@ -120,7 +120,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in try store.noteMet(isMet) }
     } catch {
       // It is noted when the next one is met.
-      log("could not note that members know this node: \(error.message)")
+      warn("could not note that members know this node: \(error.message)")
     }
   }
 
@@ -178,7 +178,7 @@ extension Node {
       guard exempt == nil else { return }
       log("from now on members are believed about edits of others that these have signed for")
     } catch {
-      log("could not say that edits are signed for: \(error.message)")
+      warn("could not say that edits are signed for: \(error.message)")
     }
   }
 

@@ -87,7 +87,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in try store.add(statements) }
     } catch {
       // They are told again by whoever knows them.
-      log("could not keep what was said about members: \(error.message)")
+      warn("could not keep what was said about members: \(error.message)")
     }
   }
 
@@ -162,7 +162,7 @@ extension Node {
     await perform(mesh.receive(.left(entry.node), at: .now))
     // All of them: one that has not said Hello yet is no peer's session so far.
     for session in sessions.values where session.link.peer == .member(key: entry.key) {
-      log("cutting the connection with \(entry.name): it was revoked")
+      log("cutting the connection with \(entry.name): it was revoked", about: entry.name)
       await session.feed(.close(Bye(.revoked, reason)))
     }
   }
@@ -173,7 +173,7 @@ extension Node {
     do {
       try await say(.leave)
     } catch {
-      log("could not say that this node leaves: \(error.message)")
+      warn("could not say that this node leaves: \(error.message)")
     }
   }
 

@@ -88,7 +88,7 @@ extension Node {
     do {
       try discovery.advertise(name: serviceName, port: port, txt: text)
     } catch {
-      log("cannot announce this node: \(error)")
+      warn("cannot announce this node: \(error)")
     }
   }
 

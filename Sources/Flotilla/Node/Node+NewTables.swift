@@ -42,7 +42,7 @@ extension Node {
       try await foldAll()
       await announce()
     } catch {
-      if !note(error) { log("could not take in new tables: \(error.message)") }
+      if !note(error) { warn("could not take in new tables: \(error.message)") }
     }
   }
 

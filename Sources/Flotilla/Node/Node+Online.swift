@@ -38,7 +38,7 @@ extension Node {
       await folded(result, position)
     } catch {
       onlineSession = 0
-      if !note(error) { log("could not take in what was written: \(error.message)") }
+      if !note(error) { warn("could not take in what was written: \(error.message)") }
     }
   }
 

@@ -46,7 +46,7 @@ extension Node {
       self.rights = followed
       self.position = position
     } catch {
-      log("could not follow the rights of this node: \(error.message)")
+      warn("could not follow the rights of this node: \(error.message)")
     }
   }
 
@@ -80,7 +80,7 @@ extension Node {
       let names = try await store.run { (store) throws(StoreError) in try store.wantedRows() }
       if !names.isEmpty { await able.feed(.want(names)) }
     } catch {
-      log("could not look for rows to be put back: \(error.message)")
+      warn("could not look for rows to be put back: \(error.message)")
     }
   }
 

@@ -219,7 +219,7 @@ extension Node {
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
     } else if bye.code == .stopping, byPeer, let name = await session.announced.flatMap(nameGiven) {
-      log("\(name) has paired")
+      log("\(name) has paired", about: name)
     } else if bye.code != .duplicate, bye.code != .oneself {
       tellOnce(session.dialled, session.link.remote, bye.reason)
     }
@@ -241,8 +241,9 @@ extension Node {
 
   /// A line about the connections of a member, which may come again and again.
   private func tell(_ line: String, of node: Identity) {
-    guard let leftOut = peers[node]?.lines.take(at: Uptime.now) else { return }
-    log(line + StrangerLines.remark(leftOut))
+    guard let peer = peers[node], let leftOut = peers[node]?.lines.take(at: Uptime.now)
+    else { return }
+    log(line + StrangerLines.remark(leftOut), about: peer.name)
   }
 
   /// An address that is dialled again and again gets its line when something about it is new.
@@ -263,7 +264,7 @@ extension Node {
     do {
       try await store.run { (store) throws(StoreError) in try store.forget(node) }
     } catch {
-      log("could not forget a member that left: \(error.message)")
+      warn("could not forget a member that left: \(error.message)")
     }
   }
 

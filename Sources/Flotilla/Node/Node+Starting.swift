@@ -61,7 +61,7 @@ extension Node {
             let channel = try await listener.accept()
             self.welcome(channel)
           } catch {
-            if error.code != .closed { self.log("cannot accept a connection: \(error)") }
+            if error.code != .closed { self.warn("cannot accept a connection: \(error)") }
             return
           }
         }
@@ -89,7 +89,7 @@ extension Node {
       await server.start()
       control = server
       if !sidecar.noteSocket(path) {
-        log("cannot note where commands are answered; ask with this XDG_RUNTIME_DIR: \(path)")
+        warn("cannot note where commands are answered; ask with this XDG_RUNTIME_DIR: \(path)")
       }
     } catch {
       throw FlotillaError(.node, "cannot open the control socket: \(error)")

@@ -145,7 +145,7 @@ extension Node {
       }
     } catch {
       // It is told again with the next news of members, and at the next start.
-      log("could not arrange which numbers this node gives: \(error.message)")
+      warn("could not arrange which numbers this node gives: \(error.message)")
     }
   }
 

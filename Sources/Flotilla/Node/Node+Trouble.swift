@@ -22,7 +22,7 @@ extension Node {
 
   func tell(_ input: FileTrouble.Input) {
     guard let line = trouble.receive(input, at: .now) else { return }
-    log(line)
+    warn(line)
   }
 
   /// Waits until what failed may be tried again; false if it need not be: the session is gone, the

@@ -9,7 +9,7 @@ extension Node {
       try await store.patiently { (store) throws(StoreError) in try store.undo.begin() }
     } catch {
       // The next patrol tries again.
-      if !note(error) { log("could not begin to keep replaced rows: \(error.message)") }
+      if !note(error) { warn("could not begin to keep replaced rows: \(error.message)") }
     }
   }
 
@@ -22,7 +22,7 @@ extension Node {
         try store.tendUndo(at: self.clock.now.moment)
       }
     } catch {
-      if !note(error) { log("could not tend the kept rows: \(error.message)") }
+      if !note(error) { warn("could not tend the kept rows: \(error.message)") }
     }
   }
 }

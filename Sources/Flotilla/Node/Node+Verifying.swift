@@ -202,7 +202,7 @@ extension Node {
         try store.incompleteRows(after: last)
       }
     } catch {
-      log("could not look for rows whose values are elsewhere: \(error.message)")
+      warn("could not look for rows whose values are elsewhere: \(error.message)")
       return []
     }
   }

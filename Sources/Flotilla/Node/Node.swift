@@ -51,6 +51,8 @@ actor Node {
   var lastAsked: Int64 = 0
   let options: RunOptions
   let mode: Mode
+  let entries: @Sendable (LogEntry) -> Void
+  /// The same of a line that is about nobody else.
   let log: @Sendable (String) -> Void
   /// The log has no more lines in a minute: some 1 MiB in an hour.
   private static let mostLines = 180
@@ -158,7 +160,7 @@ actor Node {
   init(
     path: String, mode: Mode, options: RunOptions, lock: FileLock? = nil,
     within timeout: Duration? = nil, machine: MachineClock = .here,
-    log: @escaping @Sendable (String) -> Void
+    log: @escaping @Sendable (LogEntry) -> Void
   ) async throws(FlotillaError) {
     let sidecar = Sidecar(database: path)
     let (store, lock) = try await offPool {
@@ -174,15 +176,20 @@ actor Node {
     self.options = options
     self.mode = mode
     let lines = Locked(StrangerLines(most: Self.mostLines))
-    self.log = { line in
+    let entries: @Sendable (LogEntry) -> Void = { entry in
       guard let leftOut = lines.withLock({ $0.take(at: Uptime.now) }) else { return }
-      log(line + StrangerLines.remark(leftOut))
+      var entry = entry
+      entry.text += StrangerLines.remark(leftOut)
+      log(entry)
     }
+    self.entries = entries
+    self.log = { entries(LogEntry($0)) }
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     await store.sign(with: keys)
     isRunNoted = try await Self.settleLife(
-      of: store, sidecar, keys, mode: mode, run: run, within: timeout, log)
+      of: store, sidecar, keys, mode: mode, run: run, within: timeout
+    ) { log(LogEntry($0)) }
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
@@ -296,7 +303,7 @@ actor Node {
       try await store.patiently { (store) throws(StoreError) in try store.save(known) }
     } catch {
       if note(error) { return }
-      log("could not remember the peers: \(error.message)")
+      warn("could not remember the peers: \(error.message)")
     }
   }
 }

@@ -55,4 +55,21 @@ extension Examination {
           + "\(name) --here")
     }
   }
+
+  /// A table that was dropped at a peer, or never made there: its rows wait at that peer, which
+  /// holds them, so the two are in sync.
+  mutating func checkTables(of peer: String, _ client: ControlClient) async {
+    let request = ControlRequest.compareSchema(peer: peer, adopts: false, milliseconds: 5_000)
+    // One whose schema is not for us, or that does not answer in time, is not judged.
+    let report: SchemaReport?? = try? await client.ask(request)
+    for table in report??.adoption?.missing ?? [] {
+      add(
+        "tables", .warning,
+        "the table \(table) is missing at \(peer): its rows are kept there, and "
+          + "no program sees them",
+        "On \(peer) make it as it is here: the migration of the application, or flotilla schema DB "
+          + "--adopt NODE. If it is to go everywhere: flotilla untrack \(shellWord(path)) "
+          + shellWord(table))
+    }
+  }
 }

@@ -6,6 +6,9 @@ import SQLite
 import Store
 
 extension Replica {
+  /// So many peers are asked for their schema.
+  private static let mostAsked = 32
+
   /// Checks file, schema, permissions, Avahi, port, clocks and peers; each finding with a remedy.
   public func doctor(repair: Bool) async throws(FlotillaError) -> DoctorReport {
     var examination = Examination(path: path)
@@ -52,6 +55,9 @@ extension Replica {
           + "\(connected.count) of \(status.peers.count) peers connected")
       if connected.isEmpty, !status.peers.isEmpty {
         examination.checkFirewall(port: status.port)
+      }
+      for peer in connected.prefix(Self.mostAsked) {
+        await examination.checkTables(of: peer.node, client)
       }
       if let clock = status.clock { examination.judge(clock, connected) }
       examination.judge(standing: status.standing)

@@ -13,13 +13,13 @@ extension Replica {
   private static let runPause = Duration.seconds(60)
 
   /// Runs the node of one or more replicas until the task is cancelled or `stop` is asked for.
-  /// `log` gets one line for each thing worth knowing; `ready` is called once all serve that can,
+  /// `log` gets an entry for each thing worth knowing; `ready` is called once all serve that can,
   /// and is told of the others.
   ///
   /// One that cannot be served, or fails later, is an error; of several it does not keep the others
   /// from their work, and is tried again every minute.
   public static func run(
-    _ replicas: [Replica], options: RunOptions, log: @escaping @Sendable (String) -> Void,
+    _ replicas: [Replica], options: RunOptions, log: @escaping @Sendable (LogEntry) -> Void,
     ready: @escaping @Sendable (_ broken: [FlotillaError]) -> Void
   ) async throws(FlotillaError) {
     var runs: [NodeRun] = []
@@ -27,7 +27,11 @@ extension Replica {
       let prefix = replicas.count > 1 ? "\(replica.path): " : ""
       var options = options
       options.triesNextPorts = !runs.isEmpty
-      let run = NodeRun(replica: replica, options: options) { log(prefix + $0) }
+      let run = NodeRun(replica: replica, options: options) { entry in
+        var entry = entry
+        (entry.text, entry.database) = (prefix + entry.text, replica.sidecar.database)
+        log(entry)
+      }
       await run.start()
       runs.append(run)
     }
@@ -45,26 +49,27 @@ extension Replica {
         if !isWanted { group.cancelAll() }
       }
     }
-    log("stopped")
+    log(LogEntry("stopped", database: replicas.count == 1 ? replicas[0].sidecar.database : nil))
     guard !Task.isCancelled else { return }
     for run in runs { if let failure = await run.failure { throw failure } }
   }
 
   /// Starts a lasting node; a process that only serves an invitation makes room.
   fileprivate func begin(
-    options: RunOptions, log: @escaping @Sendable (String) -> Void
+    options: RunOptions, log: @escaping @Sendable (LogEntry) -> Void
   ) async throws(FlotillaError) -> Node {
+    let tell: @Sendable (String) -> Void = { log(LogEntry($0)) }
     try await check()
     try requireJournal()
     let lock: FileLock
     switch try await reach(
-      .yield, as: Done.self, patience: Self.runPatience, remark: log)
+      .yield, as: Done.self, patience: Self.runPatience, remark: tell)
     {
     case .answer: lock = try await freedLock()
     case .lock(let free): lock = free
     }
     if let copy = try unfinishedCopy() {
-      _ = try await fetchPages(copy, from: copy.address, persists: false, log: log)
+      _ = try await fetchPages(copy, from: copy.address, persists: false, log: tell)
     }
     let node = try await Node(
       path: path, mode: .lasting, options: options, lock: lock, log: log)
@@ -131,7 +136,7 @@ extension Replica {
 private actor NodeRun {
   private let replica: Replica
   private var options: RunOptions
-  private let log: @Sendable (String) -> Void
+  private let log: @Sendable (LogEntry) -> Void
   /// Nil before it has started, and when it has ended.
   private var node: Node?
   /// True from the first start until somebody has asked it to stop.
@@ -139,7 +144,7 @@ private actor NodeRun {
   /// Why it does not serve; nil if it does, or was asked to stop.
   private(set) var failure: FlotillaError?
 
-  init(replica: Replica, options: RunOptions, log: @escaping @Sendable (String) -> Void) {
+  init(replica: Replica, options: RunOptions, log: @escaping @Sendable (LogEntry) -> Void) {
     (self.replica, self.options, self.log) = (replica, options, log)
   }
 
@@ -149,7 +154,8 @@ private actor NodeRun {
       let node = try await replica.begin(options: options, log: log)
       (self.node, failure, isWanted) = (node, nil, true)
       let who = node.identity
-      log("\(who.name) of \"\(who.siteName)\" listens on port \(await node.port ?? 0)")
+      let port = await node.port ?? 0
+      log(LogEntry("\(who.name) of \"\(who.siteName)\" listens on port \(port)"))
     } catch {
       failure = error
     }
@@ -171,7 +177,9 @@ private actor NodeRun {
       }
       guard let failure, let pause, !Task.isCancelled else { return }
       let text = [failure.message, failure.remedy].compactMap { $0 }.joined(separator: "; ")
-      if text != told { log("not served, and tried every minute: \(text)") }
+      if text != told {
+        log(LogEntry("not served, and tried every minute: \(text)", .warning))
+      }
       told = text
       guard (try? await Task.sleep(for: pause)) != nil else { return }
       // Another one may have its port by now.

@@ -6,6 +6,9 @@ public struct Replica: Sendable {
   /// The path of the database, as given.
   public let path: String
 
+  /// The absolute path, as logs and systemd name it.
+  public var database: String { sidecar.database }
+
   public init(path: String) {
     self.path = path
   }

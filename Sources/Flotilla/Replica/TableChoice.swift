@@ -106,7 +106,7 @@ struct TableChoice {
     return names
   }
 
-  /// Every table of the file, and every one that the site tracks.
+  /// Every table and view of the file, and every table that the site tracks.
   func list() throws(StoreError) -> TablesReport {
     let tracked = try store.figures().tables
     let waiting = try store.waitingTables()
@@ -134,7 +134,14 @@ struct TableChoice {
           + " a table of this name")
     }
     let takesNew = try store.takesNewTables()
-    entries += try store.untrackedTables().map { $0.entry(takesNew: takesNew) }
+    for table in try store.untrackedTables() {
+      var entry = table.entry(takesNew: takesNew)
+      if table.kind == .old, case .refused(let why, _) = try store.trackability(of: table.name) {
+        entry.note = why
+      }
+      entries.append(entry)
+    }
+    entries += try store.untrackableObjects().map(\.entry)
     return TablesReport(
       takes_new_tables: takesNew, tables: entries.sorted { $0.table < $1.table })
   }
@@ -247,5 +254,15 @@ extension UntrackedTable {
     case .similar(let missing): "it may be \(missing) of the site, which is not here"
     case .refused(let reason, _): reason
     }
+  }
+}
+
+extension UntrackableObject {
+  fileprivate var entry: TablesReport.Entry {
+    let note =
+      module.map { "a virtual table (\($0)): each node keeps its own, made of tables" }
+      ?? "a view: it shows what tables hold, and those are replicated"
+    return TablesReport.Entry(
+      table: name, kind: module == nil ? "view" : "virtual", state: "not-replicated", note: note)
   }
 }

@@ -30,12 +30,14 @@ public struct TrackReport: Codable, Sendable, Equatable {
 }
 
 /// The tables of this file and what becomes of each. JSON: `{takes_new_tables,
-/// tables:[{table,state,note}]}`.
+/// tables:[{table,kind,state,note}]}`.
 public struct TablesReport: Codable, Sendable, Equatable {
   /// One table of the file, or one that the site tracks and that is not in it; `state` is
   /// `replicated`, `missing`, `asked`, `declined`, `new` or `not-replicated`.
   public struct Entry: Codable, Sendable, Equatable {
     public var table: String
+    /// `view` or `virtual` of what has no rows of its own; null of a table.
+    public var kind: String?
     /// The name under which the site first knew it, where that is another one.
     public var first: String?
     public var state: String

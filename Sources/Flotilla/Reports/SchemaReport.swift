@@ -56,6 +56,8 @@ public struct SchemaReport: Codable, Sendable, Equatable {
     public var is_made: Bool
     public var statements: [Statement]
     public var differences: [Difference]
+    /// Replicated tables of this file that the node does not have: their rows wait there.
+    public var missing: [String]?
   }
 
   public var tables: [Table]

@@ -19,7 +19,7 @@ enum Changes {
 
       {"cursor":…,"reset":true} means that changes were missed, for nobody has asked
       for a week, the file was put back or its tables were altered: read the tables,
-      then go on from there. Without --follow the exit status is 1.
+      then go on from there.
       """,
     parameters: [
       .database,
@@ -38,6 +38,9 @@ enum Changes {
         help: "runs a shell command for each batch, with the lines as its input"),
     ],
     choices: [Choice(names: ["--since", "--cursor"])],
+    statuses: [
+      .failed: "failed, or changes were missed and nobody follows"
+    ],
     body: run)
 
   /// So long a node is asked to wait for changes at a time.

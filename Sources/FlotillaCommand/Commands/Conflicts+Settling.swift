@@ -71,7 +71,7 @@ extension Conflicts {
     _ report: ConflictReport, _ call: Call
   ) async throws(FlotillaError) -> ConflictReport {
     guard let name = call.arguments.text("--table") else { return report }
-    let tables = try await call.replica.tables().tables
+    let tables = try await call.replica.tables().tables.filter { $0.kind == nil }
     let here = tables.first { ($0.first ?? $0.table).lowercased() == name.lowercased() }?.table
     let isMeant = { (table: String) in
       table.lowercased() == name.lowercased() || table == here

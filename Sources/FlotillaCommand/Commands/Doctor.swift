@@ -14,16 +14,16 @@ enum Doctor {
       one of this machine; whether Avahi answers; and, if the node runs, at its
       peers, at firewalls if none is connected, and at clocks that differ by more
       than ten minutes; and at the mirror, if there is one. It does not try the port
-      from outside. Exit status 1 if something is broken; warnings alone leave it at
-      0.
+      from outside.
 
       --repair makes triggers and journal anew where they are missing, and compares
       the tables; no node may run meanwhile.
 
       --bundle FILE writes what somebody who helps has to know: the findings, the
-      state, members, tables, the schema, the end of the log. There are no rows and
-      no keys in it, but names of tables and machines, and addresses. It is JSON,
-      so read it before you send it.
+      state, members, tables, the schema, the end of the log, also where that is in
+      the journal of systemd; if you may not read it, the file says what to type.
+      There are no rows and no keys in it, but names of tables and machines, and
+      addresses. It is JSON, so read it before you send it.
       """,
     parameters: [.database],
     options: [
@@ -31,6 +31,9 @@ enum Doctor {
       Option(
         name: "--bundle", value: Option.Value(name: "FILE", kind: .name),
         help: "writes all that helps a helper into a new file, without rows"), .json,
+    ],
+    statuses: [
+      .done: "nothing is broken; there may be warnings", .failed: "something is broken",
     ],
     body: run)
 

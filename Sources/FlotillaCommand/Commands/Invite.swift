@@ -9,7 +9,7 @@ enum Invite {
     discussion: """
       The code goes alone to standard output. It can be used once. The running node
       serves it; if none runs, this command serves it itself until it is used or
-      expired (exit status 3), or until a starting `flotilla run` takes over. Where
+      expired, or until a starting `flotilla run` takes over. Where
       machines do not find each other by themselves (no Avahi, a router between
       them), the other one needs `join … --at HOST:PORT`, with this one's address.
       """,
@@ -26,6 +26,7 @@ enum Invite {
         help: "what the new node may do: reader, writer, anchor or admin"),
       .json,
     ],
+    statuses: [.notInSync: "this command served the code, and nobody used it in time"],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {

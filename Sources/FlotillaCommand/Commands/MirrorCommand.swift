@@ -17,10 +17,10 @@ enum MirrorCommand {
       certificates count; ?socket=FILE is a server of this machine.
 
       The node that runs for DB does the work: `flotilla run DB`. status says how
-      far it is, and which rows are held and why; its exit status is 3 while
-      something waits or is held. pause and resume let it rest. verify compares
-      all rows, as happens each hour. take moves the mirror of a site to this node.
-      remove takes triggers and notes out of the server; rows stay on both sides.
+      far it is, and which rows are held and why. pause and resume let it rest.
+      verify compares all rows, as happens each hour. take moves the mirror of a
+      site to this node. remove takes triggers and notes out of the server; rows
+      stay on both sides.
       """,
     parameters: [
       .database,
@@ -46,6 +46,10 @@ enum MirrorCommand {
       Option(name: "--site", help: "verify: however many rows differ, the site's stand"),
       Option(name: "--server", help: "verify: of rows that differ the server's stand"),
       .timeout, .json,
+    ],
+    statuses: [
+      .notInSync: "status, and something waits or is held; verify, and rows differ or the time was "
+        + "over first"
     ],
     body: run)
 

@@ -47,6 +47,10 @@ enum Run {
         help: "how the log is written: text, or one JSON object a line"),
       Option(name: "--background", help: "detaches from the terminal and returns when ready"),
     ],
+    statuses: [
+      .done: "stopped, or --background and the node is ready",
+      .notInSync: "--background, and the node is not ready after 60 s; it goes on starting",
+    ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
@@ -59,13 +63,10 @@ enum Run {
       if call.arguments.has("--background") { return try await detach(call) }
       signal(SIGHUP, SIG_IGN)
       let options = options(from: call.arguments)
-      let output = call.output
-      let isDated = !JournalStream.isStandardError
       let form = call.arguments.text("--log").flatMap { LogForm(rawValue: $0) } ?? .text
-      let log: @Sendable (String) -> Void = {
-        LogRotation.rotate()
-        output.remark(LogLine($0).written(as: form, isDated: isDated))
-      }
+      let entries = NodeLog(form, call.output)
+      let only = replicas.count == 1 ? replicas[0].database : nil
+      let log: @Sendable (String) -> Void = { entries.write(LogEntry($0, database: only)) }
       let gateway = try gateway(for: replicas, call.arguments, log: log)
       let mirrors = MirrorWatch()
       let ready: @Sendable ([FlotillaError]) -> Void = { broken in
@@ -81,7 +82,7 @@ enum Run {
       let alarms = Task { await OperatorAlarm.watch(replicas, commands, log: log) }
       let result = await outcome { () async throws(FlotillaError) in
         try await stoppingOnSignal { () async throws(FlotillaError) in
-          try await Replica.run(replicas, options: options, log: log, ready: ready)
+          try await Replica.run(replicas, options: options, log: entries.write, ready: ready)
         }
       }
       notice.stopping()

@@ -7,9 +7,8 @@ enum SQL {
     summary: "runs a statement here and prints the rows it gave or touched",
     discussion: """
       Any other program can write to the file as well; this is the way to see what an
-      edit did, and with an anchor what became of it: with --online, exit status 4 if
-      it was rejected and 3 if there is no verdict yet, for instance because the
-      anchor is not in reach. Tables that are not replicated are nothing to judge.
+      edit did, and with --online what becomes of it at the anchor. Tables that are
+      not replicated are nothing to judge.
       """,
     parameters: [
       .database,
@@ -22,6 +21,12 @@ enum SQL {
         value: Option.Value(name: "TIME", kind: .duration(atLeast: .zero), standard: "10s"),
         help: "how long to wait for the anchor, and for a lock"),
       .json,
+    ],
+    statuses: [
+      .failed: "failed, or --online and there is no anchor",
+      .notInSync: "--online, and there is no verdict yet, for instance because the anchor is not "
+        + "in reach; the edit stays",
+      .rejected: "--online, and the anchor rejected the edit",
     ],
     body: run)
 

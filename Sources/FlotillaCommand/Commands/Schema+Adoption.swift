@@ -28,6 +28,10 @@ extension Schema {
         if let remedy = difference.remedy { lines.append("    " + printable(remedy)) }
       }
     }
+    if let missing = adoption.missing, !missing.isEmpty {
+      lines.append(
+        "replicated here, and not at \(node): " + missing.map(printable).joined(separator: ", "))
+    }
     return lines.isEmpty
       ? "the schema is that of \(node)" : lines.joined(separator: "\n")
   }

@@ -44,6 +44,7 @@ enum Schema {
       .timeout, .json,
     ],
     choices: [Choice(names: ["--map", "--let-go", "--compare", "--adopt"])],
+    statuses: [.notInSync: "--compare or --adopt, and NODE is not in reach, or is asked already"],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {

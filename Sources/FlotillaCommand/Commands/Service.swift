@@ -10,8 +10,9 @@ enum Service {
     discussion: """
       enable writes down whose the database is and where it lies, beside the unit
       flotilla@.service, and starts the node as that user. disable stops it and takes
-      both back. status ends with 0 if the node runs so, and with 3 if it does not.
-      What the node says is in the journal: journalctl -u UNIT.
+      both back. status says whether the node runs so.
+      What the node says is in the journal: journalctl -u UNIT. Of several databases
+      each has a unit of its own: say enable for each.
       """,
     parameters: [
       .database,
@@ -25,6 +26,7 @@ enum Service {
         help: "prepares the system whose image is in this folder, and starts nothing"),
       .json,
     ],
+    statuses: [.notInSync: "status, and the node is not started with the machine, or does not run"],
     body: run)
 
   /// What systemd knows of the node of a database.

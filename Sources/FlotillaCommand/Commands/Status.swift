@@ -8,9 +8,7 @@ enum Status {
     summary: "shows whether this node and the others are in sync",
     discussion: """
       In sync means: the connected nodes hold what this one holds, and the other way
-      round, and no edit waits for the anchor's verdict. Exit status 3 if that is not
-      so, if the first copy of a node that has joined is not complete, or if the
-      file cannot be written for want of room or rights. Rows that are parked are
+      round, and no edit waits for the anchor's verdict. Rows that are parked are
       held, so they do not count against it; but they are not in their tables, and
       programs do not see them: the table is missing here, or is another one, or a
       constraint forbids them. `flotilla doctor` says which.
@@ -22,6 +20,11 @@ enum Status {
         name: "--watch",
         help: "goes on until Ctrl-C: in place on a terminal, else a line whenever it changes"),
       .json,
+    ],
+    statuses: [
+      .done: "in sync", .failed: "it cannot tell",
+      .notInSync: "not in sync, the first copy of a node that has joined is not complete, or the "
+        + "file cannot be written for want of room or rights",
     ],
     body: run)
 

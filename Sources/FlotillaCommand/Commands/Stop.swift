@@ -10,6 +10,7 @@ enum Stop {
       on with the others and ends with the last one.
       """,
     parameters: [.database],
+    statuses: [.notInSync: "the node did not end within 30 s"],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {

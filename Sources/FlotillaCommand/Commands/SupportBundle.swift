@@ -26,6 +26,7 @@ struct SupportBundle {
       ("machine", await machine()), ("doctor", findings), ("status", status),
       ("members", members), ("tables", tables), ("anchor", anchor), ("schema", schema),
       ("log", log("")), ("log_before", log(".old")),
+      ("journal", JournalExcerpt(of: replica.path)?.content(most: Self.mostLog) ?? .null),
     ]
     let lines = parts.map { "\(JSON.text($0.0)):\($0.1)" }
     return "{\n" + lines.joined(separator: ",\n") + "\n}\n"
@@ -60,7 +61,7 @@ struct SupportBundle {
   /// with no time of ours is left out.
   private static func isOwn(_ line: Substring) -> Bool {
     line.prefixMatch(of: #/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} /#) != nil
-      || line.hasPrefix(#"{"message":"#)
+      || line.hasPrefix(#"{"message":"#) || line.hasPrefix(#"{"database":"#)
   }
 
   /// Debian's name, the kernel, what SQLite that is, and how large the machine is.

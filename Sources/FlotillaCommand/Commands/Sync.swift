@@ -6,9 +6,7 @@ enum Sync {
     name: "sync",
     summary: "exchanges changes now, both ways",
     discussion: """
-      Asks the running node, or does it itself if none runs. Exit status 3 if some
-      node could not be reached; 1 if what answers at HOST:PORT is no other node of
-      this site; 2 if there is no node of that name.
+      Asks the running node, or does it itself if none runs.
       """,
     parameters: [
       .database,
@@ -17,6 +15,11 @@ enum Sync {
         help: "the node to exchange with; without it all that can be reached"),
     ],
     options: [.timeout, .json],
+    statuses: [
+      .failed: "failed, or what answers at HOST:PORT is no other node of this site",
+      .usage: "wrong usage, or there is no node of that name",
+      .notInSync: "some node could not be reached, or its exchange did not end well",
+    ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {

@@ -12,7 +12,8 @@ enum Track {
       django_migrations), for these tell what was done to this very file; named
       one by one they are replicated, too. From then on the site takes in new tables
       by itself, once they have stayed as they are for some seconds; `untrack --new`
-      ends that. Without tables it shows what becomes of each.
+      ends that. Without tables it shows what becomes of each, and of views and
+      virtual tables, which are never replicated themselves.
 
       Two machines may give one integer key to two rows. With --on-collision rekey
       the later row gets a fresh number, with log one of the two goes to the conflict

@@ -15,10 +15,6 @@ enum Verify {
       --repair makes edits of what was written past the triggers, puts the sums
       right, has nodes that differ send each other their rows, of which the later
       edit stands, and verifies again.
-
-      Exit status 0 if all is identical; 1 if something differs or could not be
-      compared; 3 if nothing differs, but rows are on their way, a node is not in
-      reach, or the time was over first.
       """,
     parameters: [
       .database,
@@ -27,6 +23,11 @@ enum Verify {
         help: "the node to compare with; without it all that can be reached"),
     ],
     options: [Option(name: "--repair", help: "puts right what differs"), .timeout, .json],
+    statuses: [
+      .done: "all is identical", .failed: "something differs, or could not be compared",
+      .notInSync: "nothing differs, but rows are on their way, a node is not in reach, or the "
+        + "time was over first",
+    ],
     body: run)
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {

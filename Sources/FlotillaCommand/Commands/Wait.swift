@@ -7,8 +7,7 @@ enum Wait {
     summary: "waits until what was committed here has arrived",
     discussion: """
       Waits for what was committed here before the call. The anchor has got it, too,
-      if it has judged it, though it was never met. Exit status 3 if the time is over
-      first.
+      if it has judged it, though it was never met.
       """,
     parameters: [.database],
     options: [
@@ -17,6 +16,9 @@ enum Wait {
         value: Option.Value(name: "NODE|anchor|all", kind: .name, standard: "all"),
         help: "where it must have arrived"),
       .timeout, .json,
+    ],
+    statuses: [
+      .done: "what was committed has arrived", .notInSync: "the time was over first",
     ],
     body: run)
 

@@ -60,7 +60,8 @@ struct Completion {
   private func tables(of database: String, _ before: String) async -> [Candidate] {
     let replica = Replica(path: database)
     if let report = try? await replica.tables() {
-      return report.tables.map { Candidate(word: before + $0.table, help: $0.state) }
+      return report.tables.filter { $0.kind == nil }
+        .map { Candidate(word: before + $0.table, help: $0.state) }
     }
     return ((try? await replica.tablesOfFile()) ?? []).map { Candidate(word: before + $0) }
   }

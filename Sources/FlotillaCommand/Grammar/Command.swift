@@ -13,6 +13,9 @@ struct Command: Sendable {
   var parameters: [Parameter] = []
   var options: [Option] = []
   var choices: [Choice] = []
+  /// What an exit status means of this command. Those that are not named here are 0, 1 and 2, with
+  /// the meaning that they have of all commands.
+  var statuses: [ExitStatus: String] = [:]
   let body: Body
 }
 

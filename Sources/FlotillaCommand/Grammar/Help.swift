@@ -32,7 +32,8 @@ extension Command {
   /// How the command is called, on one line.
   var usage: String { usageWords.joined(separator: " ") }
 
-  /// The help of the command: how it is called, what it does, and each argument.
+  /// The help of the command: how it is called, what it does, each argument, and the exit statuses
+  /// if any has a meaning of its own.
   var help: String {
     let optionRows = options.map { ($0.synopsis, $0.explanation) }
     let parts = [
@@ -41,6 +42,9 @@ extension Command {
       discussion,
       "Arguments:\n" + definitions(parameters.map { ($0.name, $0.help) }),
       "Options:\n" + definitions(optionRows + [("-h, --help", "shows this")]),
+      statuses.isEmpty
+        ? ""
+        : "Exit status:\n" + definitions(exits.map { (String($0.status.rawValue), $0.meaning) }),
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
   }

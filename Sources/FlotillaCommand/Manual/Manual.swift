@@ -39,7 +39,7 @@ struct Manual {
   var pages: [Page] { [overview] + program.commands.map(page) }
 
   private var overview: Page {
-    var text = Roff(title: program.name, source: source)
+    var text = Roff(title: program.name, day: program.day, source: source)
     text.section("Name", [.plain("\(program.name) - \(Self.purpose)")])
     text.section(
       "Synopsis",
@@ -63,13 +63,14 @@ struct Manual {
 
   private func page(_ command: Command) -> Page {
     let name = "\(program.name)-\(command.name)"
-    var text = Roff(title: name, source: source)
+    var text = Roff(title: name, day: program.day, source: source)
     text.section("Name", [.plain("\(name) - \(command.summary)")])
     text.section("Synopsis", [.usage(command.usageWords)])
     text.section("Description", Roff.parts(command.discussion))
     text.section("Arguments", command.parameters.map { .term($0.synopsis, $0.help) })
     text.section("Options", command.options.map { .term($0.synopsis, $0.explanation) })
-    text.section("Exit status", statuses)
+    text.section(
+      "Exit status", command.exits.map { .term(String($0.status.rawValue), $0.meaning) })
     text.section("See also", [.plain("\(program.name)(1), \(topics)")])
     return Page(file: "\(name).1", text: text.text)
   }

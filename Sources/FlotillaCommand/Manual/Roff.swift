@@ -15,10 +15,10 @@ struct Roff {
 
   private(set) var text: String
 
-  /// Without a date: the page is the same whenever it is made. Lines end where words do (`.ad l`),
-  /// and no word is divided (`.nh`): it may be one that is typed.
-  init(title: String, source: String) {
-    let words = ".TH \(Self.quoted(title.uppercased())) 1 \"\" \(Self.quoted(source))"
+  /// The day is one of the version, not of today: the page is the same whenever it is made. Lines
+  /// end where words do (`.ad l`), and no word is divided (`.nh`): it may be one that is typed.
+  init(title: String, day: String, source: String) {
+    let words = ".TH \(Self.quoted(title.uppercased())) 1 \"\(day)\" \(Self.quoted(source))"
     text = words + " \"Flotilla\"\n.ad l\n.nh\n"
   }
 

@@ -6,7 +6,8 @@ import SQLite
 /// name the one before twice take it for ever. So it is told from the schema alone.
 struct VirtualTable {
   let name: String
-  private let module: String
+  /// In small letters, as `fts5`.
+  let module: String
 
   /// What the modules that come with SQLite put after the name of a table, in small letters.
   private static let parts: [String: Set<String>] = {

@@ -1,5 +1,12 @@
 import SQLite
 
+/// What can be read like a table, and has no rows of its own to replicate.
+package struct UntrackableObject: Sendable, Equatable {
+  package var name: String
+  /// The module of a virtual table, in small letters; nil for a view.
+  package var module: String?
+}
+
 extension Store {
   /// Whether a table can be tracked, and what its owner should know.
   package func trackability(
@@ -15,6 +22,21 @@ extension Store {
         remedy: "Give this one another name: ALTER TABLE \(quoted(name)) RENAME TO …")
     }
     return try Trackability.check(table: known, choice: choice, on: connection)
+  }
+
+  /// The views and virtual tables of the file, in the order of the names. The tables in which a
+  /// virtual one keeps its rows are parts of it, and are not told one by one.
+  package func untrackableObjects() throws(StoreError) -> [UntrackableObject] {
+    let (views, virtual) = try reporting { () throws(SQLiteError) in
+      (
+        try connection.rows("SELECT name FROM main.sqlite_schema WHERE type = 'view'"),
+        try VirtualTable.all(on: connection)
+      )
+    }
+    let found =
+      views.map { UntrackableObject(name: $0[0].string ?? "", module: nil) }
+      + virtual.map { UntrackableObject(name: $0.name, module: $0.module) }
+    return found.filter { !TableSchema.isReserved($0.name) }.sorted { $0.name < $1.name }
   }
 
   /// All tables that could be tracked; what is left out is told in `skipped`.

@@ -141,7 +141,7 @@ actor TestSite {
     options.discovery = false
     let node = try await Node(
       path: replica.path, mode: .lasting, options: options, within: timeout, machine: machine,
-      log: log)
+      log: { log($0.text) })
     nodes.append(node)
     try await node.start()
     return node
