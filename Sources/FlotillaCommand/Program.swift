@@ -1,3 +1,5 @@
+import Flotilla
+
 /// The program as data: its name, its version and its commands in the order of a site's life.
 struct Program: Sendable {
   let name: String
@@ -9,7 +11,7 @@ struct Program: Sendable {
 
   static let flotilla = Program(
     name: "flotilla",
-    version: "0.1.0",
+    version: ProgramVersion.current,
     discussion: """
       Keeps SQLite databases equal on every machine of a LAN, without a server and
       without the internet. Programs go on using the file as they always did.

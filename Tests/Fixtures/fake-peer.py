@@ -127,6 +127,7 @@ STORIES = {
 
 # Stories of which no Bye comes at once: `all` leaves them out.
 LONG_STORIES = {
+    "older": lambda who: [hello(who, version=3), have()],
     "collected": lambda who: [hello(who, standing=COLLECTED), stability(COLLECTED), have()],
 }
 

@@ -53,6 +53,14 @@ extension Replica {
       if connected.isEmpty, !status.peers.isEmpty {
         examination.checkFirewall(port: status.port)
       }
+      examination.judgeVersions(status, connected: status.peers.filter { $0.protocol != nil })
+      // A node of an earlier version does not know the question.
+      let port = PortReport.patience
+      if !connected.isEmpty,
+        let report: PortReport = try? await client.ask(.port(milliseconds: port))
+      {
+        examination.judge(report, firewalls: Firewall.seen())
+      }
       if let clock = status.clock { examination.judge(clock, connected) }
       examination.judge(standing: status.standing)
       for remark in status.remarks where remark != status.standing?.remark {

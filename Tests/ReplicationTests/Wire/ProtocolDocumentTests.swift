@@ -16,7 +16,7 @@ import Testing
   ) -> Message {
     .hello(
       Hello(
-        version: 3, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
+        version: 4, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
         port: 7_000, schema: 0x5C, view: view))
   }
 
@@ -98,6 +98,7 @@ import Testing
             sql: "CREATE TABLE notes(id INTEGER PRIMARY KEY, text)"))
       ),
       ("inspect", .inspect(Inspect(number: 2, buckets: [213]))), ("account", account),
+      ("program", .program("0.1.0")), ("knock", .knock), ("knocked", .knocked(.reached)),
       ("bye", .bye(Bye(.stopping, "desk stops"))),
     ]
   }
