@@ -274,14 +274,16 @@ import Testing
       (.layer, .warning, "layer of a container"),
     ] as [(FileSystem, DoctorReport.Level, String)] {
       var examination = Examination(path: "clinic.db")
-      #expect(examination.judge([.fit, system]) == (level == .error))
+      let isError = examination.judge([.fit, system])
+      #expect(isError == (level == .error))
       let findings = examination.report.findings
       #expect(findings.map(\.level) == [level])
       #expect(findings.first?.text.contains(words) == true)
       #expect(findings.first?.remedy != nil)
     }
     var examination = Examination(path: "clinic.db")
-    #expect(!examination.judge([.fit, .fit]))
+    let isError = examination.judge([.fit, .fit])
+    #expect(!isError)
     #expect(examination.report.findings.isEmpty)
   }
 }
