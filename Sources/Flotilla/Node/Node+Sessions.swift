@@ -68,11 +68,9 @@ extension Node {
       if case .drop(session.id, _) = directive { true } else { false }
     }
     if drops.contains(where: \.isForTwin) { record.twinAt = Uptime.now }
-    peers[hello.node]?.twinAt = record.twinAt
     // It has reached the port of this node, whichever of two connections stays.
     if session.dialled == nil { record.note(.reached, from: session.link.remote.host) }
-    peers[hello.node]?.knock = record.knock
-    peers[hello.node]?.knockedAt = record.knockedAt
+    peers[hello.node]?.noteArrival(as: record)
     if !isDropped {
       record.name = roster.roll.member(hello.node).map(\.name) ?? hello.name
       record.session = session

@@ -89,6 +89,11 @@ struct PeerRecord: Sendable {
     self.seen = known.seen
   }
 
+  /// What is known by its connection alone, whether that stays or not.
+  mutating func noteArrival(as fresh: PeerRecord) {
+    (twinAt, knock, knockedAt) = (fresh.twinAt, fresh.knock, fresh.knockedAt)
+  }
+
   /// What it has said at the beginning of a session.
   mutating func note(_ hello: Hello, origin: Origin) {
     (run, self.origin) = (hello.run, origin)

@@ -51,8 +51,8 @@ extension Examination {
       case .layer:
         add(
           "file system", .warning,
-          "\(path) is in a layer of a container (overlay): it goes with the container, and programs "
-            + "outside see another file",
+          "\(path) is in a layer of a container (overlay): it goes with the container, and "
+            + "programs outside see another file",
           "Put the database into a volume, and let all programs that use it run there.")
       }
       return false

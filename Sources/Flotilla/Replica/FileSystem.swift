@@ -67,7 +67,8 @@ enum FileSystem: Sendable, Equatable {
   }
 
   /// "(3) major:minor: the value of st_dev for files on this filesystem … (8) separator: the end of
-  /// the optional fields is marked by a single hyphen. (9) filesystem type" (proc_pid_mountinfo(5)).
+  /// the optional fields is marked by a single hyphen. (9) filesystem type"
+  /// (proc_pid_mountinfo(5)).
   static func type(of device: String, in table: String) -> String? {
     for line in table.split(separator: "\n") {
       let fields = line.split(separator: " ")

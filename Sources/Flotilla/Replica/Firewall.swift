@@ -47,9 +47,10 @@ enum Firewall: String, CaseIterable, Sendable {
     }
   }
 
-  /// Rules that a unit loads at the start are read if that is allowed. Those that are there by other
-  /// means show by the kernel's module alone: "/sys/module: … one subdirectory for each module that
-  /// is loaded into the kernel" (sysfs(5)).
+  /// Rules that a unit loads at the start are read if that is allowed.
+  ///
+  /// Those that are there by other means show by the kernel's module alone: "/sys/module: … one
+  /// subdirectory for each module that is loaded into the kernel" (sysfs(5)).
   private static func sign(
     of files: [String], by units: String..., module modules: [String], root: String,
     isClosing: ([String]) -> Bool

@@ -66,8 +66,8 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var clock: ClockState?
   /// Remarks for a person: rows that cannot be replicated, tables missing here.
   public var remarks: [String]
-  /// The program of the node that was asked, or of the command if none runs, and the newest protocol
-  /// version that it speaks; null from one that does not tell.
+  /// The program of the node that was asked, or of the command if none runs, and the newest
+  /// protocol version that it speaks; null from one that does not tell.
   public var program: String?
   public var `protocol`: Int?
 }

@@ -14,7 +14,8 @@ import Testing
     it.feed(.connected)
     var hello = it.peerHello(version: version)
     hello.port = port
-    return (it, it.hear(.hello(hello)))
+    let directives = it.hear(.hello(hello))
+    return (it, directives)
   }
 
   @Test(
