@@ -1,3 +1,5 @@
+import Flotilla
+
 /// The program as data: its name, its version and its commands in the order of a site's life.
 struct Program: Sendable {
   let name: String
@@ -11,7 +13,7 @@ struct Program: Sendable {
 
   static let flotilla = Program(
     name: "flotilla",
-    version: "0.1.0",
+    version: ProgramVersion.current,
     day: "2026-11-01",
     discussion: """
       Keeps SQLite databases equal on every machine of a LAN, without a server and

@@ -76,5 +76,87 @@ extension BadInputTests {
         #expect(said.output.contains(" MB free"), "\(said)")
       }
     }
+
+    /// The findings of `doctor`, as lines.
+    private func findings(_ database: String, _ desk: Desk) async throws -> String {
+      let said = try await desk.flotilla("doctor", database)
+      #expect(said.status == 0, "\(said)")
+      return said.output
+    }
+
+    @Test func `tells which Flotilla others run, and of the port`() async throws {
+      try await Desk.with { desk in
+        let first = try await desk.pair("a.db", "b.db", rows: 3)
+        let second = try await desk.start(
+          "b.db", "--listen", "127.0.0.1:0", "--peer", first.address)
+        #expect(
+          try await eventually(within: .seconds(20)) {
+            try await desk.flotilla("status", "b.db").status == 0
+          })
+        for (database, port) in [("a.db", first.port), ("b.db", second.port)] {
+          let said = try await findings(database, desk)
+          #expect(said.contains("all connected peers speak protocol 4, as this"), "\(said)")
+          #expect(said.contains("port \(port) was not tried from outside: all"), "\(said)")
+        }
+        let status = try await desk.flotilla("status", "a.db", "--json").output
+        #expect(status.matches(of: #/"program":"0\.1\.0"/#).count == 2, "\(status)")
+        let members = try await desk.flotilla("members", "a.db", "--json").output
+        #expect(members.matches(of: #/"program":"0\.1\.0"/#).count == 2, "\(members)")
+        try await desk.succeed("stop", "b.db")
+        let words = ["python3", "\(Desk.fixtures)/fake-peer.py", "\(first.port)", "newer"]
+        async let told = desk.run(words + ["\(desk.folder)/b.db"], within: 60)
+        var said = ""
+        for _ in 0..<50 where !said.contains("is older than second (protocol 5)") {
+          try await Task.sleep(for: .milliseconds(100))
+          said = try await findings("a.db", desk)
+        }
+        #expect(said.contains("warning  version"), "\(said)")
+        try await desk.succeed("stop", "a.db")
+        _ = try await told
+      }
+    }
+
+    @Test func `tells of a firewall where nobody is connected`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 3)
+        for (file, text, said) in [
+          ("ufw/ufw.conf", "ENABLED=yes", "ufw is on, and no peer is connected"),
+          (
+            "systemd/system/sysinit.target.wants/nftables.service", "x",
+            "nftables is on, and no peer is connected"
+          ),
+        ] {
+          let place = desk.path("etc-\(UUID().uuidString.prefix(4))")
+          let nft = "table inet f { chain i { type filter hook input priority 0; policy drop; } }"
+          for (file, text) in [(file, text), ("nftables.conf", nft)] {
+            let folder = URL(filePath: place + "/" + file).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try text.write(toFile: place + "/" + file, atomically: true, encoding: .utf8)
+          }
+          let mount = "mount -t overlay none -o lowerdir=\(place):/etc /etc"
+          // Only root may; where nobody may, this cannot be tried.
+          guard try await desk.run("unshare", "-m", "sh", "-c", mount).status == 0 else { return }
+          let found = try await desk.run(
+            "unshare", "-m", "sh", "-c", mount + " && flotilla doctor a.db")
+          #expect(found.output.contains(said), "\(found)")
+          #expect(found.output.contains("If port \(node.port) is not open yet: "), "\(found)")
+        }
+      }
+    }
+
+    @Test func `tells of a file in a layer of a container`() async throws {
+      try await Desk.with { desk in
+        _ = try await desk.run("mkdir", "low", "up", "work", "all")
+        try await desk.make("low/a.db")
+        let mount = "mount -t overlay none -o lowerdir=low,upperdir=up,workdir=work all"
+        // Only root may; where nobody may, this cannot be tried.
+        let tried = try await desk.run("unshare", "-m", "sh", "-c", mount)
+        guard tried.status == 0 else { return }
+        let words = "\(mount) && flotilla init all/a.db --all >&2 && flotilla doctor all/a.db"
+        let found = try await desk.run("unshare", "-m", "sh", "-c", words)
+        #expect(found.output.contains("warning  file system"), "\(found)")
+        #expect(found.output.contains("all/a.db is in a layer of a container"), "\(found)")
+      }
+    }
   }
 }

@@ -24,6 +24,7 @@ import Testing
       "in_sync", "forgotten_members", "first_copy", "running", "port", "edits", "trouble", "clock",
       "remarks",
       "anchor_state", "takes_new_tables", "new_tables", "asked_tables", "not_in_sync", "standing",
+      "program", "protocol",
     ],
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
@@ -33,7 +34,7 @@ import Testing
     "members": ["site", "node", "members"],
     "members.members": [
       "node", "id", "role", "state", "since", "last_seen", "admitted_by", "words", "rights",
-      "is_this_node", "is_anchor",
+      "is_this_node", "is_anchor", "program",
     ],
     "status.tables": ["name", "rule", "acting_rule", "rows"],
     "status.peers": Self.peer,
@@ -72,7 +73,7 @@ import Testing
 
   private static let peer: Set<String> = [
     "node", "id", "state", "behind_rows", "behind_seconds", "seconds_left", "last_seen",
-    "clock_offset_ms", "clock_corrected", "address", "error", "remedy",
+    "clock_offset_ms", "clock_corrected", "address", "error", "remedy", "program", "protocol",
   ]
 
   @Test func `every report has the keys of the contract and no others`() async throws {

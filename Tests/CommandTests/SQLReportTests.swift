@@ -38,8 +38,9 @@ private let rows = """
       "new_tables":[],"node":"ward-1","not_in_sync":[],"parked":0,"peers":[{"address":null,\
       "behind_rows":0,"behind_seconds":0.5,\
       "clock_corrected":true,"clock_offset_ms":-3,"error":null,"id":"a","last_seen":null,\
-      "node":"ward-2","remedy":null,"seconds_left":2.5,"state":"catching-up"}],\
-      "port":7391,"remarks":["x"],"role":"writer","running":false,\
+      "node":"ward-2","program":null,"protocol":null,"remedy":null,"seconds_left":2.5,\
+      "state":"catching-up"}],"port":7391,"program":null,"protocol":null,\
+      "remarks":["x"],"role":"writer","running":false,\
       "site":"N","standing":null,"tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
       """
     let status: StatusReport = try report(text)

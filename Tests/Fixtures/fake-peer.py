@@ -66,7 +66,7 @@ def account(kind, body=b"", number=1):
 
 
 # Whole and cleared at cut 9, which nobody else knows.
-COLLECTED = b"\x03" + 2 * (uint(9) + bytes(7) + b"\x01")
+COLLECTED = b"\x03" + 2 * (uint(9) + bytes(15) + b"\x01")
 
 
 def stability(standing):
@@ -121,12 +121,17 @@ STORIES = {
     "account-many-rows": lambda who: [
         hello(who), have(), account(2, uint(1) + uint(1) + b"t" + uint(1 << 40))],
     "account-cut": lambda who: [hello(who), have(), account(0, uint(0) + uint(5))],
+    "knock-by-older": lambda who: [hello(who), frame(25)],
+    "knocked-unasked": lambda who: [hello(who, version=4), frame(26, bytes(1))],
+    "program-twice": lambda who: [hello(who, version=4)] + 2 * [frame(24, uint(1) + b"1")],
+    "program-long": lambda who: [hello(who, version=4), frame(24, uint(33) + b"v" * 33)],
     "many-statements": lambda who: [hello(who), frame(16, uint(1 << 40))],
 }
 
 
 # Stories of which no Bye comes at once: `all` leaves them out.
 LONG_STORIES = {
+    "newer": lambda who: [hello(who, version=5), have()],
     "collected": lambda who: [hello(who, standing=COLLECTED), stability(COLLECTED), have()],
 }
 

@@ -90,7 +90,8 @@ enum Seeds {
       .inspect(Inspect(number: 1, buckets: [0, 7, 255])),
       .account(Account(number: 1, .sums(SessionDriver.sums))),
       .account(Account(number: 1, .rows(SessionDriver.accountRows, isLast: true))),
-      .account(Account(number: 1, .nothing(.failed))), .describe,
+      .account(Account(number: 1, .nothing(.failed))), .describe, .program("0.1.0"), .knock,
+      .knocked(.silent),
       .reaches(number: 3, [reach]),
       .have(Have(frontier: frontier, frontierHash: 1, rootDigest: 2, testimony: reach)),
     ]

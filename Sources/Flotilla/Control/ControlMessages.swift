@@ -16,6 +16,8 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case compareSchema(peer: String, adopts: Bool, milliseconds: Int)
   case invite(milliseconds: Int, role: String)
   case members
+  /// Whether the connected members reach the node's port.
+  case port(milliseconds: Int)
   case revoke(node: String, disowning: Bool)
   case forget(node: String)
   case grant(node: String, table: String, right: String)

@@ -10,7 +10,8 @@ extension Node {
     switch request {
     case .status(let all):
       return await controlReply { () async throws(FlotillaError) in try await status(all: all) }
-    case .sync, .verify, .wait, .compareSchema: return await answerWithPeers(request, listener)
+    case .sync, .verify, .wait, .compareSchema, .port:
+      return await answerWithPeers(request, listener)
     case .track, .untrack, .decline, .takeNewTables, .tables, .rule, .schema:
       return await answerAboutTables(request, listener)
     case .invite(let milliseconds, let role):
@@ -119,6 +120,10 @@ extension Node {
       return await controlReply { () async throws(FlotillaError) in
         try await compareSchema(
           with: peer, adopts: adopts, timeout: .milliseconds(milliseconds))
+      }
+    case .port(let milliseconds):
+      return await controlReply { () async throws(FlotillaError) in
+        try await portReport(within: .milliseconds(milliseconds))
       }
     default: preconditionFailure("\(request) needs no peer")
     }

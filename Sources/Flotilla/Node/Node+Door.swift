@@ -95,6 +95,7 @@ extension Node {
     configuration.clock = clock.standing
     configuration.runs = runLog
     configuration.surety = roster.surety
+    configuration.program = ProgramVersion.current
     if case .member(let node) = shown {
       configuration.peerRights = rights(of: node)
       let name = roster.roll.entries[node]?.name ?? ""

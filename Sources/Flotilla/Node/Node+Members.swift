@@ -254,8 +254,14 @@ extension Node {
           words: entry.words.isEmpty ? nil : entry.words,
           rights: Dictionary(
             entry.tables.map { (names[$0.key] ?? $0.key, $0.value.name) }, uniquingKeysWith: min),
-          is_this_node: isSelf, is_anchor: entry.node == anchor?.node)
+          is_this_node: isSelf, is_anchor: entry.node == anchor?.node,
+          program: isSelf ? ProgramVersion.current : program(of: entry.node))
       })
+  }
+
+  /// The program that a member runs, if it is connected and has told.
+  private func program(of node: Identity) -> String? {
+    peers[node].flatMap { $0.session == nil ? nil : $0.program }
   }
 
   /// Who has said that it leaves was there then, whoever has heard it.

@@ -20,6 +20,9 @@ extension Node {
       }
     case .sending(let passage):
       update(session) { $0.going = CatchUp($0.going, passage, at: Uptime.now) }
+    case .program(let name): update(session) { $0.program = name }
+    case .dialBack: await dialBack(for: session)
+    case .knocked(let answer): note(answer, of: session)
     case .members(let members): await hear(members, from: session)
     case .statements(let statements): await hear(statements, from: session)
     case .heardClock(let view): await hear(view, from: session)
@@ -65,7 +68,9 @@ extension Node {
       if case .drop(session.id, _) = directive { true } else { false }
     }
     if drops.contains(where: \.isForTwin) { record.twinAt = Uptime.now }
-    peers[hello.node]?.twinAt = record.twinAt
+    // It has reached the port of this node, whichever of two connections stays.
+    if session.dialled == nil { record.note(.reached, from: session.link.remote.host) }
+    peers[hello.node]?.noteArrival(as: record)
     if !isDropped {
       record.name = roster.roll.member(hello.node).map(\.name) ?? hello.name
       record.session = session

@@ -53,7 +53,8 @@ extension Node {
       clock: time,
       remarks: (copy.map { [remark(on: $0)] } ?? []) + life
         + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
-        + keyRemarks(keys, changed) + remarks(figures, waiting, new ?? []))
+        + keyRemarks(keys, changed) + remarks(figures, waiting, new ?? []),
+      program: ProgramVersion.current, protocol: Int(Session.versions.upperBound))
   }
 
   /// What decides about a table whose rule is this one: without an anchor nobody asks it.
@@ -116,7 +117,9 @@ extension Node {
       last_seen: (peer.session == nil ? peer.seen : Uptime.wall).map(Self.text),
       clock_offset_ms: Int(clamping: peer.clockOffset),
       clock_corrected: peer.session != nil && peer.clockView?.site != nil, address: peer.address,
-      error: failure?.error, remedy: failure?.remedy)
+      error: failure?.error, remedy: failure?.remedy,
+      program: peer.session == nil ? nil : peer.program,
+      protocol: peer.session == nil ? nil : Int(clamping: peer.speaks))
   }
 
   /// A moment in ms since 1970 as ISO 8601 in UTC.

@@ -104,6 +104,8 @@ actor Node {
   var loops: [Task<Void, Never>] = []
   var sessionTasks: [Mesh.ConnectionID: Task<Void, Never>] = [:]
   var dials: [String: Task<Void, Never>] = [:]
+  /// Peers that are dialled because they have asked.
+  var dialsBack: [Mesh.ConnectionID: Task<Void, Never>] = [:]
   var meshTimer: Task<Void, Never>?
   /// Syncs under way.
   var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
@@ -264,7 +266,7 @@ actor Node {
   }
 
   private func end(_ bye: Bye) async {
-    for task in loops + Array(dials.values) { task.cancel() }
+    for task in loops + Array(dials.values) + Array(dialsBack.values) { task.cancel() }
     meshTimer?.cancel()
     noticeTimer?.cancel()
     deliveryTimer?.cancel()
@@ -275,7 +277,9 @@ actor Node {
     for task in Array(handshakes.values) { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
-    for task in Array(sessionTasks.values) + Array(dials.values) { await task.value }
+    for task in Array(sessionTasks.values) + Array(dials.values) + Array(dialsBack.values) {
+      await task.value
+    }
     await discovery?.stop()
     await noticeTimer?.value
     await folding?.value

@@ -12,6 +12,12 @@ struct PeerRecord: Sendable {
   var lives: Set<UInt64> = []
   /// Under which it writes in its present life.
   var origin: Origin?
+  /// The newest protocol version that it speaks, and the program that it runs, by its own word.
+  var speaks: UInt64 = 0
+  var program: String?
+  /// What became of it when it last tried the port of this node, and when it last told, by uptime.
+  var knock: Knock?
+  var knockedAt: Int64?
   /// Its present run.
   var run: UInt64 = 0
   /// How far it has come with the cuts of the site, as it said last.
@@ -83,10 +89,16 @@ struct PeerRecord: Sendable {
     self.seen = known.seen
   }
 
+  /// What is known by its connection alone, whether that stays or not.
+  mutating func noteArrival(as fresh: PeerRecord) {
+    (twinAt, knock, knockedAt) = (fresh.twinAt, fresh.knock, fresh.knockedAt)
+  }
+
   /// What it has said at the beginning of a session.
   mutating func note(_ hello: Hello, origin: Origin) {
     (run, self.origin) = (hello.run, origin)
     (standing, keys) = (hello.standing, hello.keys)
+    (speaks, program) = (hello.version, nil)
     lives.insert(hello.life)
   }
 

@@ -10,12 +10,7 @@ extension Examination {
   private static let slowDisk = 100
 
   mutating func checkDisk(_ sidecar: Sidecar) async {
-    if let network = NetworkDrive.name(at: sidecar.folder) {
-      return add(
-        "disk", .error,
-        "\(path) is on a network drive (\(network)), where SQLite cannot keep programs apart",
-        "Put the database on a disk of this machine; Flotilla brings it to the others.")
-    }
+    if judge([FileSystem(at: sidecar.database), FileSystem(at: sidecar.folder)]) { return }
     let (room, folder) = (DiskRoom.free(at: sidecar.database), sidecar.folder)
     guard room >= DiskRoom.least else {
       let error = DiskRoom.shortage(room, of: path)
@@ -37,6 +32,34 @@ extension Examination {
     }
   }
 
+  /// Tells of file systems on which WAL does not work, or may not; true for an error.
+  mutating func judge(_ systems: [FileSystem]) -> Bool {
+    let move = "Put the database on a disk of this machine; Flotilla brings it to the others."
+    for system in systems {
+      switch system {
+      case .fit: continue
+      case .network(let name):
+        add(
+          "disk", .error,
+          "\(path) is on a network drive (\(name)), where SQLite cannot keep programs apart", move)
+        return true
+      case .userSpace(let type):
+        add(
+          "file system", .warning,
+          "\(path) is on a file system of a program (\(type)); not all of these let SQLite keep "
+            + "programs apart", move)
+      case .layer:
+        add(
+          "file system", .warning,
+          "\(path) is in a layer of a container (overlay): it goes with the container, and "
+            + "programs outside see another file",
+          "Put the database into a volume, and let all programs that use it run there.")
+      }
+      return false
+    }
+    return false
+  }
+
   mutating func checkTimeSource() {
     add(
       "time", .ok,
@@ -48,9 +71,12 @@ extension Examination {
   /// Firewalls that are on, where nobody is connected: they are the usual reason.
   mutating func checkFirewall(port: Int?) {
     let port = port ?? 7_391
-    for firewall in Firewall.allCases where firewall.isOn {
+    for (firewall, sign) in Firewall.seen() {
       add(
-        "firewall", .warning, "\(firewall.rawValue) is on, and no peer is connected",
+        "firewall", .warning,
+        sign == .on
+          ? "\(firewall.rawValue) is on, and no peer is connected"
+          : "\(firewall.rawValue) may have rules that root alone can see, and no peer is connected",
         "If port \(port) is not open yet: \(firewall.opening(port))")
     }
   }
@@ -77,44 +103,5 @@ enum DiskPace {
       spans.append(start.duration(to: .now))
     }
     return Int(spans.sorted()[2].milliseconds)
-  }
-}
-
-/// File systems whose files lie on another machine (statfs(2)).
-enum NetworkDrive {
-  private static let names: [UInt32: String] = [
-    0x6969: "NFS", 0xFF53_4D42: "SMB", 0xFE53_4D42: "SMB", 0x517B: "SMB", 0x0102_1997: "9p",
-    0x5346_414F: "AFS", 0x00C3_6400: "Ceph", 0x786F_4256: "VirtualBox", 0x0116_1970: "GFS2",
-    0x7461_636F: "OCFS2",
-  ]
-
-  static func name(at path: String) -> String? {
-    var status = statfs()
-    guard statfs(path, &status) == 0 else { return nil }
-    return names[UInt32(truncatingIfNeeded: status.f_type)]
-  }
-}
-
-/// What keeps others from a port on many machines, as far as one can see that without being root.
-enum Firewall: String, CaseIterable {
-  case ufw
-  case firewalld
-
-  var isOn: Bool {
-    switch self {
-    case .ufw:
-      (try? String(contentsOfFile: "/etc/ufw/ufw.conf", encoding: .utf8))?
-        .split(separator: "\n").contains { $0.lowercased().hasPrefix("enabled=yes") } == true
-    case .firewalld: access("/run/firewalld", F_OK) == 0 || access("/run/firewalld.pid", F_OK) == 0
-    }
-  }
-
-  func opening(_ port: Int) -> String {
-    switch self {
-    case .ufw: "sudo ufw allow \(port)/tcp; sudo ufw allow 5353/udp"
-    case .firewalld:
-      "sudo firewall-cmd --permanent --add-port=\(port)/tcp --add-service=mdns; "
-        + "sudo firewall-cmd --reload"
-    }
   }
 }

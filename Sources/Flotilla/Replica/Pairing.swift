@@ -160,7 +160,9 @@ struct Pairing: Sendable {
           node: keys.identity, name: name, run: .random(in: 0 ... .max), clock: Uptime.wall,
           port: 0, schema: 0)))
     let inviter = try await hear(link, at: endpoint.description)
-    guard Session.versions.contains(inviter.version) else {
+    // One that is a version ahead speaks ours, too.
+    let versions = Session.versions.lowerBound...Session.versions.upperBound + 1
+    guard versions.contains(inviter.version) else {
       throw FlotillaError(
         .peer, "\(inviter.name) speaks another version of the protocol (\(inviter.version))",
         remedy: "Use the same version of Flotilla on both machines.")

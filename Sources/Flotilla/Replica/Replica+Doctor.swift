@@ -59,6 +59,14 @@ extension Replica {
       for peer in connected.prefix(Self.mostAsked) {
         await examination.checkTables(of: peer.node, client)
       }
+      examination.judgeVersions(status, connected: status.peers.filter { $0.protocol != nil })
+      // A node of an earlier version does not know the question.
+      let port = PortReport.patience
+      if !connected.isEmpty,
+        let report: PortReport = try? await client.ask(.port(milliseconds: port))
+      {
+        examination.judge(report, firewalls: Firewall.seen())
+      }
       if let clock = status.clock { examination.judge(clock, connected) }
       examination.judge(standing: status.standing)
       for remark in status.remarks where remark != status.standing?.remark {

@@ -83,7 +83,7 @@ public struct InviteReport: Codable, Sendable, Equatable {
 }
 
 /// Who belongs to the site. JSON: `{site, node, members:[{node, id, role, state, since, last_seen,
-/// admitted_by, words, rights, is_this_node, is_anchor}]}`.
+/// admitted_by, words, rights, is_this_node, is_anchor, program}]}`.
 public struct MembersReport: Codable, Sendable, Equatable {
   /// A node that is or was a member; `state` is `member`, `forgotten`, `revoked` or
   /// `left`.
@@ -102,6 +102,8 @@ public struct MembersReport: Codable, Sendable, Equatable {
     public var rights: [String: String]
     public var is_this_node: Bool
     public var is_anchor: Bool
+    /// The program that it runs, if it is connected and tells.
+    public var program: String?
   }
   public var site: String
   public var node: String

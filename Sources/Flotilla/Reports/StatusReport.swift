@@ -66,6 +66,10 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var clock: ClockState?
   /// Remarks for a person: rows that cannot be replicated, tables missing here.
   public var remarks: [String]
+  /// The program of the node that was asked, or of the command if none runs, and the newest
+  /// protocol version that it speaks; null from one that does not tell.
+  public var program: String?
+  public var `protocol`: Int?
 }
 
 /// What keeps a node or programs from the file: a disk that is full or nearly so, a lock, a lack of
@@ -125,4 +129,8 @@ public struct PeerReport: Codable, Sendable, Equatable {
   /// Why exchanges with it fail, and what helps; null if they do not.
   public var error: String?
   public var remedy: String?
+  /// The program that it runs, `0.1.0`, and the newest protocol version that it speaks; null while
+  /// it is not connected, the program also if it does not tell.
+  public var program: String?
+  public var `protocol`: Int?
 }

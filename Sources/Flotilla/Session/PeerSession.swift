@@ -110,6 +110,11 @@ actor PeerSession {
   /// Who the peer has said to be.
   var announced: Identity? { machine.peer?.node }
 
+  /// Who the peer is, and on which port it says that it listens; nil if it does not.
+  var whereabouts: (node: Identity, port: UInt16)? {
+    machine.peer.flatMap { $0.port > 0 ? ($0.node, $0.port) : nil }
+  }
+
   /// Why bytes were refused; before the Hello another program may be at the other end.
   private func reason(_ error: WireError) -> String {
     machine.peer == nil ? "the peer is no Flotilla node (\(error))" : error.description

@@ -10,11 +10,11 @@ enum Doctor {
       Looks at the permissions of the folder beside the file; whether the file is
       sound, every tracked table is captured and the journal is there; at rows that
       are parked or were replaced (conflicts); at the room that Flotilla takes in
-      the file; at the disk, its room, how fast it writes safely and whether it is
-      one of this machine; whether Avahi answers; and, if the node runs, at its
-      peers, at firewalls if none is connected, and at clocks that differ by more
-      than ten minutes; and at the mirror, if there is one. It does not try the port
-      from outside.
+      the file; at the disk, its room, how fast it writes safely and whether SQLite
+      can work there; whether Avahi answers; and, if the node runs, at its peers and
+      the Flotilla that each runs, at firewalls if none is connected, and at clocks
+      that differ by more than ten minutes; and at the mirror, if there is one.
+      Connected peers of other machines try whether they reach the port of this one.
 
       --repair makes triggers and journal anew where they are missing, and compares
       the tables; no node may run meanwhile.

@@ -44,25 +44,32 @@ package struct LocalNetworks: Sendable {
     }
   }
 
+  /// Whether a host is this machine itself: one of its addresses, or one that leads back to it.
+  package func isOwn(_ host: String) -> Bool {
+    guard let address = Self.address(HostText.splitInterface(host).address) else { return false }
+    // RFC 1122, 3.2.1.3: of 127.0.0.0/8 every address is the host itself.
+    if address.count == 4, address[0] == 127 { return true }
+    return networks.contains { $0.address == address }
+  }
+
   /// Whether the host of an endpoint is an address in one of them; a name is none.
   package func contain(_ endpoint: Endpoint) -> Bool {
     let (host, interface) = HostText.splitInterface(endpoint.host)
     // What follows % means something on this machine alone.
     if let interface, if_nametoindex(interface) == 0 { return false }
-    let address: [UInt8]
-    if let four = HostText.IPv4(host) {
-      address = withUnsafeBytes(of: four) { [UInt8]($0) }
-    } else if let six = HostText.IPv6(host) {
-      address = withUnsafeBytes(of: six) { [UInt8]($0) }
-    } else {
-      return false
-    }
+    guard let address = Self.address(host) else { return false }
     return networks.contains { network in
       network.address.count == address.count && network.mask.count == address.count
         && address.indices.allSatisfy {
           address[$0] & network.mask[$0] == network.address[$0] & network.mask[$0]
         }
     }
+  }
+
+  private static func address(_ host: String) -> [UInt8]? {
+    if let four = HostText.IPv4(host) { return withUnsafeBytes(of: four) { [UInt8]($0) } }
+    if let six = HostText.IPv6(host) { return withUnsafeBytes(of: six) { [UInt8]($0) } }
+    return nil
   }
 
   private static func bytes(of address: UnsafeMutablePointer<sockaddr>?) -> [UInt8]? {

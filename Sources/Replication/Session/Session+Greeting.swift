@@ -41,6 +41,7 @@ extension Session {
     peerStanding = hello.standing
     knowsFloors = hello.standing == CutStanding()
     directives.append(.opened(hello))
+    tellProgram(&directives, now)
     tellStability(&directives, now)
     considerRenewal(&directives)
     directives.append(.heardClock(hello.view))

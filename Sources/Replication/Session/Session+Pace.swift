@@ -47,7 +47,8 @@ extension Message {
   /// Whether it is none of an exchange or an answer, which are bounded by what they bring.
   fileprivate var isQuestion: Bool {
     switch self {
-    case .have, .want, .ping, .members, .statements, .buckets, .stability, .inspect, .describe:
+    case .have, .want, .ping, .members, .statements, .buckets, .stability, .inspect, .describe,
+      .knock:
       true
     default: false
     }

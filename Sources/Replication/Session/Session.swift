@@ -23,6 +23,8 @@ package struct Session: Sendable {
     package var surety: Surety?
     /// What this node has to say of the site's time, beside the time itself.
     package var clock = ClockStanding()
+    /// The program that this node runs; not told if it is empty.
+    package var program = ""
 
     package init(hello: Hello, position: Position, relayDelay: Int64, shown: Shown? = nil) {
       self.hello = hello
@@ -71,6 +73,7 @@ package struct Session: Sendable {
   var incoming = Incoming()
   var inspecting = Inspecting()
   var describing = Describing()
+  var knocking = Knocking()
   var order = Order()
   var leftOut = LeftOut()
   var checks = Session.checks
@@ -141,6 +144,8 @@ package struct Session: Sendable {
     case .stopInspecting: inspecting.asking = .idle
     case .accounted(let content): accounted(content, &directives, now)
     case .describe: describe(&directives, now)
+    case .knock: knock(&directives, now)
+    case .dialledBack(let answer): dialledBack(answer, &directives, now)
     case .repair(let buckets): repair(buckets, &directives, now)
     case .confirmed(let have, let position):
       advance(to: position, &directives, now)
@@ -218,6 +223,7 @@ package struct Session: Sendable {
     case .offer(let offer): hear(offer, &directives)
     case .schema(let object): hear(object, &directives)
     case .want(let names): hear(names, &directives)
+    case .program, .knock, .knocked: hearKnocking(message, &directives, now)
     default: fail(Bye(.badMessage, "a message out of place"), &directives)
     }
   }

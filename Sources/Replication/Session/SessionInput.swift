@@ -32,6 +32,10 @@ extension Session {
     case stopInspecting
     /// The peer is asked for its schema.
     case describe
+    /// The peer is asked to dial this node where it listens.
+    case knock
+    /// What became of dialling the peer because it had asked.
+    case dialledBack(Knocked)
     /// What was read of the answer to the peer.
     indirect case accounted(Account.Content)
     /// A person wants these buckets repaired now.
@@ -112,6 +116,12 @@ extension Session {
     case describe
     /// The schema of the peer, which was asked for.
     case described([SchemaObject])
+    /// The program that the peer runs.
+    case program(String)
+    /// The peer asks to be dialled where it listens; the node answers with `dialledBack`.
+    case dialBack
+    /// What became of it when the peer dialled this node.
+    case knocked(Knocked)
     case members([Member])
     /// The peer tells what was signed about members.
     case statements([SignedStatement])

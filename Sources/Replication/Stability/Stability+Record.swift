@@ -35,7 +35,8 @@ extension Stability {
     let isPresent = bytes.first == Self.format
     let isSigned = isPresent || bytes.first == Self.format - 1
     var reader = ByteReader(isSigned ? Array(bytes.dropFirst()) : bytes)
-    let news = try isPresent
+    let news =
+      try isPresent
       ? StabilityNews(from: &reader) : StabilityNews(before: &reader, isSigned: isSigned)
     (whole, cleared, cut, floors) = (
       news.standing.whole, news.standing.cleared, news.cut, news.floors

@@ -127,8 +127,10 @@ extension Stability {
 
   /// Decides about a version. `cameAs` is the version in which the row came, if it did; `known` is
   /// what others say that they hold. What goes without a trace was held by all at the mark of the
-  /// renewal, so of nothing else a peer can say that it is gone. With an anchor an edit does not bring back what its author did not know to
-  /// be deleted; without one the later of the two stands.
+  /// renewal, so of nothing else a peer can say that it is gone.
+  ///
+  /// With an anchor an edit does not bring back what its author did not know to be deleted; without
+  /// one the later of the two stands.
   package func fate(
     of version: Version, cameAs fresh: Dot?, known: Frontier, own: Origin, floor: Floor?,
     isJudged: Bool

@@ -43,6 +43,8 @@ package enum Limits {
   /// Lives of one member that are told, and that are taken from what others tell.
   package static let lives = 8
   package static let reason = 1_024
+  /// Longest name of the program that a member runs.
+  package static let program = 32
   /// What owners have signed of their origins, in one frame: between two others get their turn.
   package static let reachesPerFrame = 512
   /// Rows that a peer may ask for by name at a time, ...

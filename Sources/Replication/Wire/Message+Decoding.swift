@@ -41,6 +41,9 @@ extension Message {
     case .inspect: self = .inspect(try Inspect(from: &reader))
     case .account: self = .account(try Account(from: &reader))
     case .describe: self = .describe
+    case .program: self = .program(try ProgramName.read(&reader))
+    case .knock: self = .knock
+    case .knocked: self = .knocked(try Knocked(from: &reader))
     case .want: self = .want(try RowName.list(from: &reader))
     case .offer: self = .offer(try Offer(from: &reader))
     case .admit: self = .admit(try Admit(from: &reader))

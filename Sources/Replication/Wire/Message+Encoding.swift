@@ -23,6 +23,9 @@ enum MessageType: UInt8 {
   case account = 21
   case describe = 22
   case reaches = 23
+  case program = 24
+  case knock = 25
+  case knocked = 26
 }
 
 extension Message {
@@ -146,7 +149,7 @@ extension Message {
       // By scalars, of at most four bytes: one Character may be of any length.
       body.text(String(bye.reason.unicodeScalars.prefix(Limits.reason / 4)))
       return .bye
-    default: preconditionFailure("message \(self) has no encoding")
+    default: return writeKnocking(to: &body)
     }
   }
 }

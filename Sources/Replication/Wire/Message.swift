@@ -31,6 +31,11 @@ package enum Message: Sendable, Equatable {
   indirect case account(Account)
   /// Asks a member for its schema; the answer is an `offer` and the objects that it counts.
   case describe
+  /// Which program the sender runs.
+  case program(String)
+  /// Asks the peer to dial the sender where it listens; `knocked` tells what became of it.
+  case knock
+  case knocked(Knocked)
   indirect case offer(Offer)
   indirect case join(Join)
   indirect case admit(Admit)

@@ -134,6 +134,8 @@ enum Samples {
       .statements([]), .statements([statement, statement]),
       .schema(SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a PRIMARY KEY)")),
       .schema(SchemaObject(kind: .trigger, name: "", sql: "")), .describe,
+      .program("0.1.0"), .program(String(repeating: "~", count: Limits.program)), .knock,
+      .knocked(.reached), .knocked(.untried),
       .schema(SchemaObject(.entry, of: "alembic_version", [])),
       .schema(
         SchemaObject(

@@ -23,7 +23,7 @@ import Testing
     #expect(throws: WireError.self) { try Message(frame: body + [0]) }
   }
 
-  @Test(arguments: [0, 24, 99, 255] as [UInt8])
+  @Test(arguments: [0, 27, 99, 255] as [UInt8])
   func `an unknown type is refused`(type: UInt8) {
     let error = #expect(throws: WireError.self) { try Message(frame: [type, 0, 0]) }
     #expect(error?.code == .unknownType)

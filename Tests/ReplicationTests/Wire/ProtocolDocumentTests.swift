@@ -98,6 +98,7 @@ import Testing
             sql: "CREATE TABLE notes(id INTEGER PRIMARY KEY, text)"))
       ),
       ("inspect", .inspect(Inspect(number: 2, buckets: [213]))), ("account", account),
+      ("program", .program("0.1.0")), ("knock", .knock), ("knocked", .knocked(.reached)),
       ("bye", .bye(Bye(.stopping, "desk stops"))),
     ]
   }

@@ -182,7 +182,7 @@ extension WholeSession {
   mutating func message() -> Message {
     let clock = Sandbox.now.wall + Int64(random.below(1 << 40)) - (1 << 39)
     let end = End(rows: number(), check: number())
-    switch random.below(18) {
+    switch random.below(20) {
     case 0, 1, 2:
       let testimony = reach()
       return .have(
@@ -230,6 +230,8 @@ extension WholeSession {
     case 13: return .offer(Offer(siteName: "s", rows: number(), objects: random.below(3)))
     case 14:
       return .schema(SchemaObject(kind: .table, name: "z", sql: "CREATE TABLE z(a)"))
+    case 15: return .knock
+    case 16: return random.below(4) == 0 ? .knocked(.reached) : .program("0.1.0")
     default:
       var bytes = Message.have(
         Have(frontier: frontier(), frontierHash: 1, rootDigest: 2)

@@ -154,6 +154,7 @@ struct WholeSession {
       if let export { try store.closeExport(export) }
       export = nil
     case .openAccount: inputs.append(.accounted(.nothing(.failed)))
+    case .dialBack: inputs.append(.dialledBack(.silent))
     case .describe: inputs.append(.offer(Offer(siteName: "s", rows: 1, objects: 0), []))
     case .stability(let news):
       let possible = news.possible(signedTerm: 1, at: now.moment)

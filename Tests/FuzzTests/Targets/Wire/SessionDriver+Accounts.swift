@@ -46,12 +46,17 @@ extension SessionDriver {
   private mutating func describeStep(isPeer: Bool) throws(WireError) {
     let table = SchemaObject(kind: .table, name: "t", sql: "CREATE TABLE t(a)")
     let offer = Offer(siteName: "s", rows: 1, objects: 1)
-    switch (isPeer, try reader.byte("part") & 3) {
+    switch (isPeer, try reader.byte("part") & 7) {
     case (true, 0): hear(.describe)
     case (true, 1): hear(.offer(offer))
     case (true, 2): hear(.offer(Offer(siteName: "", rows: 0, objects: try reader.uint("count"))))
+    case (true, 4): hear(.knock)
+    case (true, 5): hear(.knocked(.reached))
+    case (true, 6): hear(.program("0.1.0"))
     case (true, _): hear(.schema(table))
     case (false, 0): feed(.describe)
+    case (false, 4): feed(.knock)
+    case (false, 5): feed(.dialledBack(.refused))
     case (false, _): feed(.offer(offer, [table]))
     }
   }
