@@ -13,6 +13,12 @@ let strict: [SwiftSetting] = [
 let tests: [SwiftSetting] =
   strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
+/// Where no row passes by, a small program is worth more than a fast one. Packages that use the
+/// library take no flags like these, so only what is installed is built so (Makefile).
+let small: [SwiftSetting] =
+  Context.environment["FLOTILLA_SMALL"] == nil
+  ? strict : strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// The readers that fuzzing feeds: tests as a rule, a program of libFuzzer's for `make fuzz`.
 ///
 /// The program of the wire alone is faster: libFuzzer looks at all code after each input.
@@ -58,19 +64,19 @@ let package = Package(
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: strict),
     .target(
-      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL"], swiftSettings: strict),
+      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL"], swiftSettings: small),
     .target(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
-      swiftSettings: strict),
+      swiftSettings: small),
     .target(name: "FlotillaRows", dependencies: ["Flotilla"], swiftSettings: strict),
     .target(
       name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"],
       resources: [.embedInCode("Page")], swiftSettings: strict),
     .target(
-      name: "Mirror", dependencies: ["Flotilla", "SQLite", "CMariaDB"], swiftSettings: strict),
+      name: "Mirror", dependencies: ["Flotilla", "SQLite", "CMariaDB"], swiftSettings: small),
     .executableTarget(
       name: "FlotillaCommand", dependencies: ["Flotilla", "Gateway", "Mirror"],
-      swiftSettings: strict),
+      swiftSettings: small),
     .executableTarget(
       name: "FlotillaBench",
       dependencies: ["Flotilla", "Mirror", "Store", "SQLite", "Replication", "Network"],

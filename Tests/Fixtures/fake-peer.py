@@ -121,10 +121,9 @@ STORIES = {
     "account-many-rows": lambda who: [
         hello(who), have(), account(2, uint(1) + uint(1) + b"t" + uint(1 << 40))],
     "account-cut": lambda who: [hello(who), have(), account(0, uint(0) + uint(5))],
-    "knock-by-older": lambda who: [hello(who), frame(25)],
-    "knocked-unasked": lambda who: [hello(who, version=4), frame(26, bytes(1))],
-    "program-twice": lambda who: [hello(who, version=4)] + 2 * [frame(24, uint(1) + b"1")],
-    "program-long": lambda who: [hello(who, version=4), frame(24, uint(33) + b"v" * 33)],
+    "knocked-unasked": lambda who: [hello(who), frame(26, bytes(1))],
+    "program-twice": lambda who: [hello(who)] + 2 * [frame(24, uint(1) + b"1")],
+    "program-long": lambda who: [hello(who), frame(24, uint(33) + b"v" * 33)],
     "many-statements": lambda who: [hello(who), frame(16, uint(1 << 40))],
 }
 
