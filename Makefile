@@ -1,10 +1,15 @@
 PREFIX ?= /usr/local
 SWIFT ?= swift
-RELEASE = -c release --static-swift-stdlib -Xlinker -s
+# What is installed is small (docs/decisions/0087-a-small-program.md).
+RELEASE = -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe \
+	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic \
+	-Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker "$(CURDIR)/scripts/packaging/program.ld"
 
 .DEFAULT_GOAL := help
 .PHONY: setup build test quick docs check crash fuzz demo recording bench browser mirror chaos \
 	applications simulate nightly mutate install uninstall deb deb-test clean help
+
+bench install deb deb-test: export FLOTILLA_SMALL = 1
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh

@@ -71,7 +71,7 @@ let package = Package(
     .target(name: "FlotillaRows", dependencies: ["Flotilla"], swiftSettings: strict),
     .target(
       name: "Gateway", dependencies: ["Flotilla", "SQLite", "CEvent"],
-      resources: [.embedInCode("Page")], swiftSettings: strict),
+      resources: [.embedInCode("Page")], swiftSettings: small),
     .target(
       name: "Mirror", dependencies: ["Flotilla", "SQLite", "CMariaDB"], swiftSettings: small),
     .executableTarget(
