@@ -89,8 +89,9 @@ extension Session {
   var sealed: Sealed? {
     guard let surety = configuration.surety else { return nil }
     let (own, held) = (position.own, position.frontier.joined(merged))
+    // The peer may hold what it was pushed before this session hears that it was folded.
     return Sealed(
-      position.reaches.furthest, incoming.reaches, own: own, last: held[own], held: held,
-      exempt: surety.exempt())
+      position.reaches.furthest, incoming.reaches, own: own, last: max(held[own], knownLast),
+      held: held, exempt: surety.exempt())
   }
 }

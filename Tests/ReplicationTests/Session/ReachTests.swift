@@ -317,6 +317,23 @@ import Testing
     let push = Push(origin: Self.own, from: 5, to: 6, batch: [1], rows: 1, check: 1)
     #expect(it.feed(.folded(push)).sent.isEmpty)
   }
+
+  @Test func `counts what it has pushed as held, before it hears of the fold`() throws {
+    var it = Self.conversation(exempt: [])
+    it.feed(.ask)
+    it.feed(.exportOpened(covers: Frontier([Self.own: 5, Self.third: 2]), rows: 0))
+    it.feed(.exportDone)
+    var push = Push(origin: Self.own, from: 5, to: 6, batch: [1], rows: 1, check: 1)
+    push.reach = Self.reach(Self.own, Self.node, 6)
+    #expect(!it.feed(.folded(push)).sent.isEmpty)
+    let covers = Frontier([Self.own: 6, Self.third: 2])
+    let merge = try #require(Self.take(.full(covers: covers), [], in: &it).merges.first)
+    #expect(merge.kind.covers[Self.own] == 6)
+    let claimed = Frontier([Self.own: 7])
+    it.feed(.merged(MergeResult(rows: 1, check: 1)))
+    let more = try #require(Self.take(.full(covers: claimed), [], in: &it).merges.first)
+    #expect(more.kind.covers[Self.own] == 6)
+  }
 }
 
 extension [Session.Directive] {
