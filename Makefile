@@ -1,9 +1,12 @@
 PREFIX ?= /usr/local
 SWIFT ?= swift
-# What is installed is small (docs/decisions/0087-a-small-program.md).
+# What is installed is small (docs/decisions/0087-a-small-program.md). An older C library does not
+# know packed relocations, and a program with them ends at its start there.
+PACKED := $(shell getconf GNU_LIBC_VERSION | awk '{ split($$2, v, "."); \
+	if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
 RELEASE = -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe \
-	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic \
-	-Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker "$(CURDIR)/scripts/packaging/program.ld"
+	$(PACKED) -Xlinker --no-export-dynamic -Xlinker --no-eh-frame-hdr \
+	-Xlinker -T -Xlinker "$(CURDIR)/scripts/packaging/program.ld"
 
 .DEFAULT_GOAL := help
 .PHONY: setup build test quick docs check crash fuzz demo recording bench browser mirror chaos \

@@ -50,6 +50,10 @@ printf 'Source: flotilla\n\nPackage: flotilla\nArchitecture: any\n' >"$work/sour
 depends=$(cd "$work/source" && dpkg-shlibdeps -O "$root/usr/bin/flotilla" |
   sed -n 's/^shlibs:Depends=//p')
 [[ -n $depends ]] || { echo "deb.sh: dpkg-shlibdeps names no library" >&2; exit 1; }
+# No symbol tells of packed relocations, which the C library knows since 2.36.
+if readelf -dW "$program" | grep -q '(RELR)'; then
+  depends=$(sed -E 's/libc6 \(>= 2\.([0-9]|[12][0-9]|3[0-5])\)/libc6 (>= 2.36)/' <<<"$depends")
+fi
 sed -e "s/@version@/$version/" -e "s/@architecture@/$architecture/" -e "s/@depends@/$depends/" \
   -e "s/@maintainer@/$maintainer/" \
   -e "s/@size@/$(du -sk --exclude=DEBIAN "$root" | cut -f1)/" \
