@@ -57,7 +57,11 @@ mmdebstrap          mmdebstrap
 uidmap              newuidmap
 systemd-container   systemd-nspawn
 '
-if [[ ${1-} == packaging ]]; then needs=$packaging_needs; fi
+if [[ ${1-} == packaging ]]; then
+  needs=$packaging_needs
+  optional=
+  shift
+fi
 
 for program in "$@"; do needs+="$program $program"$'\n'; done
 
@@ -133,7 +137,6 @@ check_swift() {
   return 1
 }
 
-if [[ ${1-} == packaging ]]; then optional=''; fi
 status=0
 check_packages || status=1
 offer_packages

@@ -67,7 +67,7 @@ extension Node {
   private func isKnown(_ edit: Dot, to node: Identity) -> Bool {
     guard let peer = peers[node], peer.holds[edit.origin] < edit.seq else { return true }
     let stability = position.stability
-    guard let cut = stability.cut, stability.holders[node] != nil else { return false }
+    guard let cut = stability.cut, stability.isHeld(by: node) else { return false }
     return cut.frontier.covers(edit)
   }
 }

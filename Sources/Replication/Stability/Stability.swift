@@ -58,10 +58,14 @@ package struct Stability: Sendable, Equatable {
     return news == StabilityNews(standing: CutStanding()) ? nil : news
   }
 
-  /// Who holds the present cut, and the last own edit of each by then.
-  package var holders: [Identity: Dot] {
-    acknowledgements.filter { $0.value.mark == cut?.mark }.mapValues(\.last)
+  /// The last edit of a node when it acknowledged the present cut; nil if it has not.
+  private func holding(_ node: Identity) -> Dot? {
+    guard let cut, let said = acknowledgements[node], said.mark == cut.mark else { return nil }
+    return said.last
   }
+
+  /// Whether a node has acknowledged the present cut.
+  package func isHeld(by node: Identity) -> Bool { holding(node) != nil }
 
   /// Takes in what a peer has told `node`, whose replica this is. A leaf speaks for itself alone.
   package mutating func hear(
@@ -100,7 +104,7 @@ package struct Stability: Sendable, Equatable {
   package func acknowledgement(
     as node: Identity, own: Dot, frontier: Frontier
   ) -> Acknowledgement? {
-    guard !standing.isBehind, let cut, cut.mark >= whole, holders[node] == nil,
+    guard !standing.isBehind, let cut, cut.mark >= whole, !isHeld(by: node),
       frontier.covers(cut.frontier)
     else { return nil }
     return Acknowledgement(node: node, mark: cut.mark, last: own)
@@ -147,9 +151,8 @@ package struct Stability: Sendable, Equatable {
       stable = nil
       return begin(after: Mark(number: cut.mark.number, id: .none), frontier, digest, at: moment)
     }
-    let holders = holders
     guard cut.mark == whole,
-      members.allSatisfy({ holders[$0].map(frontier.covers) ?? false })
+      members.allSatisfy({ holding($0).map(frontier.covers) ?? false })
     else { return }
     stable = cut.frontier
     begin(after: cut.mark, frontier, digest, at: moment)
@@ -172,8 +175,7 @@ package struct Stability: Sendable, Equatable {
 
   /// Whether all of these have acknowledged the present cut.
   package func isHeld(by members: some Sequence<Identity>) -> Bool {
-    let holders = holders
-    return members.allSatisfy { holders[$0] != nil }
+    members.allSatisfy { isHeld(by: $0) }
   }
 
   /// Below which deleted versions can go; nil if that is not known, or not at present.
