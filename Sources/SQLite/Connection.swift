@@ -82,24 +82,27 @@ package final class Connection {
   ///
   /// Only SQL of few texts belongs here. Which columns a row brings along its author decides, so
   /// the cache is emptied before it grows without end.
-  package func with<Result>(
+  @inlinable package func with<Result>(
     _ sql: String, _ values: [Value] = [],
     _ body: (Statement) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    let statement: Statement
+    let statement = try lend(sql)
+    defer { statement.giveBack() }
+    if values.isEmpty { return try body(statement) }
+    return try statement.binding(values) { () throws(SQLiteError) in try body(statement) }
+  }
+
+  /// A statement that nobody uses, until it is given back.
+  package func lend(_ sql: String) throws(SQLiteError) -> Statement {
     let cached = statements.find(sql)
     if let cached, !cached.isInUse {
-      statement = cached
-    } else {
-      statement = try Statement(sql, on: handle, persistent: true)
-      if cached == nil { statements.add(statement) }
+      cached.isInUse = true
+      return cached
     }
+    let statement = try Statement(sql, on: handle, persistent: true)
+    if cached == nil { statements.add(statement) }
     statement.isInUse = true
-    defer {
-      statement.reset()
-      statement.isInUse = false
-    }
-    return try statement.binding(values) { () throws(SQLiteError) in try body(statement) }
+    return statement
   }
 
   /// Runs one statement to its end; gives the number of rows changed.

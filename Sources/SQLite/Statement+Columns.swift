@@ -69,10 +69,11 @@ extension Statement {
     case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
     case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
     case SQLITE_TEXT, SQLITE_BLOB:
-      // The pointer first, then the length (sqlite.org/c3ref/value_blob.html).
-      let start = sqlite3_value_blob(value)
-      let count = start == nil ? 0 : Int(sqlite3_value_bytes(value))
-      let bytes = UnsafeRawBufferPointer(start: start, count: count)
+      // The length first: it is that of UTF-8, and a text of UTF-16 becomes that for it, in the
+      // place to which the pointer leads then (sqlite.org/c3ref/column_blob.html).
+      let count = Int(sqlite3_value_bytes(value))
+      let start = count == 0 ? nil : sqlite3_value_blob(value)
+      let bytes = UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
       return kind == SQLITE_TEXT ? .text(bytes) : .blob(bytes)
     default: return .null
     }

@@ -42,6 +42,12 @@ package final class Statement {
     }
   }
 
+  /// Ends the use of a statement that was lent.
+  package func giveBack() {
+    reset()
+    isInUse = false
+  }
+
   /// Makes the statement ready to run again, without its old values.
   ///
   /// The result is ignored: sqlite3_reset repeats the error that the step has already thrown.
@@ -77,7 +83,7 @@ package final class Statement {
   }
 
   /// Binds values while `body` runs; long ones are lent to SQLite, which else copies them.
-  func binding<Result>(
+  @inlinable package func binding<Result>(
     _ values: [Value], from first: Int = 0, _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     for index in first..<values.count {
@@ -90,26 +96,54 @@ package final class Statement {
   }
 
   /// The same from a long value on. Apart, for most statements have none.
-  @inline(never)
-  private func lending<Result>(
+  @inlinable @inline(never) package func lending<Result>(
     _ bytes: [UInt8], at index: Int, of values: [Value], _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    let result = bytes.withUnsafeBytes { buffer in
-      Swift.Result { () throws(SQLiteError) in
-        try lend(buffer, isText: values[index].isText, at: index + 1)
-        // What is lent must be given back before the bytes may move.
-        defer { reset() }
-        return try binding(values, from: index + 1, body)
-      }
+    try lending(bytes, isText: values[index].isText, at: index + 1) { () throws(SQLiteError) in
+      try binding(values, from: index + 1, body)
     }
-    return try result.get()
   }
 
-  private func lend(
+  /// Lends the bytes of a text or blob to SQLite while `body` runs: it makes no copy of them.
+  @inlinable package func lending<Result>(
+    _ bytes: [UInt8], isText: Bool = false, at index: Int,
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try lending(bytes[...], isText: isText, at: index, body)
+  }
+
+  @inlinable package func lending<Result>(
+    _ bytes: ArraySlice<UInt8>, isText: Bool = false, at index: Int,
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try bytes.withUnsafeBufferPointer { (buffer) throws(SQLiteError) in
+      try lending(UnsafeRawBufferPointer(buffer), isText: isText, at: index, body)
+    }
+  }
+
+  /// The same of bytes that stay where they are until `body` has run.
+  @inlinable package func lending<Result>(
+    _ bytes: UnsafeRawBufferPointer, isText: Bool = false, at index: Int,
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try lend(bytes, isText: isText, at: index)
+    // What is lent must be given back before the bytes may move.
+    defer { reset() }
+    return try body()
+  }
+
+  package func bind(_ integer: Int64, at index: Int) throws(SQLiteError) {
+    let code = sqlite3_bind_int64(handle, Int32(index), integer)
+    guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
+  }
+
+  package func lend(
     _ bytes: UnsafeRawBufferPointer, isText: Bool, at index: Int
   ) throws(SQLiteError) {
+    // A nil pointer would bind NULL instead of what is empty.
+    let start = bytes.baseAddress ?? UnsafeRawPointer(emptyText)
     let code = flotilla_lend(
-      handle, Int32(index), bytes.baseAddress, UInt64(bytes.count), isText ? 1 : 0)
+      handle, Int32(index), start, UInt64(bytes.count), isText ? 1 : 0)
     guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
   }
 

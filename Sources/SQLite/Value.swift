@@ -29,13 +29,13 @@ package enum Value: Sendable {
     if case .blob(let bytes) = self { bytes } else { nil }
   }
   /// The bytes of a text or blob that is too long to be copied without need.
-  var longBytes: [UInt8]? {
+  @usableFromInline var longBytes: [UInt8]? {
     switch self {
     case .text(let bytes), .blob(let bytes): bytes.count >= 256 << 10 ? bytes : nil
     default: nil
     }
   }
-  var isText: Bool {
+  @usableFromInline var isText: Bool {
     if case .text = self { true } else { false }
   }
   package var isNull: Bool {

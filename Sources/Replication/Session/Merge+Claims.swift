@@ -38,27 +38,30 @@ extension Merge {
 
   /// Decodes everything and checks it against End, before anything is changed.
   package func decoded() throws(WireError) -> [RowBatch] {
-    var rows: [[WireRow]] = batches.map { _ in [] }
-    let packed = try packed { batch, _, row in rows[batch].append(row) }
-    return zip(packed, rows).map { RowBatch(tables: $0.tables, rows: $1) }
+    var decoded: [RowBatch] = []
+    for batch in try packed({ _, _, _ in }) {
+      decoded.append(RowBatch(tables: batch.tables, rows: try batch.rows))
+    }
+    return decoded
   }
 
-  /// The same for who reads the rows later: shows each once, with the number of its batch and the
-  /// shape of its table.
+  /// The same for who reads the rows later: shows the head of each once, with the number of its
+  /// batch and the shape of its table.
   package func packed(
-    _ show: (Int, TableShape, WireRow) -> Void
+    _ show: (Int, TableShape, RowHead) -> Void
   ) throws(WireError) -> [PackedBatch] {
     var packed: [PackedBatch] = []
     var (rows, check) = (rowsBefore, checkBefore)
     for (number, bytes) in batches.enumerated() {
       packed.append(
-        try PackedBatch(bytes: bytes) { (shape, row) throws(WireError) in
-          if let licence, !licence.allows(row, in: shape.name) {
+        try PackedBatch(bytes: bytes) { (shape, head) throws(WireError) in
+          let isRuling = head.ruling != nil
+          if let licence, !licence.allows(head.version, isRuling: isRuling, in: shape.name) {
             throw WireError(.notAllowed, "a row of \(shape.name)")
           }
           rows &+= 1
-          check &+= row.check
-          show(number, shape, row)
+          check &+= head.version.check
+          show(number, shape, head)
         })
     }
     if let end, end.rows != rows || end.check != check {

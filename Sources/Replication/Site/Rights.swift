@@ -78,8 +78,8 @@ package struct LeafLicence: Sendable, Equatable {
   }
 
   /// Whether a row may come from it; what stands for good is not for leaves to say.
-  package func allows(_ row: WireRow, in table: String) -> Bool {
-    row.version.dot.origin == origin && row.version.isTentative && row.content.ruling == nil
+  package func allows(_ version: Version, isRuling: Bool, in table: String) -> Bool {
+    version.dot.origin == origin && version.isTentative && !isRuling
       && allows(table: table)
   }
 

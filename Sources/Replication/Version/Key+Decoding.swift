@@ -1,4 +1,28 @@
 extension Key {
+  /// What a key of one column holds, if its value can be had as it is written; nil for others.
+  package enum Single {
+    case integer(Int64)
+    /// Where the bytes of the value are among those of the key.
+    case text(Range<Int>)
+    case blob(Range<Int>)
+  }
+
+  package var single: Single? {
+    guard let tag = bytes.first else { return nil }
+    switch tag {
+    case Tag.zero - 8...Tag.zero + 8:
+      var rest = bytes.dropFirst()
+      let integer = Self.takeInteger(tag, from: &rest)
+      return rest.isEmpty ? integer.map { .integer($0) } : nil
+    case Tag.text, Tag.blob:
+      // The first zero ends the value, or is one that is in it.
+      guard bytes.firstIndex(of: 0) == bytes.count - 1 else { return nil }
+      let place = 1..<bytes.count - 1
+      return tag == Tag.text ? .text(place) : .blob(place)
+    default: return nil
+    }
+  }
+
   /// The key values in canonical form, or nil if the bytes are no key.
   package var values: [Value]? {
     var values: [Value] = []

@@ -25,12 +25,7 @@ package struct Key: Sendable, Hashable, Comparable {
       switch value {
       case .null: return nil
       case .integer(let integer): Self.append(integer, to: &bytes)
-      case .real(let real):
-        if let integer = Int64(exactly: real) {
-          Self.append(integer, to: &bytes)
-        } else {
-          Self.append(real, to: &bytes)
-        }
+      case .real(let real): Self.append(real, to: &bytes)
       case .text(let text):
         bytes.append(Tag.text)
         let collation = index < collations.count ? collations[index] : .binary
@@ -43,8 +38,43 @@ package struct Key: Sendable, Hashable, Comparable {
     self.bytes = bytes
   }
 
-  package static func < (left: Key, right: Key) -> Bool {
-    left.bytes.lexicographicallyPrecedes(right.bytes)
+  package static func == (left: Key, right: Key) -> Bool {
+    left.bytes.withUnsafeBytes { left in
+      right.bytes.withUnsafeBytes { right in
+        left.count == right.count && compare(left, right) == 0
+      }
+    }
+  }
+
+  package static func < (left: Key, right: Key) -> Bool { order(left, right) < 0 }
+
+  /// Below 0 if the first comes first, 0 if both are one.
+  package static func order(_ left: Key, _ right: Key) -> Int {
+    left.bytes.withUnsafeBytes { left in
+      right.bytes.withUnsafeBytes { right in
+        let order = compare(left, right)
+        return order != 0 ? order : left.count - right.count
+      }
+    }
+  }
+
+  /// Compares as many bytes as both have, eight at a time.
+  private static func compare(
+    _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
+  ) -> Int {
+    let count = min(left.count, right.count)
+    var place = 0
+    while place + 8 <= count {
+      let first = UInt64(bigEndian: left.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      let second = UInt64(bigEndian: right.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      if first != second { return first < second ? -1 : 1 }
+      place += 8
+    }
+    while place < count {
+      if left[place] != right[place] { return left[place] < right[place] ? -1 : 1 }
+      place += 1
+    }
+    return 0
   }
 
   enum Tag {
@@ -66,8 +96,9 @@ package struct Key: Sendable, Hashable, Comparable {
     }
   }
 
-  /// Appends a real that has the value of no integer.
-  private static func append(_ real: Double, to bytes: inout [UInt8]) {
+  /// Appends a real; one that has the value of an integer is that.
+  package static func append(_ real: Double, to bytes: inout [UInt8]) {
+    if let integer = Int64(exactly: real) { return append(integer, to: &bytes) }
     bytes.append(Tag.real)
     let bits = real.bitPattern
     let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63

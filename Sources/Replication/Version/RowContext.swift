@@ -33,8 +33,12 @@ package struct RowContext: Sendable, Hashable {
     if dots.count > Self.limit { dots.removeFirst() }
   }
 
+  /// The same of several, one after another.
+  mutating func add(_ later: [Dot]) { for dot in later { add(dot) } }
+
   /// Leaves one origin out: an edit of that origin has seen its earlier ones anyway.
   package func without(_ origin: Origin) -> RowContext {
+    guard dots.contains(where: { $0.origin == origin }) else { return self }
     var context = self
     context.dots.removeAll { $0.origin == origin }
     return context

@@ -14,26 +14,31 @@ extension Version {
     var version = Version(
       dot: dot, created: isNew ? dot : old?.created ?? dot,
       createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted)
-    (version.term, version.epoch) = old?.base ?? (.none, 0)
-    for (seen, isSeen) in [(pending, true), (old, isSeen)] {
-      guard let seen else { continue }
-      // Of the author of what was not seen, all that it had made of the row before that; and of
-      // whoever made what it only shows. Nothing at all of a row that this is not.
-      let shown = [seen.image, isNew ? seen.created : nil].compactMap(\.self)
-      let unseen = isSeen ? [] : [seen.first] + shown
-      for dot in seen.context.dots + [seen.edit] {
-        let before = unseen.filter { $0.origin == dot.origin }.map { $0.seq - 1 }
-        let seq = min(dot.seq, before.min() ?? dot.seq)
-        if seq > 0 { version.context.add(Dot(dot.origin, seq)) }
-      }
-    }
-    version.context = version.context.without(dot.origin)
+    if let old { (version.term, version.epoch) = old.base }
+    var context = RowContext.empty
+    if let pending { context.add(whatWasSeen(by: pending, isSeen: true, isNew: isNew)) }
+    if let old { context.add(whatWasSeen(by: old, isSeen: isSeen, isNew: isNew)) }
+    context = context.without(dot.origin)
     // Something may have been written over it in the moment when it was made again.
     if let again, again.edit.origin == dot.origin, again.saysTheSame(as: version) {
-      version.context.add(again.first)
+      context.add(again.first)
     }
+    version.context = context
     version.note(keys, over: old, isNew: isNew, above: floor)
     return old == nil ? version.raised(above: floor) : version
+  }
+
+  /// The edits that an author knows who has seen a version, or only what that was made on: of
+  /// whoever made it, and of what it only shows, all that was before; of another row nothing.
+  private static func whatWasSeen(by version: Version, isSeen: Bool, isNew: Bool) -> [Dot] {
+    if isSeen { return version.context.dots + [version.edit] }
+    let shown = [version.image, isNew ? version.created : nil].compactMap(\.self)
+    let unseen = [version.first] + shown
+    return (version.context.dots + [version.edit]).compactMap { dot in
+      let before = unseen.filter { $0.origin == dot.origin }.map { $0.seq - 1 }
+      let seq = min(dot.seq, before.min() ?? dot.seq)
+      return seq > 0 ? Dot(dot.origin, seq) : nil
+    }
   }
 
   /// Whether an edit over what stands makes another row under the key.
@@ -48,7 +53,7 @@ extension Version {
   private mutating func note(
     _ keys: KeyNote, over old: Version?, isNew: Bool, above floor: Floor?
   ) {
-    if !isNew, let old { numbering = old.numbering }
+    var numbering = isNew ? .none : old?.numbering ?? .none
     if isNew, keys.isNumbered || old?.turn != nil {
       // Where the anchor said that nothing stands the number was not in use.
       let isUsed = old.map { !$0.isDeleted || $0.created != $0.edit } ?? false
@@ -56,11 +61,14 @@ extension Version {
       numbering.turn = max(before ?? .zero, old == nil ? floor?.stamp ?? .zero : .zero)
       numbering.elders = Array(keys.elders.prefix(Numbering.mostElders))
     }
-    if isNew { numbering.former = Array(keys.former.suffix(Numbering.mostFormer)) }
+    if isNew, !keys.former.isEmpty {
+      numbering.former = Array(keys.former.suffix(Numbering.mostFormer))
+    }
     if let parents = keys.parents {
       numbering.parents = Array(parents.prefix(Numbering.mostParents))
     }
     if isDeleted { numbering.parents = [] }
+    self.numbering = numbering
   }
 
   /// Whether both have the same content, or are both deleted.
@@ -97,12 +105,12 @@ extension Version {
   package func certified(_ dot: Dot, term: Term, epoch: UInt64, at moment: Stamp) -> Version {
     var version = self
     version.dot = dot
-    version.term = term
-    version.epoch = epoch
-    version.certificate = Certificate(edit: edit, at: certificate?.at ?? moment)
+    var said = particulars
+    (said.term, said.epoch, said.session) = (term, epoch, 0)
+    said.certificate = Certificate(edit: edit, at: certificate?.at ?? moment)
+    version.particulars = said
     // An edit whose stamp cannot be ranks below all others; what the anchor says of it does not.
     version.stamp = min(stamp, .latest)
-    version.session = 0
     return version
   }
 }

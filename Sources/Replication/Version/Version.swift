@@ -24,25 +24,8 @@ package struct Version: Sendable, Equatable {
   /// Hash of the content; 0 if deleted.
   package var hash: UInt64
   package var isDeleted: Bool
-  /// Of a certificate its own, of an edit those of the version that it was made on.
-  package var term = Term.none
-  package var epoch: UInt64 = 0
-  /// Nil while no anchor has judged the edit.
-  package var certificate: Certificate?
-  /// The edits of other origins that this one descends from; of its own, see `first`.
-  package var context = RowContext.empty
-  /// The session with the anchor in which the edit was made; 0 if there was none.
-  package var session: UInt64 = 0
-  /// Nothing tells when the edit was made: the stamp is the earliest that it can have been.
-  package var isUndated = false
-  /// The edit of another shape of key whose content this is, made anew by a migration: who knows
-  /// that one knows what this says.
-  package var image: Dot?
-  /// A reference of the row led nowhere in the file of its author, who has foreign keys off: it
-  /// stands without its parent everywhere.
-  package var isDangling = false
-  /// What it says of keys that may be given twice.
-  package var numbering = Numbering.none
+  /// Nil if they say nothing.
+  fileprivate var box: ParticularsBox?
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
@@ -53,6 +36,12 @@ package struct Version: Sendable, Equatable {
     self.stamp = stamp
     self.hash = hash
     self.isDeleted = isDeleted
+  }
+
+  package static func == (left: Version, right: Version) -> Bool {
+    left.dot == right.dot && left.created == right.created && left.createdAt == right.createdAt
+      && left.stamp == right.stamp && left.hash == right.hash && left.isDeleted == right.isDeleted
+      && (left.box === right.box || left.particulars == right.particulars)
   }
 
   package var isTentative: Bool { certificate == nil }
@@ -83,6 +72,90 @@ package struct Version: Sendable, Equatable {
     return Rank(
       term: term, epoch: epoch, isTentative: isTentative, turn: turn,
       seniority: seniority, stamp: stamp, origin: dot.origin, content: hash, seq: dot.seq)
+  }
+}
+
+/// What most versions say nothing of. It lies apart, for a version is copied often.
+extension Version {
+  package struct Particulars: Sendable, Equatable {
+    /// Of a certificate its own, of an edit those of the version that it was made on.
+    package var term = Term.none
+    package var epoch: UInt64 = 0
+    /// Nil while no anchor has judged the edit.
+    package var certificate: Certificate?
+    /// The edits of other origins that this one descends from; of its own, see `first`.
+    package var context = RowContext.empty
+    /// The session with the anchor in which the edit was made; 0 if there was none.
+    package var session: UInt64 = 0
+    /// Nothing tells when the edit was made: the stamp is the earliest that it can have been.
+    package var isUndated = false
+    /// The edit of another shape of key whose content this is, made anew by a migration: who knows
+    /// that one knows what this says.
+    package var image: Dot?
+    /// A reference of the row led nowhere in the file of its author, who has foreign keys off: it
+    /// stands without its parent everywhere.
+    package var isDangling = false
+    /// What it says of keys that may be given twice.
+    package var numbering = Numbering.none
+
+    static let none = Particulars()
+  }
+
+  fileprivate final class ParticularsBox: Sendable {
+    let particulars: Particulars
+
+    init(_ particulars: Particulars) { self.particulars = particulars }
+  }
+
+  /// All of them: who changes several does so at once.
+  package var particulars: Particulars {
+    get { box?.particulars ?? .none }
+    set { box = newValue == .none ? nil : ParticularsBox(newValue) }
+  }
+
+  package var term: Term {
+    get { box?.particulars.term ?? .none }
+    set { if newValue != term { particulars.term = newValue } }
+  }
+
+  package var epoch: UInt64 {
+    get { box?.particulars.epoch ?? 0 }
+    set { if newValue != epoch { particulars.epoch = newValue } }
+  }
+
+  package var certificate: Certificate? {
+    get { box?.particulars.certificate }
+    set { if newValue != certificate { particulars.certificate = newValue } }
+  }
+
+  package var context: RowContext {
+    get { box?.particulars.context ?? .empty }
+    set { if newValue != context { particulars.context = newValue } }
+  }
+
+  package var session: UInt64 {
+    get { box?.particulars.session ?? 0 }
+    set { if newValue != session { particulars.session = newValue } }
+  }
+
+  package var isUndated: Bool {
+    get { box?.particulars.isUndated ?? false }
+    set { if newValue != isUndated { particulars.isUndated = newValue } }
+  }
+
+  package var image: Dot? {
+    get { box?.particulars.image }
+    set { if newValue != image { particulars.image = newValue } }
+  }
+
+  package var isDangling: Bool {
+    get { box?.particulars.isDangling ?? false }
+    set { if newValue != isDangling { particulars.isDangling = newValue } }
+  }
+
+  package var numbering: Numbering {
+    get { box?.particulars.numbering ?? .none }
+    set { if newValue != numbering { particulars.numbering = newValue } }
   }
 }
 

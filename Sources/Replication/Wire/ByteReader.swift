@@ -116,6 +116,16 @@ package struct ByteReader {
     }
   }
 
+  /// Checks the next value, and makes no copy of it.
+  mutating func skipValue(_ what: String) throws(WireError) {
+    switch try byte(what) {
+    case 3, 4: _ = try slice(what, limit: Limits.row)
+    default:
+      position -= 1
+      _ = try value(what)
+    }
+  }
+
   package mutating func frontier(_ what: String) throws(WireError) -> Frontier {
     let count = try count(what, limit: Limits.frontierEntries)
     var entries: [Frontier.Entry] = []

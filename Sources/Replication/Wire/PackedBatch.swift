@@ -7,12 +7,13 @@ package struct PackedBatch: Sendable {
   /// Where each row begins; a batch is no longer than 65 MiB.
   private let starts: [UInt32]
 
-  /// Reads a batch and shows its rows, one after another; everything is checked.
+  /// Reads a batch and shows its rows as far as their keys, one after another; everything is
+  /// checked.
   ///
   /// What fills more than a frame has one row. Small values, or names, of many would take much more
   /// memory and time than their bytes.
   package init(
-    bytes: [UInt8], _ show: (TableShape, WireRow) throws(WireError) -> Void
+    bytes: [UInt8], _ show: (TableShape, RowHead) throws(WireError) -> Void
   ) throws(WireError) {
     var reader = ByteReader(bytes)
     let isLong = bytes.count > Limits.frame
@@ -22,8 +23,8 @@ package struct PackedBatch: Sendable {
     starts.reserveCapacity(count)
     for _ in 0..<count {
       starts.append(UInt32(reader.position))
-      let row = try header.row(from: &reader)
-      try show(header.tables[row.table], row)
+      let head = try header.head(from: &reader)
+      try show(header.tables[head.table], head)
     }
     try reader.finish("Rows")
     self.bytes = bytes
@@ -32,6 +33,16 @@ package struct PackedBatch: Sendable {
   }
 
   package var tables: [TableShape] { header.tables }
+
+  /// All of its rows.
+  var rows: [WireRow] {
+    get throws(WireError) {
+      var rows: [WireRow] = []
+      rows.reserveCapacity(starts.count)
+      for index in starts.indices { rows.append(try row(index)) }
+      return rows
+    }
+  }
 
   /// The row at that place in the batch.
   package func row(_ index: Int) throws(WireError) -> WireRow {

@@ -1,10 +1,9 @@
 extension RowBatch {
   /// Reads a batch; everything is checked before anything is used.
   package init(bytes: [UInt8]) throws(WireError) {
-    var rows: [WireRow] = []
-    let packed = try PackedBatch(bytes: bytes) { _, row in rows.append(row) }
-    self.tables = packed.tables
-    self.rows = rows
+    let packed = try PackedBatch(bytes: bytes) { _, _ in }
+    tables = packed.tables
+    rows = try packed.rows
   }
 
   /// What comes before the rows of a batch: what they name by small numbers.
@@ -22,7 +21,16 @@ extension RowBatch {
 
     /// The next row.
     func row(from reader: inout ByteReader) throws(WireError) -> WireRow {
-      try RowBatch.row(from: &reader, tables, names)
+      var (head, columns) = try RowBatch.head(from: &reader, tables, names)
+      while head.values.count < columns { head.values.append(try reader.value("Row")) }
+      return head.row
+    }
+
+    /// The same row, of which what stands beside the key is checked, and not kept.
+    func head(from reader: inout ByteReader) throws(WireError) -> RowHead {
+      let (head, columns) = try RowBatch.head(from: &reader, tables, names)
+      for _ in head.values.count..<columns { try reader.skipValue("Row") }
+      return head
     }
   }
 
@@ -120,9 +128,10 @@ extension RowBatch {
     var terms: [Term]
   }
 
-  private static func row(
+  /// A row as far as its key, and how many values it has with that.
+  private static func head(
     from reader: inout ByteReader, _ tables: [TableShape], _ names: Names
-  ) throws(WireError) -> WireRow {
+  ) throws(WireError) -> (head: RowHead, columns: Int) {
     let table = try index(from: &reader, below: tables.count)
     let flags = RowFlags(rawValue: try reader.byte("Row"))
     guard flags.isPossible else { throw WireError(.malformed, "Row: flags") }
@@ -149,21 +158,17 @@ extension RowBatch {
     let ruling = isRuling ? try self.ruling(from: &reader, names) : nil
     let shape = tables[table]
     let keyOnly = !flags.isDisjoint(with: .keyOnly)
+    let columns = keyOnly ? shape.keyCount : shape.columns.count
     var values: [Value] = []
-    for _ in 0..<(keyOnly ? shape.keyCount : shape.columns.count) {
-      values.append(try reader.value("Row"))
+    values.reserveCapacity(columns)
+    for _ in 0..<shape.keyCount {
+      let value = try reader.value("Row")
+      guard value != .null else { throw WireError(.malformed, "Row: key") }
+      values.append(value)
     }
-    let hasNullKey = values.prefix(shape.keyCount).contains { $0 == .null }
-    guard !hasNullKey else { throw WireError(.malformed, "Row: key") }
-    let content: WireRow.Content =
-      if let ruling {
-        .ruling(ruling, key: values)
-      } else if isDeleted {
-        .deleted(key: values)
-      } else {
-        keyOnly ? .withheld(key: values) : .values(values)
-      }
-    return WireRow(table: table, version: version, content: content)
+    let head = RowHead(
+      table: table, version: version, ruling: ruling, isKeyOnly: keyOnly, values: values)
+    return (head, columns)
   }
 
   private static func readStanding(
@@ -171,23 +176,25 @@ extension RowBatch {
   ) throws(WireError) {
     let flags = Standing.Flags(rawValue: try reader.byte("Row: standing"))
     guard flags.isPossible else { throw WireError(.malformed, "Row: standing") }
-    version.isUndated = flags.contains(.undated)
-    version.isDangling = flags.contains(.dangling)
+    var said = Version.Particulars()
+    defer { version.particulars = said }
+    said.isUndated = flags.contains(.undated)
+    said.isDangling = flags.contains(.dangling)
     if flags.contains(.term) {
-      version.term = names.terms[try index(from: &reader, below: names.terms.count)]
-      version.epoch = try reader.number("Row: epoch")
+      said.term = names.terms[try index(from: &reader, below: names.terms.count)]
+      said.epoch = try reader.number("Row: epoch")
     }
     if flags.contains(.epoch) {
-      version.epoch = try reader.number("Row: epoch")
-      guard version.epoch > 0 else { throw WireError(.malformed, "Row: epoch") }
+      said.epoch = try reader.number("Row: epoch")
+      guard said.epoch > 0 else { throw WireError(.malformed, "Row: epoch") }
     }
     if flags.contains(.certificate) {
-      guard version.term != .none else { throw WireError(.malformed, "Row: certificate") }
-      version.certificate = Version.Certificate(
+      guard said.term != .none else { throw WireError(.malformed, "Row: certificate") }
+      said.certificate = Version.Certificate(
         edit: try dot(from: &reader, names), at: try reader.stamp("Row: certified"))
     }
-    if flags.contains(.session) { version.session = try reader.word("Row: session") }
-    if flags.contains(.image) { version.image = try dot(from: &reader, names) }
+    if flags.contains(.session) { said.session = try reader.word("Row: session") }
+    if flags.contains(.image) { said.image = try dot(from: &reader, names) }
     guard flags.contains(.context) else { return }
     var dots: [Dot] = []
     for _ in 0..<(try reader.count("Row: context", limit: RowContext.limit)) {
@@ -196,7 +203,7 @@ extension RowBatch {
     guard let context = RowContext(dots), !context.isEmpty else {
       throw WireError(.malformed, "Row: context")
     }
-    version.context = context
+    said.context = context
   }
 
   private static func ruling(

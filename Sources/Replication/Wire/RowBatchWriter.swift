@@ -7,6 +7,8 @@ package struct RowBatchWriter: Sendable {
   private var shapeBytes = 0
   private var origins: [Origin] = []
   private var originIndex: [Origin: Int] = [:]
+  /// Most rows name the same one.
+  private var lastOrigin: (origin: Origin, index: Int)?
   private var terms: [Term] = []
   private var body = ByteWriter()
   package private(set) var rowCount = 0
@@ -52,10 +54,9 @@ package struct RowBatchWriter: Sendable {
       write(ruling.edit)
       body.text(ruling.rule)
     }
-    let row = WireRow(table: table, version: version, content: content)
-    for value in row.values { body.value(value) }
+    for value in content.values { body.value(value) }
     rowCount += 1
-    check &+= row.check
+    check &+= version.check
   }
 
   /// What an anchor has to do with a version, and what its author had seen.
@@ -130,7 +131,11 @@ package struct RowBatchWriter: Sendable {
   }
 
   private mutating func index(of origin: Origin) -> Int {
-    if let index = originIndex[origin] { return index }
+    if let lastOrigin, lastOrigin.origin == origin { return lastOrigin.index }
+    if let index = originIndex[origin] {
+      lastOrigin = (origin, index)
+      return index
+    }
     origins.append(origin)
     originIndex[origin] = origins.count - 1
     return origins.count - 1

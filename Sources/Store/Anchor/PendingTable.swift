@@ -36,10 +36,8 @@ final class PendingTable {
     _ version: Version, _ entry: Shelf.Entry?, table: Int64, key: Key
   ) throws(SQLiteError) -> Bool {
     let old = try self.version(table: table, key: key, origin: version.dot.origin)
-    let changed = try connection.run(
-      Self.insert,
-      [.integer(table), .blob(key.bytes)] + (try versions.values(version))
-        + [entry.map { .blob(Shelf.encode($0)) } ?? .null])
+    let changed = try versions.insert(
+      Self.insert, version, table: table, key: key, entry.map { .blob(Shelf.encode($0)) })
     if old == nil { count += 1 }
     return changed > 0
   }

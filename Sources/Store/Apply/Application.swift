@@ -153,9 +153,7 @@ extension Store {
     (onlineSession, repeating) = (edit.session, edit.asEdit)
     defer { (onlineSession, repeating) = (session, nil) }
     let before = edits.last
-    try fold(
-      table, key, keyValues: (key.values ?? []).map(\.sqlite),
-      madeAt: Dating.Moment(of: edit), &edits)
+    try fold(table, key, madeAt: Dating.Moment(of: edit), &edits)
     guard edits.last > before, let made = try versions.version(table: table.id, key: key),
       made.saysTheSame(as: edit)
     else { return }

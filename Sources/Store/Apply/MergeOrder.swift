@@ -40,7 +40,7 @@ struct MergeOrder {
   var count: Int { entries.count }
 
   /// Notes the next row; `table` looks its table up.
-  mutating func add(_ row: WireRow, of batch: Int, _ table: () -> Table) {
+  mutating func add(_ row: RowHead, of batch: Int, _ table: () -> Table) {
     if batch != self.batch { (self.batch, self.row, tables) = (batch, 0, [:]) }
     let numbering = row.version.numbering
     former += numbering.former.count
@@ -51,8 +51,11 @@ struct MergeOrder {
     last = row.version.dot
     let known = tables[row.table] ?? table()
     tables[row.table] = known
-    let keyCount = known.collations.count
-    let key = Key(Array(row.values.prefix(keyCount)), collations: known.collations)
+    // Its sender may have a key of more columns.
+    let key =
+      row.key.count <= known.collations.count
+      ? Key(row.key, collations: known.collations)
+      : Key(Array(row.key.prefix(known.collations.count)), collations: known.collations)
     if known.depth == nil { settings += 1 }
     entries.append(
       Entry(

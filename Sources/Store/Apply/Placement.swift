@@ -182,7 +182,7 @@ extension Store {
       return nil
     }
     do {
-      try connection.run(statements.insert(known.map(\.column)), known.map(\.value.sqlite))
+      _ = try connection.run(statements.insert(known.map(\.column)), known.lazy.map(\.value))
       return nil
     } catch {
       guard error.isConstraint, !placement.exists else { throw error }
@@ -209,8 +209,7 @@ extension Store {
     guard !updated.isEmpty else {
       return try connection.row(statements.existsByKey, placement.keyValues) != nil
     }
-    return try connection.run(
-      statements.update(updated.map(\.column)),
-      updated.map(\.value.sqlite) + placement.keyValues) > 0
+    let values = updated.map(\.value) + placement.values.prefix(placement.shape.keyCount)
+    return try connection.run(statements.update(updated.map(\.column)), values) > 0
   }
 }

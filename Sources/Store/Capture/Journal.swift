@@ -78,13 +78,15 @@ package enum Journal {
     ).reversed().map(JournalEntry.init)
   }
 
+  static let firstKeyColumn = 3
+
   /// Looks at the newest entries from `id` on, the newest first, and ends where `look` says no.
   ///
-  /// It is shown the number, the table, the time, and the key, of which only so many columns are
-  /// read as are asked for.
+  /// It is shown the number, the table, the time, and the statement, on which the key begins at
+  /// `firstKeyColumn`.
   static func readNewest(
     from id: Int64, limit: Int, on connection: Connection,
-    _ look: (Int64, Int64, Int64, (Int) -> [Value]) -> Bool
+    _ look: (Int64, Int64, Int64, Statement) -> Bool
   ) throws(SQLiteError) {
     try connection.with(
       "SELECT * FROM main.\(table) WHERE id >= ? ORDER BY id DESC LIMIT ?",
@@ -92,9 +94,8 @@ package enum Journal {
     ) { (statement) throws(SQLiteError) in
       var goesOn = true
       while goesOn, try statement.step() {
-        goesOn = look(statement.integer(0), statement.integer(1), statement.integer(2)) { count in
-          (3..<min(3 + count, statement.columnCount)).map(statement.value)
-        }
+        goesOn = look(
+          statement.integer(0), statement.integer(1), statement.integer(2), statement)
       }
     }
   }

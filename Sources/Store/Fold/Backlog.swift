@@ -59,12 +59,15 @@ struct Backlog {
   ) {
     self.absent.formUnion(absent)
     // Parents before their children, and former keys last.
-    var touches = touches.sorted {
-      ($0.depth, $0.table, $0.key, $1.entry) < ($1.depth, $1.table, $1.key, $0.entry)
+    var touches = touches.sorted { left, right in
+      if left.depth != right.depth { return left.depth < right.depth }
+      if left.table != right.table { return left.table < right.table }
+      let order = Key.order(left.key, right.key)
+      return order != 0 ? order < 0 : left.entry > right.entry
     }
     var last: (table: Int64, key: Key)?
     touches.removeAll { touch in
-      if let last, last == (touch.table, touch.key) { return true }
+      if let last, last.table == touch.table, last.key == touch.key { return true }
       last = (touch.table, touch.key)
       return false
     }

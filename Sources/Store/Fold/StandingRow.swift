@@ -6,36 +6,33 @@ import SQLite
 /// Of a long row, which no push could carry, only the sum of its content is taken, where SQLite
 /// holds it: a fold needs no second copy of it.
 struct StandingRow {
-  let key: [Replication.Value]
   /// Every column; nil for a long row.
   let values: [Replication.Value]?
   let content: ContentHash
+  private let keyCount: Int
+  /// The key of a long row.
+  private let keyAlone: [Replication.Value]
+
+  var key: [Replication.Value] { values.map { Array($0.prefix(keyCount)) } ?? keyAlone }
 
   /// The row on which a statement stands that gives every column of the shape.
   init(_ statement: Statement, _ statements: RowStatements) {
     let count = statements.shape.columns.count
-    key = statement.travelling(statements.shape.keyCount)
-    if statement.size(count) < Limits.wholeBytes / 2 {
-      let all = statement.travelling(count)
-      values = all
-      content = statements.sum(all)
-      return
-    }
-    values = nil
-    var sum = ContentHash()
+    keyCount = statements.shape.keyCount
+    var (sum, values, size) = (ContentHash(), [Replication.Value](), 0)
+    values.reserveCapacity(count)
     for column in 0..<count {
-      let preset = statements.defaults[column]
-      let length = statement.byteCount(column)
-      guard let isText = statement.isText(column), preset?.byteCount != length else {
-        let value = Replication.Value(statement.value(column))
-        if value != preset { sum.add(column: statements.columnHashes[column], value) }
-        continue
-      }
-      statement.withBytes(column) {
-        sum.add(column: statements.columnHashes[column], $0, isText: isText)
+      let value = statement.content(column)
+      size += value.byteCount + 9
+      if size < Limits.wholeBytes / 2 { values.append(Replication.Value(value)) }
+      if !value.isSame(as: statements.defaults[column]) {
+        value.add(to: &sum, column: statements.columnHashes[column])
       }
     }
     content = sum
+    let isLong = values.count < count
+    self.values = isLong ? nil : values
+    keyAlone = isLong ? statement.travelling(keyCount) : []
   }
 
   /// The row of a key; nil if there is none, or if the table has a key of other columns by now.
@@ -45,6 +42,28 @@ struct StandingRow {
     guard key.count == statements.shape.keyCount else { return nil }
     return try connection.with(statements.selectByKey, key) { (statement) throws(SQLiteError) in
       try statement.step() ? StandingRow(statement, statements) : nil
+    }
+  }
+
+  /// The same without a copy of the key's value, where it has one.
+  static func read(
+    _ key: Key, _ statements: RowStatements, on connection: Connection
+  ) throws(SQLiteError) -> StandingRow? {
+    guard statements.shape.keyCount == 1, let single = key.single else {
+      return try read((key.values ?? []).map(\.sqlite), statements, on: connection)
+    }
+    return try connection.with(statements.selectByKey) { (statement) throws(SQLiteError) in
+      func step() throws(SQLiteError) -> StandingRow? {
+        try statement.step() ? StandingRow(statement, statements) : nil
+      }
+      switch single {
+      case .integer(let integer):
+        try statement.bind(integer, at: 1)
+        return try step()
+      case .text(let place):
+        return try statement.lending(key.bytes[place], isText: true, at: 1, step)
+      case .blob(let place): return try statement.lending(key.bytes[place], at: 1, step)
+      }
     }
   }
 
@@ -89,11 +108,46 @@ extension StandingRow {
 }
 
 extension Replication.Value {
-  /// The length of a text or blob, else nil.
-  fileprivate var byteCount: Int? {
+  fileprivate init(_ content: Statement.Content) {
+    self =
+      switch content {
+      case .null: .null
+      case .integer(let integer): .integer(integer)
+      case .real(let real): .real(real)
+      case .text(let bytes): .text([UInt8](bytes))
+      case .blob(let bytes): .blob([UInt8](bytes))
+      }
+  }
+}
+
+extension Statement.Content {
+  fileprivate var byteCount: Int {
     switch self {
     case .text(let bytes), .blob(let bytes): bytes.count
-    default: nil
+    default: 0
+    }
+  }
+
+  /// Equal in class and bits.
+  fileprivate func isSame(as value: Replication.Value?) -> Bool {
+    switch (self, value) {
+    case (.null, .null?): true
+    case (.integer(let left), .integer(let right)?): left == right
+    case (.real(let left), .real(let right)?): left.bitPattern == right.bitPattern
+    case (.text(let left), .text(let right)?): left.elementsEqual(right)
+    case (.blob(let left), .blob(let right)?): left.elementsEqual(right)
+    default: false
+    }
+  }
+
+  /// Adds what a column with this value counts.
+  fileprivate func add(to sum: inout ContentHash, column: UInt64) {
+    switch self {
+    case .null: sum.add(column: column, .null)
+    case .integer(let integer): sum.add(column: column, .integer(integer))
+    case .real(let real): sum.add(column: column, .real(real))
+    case .text(let bytes): sum.add(column: column, bytes, isText: true)
+    case .blob(let bytes): sum.add(column: column, bytes, isText: false)
     }
   }
 }

@@ -93,8 +93,7 @@ extension Store {
           try refold(table, touch.key, madeAt: touch.moment, &edits, at: now)
           continue
         }
-        let key = (touch.key.values ?? []).map(\.sqlite)
-        try fold(table, touch.key, keyValues: key, madeAt: touch.moment, &edits)
+        try fold(table, touch.key, madeAt: touch.moment, &edits)
       }
       room -= touches.count
       guard let first = ended?.entries.lowerBound else { continue }
@@ -124,7 +123,7 @@ extension Store {
     var absent: Set<Int64> = []
     var room = pace.journalBytes
     try Journal.readNewest(from: start, limit: pace.journalWindow, on: connection) {
-      (id, number, wall, key) in
+      (id, number, wall, statement) in
       entries.append((id, wall))
       guard let table = tables.byID[number] else { return true }
       guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
@@ -133,7 +132,9 @@ extension Store {
         return true
       }
       // A row with NULL in its key has no identity and stays where it is.
-      guard let key = table.key(key(count).map(Replication.Value.init)) else { return true }
+      guard let key = table.key(in: statement, from: Journal.firstKeyColumn, count) else {
+        return true
+      }
       room -= key.bytes.count
       touches.append(
         Backlog.Touch(
@@ -149,8 +150,11 @@ extension Store {
     }
     entries.reverse()
     let moments = try moments(of: entries, at: now)
+    // The newest touches come first, the oldest entries do.
+    var place = entries.endIndex - 1
     for index in touches.indices {
-      if let moment = moments[touches[index].entry] { touches[index].moment = moment }
+      while entries[place].id != touches[index].entry { place -= 1 }
+      if let moment = moments[place] { touches[index].moment = moment }
     }
     let first = try Journal.firstEntry(on: connection) ?? oldest.id
     backlog.add(
@@ -161,11 +165,10 @@ extension Store {
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged
   /// content nothing.
   func fold(
-    _ table: ReplicaTable, _ key: Key, keyValues: [SQLite.Value], madeAt: Dating.Moment,
-    _ edits: inout Edits
+    _ table: ReplicaTable, _ key: Key, madeAt: Dating.Moment, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    let row = try StandingRow.read(keyValues, statements, on: connection)
+    let row = try StandingRow.read(key, statements, on: connection)
     try fold(table, key, row, madeAt: madeAt, &edits)
   }
 

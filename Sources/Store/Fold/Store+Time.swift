@@ -81,8 +81,8 @@ extension Store {
   /// When these newest entries of the journal were written.
   func moments(
     of entries: [(id: Int64, wall: Int64)], at now: Instant
-  ) throws -> [Int64: Dating.Moment] {
-    guard let first = entries.first, let last = entries.last else { return [:] }
+  ) throws -> [Dating.Moment?] {
+    guard let first = entries.first, let last = entries.last else { return [] }
     timeline.look(at: now)
     if journalDates.isEmpty { journalDates.begin(timeline.dating(at: now)) }
     journalDates.extend(to: now.moment)
@@ -132,15 +132,15 @@ struct JournalDates {
   }
 
   /// What was written first is told first, also where two clocks were read a little apart.
-  func moments(of entries: [(id: Int64, wall: Int64)]) -> [Int64: Dating.Moment] {
-    var moments: [Int64: Dating.Moment] = [:]
+  /// One for each entry; nil if nothing is known.
+  func moments(of entries: [(id: Int64, wall: Int64)]) -> [Dating.Moment?] {
     var index = runs.lastIndex { $0.first <= entries.first?.id ?? 0 } ?? 0
-    for (id, wall) in entries where index < runs.count {
+    return entries.map { id, wall in
+      guard index < runs.count else { return nil }
       while index + 1 < runs.count, runs[index + 1].first <= id { index += 1 }
       let run = runs[index]
-      moments[id] = run.shift.map { Dating.Moment(wall + $0) } ?? run.moment
+      return run.shift.map { Dating.Moment(wall + $0) } ?? run.moment
     }
-    return moments
   }
 
   /// Entries from `id` on are folded; later ones may get their numbers.

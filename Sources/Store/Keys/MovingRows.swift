@@ -46,10 +46,8 @@ final class MovingRows {
     hasNew = true
     try remove(table: item.table, item.key, item.version.dot.origin)
     let row = Shelf.encode(item.entry)
-    count += try connection.run(
-      Self.insert,
-      [.integer(item.table), .blob(item.key.bytes)] + (try versions.values(item.version))
-        + [.blob(row)])
+    count += try versions.insert(
+      Self.insert, item.version, table: item.table, key: item.key, .blob(row))
     bytes += row.count
   }
 

@@ -75,7 +75,7 @@ extension Store {
         parking.requireSettling()
         continue
       }
-      try fold(table, key, keyValues: values, madeAt: moment, &edits)
+      try fold(table, key, madeAt: moment, &edits)
     }
   }
 

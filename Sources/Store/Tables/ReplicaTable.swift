@@ -92,6 +92,26 @@ final class ReplicaTable {
   /// The identity of a row from its key values; nil if one is NULL.
   func key(_ values: [Replication.Value]) -> Key? { Key(values, collations: keyCollations) }
 
+  /// The same of key values that stand in these columns of a statement.
+  func key(in statement: Statement, from first: Int, _ count: Int) -> Key? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count * 20)
+    for index in 0..<count {
+      switch statement.content(first + index) {
+      case .null: return nil
+      case .integer(let integer): Key.append(integer, to: &bytes)
+      case .real(let real): Key.append(real, to: &bytes)
+      case .text(let text):
+        guard index >= keyCollations.count || keyCollations[index] == .binary else {
+          return key((first..<first + count).map { Replication.Value(statement.value($0)) })
+        }
+        Key.append(text, isText: true, to: &bytes)
+      case .blob(let blob): Key.append(blob, isText: false, to: &bytes)
+      }
+    }
+    return Key(bytes: bytes)
+  }
+
   /// How a row travels of which these columns are known, the key columns first.
   func shape(_ columns: [String], keyCount: Int) -> TableShape {
     TableShape(

@@ -37,6 +37,9 @@ final class RowStatements {
   private var inserts: [[Int]: String] = [:]
   private var updates: [[Int]: String] = [:]
   private var lastPlaces: (names: [String], columns: [Int?]) = ([], [])
+  private var lastPairs: (names: [String], pairs: [(index: Int, column: Int?)]) = ([], [])
+  private var lastInsert: (columns: [Int], text: String) = ([], "")
+  private var lastUpdate: (columns: [Int], text: String) = ([], "")
 
   /// `columnNames` tells the first name of each column of the schema; their own, if nil.
   init(_ schema: TableSchema, _ columnNames: ColumnNames? = nil) {
@@ -186,8 +189,13 @@ final class RowStatements {
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
+    if lastPairs.names.hasSameBytes(as: names) { return lastPairs.pairs }
     var found = places(of: names)
-    guard !aliases.isEmpty, found.contains(nil) else { return Array(zip(found.indices, found)) }
+    guard !aliases.isEmpty, found.contains(nil) else {
+      // Of these no value is looked at.
+      lastPairs = (names, Array(zip(found.indices, found)))
+      return lastPairs.pairs
+    }
     var isLeftOut: Set<Int> = []
     let others = names.indices.filter { found[$0] == nil }
     for index in others.sorted(by: { folded(names[$0]) < folded(names[$1]) }) {
@@ -224,7 +232,11 @@ final class RowStatements {
 
   /// Inserts a row with the given columns of the shape.
   func insert(_ columns: [Int]) -> String {
-    if let known = inserts[columns] { return known }
+    if columns == lastInsert.columns { return lastInsert.text }
+    if let known = inserts[columns] {
+      lastInsert = (columns, known)
+      return known
+    }
     let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     let text = "INSERT INTO \(table)(\(names)) VALUES (\(marks))"
@@ -234,7 +246,11 @@ final class RowStatements {
 
   /// Updates the given columns of the row whose key values are bound last.
   func update(_ columns: [Int]) -> String {
-    if let known = updates[columns] { return known }
+    if columns == lastUpdate.columns { return lastUpdate.text }
+    if let known = updates[columns] {
+      lastUpdate = (columns, known)
+      return known
+    }
     let names = columns.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: ", ")
     let text = "UPDATE \(table) SET \(names) WHERE \(keyCondition)"
     if updates.count < Self.mostTexts { updates[columns] = text }

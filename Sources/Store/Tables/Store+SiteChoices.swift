@@ -113,8 +113,7 @@ extension Store {
   ) throws {
     let table = try self.settings(settings)
     guard now.site == nil else {
-      let moment = Dating.Moment(now.moment)
-      return try fold(table, key, keyValues: [.string(name)], madeAt: moment, &edits)
+      return try fold(table, key, madeAt: Dating.Moment(now.moment), &edits)
     }
     try connection.run(
       "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, ?, ?)",

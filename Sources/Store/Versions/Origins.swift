@@ -6,6 +6,8 @@ final class Origins {
   let connection: Connection
   private var numbers: [Origin: Int64] = [:]
   private var origins: [Int64: Origin] = [:]
+  /// The one that was asked for last: row after row has the same.
+  private var last: (origin: Origin, number: Int64)?
   private(set) var frontier = Frontier()
 
   init(_ connection: Connection) throws(SQLiteError) {
@@ -26,12 +28,16 @@ final class Origins {
       // No peer reads a greater one, and it has to be possible to count on.
       entries[origin] = min(UInt64(clamping: seq), 1 << 62)
     }
-    (self.numbers, self.origins) = (numbers, origins)
+    (self.numbers, self.origins, last) = (numbers, origins, nil)
     frontier = Frontier(entries)
   }
 
   func number(of origin: Origin) throws(SQLiteError) -> Int64 {
-    if let number = numbers[origin] { return number }
+    if let last, last.origin == origin { return last.number }
+    if let number = numbers[origin] {
+      last = (origin, number)
+      return number
+    }
     let raw = Int64(bitPattern: origin.rawValue)
     try connection.run("INSERT INTO _flotilla_origin(origin, seq) VALUES (?, 0)", [.integer(raw)])
     let number = connection.lastInsertRowID
@@ -42,7 +48,12 @@ final class Origins {
 
   func knownNumber(of origin: Origin) -> Int64? { numbers[origin] }
 
-  func origin(of number: Int64) -> Origin? { origins[number] }
+  func origin(of number: Int64) -> Origin? {
+    if let last, last.number == number { return last.origin }
+    guard let origin = origins[number] else { return nil }
+    last = (origin, number)
+    return origin
+  }
 
   /// Counts nothing of others as held any more, in the open transaction: all is fetched anew.
   func forgetOthers(but own: Origin) throws(SQLiteError) {

@@ -24,3 +24,33 @@ extension Replication.Value {
     }
   }
 }
+
+extension Connection {
+  /// Runs one statement to its end with values as they travel; gives the number of rows changed.
+  func run(
+    _ sql: String, _ values: some RandomAccessCollection<Replication.Value>
+  ) throws(SQLiteError) -> Int {
+    // SQLite copies what is bound, and a long value is not copied without need.
+    if values.contains(where: \.isLong) { return try run(sql, values.map(\.sqlite)) }
+    return try with(sql) { (statement) throws(SQLiteError) in
+      for (index, value) in values.enumerated() {
+        if case .integer(let integer) = value {
+          try statement.bind(integer, at: index + 1)
+        } else {
+          try statement.bind(value.sqlite, at: index + 1)
+        }
+      }
+      while try statement.step() {}
+      return changes
+    }
+  }
+}
+
+extension Replication.Value {
+  fileprivate var isLong: Bool {
+    switch self {
+    case .text(let bytes), .blob(let bytes): bytes.count >= 64 << 10
+    default: false
+    }
+  }
+}

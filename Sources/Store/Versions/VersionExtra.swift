@@ -68,28 +68,30 @@ struct VersionExtra {
   /// Fills in what the column says; a column that cannot be read says nothing.
   func decode(_ bytes: [UInt8], at moment: Stamp?, into version: inout Version) {
     var reader = ByteReader(bytes)
+    var said = version.particulars
+    defer { version.particulars = said }
     do {
       let flags = try reader.byte("extra")
       if flags & Self.hasTerm != 0 {
-        version.term = terms.term(of: Int64(try reader.number("extra"))) ?? .none
-        version.epoch = try reader.number("extra")
+        said.term = terms.term(of: Int64(try reader.number("extra"))) ?? .none
+        said.epoch = try reader.number("extra")
       }
-      if flags & Self.hasEpoch != 0 { version.epoch = try reader.number("extra") }
-      version.isUndated = flags & Self.isUndated != 0
-      version.isDangling = flags & Self.isDangling != 0
+      if flags & Self.hasEpoch != 0 { said.epoch = try reader.number("extra") }
+      said.isUndated = flags & Self.isUndated != 0
+      said.isDangling = flags & Self.isDangling != 0
       let edit = flags & Self.hasEdit != 0 ? try read(&reader) : version.dot
-      version.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
-      if flags & Self.hasSession != 0 { version.session = try reader.word("extra") }
+      said.certificate = moment.map { Version.Certificate(edit: edit ?? version.dot, at: $0) }
+      if flags & Self.hasSession != 0 { said.session = try reader.word("extra") }
       if flags & Self.hasContext != 0 {
         for _ in 0..<(try reader.count("extra", limit: RowContext.limit)) {
-          if let dot = try read(&reader) { version.context.add(dot) }
+          if let dot = try read(&reader) { said.context.add(dot) }
         }
       }
       guard flags & Self.hasMore != 0 else { return }
       let more = try reader.byte("extra")
-      if more & More.image != 0 { version.image = try read(&reader) }
+      if more & More.image != 0 { said.image = try read(&reader) }
       guard more & More.numbering != 0 else { return }
-      version.numbering = try Numbering(from: &reader) { (reader) throws(WireError) in
+      said.numbering = try Numbering(from: &reader) { (reader) throws(WireError) in
         try read(&reader)
       }
     } catch {

@@ -23,10 +23,11 @@ struct VersionTable {
   let terms: Terms
 
   func version(table: Int64, key: Key) throws(SQLiteError) -> Version? {
-    try connection.with(Self.select, [.integer(table), .blob(key.bytes)]) {
-      (statement) throws(SQLiteError) in
-      guard try statement.step() else { return nil }
-      return version(from: statement, at: 0)
+    try connection.with(Self.select) { (statement) throws(SQLiteError) in
+      try statement.bind(table, at: 1)
+      return try statement.lending(key.bytes, at: 2) { () throws(SQLiteError) in
+        try statement.step() ? version(from: statement, at: 0) : nil
+      }
     }
   }
 
@@ -93,28 +94,48 @@ struct VersionTable {
     return version
   }
 
-  /// What goes into the columns.
-  func values(_ version: Version) throws(SQLiteError) -> [SQLite.Value] {
-    let isOwnCreation = version.created == version.dot
-    let created = isOwnCreation ? 0 : try origins.number(of: version.created.origin)
-    let extra = try VersionExtra(origins: origins, terms: terms).encode(version)
-    return [
-      .integer(try origins.number(of: version.dot.origin)), .integer(Int64(version.dot.seq)),
-      .integer(version.stamp.rawValue),
-      version.isDeleted ? .null : .integer(Int64(bitPattern: version.hash)),
-      isOwnCreation ? .null : .integer(created),
-      isOwnCreation ? .null : .integer(Int64(version.created.seq)),
-      version.createdAt == version.stamp ? .null : .integer(version.createdAt.rawValue),
-      version.certificate.map { .integer($0.at.rawValue) } ?? .null,
-      extra.map { .blob($0) } ?? .null,
-      version.edit.origin == version.dot.origin
-        ? .null : .integer(try origins.number(of: version.edit.origin)),
-    ]
+  func put(_ version: Version, table: Int64, key: Key) throws(SQLiteError) {
+    try insert(Self.insert, version, table: table, key: key)
   }
 
-  func put(_ version: Version, table: Int64, key: Key) throws(SQLiteError) {
-    try connection.run(
-      Self.insert, [.integer(table), .blob(key.bytes)] + (try values(version)))
+  /// Runs a statement that puts a version into a table of versions: its parameters are the number
+  /// of the table, the key, the columns, and what else there is. Gives the number of rows changed.
+  @discardableResult
+  func insert(
+    _ sql: String, _ version: Version, table: Int64, key: Key, _ rest: SQLite.Value? = nil
+  ) throws(SQLiteError) -> Int {
+    // Origins that are new get their numbers first.
+    let number = try origins.number(of: version.dot.origin)
+    let isOwnCreation = version.created == version.dot
+    let created = isOwnCreation ? number : try origins.number(of: version.created.origin)
+    let author =
+      version.edit.origin == version.dot.origin
+      ? nil : try origins.number(of: version.edit.origin)
+    let extra = try VersionExtra(origins: origins, terms: terms).encode(version)
+    return try connection.with(sql) { (statement) throws(SQLiteError) in
+      try statement.bind(table, at: 1)
+      try statement.bind(number, at: 3)
+      try statement.bind(Int64(version.dot.seq), at: 4)
+      try statement.bind(version.stamp.rawValue, at: 5)
+      if !version.isDeleted { try statement.bind(Int64(bitPattern: version.hash), at: 6) }
+      if !isOwnCreation {
+        try statement.bind(created, at: 7)
+        try statement.bind(Int64(version.created.seq), at: 8)
+      }
+      if version.createdAt != version.stamp {
+        try statement.bind(version.createdAt.rawValue, at: 9)
+      }
+      if let certificate = version.certificate {
+        try statement.bind(certificate.at.rawValue, at: 10)
+      }
+      if let extra { try statement.bind(.blob(extra), at: 11) }
+      if let author { try statement.bind(author, at: 12) }
+      if let rest { try statement.bind(rest, at: 13) }
+      return try statement.lending(key.bytes, at: 2) { () throws(SQLiteError) in
+        while try statement.step() {}
+        return connection.changes
+      }
+    }
   }
 
   private static let insert = """

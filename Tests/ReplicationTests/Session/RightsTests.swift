@@ -241,3 +241,10 @@ struct RightsTests {
     #expect(Rights(bytes: [9, 9]) == Rights(general: .none))
   }
 }
+
+extension LeafLicence {
+  /// Whether a whole row may come from it.
+  func allows(_ row: WireRow, in table: String) -> Bool {
+    allows(row.version, isRuling: row.content.ruling != nil, in: table)
+  }
+}
