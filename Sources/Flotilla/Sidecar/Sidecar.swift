@@ -111,6 +111,12 @@ struct Sidecar: Sendable {
   /// written over.
   func giveUp() { unlink(ledgerPath) }
 
+  /// Takes away what `create` and the keys of that node have put into a folder that was there.
+  func takeBack() {
+    try? FileManager.default.removeItem(atPath: folder + "/keys")
+    unlink(recordPath)
+  }
+
   func remove() {
     try? FileManager.default.removeItem(atPath: folder)
   }
