@@ -78,8 +78,8 @@ enum Run {
         notice.ready(amount + rest)
       }
       let heartbeat = Task { await Heartbeat.beat(notice, for: replicas) }
-      let commands = alarmCommands(call.arguments)
-      let alarms = Task { await OperatorAlarm.watch(replicas, commands, log: log) }
+      let watched = await OperatorAlarm.of(replicas, alarmCommands(call.arguments), log: log)
+      let alarms = Task { await OperatorAlarm.watch(watched) }
       let result = await outcome { () async throws(FlotillaError) in
         try await stoppingOnSignal { () async throws(FlotillaError) in
           try await Replica.run(replicas, options: options, log: entries.write, ready: ready)
