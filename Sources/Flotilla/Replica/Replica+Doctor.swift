@@ -19,6 +19,9 @@ extension Replica {
       examination.add("file", .error, error.message, error.remedy)
       return examination.report
     }
+    if let links = HardLinks(sidecar, path: path) {
+      examination.add("links", .error, links.text, links.remedy)
+    }
     examination.checkPermissions(sidecar)
     examination.checkSiteKey(sidecar)
     try examination.checkInside(sidecar, repair: repair)

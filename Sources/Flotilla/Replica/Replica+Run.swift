@@ -60,6 +60,7 @@ extension Replica {
   ) async throws(FlotillaError) -> Node {
     let tell: @Sendable (String) -> Void = { log(LogEntry($0)) }
     try await check()
+    try HardLinks.refuse(sidecar, path: path)
     try requireJournal()
     let lock: FileLock
     switch try await reach(

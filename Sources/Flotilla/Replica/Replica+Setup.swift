@@ -73,6 +73,7 @@ extension Replica {
     let check = OpeningCheck(path: path, sidecar: sidecar)
     let isNew = access(path, F_OK) != 0
     try isNew ? check.checkFolder() : check.checkKind()
+    try HardLinks.refuse(sidecar, path: path)
     try check.refuseOrphan()
     do {
       let connection = try Connection(path: sidecar.database, mode: .create)
