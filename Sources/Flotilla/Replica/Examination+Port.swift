@@ -9,7 +9,7 @@ extension Examination {
   ) {
     if let own = report.own, own != report.port { tellMove(from: own, to: report.port) }
     if let host = report.ownHost, !report.peers.contains(where: { $0.isFailing }) {
-      return add(
+      add(
         "port", .warning,
         "port \(report.port) is for this machine alone: the node listens on \(host)",
         remedy(report, firewalls))
