@@ -10,6 +10,8 @@ public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible
     public static let notADatabase = Code("not-a-database")
     /// The file or its folder cannot be written.
     public static let readOnly = Code("read-only")
+    /// The file has more than one name (hard links).
+    public static let linked = Code("linked")
     /// Others can read what is secret.
     public static let permissions = Code("permissions")
     /// This node may not do that, or is no member any more.

@@ -20,7 +20,7 @@ extension Gateway {
         if place.isForOthers {
           try openToOthers(place, replicas)
         } else {
-          let (socket, port) = try GatewayListener.open(place)
+          let (socket, port) = try GatewayListener.open(place, besides: replicas)
           (sockets, self.port) = ([socket], port)
           url = "http://\(place.written):\(port)"
         }
@@ -41,7 +41,7 @@ extension Gateway {
       let names = MachineNames.all()
       let credential = try first.webCredential(
         names: names, addresses: ["127.0.0.1", "::1"] + (place.isEvery ? [] : [place.host]))
-      let (socket, port) = try GatewayListener.open(place)
+      let (socket, port) = try GatewayListener.open(place, besides: replicas)
       let secure = SecureSocket(
         descriptor: socket, certificate: credential.certificate,
         privateKey: credential.privateKey)

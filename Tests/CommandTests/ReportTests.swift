@@ -224,6 +224,9 @@ private let clinic = """
       Invite.instructions(invitation, path: "a.db", at: moment)
         == text + "\nif it does not find this machine by itself, add "
         + "--at 192.168.4.17:7391 or 10.0.0.2:7391")
+    invitation.addresses = ["127.0.0.1:7391", "[::1]:7391"]
+    let alone = Invite.instructions(invitation, path: "a.db", at: moment).dropFirst(text.count)
+    #expect(alone.hasPrefix("\nthe node listens at 127.0.0.1:7391 or [::1]:7391, where no other"))
     invitation.addresses = nil
     invitation.port = nil
     invitation.served = false

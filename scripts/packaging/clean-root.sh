@@ -74,8 +74,12 @@ unit=$(systemctl --root=/ is-enabled 'flotilla@srv-clinic-a.db.service')
 grep -qx User=clinic /etc/systemd/system/flotilla@srv-clinic-a.db.service.d/database.conf ||
   fail "the unit does not run as the owner"
 
-for database in a.db b.db; do holds stop as_clinic flotilla stop "$database"; done
-holds removal apt-get remove -qq -y flotilla
+holds stop as_clinic flotilla stop b.db
+apt-get remove -qq -y flotilla >/tmp/said 2>&1 || fail "removal: $(cat /tmp/said)"
+node=$(sed -n 's/.*ends a process that still runs it: \([0-9]*\) (.* a\.db ).*/\1/p' /tmp/said)
+[[ -n $node ]] || fail "removal ends no node: $(cat /tmp/said)"
+# A zombie may be left, where nobody waits for it; that runs nothing.
+! readlink "/proc/$node/exe" >/dev/null || fail "the node of a.db goes on without its program"
 [[ ! -e /usr/bin/flotilla ]] || fail "the program is still there"
 [[ $(count a.db)$(count b.db) == 55 ]] || fail "rows went with the package"
 as_clinic sqlite3 a.db "INSERT INTO patient VALUES ('p-6', 'F')"

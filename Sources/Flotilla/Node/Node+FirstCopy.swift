@@ -42,6 +42,8 @@ extension Node {
     do {
       try await store.run { (store) throws(StoreError) in try store.endFirstCopy() }
       firstCopy = nil
+      // A kill may have left it.
+      PairingNote.forget(sidecar)
       await followNumber()
       log("the first copy is complete")
     } catch {

@@ -66,7 +66,16 @@ extension Node {
     roster.set(book.invitations)
   }
 
-  func openInvitationHints() -> [String] { invitations.open(.now).map(\.hint) }
+  /// What joiners look for: open invitations, then those whose joiner has not come back yet. It may
+  /// have failed in between, and asks again.
+  func openInvitationHints() -> [String] {
+    let come = Set(peers.values.filter { !$0.holds.isEmpty }.map(\.node.description))
+    let awaited = invitations.invitations.filter { invitation in
+      guard let user = invitation.usedBy else { return false }
+      return !come.contains(user) && !invitation.isExpired(.now)
+    }
+    return (invitations.open(.now) + awaited).map(\.hint)
+  }
 
   /// Whether this process only serves an invitation, so that a starting `run` may take over.
   var yields: Bool { servesInvitationOnly }
@@ -128,7 +137,9 @@ extension Node {
     let words = JoinProof.words(session.link)
     // Given away before anything is waited for: another joiner may want the same name.
     let others = roster.roll.members.map(\.name) + namesGiven.values
-    let name = namesGiven[node] ?? JoinerName.free(join.name, beside: Set(others))
+    let name =
+      namesGiven[node] ?? roster.roll.member(node).flatMap { $0.name.isEmpty ? nil : $0.name }
+      ?? JoinerName.free(join.name, beside: Set(others))
     namesGiven[node] = name
     if roster.roll.member(node) == nil {
       try await say(.admit(key: join.key, role: role))

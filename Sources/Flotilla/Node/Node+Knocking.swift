@@ -84,7 +84,8 @@ extension Node {
     let shown = peers.values.filter { $0.session != nil }
       .sorted { ($0.name, $0.node) < ($1.name, $1.node) }
     return PortReport(
-      port: Int(port), listen: options.listen.flatMap { try? ListenAddress($0).host },
+      port: Int(port), own: ownPort.map(Int.init),
+      listen: options.listen.flatMap { try? ListenAddress($0).host },
       peers: shown.map { report($0, networks, since: start - Session.knockPause) })
   }
 

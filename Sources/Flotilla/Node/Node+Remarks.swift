@@ -7,6 +7,9 @@ extension Node {
     _ figures: Store.Figures, _ waiting: [WaitingTable], _ new: [UntrackedTable]
   ) -> [String] {
     var remarks = standing.map { [$0.remark] } ?? []
+    if mode == .lasting, let remark = ProgramFile.remark(ProgramFile.fate(), path) {
+      remarks.append(remark)
+    }
     remarks += waiting.map(remark)
     remarks += new.compactMap(remark)
     for table in figures.tables where table.rowsWithoutKey > 0 {

@@ -46,11 +46,16 @@ extension Node {
         .system, "cannot listen\(options.listen.map { " on \($0)" } ?? ""): \(error)",
         remedy: "Choose an address of this machine and a free port: --listen HOST:PORT.")
     }
-    if mode == .lasting, options.listen == nil, let port = listener?.port, port != record.port {
+    // The first one stays its own, for a firewall or somebody's `--at` may name it: where another
+    // program has it, the next one is for this time.
+    if mode == .lasting, options.listen == nil, let port = listener?.port, record.port == nil {
       record.port = port
       try sidecar.save(record)
     }
   }
+
+  /// The port that this node takes when it is free; nil if it was told where to listen.
+  var ownPort: UInt16? { options.listen == nil ? (try? sidecar.record())?.port : nil }
 
   private func startAccepting() {
     guard let listener else { return }
@@ -101,6 +106,12 @@ extension Node {
 struct ListenAddress: Equatable {
   let host: String?
   let port: UInt16
+
+  /// Whether only programs of this machine get to a host: "127.0.0.0/8 […] loopback"
+  /// (RFC 1122, 3.2.1.3) and ::1.
+  static func isOfThisMachine(_ host: String) -> Bool {
+    host.hasPrefix("127.") || host == "::1" || host == "localhost"
+  }
 
   init(_ text: String) throws(NetworkError) {
     if text.hasPrefix(":"), let port = UInt16(text.dropFirst()) {

@@ -7,6 +7,13 @@ extension Examination {
   mutating func judge(
     _ report: PortReport, firewalls: [(firewall: Firewall, sign: Firewall.Sign)]
   ) {
+    if let own = report.own, own != report.port { tellMove(from: own, to: report.port) }
+    if let host = report.ownHost, !report.peers.contains(where: { $0.isFailing }) {
+      add(
+        "port", .warning,
+        "port \(report.port) is for this machine alone: the node listens on \(host)",
+        remedy(report, firewalls))
+    }
     guard !report.peers.isEmpty else { return }
     let others = report.peers.filter { !$0.isHere }
     let reaching = others.filter { $0.outcome == .reached }
@@ -38,11 +45,21 @@ extension Examination {
     add("port", .ok, "\(port) was not tried from outside this time; ask again in a minute")
   }
 
+  private mutating func tellMove(from own: Int, to port: Int) {
+    let file = shellWord(path)
+    add(
+      "port", .warning,
+      "the node listens on port \(port), for another program had its own port, \(own), at the "
+        + "start",
+      "ss -ltnp 'sport = :\(own)' shows who has it now. Once it is free: flotilla stop \(file); "
+        + "flotilla run \(file) --background. Until then a firewall must let \(port) in.")
+  }
+
   private func remedy(
     _ report: PortReport, _ firewalls: [(firewall: Firewall, sign: Firewall.Sign)]
   ) -> String {
     let file = shellWord(path)
-    if let host = report.listen, host.hasPrefix("127.") || host == "::1" || host == "localhost" {
+    if let host = report.ownHost {
       return "The node listens on \(host), for this machine alone: flotilla stop \(file), then run "
         + "it without --listen, or with an address that others reach."
     }

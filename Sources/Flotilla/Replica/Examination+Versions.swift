@@ -2,11 +2,9 @@
 extension Examination {
   mutating func judgeVersions(_ status: StatusReport, connected: [PeerReport]) {
     let file = shellWord(path)
-    if status.program != ProgramVersion.current {
+    if let text = ProgramVersion.difference(status.program) {
       add(
-        "version", .warning,
-        "the node runs \(status.program.map { "Flotilla \($0)" } ?? "an older Flotilla"), and this "
-          + "command is \(ProgramVersion.current)",
+        "version", .warning, text,
         "Start it again: flotilla stop \(file); flotilla run \(file) --background")
     }
     guard let own = status.protocol else { return }

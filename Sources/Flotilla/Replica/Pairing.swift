@@ -24,12 +24,15 @@ struct Pairing: Sendable {
   /// Throws if the file cannot take in this schema; then nobody was admitted, and the code stays
   /// good.
   let accept: @Sendable ([SchemaObject]) throws(FlotillaError) -> Void
+  /// Where the key is kept from when it is shown until the file is a replica.
+  var note: PairingNote?
   var air = Air.lan
 
   var secret: InvitationSecret { InvitationSecret(code) }
 
   /// Pairs with the node at an address, or with the one that shows the hint of the code.
   func pair(at address: String?) async throws(FlotillaError) -> Result {
+    if address == nil, let result = try await pairAgain() { return result }
     if let address {
       let endpoint: Endpoint
       do {
@@ -47,6 +50,15 @@ struct Pairing: Sendable {
       return try await pair(over: channel, endpoint)
     }
     return try await findAndPair()
+  }
+
+  /// With the inviter of the try before this one, if it is where it was: it shows no hint any more
+  /// once the copy has begun. Nil if nobody there knows the code.
+  private func pairAgain() async throws(FlotillaError) -> Result? {
+    guard let place = note?.address, let endpoint = try? Endpoint(parsing: place),
+      let channel = try? await connect(to: endpoint, SeenSite())
+    else { return nil }
+    return try await pair(over: channel, endpoint)
   }
 
   private func findAndPair() async throws(FlotillaError) -> Result {
@@ -134,12 +146,15 @@ struct Pairing: Sendable {
     let (inviter, offer) = try await greet(link, endpoint)
     let objects = try await schema(of: offer, link, inviter.name)
     try accept(objects)
+    try note?.keep(endpoint.description)
     let proof = keys.node.sign(JoinProof.bytes(channel))
     try await link.send(.join(Join(name: name, key: keys.node.publicKey, proof: proof)))
     let admit: Admit
     switch try await link.receive() {
     case .admit(let answer): admit = answer
-    case .bye(let bye): throw refusal(bye, inviter.name)
+    case .bye(let bye):
+      if Self.refusals.contains(bye.code) { note?.forget() }
+      throw refusal(bye, inviter.name)
     default: throw unexpected(endpoint)
     }
     try check(admit, inviter)
@@ -198,6 +213,7 @@ struct Pairing: Sendable {
     var membership = Membership(rootKey: admit.rootKey, notary: .openSSL)
     _ = membership.unite(admit.statements)
     guard membership.site == inviter.site, membership.roll.member(keys.identity) != nil else {
+      note?.forget()
       throw FlotillaError(
         .peer, "the admission that \(inviter.name) has sent does not hold",
         remedy: "Update Flotilla on both machines, and join with a new code.")
@@ -207,6 +223,11 @@ struct Pairing: Sendable {
   private func unexpected(_ endpoint: Endpoint) -> FlotillaError {
     FlotillaError(.peer, "what answers at \(endpoint) is no Flotilla node of this version")
   }
+
+  /// After which this key is never let in.
+  private static let refusals: [Bye.Code] = [
+    .invitationUsed, .invitationExpired, .invitationUnknown,
+  ]
 
   static let newCode = "Check the code, or make a new one on a member: flotilla invite DB"
 

@@ -19,6 +19,9 @@ extension Replica {
       examination.add("file", .error, error.message, error.remedy)
       return examination.report
     }
+    if let links = HardLinks(sidecar, path: path) {
+      examination.add("links", .error, links.text, links.remedy)
+    }
     examination.checkPermissions(sidecar)
     examination.checkSiteKey(sidecar)
     try examination.checkInside(sidecar, repair: repair)
@@ -61,10 +64,8 @@ extension Replica {
       }
       examination.judgeVersions(status, connected: status.peers.filter { $0.protocol != nil })
       // A node of an earlier version does not know the question.
-      let port = PortReport.patience
-      if !connected.isEmpty,
-        let report: PortReport = try? await client.ask(.port(milliseconds: port))
-      {
+      let port = connected.isEmpty ? 0 : PortReport.patience
+      if let report: PortReport = try? await client.ask(.port(milliseconds: port)) {
         examination.judge(report, firewalls: Firewall.seen())
       }
       if let clock = status.clock { examination.judge(clock, connected) }

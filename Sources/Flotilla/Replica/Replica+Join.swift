@@ -16,33 +16,15 @@ extension Replica {
     }
     try refuseReplica()
     let start = Uptime.now
-    let keys = NodeKeys()
-    let life = UInt64.random(in: 0 ... .max)
     let name = try Self.checkedName(node ?? Self.machineName)
+    try checkRoom()
     let isNew = try prepare()
-    let isEmpty = isNew ? true : try holdsNothing()
     let paired: Pairing.Result
     let copy: FirstCopy
     let warnings: [String]
     do {
-      paired = try await Pairing(code: invite, keys: keys, name: name) {
-        objects throws(FlotillaError) in
-        if !isNew { try refuseOtherKeys(objects) }
-      }.pair(at: address)
-      progress(
-        .found(
-          site: paired.offer.siteName, node: paired.inviter.name, address: paired.address,
-          words: paired.words))
-      copy = FirstCopy(
-        inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
-        rows: paired.offer.rows, mayBePages: isEmpty)
-      warnings = try create(
-        Store.Identities(
-          site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,
-          nodeName: paired.admit.nodeName, origin: Origin.of(keys.identity, life: life, .openSSL),
-          life: life,
-          rootKey: paired.admit.rootKey, statements: paired.admit.statements), keys,
-        creating: paired.objects, copying: copy)
+      (paired, copy, warnings) = try await pair(
+        invite, as: name, at: address, isNew: isNew, progress: progress)
     } catch {
       if isNew { removeEmpty() }
       throw error
@@ -60,6 +42,58 @@ extension Replica {
       site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,
       address: paired.address, words: paired.words, rows: copied.rows, bytes: bytes + copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced, warnings: warnings)
+  }
+
+  /// Becomes a member, and makes the file a replica whose first copy is yet to come.
+  ///
+  /// A failure after the code was used tells that the same command goes on.
+  private func pair(
+    _ code: InviteCode, as name: String, at address: String?, isNew: Bool,
+    progress: @Sendable (JoinProgress) -> Void
+  ) async throws(FlotillaError) -> (Pairing.Result, FirstCopy, warnings: [String]) {
+    let isEmpty = isNew ? true : try holdsNothing()
+    let note = PairingNote(sidecar, for: InvitationSecret(code))
+    let keys = note.keys
+    var admitted: Pairing.Result?
+    do {
+      let paired = try await Pairing(
+        code: code, keys: keys, name: name,
+        accept: { objects throws(FlotillaError) in
+          if !isNew { try refuseOtherKeys(objects) }
+        }, note: note
+      ).pair(at: address)
+      admitted = paired
+      progress(
+        .found(
+          site: paired.offer.siteName, node: paired.inviter.name, address: paired.address,
+          words: paired.words))
+      let copy = FirstCopy(
+        inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
+        rows: paired.offer.rows, mayBePages: isEmpty)
+      let life = UInt64.random(in: 0 ... .max)
+      let warnings = try create(
+        Store.Identities(
+          site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,
+          nodeName: paired.admit.nodeName, origin: Origin.of(keys.identity, life: life, .openSSL),
+          life: life,
+          rootKey: paired.admit.rootKey, statements: paired.admit.statements), keys,
+        creating: paired.objects, copying: copy)
+      return (paired, copy, warnings)
+    } catch {
+      throw note.explained(error, admitted: admitted, as: name)
+    }
+  }
+
+  /// What could fail once the code is used fails before, where that can be known.
+  private func checkRoom() throws(FlotillaError) {
+    if access(path, F_OK) == 0, let denial = WriteAccess.refusal(sidecar.database, path: path) {
+      throw denial
+    }
+    if let room = DiskRoom.known(at: sidecar.database), room < DiskRoom.ofSetUp {
+      throw FlotillaError(
+        .diskFull, "the disk of \(path) has only \(DiskRoom.words(room))",
+        remedy: "Make room and try again: the code was not used.")
+    }
   }
 
   private static func parse(_ code: String) throws(FlotillaError) -> InviteCode {

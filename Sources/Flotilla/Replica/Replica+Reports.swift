@@ -130,9 +130,16 @@ extension Replica {
 
   /// The state of this replica and its peers; `all` counts members that are away too.
   public func status(all: Bool) async throws(FlotillaError) -> StatusReport {
-    try await perform(.status(all: all)) { node async throws(FlotillaError) in
+    var report = try await perform(.status(all: all)) { node async throws(FlotillaError) in
       try await node.status(all: all)
     }
+    // A node that runs tells it, unless it is of a version that does not.
+    if report.running, let remark = ProgramVersion.remark(report.program, path),
+      !report.remarks.contains(where: { $0.contains(ProgramFile.restart(path)) })
+    {
+      report.remarks.append(remark)
+    }
+    return report
   }
 }
 

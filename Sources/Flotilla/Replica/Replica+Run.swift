@@ -60,6 +60,7 @@ extension Replica {
   ) async throws(FlotillaError) -> Node {
     let tell: @Sendable (String) -> Void = { log(LogEntry($0)) }
     try await check()
+    try HardLinks.refuse(sidecar, path: path)
     try requireJournal()
     let lock: FileLock
     switch try await reach(
@@ -155,7 +156,12 @@ private actor NodeRun {
       (self.node, failure, isWanted) = (node, nil, true)
       let who = node.identity
       let port = await node.port ?? 0
-      log(LogEntry("\(who.name) of \"\(who.siteName)\" listens on port \(port)"))
+      let line = "\(who.name) of \"\(who.siteName)\" listens on port \(port)"
+      if let own = await node.ownPort, own != port {
+        log(LogEntry(line + ": another program has its own port, \(own)", .warning))
+      } else {
+        log(LogEntry(line))
+      }
     } catch {
       failure = error
     }

@@ -73,6 +73,7 @@ extension Replica {
     let check = OpeningCheck(path: path, sidecar: sidecar)
     let isNew = access(path, F_OK) != 0
     try isNew ? check.checkFolder() : check.checkKind()
+    try HardLinks.refuse(sidecar, path: path)
     try check.refuseOrphan()
     do {
       let connection = try Connection(path: sidecar.database, mode: .create)
@@ -107,16 +108,14 @@ extension Replica {
     let isMade = try sidecar.create(node: identities.node.description)
     do {
       try KeyFolder(sidecar).create(keys)
+      let remarks = try reporting(path) { () throws(StoreError) in
+        try Store.initialise(path: database, as: identities, creating: objects, copying: copying)
+      }
+      PairingNote.forget(sidecar)
+      return remarks
     } catch {
-      if isMade { sidecar.remove() }
+      if isMade { sidecar.remove() } else { sidecar.takeBack() }
       throw error
-    }
-    do {
-      return try Store.initialise(
-        path: database, as: identities, creating: objects, copying: copying)
-    } catch {
-      if isMade { sidecar.remove() }
-      throw FlotillaError(error, path: path)
     }
   }
 

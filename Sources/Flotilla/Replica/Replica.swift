@@ -12,4 +12,7 @@ public struct Replica: Sendable {
   public init(path: String) {
     self.path = path
   }
+
+  /// The port that its node took first, and takes whenever it is free; nil before its first start.
+  package var port: UInt16? { (try? sidecar.record())?.port }
 }

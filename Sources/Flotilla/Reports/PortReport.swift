@@ -25,7 +25,12 @@ struct PortReport: Codable, Sendable, Equatable {
   static let patience = 6_000
 
   var port: Int
+  /// The one that it takes when that is free; nil with `--listen`.
+  var own: Int?
   /// The host of `--listen`, if one was given.
   var listen: String?
   var peers: [Peer]
+
+  /// The host of `--listen` if no other machine gets there.
+  var ownHost: String? { listen.flatMap { ListenAddress.isOfThisMachine($0) ? $0 : nil } }
 }

@@ -80,6 +80,12 @@ public struct InviteReport: Codable, Sendable, Equatable {
   public var port: Int?
   /// Where that node can be dialled, HOST:PORT each; nil if none runs.
   public var addresses: [String]?
+
+  /// Whether no other machine can dial it, because of its `--listen`.
+  package var isForThisMachineAlone: Bool {
+    let hosts = (addresses ?? []).compactMap { try? ListenAddress($0).host }
+    return !hosts.isEmpty && hosts.allSatisfy(ListenAddress.isOfThisMachine)
+  }
 }
 
 /// Who belongs to the site. JSON: `{site, node, members:[{node, id, role, state, since, last_seen,

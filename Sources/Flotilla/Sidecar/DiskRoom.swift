@@ -8,6 +8,9 @@ enum DiskRoom {
   /// So much ends it: what is written and taken away at the bound is told once.
   static let enough: UInt64 = 2 * least
 
+  /// What the tables of Flotilla take in a file, with its log, before any row is in them.
+  static let ofSetUp: UInt64 = 1 << 20
+
   /// Bytes that this user may still write in the folder of a file; nil if nobody can say.
   ///
   /// "f_bavail: Number of free blocks for unprivileged users" (statvfs(3)).

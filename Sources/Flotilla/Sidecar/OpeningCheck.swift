@@ -11,6 +11,7 @@ struct OpeningCheck {
 
   /// The real path of a replica whose folder is beside it.
   func check() throws(FlotillaError) -> String {
+    try refuseUnseen()
     if FileIdentity(path: path) == FileIdentity(path: "") { try refuseOrphan() }
     WriteAccess.follow(sidecar.database)
     let connection = try open()
@@ -31,6 +32,7 @@ struct OpeningCheck {
     }
     try checkAccess()
     guard sidecar.exists else {
+      try refuseOtherName(of: meta.path)
       try refuseCopy(of: meta.path, node: meta.node)
       throw moved(from: meta.path, node: meta.node)
     }
@@ -72,6 +74,7 @@ struct OpeningCheck {
 
   /// Refuses a file that cannot be made, because there is nothing to make it in.
   func checkFolder() throws(FlotillaError) {
+    try refuseUnseen()
     let folder = Sidecar.folder(of: sidecar.database)
     guard access(folder, F_OK) != 0 else { return }
     throw FlotillaError(
@@ -96,7 +99,7 @@ struct OpeningCheck {
       remedy: "Run this as \(owner): sudo -u \(shellWord(owner)) flotilla …")
   }
 
-  private static func name(of user: uid_t) -> String {
+  static func name(of user: uid_t) -> String {
     getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "user \(user)"
   }
 
@@ -116,6 +119,7 @@ struct OpeningCheck {
 
   /// Opens the file to look at it; nothing is changed.
   func open() throws(FlotillaError) -> Connection {
+    try refuseUnseen()
     guard FileIdentity(path: path) != FileIdentity(path: "") else {
       throw FlotillaError(
         .notADatabase, "there is no file \(path)",

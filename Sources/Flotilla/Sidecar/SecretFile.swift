@@ -24,13 +24,15 @@ package enum SecretFile {
 
 extension FlotillaError {
   /// What the last call on a file left in `errno`, as a person understands it.
-  static func file(_ what: String) -> FlotillaError {
-    let reason = String(cString: strerror(errno))
-    switch errno {
+  static func file(_ what: String) -> FlotillaError { file(what, errno) }
+
+  /// The same by the number of the error.
+  package static func file(_ what: String, _ code: Int32) -> FlotillaError {
+    let reason = String(cString: strerror(code))
+    switch code {
     case EACCES, EROFS, EPERM:
       return FlotillaError(
-        .readOnly, "\(what): \(reason)",
-        remedy: "Run as the owner of the database; its folder must be writable.")
+        .readOnly, "\(what): \(reason)", remedy: WriteAccess.remedy(code))
     case ENOSPC, EDQUOT:
       return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
     case ENAMETOOLONG:

@@ -42,8 +42,9 @@ struct Sidecar: Sendable {
     self.folder = self.database + "-flotilla"
   }
 
-  /// The real path of a file; of its folder and name if it does not exist yet.
-  static func absolute(_ path: String) -> String {
+  /// The real path of a file; of its folder and name if it does not exist yet. A link counts for
+  /// what it leads to, as SQLite follows it, also where nothing is there yet.
+  static func absolute(_ path: String, following most: Int = 40) -> String {
     if let real = realpath(path, nil) {
       defer { free(real) }
       return String(cString: real)
@@ -53,8 +54,11 @@ struct Sidecar: Sendable {
       return url.path
     }
     defer { free(folder) }
-    let base = String(cString: folder)
-    return (base == "/" ? "" : base) + "/" + url.lastPathComponent
+    let base = String(cString: folder) == "/" ? "" : String(cString: folder)
+    let place = base + "/" + url.lastPathComponent
+    guard most > 0, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place)
+    else { return place }
+    return absolute(target.hasPrefix("/") ? target : base + "/" + target, following: most - 1)
   }
 
   /// The folder in which a file is, by its absolute path.
@@ -110,6 +114,12 @@ struct Sidecar: Sendable {
   /// The folder is that of a node no more, though it is still there: without a ledger it may be
   /// written over.
   func giveUp() { unlink(ledgerPath) }
+
+  /// Takes away what `create` and the keys of that node have put into a folder that was there.
+  func takeBack() {
+    try? FileManager.default.removeItem(atPath: folder + "/keys")
+    unlink(recordPath)
+  }
 
   func remove() {
     try? FileManager.default.removeItem(atPath: folder)

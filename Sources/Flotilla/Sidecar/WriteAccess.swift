@@ -25,6 +25,30 @@ enum WriteAccess {
   ///
   /// Who has a file open may go on writing it; programs that open it now cannot.
   static func denial(_ database: String, path: String) -> FlotillaError? {
+    denial(database, path: path) { what, reason in
+      reason == EROFS
+        ? "Mount the file system for writing; the node goes on by itself."
+        : "Let its owner write it again: chmod u+w \(shellWord(what)) (chattr -i, if that "
+          + "fails); the node goes on by itself."
+    }
+  }
+
+  /// The same, said to somebody whose command cannot work without.
+  static func refusal(_ database: String, path: String) -> FlotillaError? {
+    denial(database, path: path) { _, reason in remedy(reason) }
+  }
+
+  /// What to do where this user may not write, by the `errno`.
+  static func remedy(_ reason: Int32) -> String {
+    reason == EROFS
+      ? "The file system is mounted for reading only: mount it for writing (mount -o remount,rw), "
+        + "or take a file elsewhere."
+      : "Run as the owner of the database, or change the permissions of file and folder."
+  }
+
+  private static func denial(
+    _ database: String, path: String, remedy: (_ what: String, _ reason: Int32) -> String
+  ) -> FlotillaError? {
     let folder = Sidecar.folder(of: database)
     for place in [database, database + "-wal", database + "-shm", folder] {
       guard access(place, W_OK) != 0 else { continue }
@@ -33,10 +57,7 @@ enum WriteAccess {
       let what = place == database ? path : place
       return FlotillaError(
         .readOnly, "\(what) cannot be written: \(String(cString: strerror(reason)))",
-        remedy: reason == EROFS
-          ? "Mount the file system for writing; the node goes on by itself."
-          : "Let its owner write it again: chmod u+w \(shellWord(what)) (chattr -i, if that "
-            + "fails); the node goes on by itself.")
+        remedy: remedy(what, reason))
     }
     return nil
   }

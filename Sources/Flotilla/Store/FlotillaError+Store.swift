@@ -49,6 +49,11 @@ extension FlotillaError {
       self.init(
         .locked, "\(path) was locked by another program for too long",
         remedy: Self.unlocking(path) + ", and try again.")
+    } else if error.cannotOpen,
+      let refusal = WriteAccess.refusal(Sidecar.absolute(path), path: path)
+    {
+      // SQLite opens no file in WAL mode where it cannot make what belongs beside it.
+      self = refusal
     } else if error.cannotOpen {
       self.init(
         .notADatabase, "\(path) cannot be opened: \(error.message)",

@@ -46,7 +46,14 @@ enum Invite {
       "  flotilla join \(name) \(printable(report.code))",
     ]
     let addresses = (report.addresses ?? []).prefix(3).map(printable)
-    if !addresses.isEmpty {
+    if report.isForThisMachineAlone {
+      lines.append(
+        """
+        the node listens at \(enumerated(addresses)), where no other machine gets: for one, \
+        stop it, and run it without --listen, or with an address of this machine; on this \
+        machine add --at \(enumerated(addresses))
+        """)
+    } else if !addresses.isEmpty {
       lines.append("if it does not find this machine by itself, add --at \(enumerated(addresses))")
     } else if let port = report.port {
       lines.append(

@@ -8,7 +8,8 @@ enum Join {
     discussion: """
       `flotilla invite` prints the code on a machine of the site. If the copy was
       interrupted, the same command goes on where it stopped, and needs no new code;
-      so does `flotilla run`.
+      so does `flotilla run`. If it fails before there is a copy (a full disk, say),
+      the code stays good for this file until it expires.
       """,
     parameters: [
       .database, Parameter(name: "CODE", help: "the code that `flotilla invite` printed"),

@@ -78,8 +78,8 @@ enum Run {
         notice.ready(amount + rest)
       }
       let heartbeat = Task { await Heartbeat.beat(notice, for: replicas) }
-      let commands = alarmCommands(call.arguments)
-      let alarms = Task { await OperatorAlarm.watch(replicas, commands, log: log) }
+      let watched = await OperatorAlarm.of(replicas, alarmCommands(call.arguments), log: log)
+      let alarms = Task { await OperatorAlarm.watch(watched) }
       let result = await outcome { () async throws(FlotillaError) in
         try await stoppingOnSignal { () async throws(FlotillaError) in
           try await Replica.run(replicas, options: options, log: entries.write, ready: ready)
@@ -137,9 +137,9 @@ enum Run {
   /// are.
   private static func check(_ replicas: [Replica]) async throws(FlotillaError) {
     var failures: [FlotillaError] = []
-    for replica in replicas where access(folder(of: replica), F_OK) != 0 {
+    for replica in replicas where access(folder(of: replica), R_OK | W_OK | X_OK) != 0 {
       do throws(FlotillaError) {
-        // The library knows whether the file or its folder was lost or never was.
+        // The library knows whether the file or its folder was lost, never was or is another's.
         _ = try await replica.status(all: false)
       } catch {
         failures.append(error)
@@ -157,7 +157,7 @@ enum Run {
     for replica in replicas { try await replica.refuseSecondNode() }
   }
 
-  private static func folder(of replica: Replica) -> String { replica.path + "-flotilla" }
+  private static func folder(of replica: Replica) -> String { replica.database + "-flotilla" }
 
   private static func detach(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let folders = call.arguments.texts("DB").map { folder(of: Replica(path: $0)) }

@@ -50,7 +50,7 @@ struct SupportBundle {
 
   /// The last lines of a log of the node in the background; null if there is none.
   private func log(_ end: String) -> JSON {
-    let path = replica.path + Self.ending + end
+    let path = replica.database + Self.ending + end
     guard let bytes = FileManager.default.contents(atPath: path) else { return .null }
     let lines = String(decoding: bytes.suffix(Self.mostLog), as: UTF8.self).split(separator: "\n")
     let whole = bytes.count > Self.mostLog ? lines.dropFirst() : lines[...]

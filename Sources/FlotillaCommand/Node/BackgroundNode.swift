@@ -15,21 +15,25 @@ struct BackgroundNode {
     words: [String], log: String, executable: String = Self.executable
   ) throws(FlotillaError) {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Self.failure("pipe", errno) }
+    guard pipe(&ends) == 0 else { throw Self.failure(errno) }
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     let output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     let code = errno
+    guard output >= 0 else {
+      for file in [nothing, ends[0], ends[1]] { close(file) }
+      throw FlotillaError.file(
+        "cannot start a node in the background, for its log \(log) cannot be written", code)
+    }
     defer { for file in [nothing, output, ends[1]] { close(file) } }
     var environment = ProcessInfo.processInfo.environment
     environment[Readiness.variable] = "3"
     do throws(ChildProcess.Failure) {
-      guard output >= 0 else { throw ChildProcess.Failure(code: code) }
       child = try ChildProcess(
         executable, [ProcessArguments.all[0]] + words, environment: environment,
         files: [nothing, output, output, ends[1]], isOfNewSession: true)
     } catch {
       close(ends[0])
-      throw Self.failure(log, error.code)
+      throw Self.failure(error.code)
     }
     answer = ends[0]
   }
@@ -75,10 +79,8 @@ struct BackgroundNode {
     return target.flatMap { access($0, X_OK) == 0 ? $0 : nil } ?? link
   }
 
-  private static func failure(_ what: String, _ code: Int32) -> FlotillaError {
+  private static func failure(_ code: Int32) -> FlotillaError {
     FlotillaError(
-      .system,
-      "cannot start a node in the background (\(what)): "
-        + String(cString: strerror(code)))
+      .system, "cannot start a node in the background: \(String(cString: strerror(code)))")
   }
 }

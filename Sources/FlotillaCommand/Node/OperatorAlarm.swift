@@ -20,21 +20,43 @@ struct AlarmState: Sendable, Equatable {
     trouble = report.trouble?.kind
     peers = Dictionary(report.peers.map { ($0.node, $0.state) }) { first, _ in first }
   }
+
+  /// What it was while no node ran here: nobody was connected, and only who is alone was in sync.
+  init(before report: StatusReport) {
+    isInSync = report.peers.isEmpty
+    trouble = nil
+    let states = report.peers.map { peer -> (String, PeerReport.State) in
+      switch peer.state {
+      case .inSync, .catchingUp, .failing: (peer.node, .away)
+      default: (peer.node, peer.state)
+      }
+    }
+    peers = Dictionary(states) { first, _ in first }
+  }
 }
 
-/// Notices what has changed since it last looked. The first look is only a beginning.
+/// Notices what has changed since it last looked. Without a start the first look is only a
+/// beginning.
 struct AlarmBook {
   private var state: AlarmState?
   private var count: Int?
   /// As many as were there when the log was asked for, which may fail.
   private var asked: Int?
-  private var known: Set<Int>?
+  /// Up to which conflict was told; nil if that is not known.
+  private(set) var told: ConflictMark?
+  /// Whether the first look is at a node that was just started.
+  private let isStart: Bool
+
+  init(told: ConflictMark? = nil, isStart: Bool = false) {
+    (self.told, self.isStart) = (told, isStart)
+  }
 
   /// Whether the state is another one than at the last look.
   mutating func isNews(_ report: StatusReport) -> Bool {
     let next = AlarmState(report)
     defer { state = next }
-    return state.map { $0 != next } ?? false
+    let before = state ?? (isStart ? AlarmState(before: report) : nil)
+    return before.map { $0 != next } ?? false
   }
 
   /// Whether it is worth to read the log of conflicts: there are more or fewer than there were.
@@ -43,14 +65,16 @@ struct AlarmBook {
     return count != report.conflicts
   }
 
-  /// The conflicts that were not there at the last look, the oldest first.
+  /// The conflicts that were not told yet, the oldest first.
   mutating func news(
     in conflicts: [ConflictReport.Conflict]
   ) -> [ConflictReport.Conflict] {
-    let ids = Set(conflicts.map(\.id))
-    defer { (known, count) = (ids, asked) }
-    guard let known else { return [] }
-    return conflicts.filter { !known.contains($0.id) }.sorted { $0.id < $1.id }
+    defer {
+      count = asked
+      told = ConflictMark(conflicts) ?? told ?? ConflictMark()
+    }
+    guard let told else { return [] }
+    return conflicts.filter(told.isBefore).sorted { $0.id < $1.id }
   }
 }
 
@@ -64,25 +88,33 @@ struct OperatorAlarm: Sendable {
 
   let replica: Replica
   let commands: AlarmCommands
+  /// Up to which conflict was told before its node started; nil if that cannot be known.
+  let told: ConflictMark?
   let log: @Sendable (String) -> Void
 
-  /// Watches all nodes of a process until it is cancelled.
-  static func watch(
+  /// Alarms for all nodes of a process; made before they start, and merge what they have missed.
+  static func of(
     _ replicas: [Replica], _ commands: AlarmCommands, log: @escaping @Sendable (String) -> Void
-  ) async {
-    guard !commands.isEmpty else { return }
+  ) async -> [OperatorAlarm] {
+    guard !commands.isEmpty else { return [] }
+    var alarms: [OperatorAlarm] = []
+    for replica in replicas {
+      let told = commands.conflict == nil ? nil : try? await replica.toldConflicts()
+      alarms.append(OperatorAlarm(replica: replica, commands: commands, told: told, log: log))
+    }
+    return alarms
+  }
+
+  /// Watches all of them until it is cancelled.
+  static func watch(_ alarms: [OperatorAlarm]) async {
     await withTaskGroup(of: Void.self) { group in
-      for replica in replicas {
-        group.addTask {
-          await OperatorAlarm(replica: replica, commands: commands, log: log).watch()
-        }
-      }
+      for alarm in alarms { group.addTask { await alarm.watch() } }
     }
   }
 
   /// Works until it is cancelled. A look that fails is made again the next time.
   func watch() async {
-    var book = AlarmBook()
+    var book = AlarmBook(told: told, isStart: true)
     var isNew = true
     while !Task.isCancelled {
       let report = try? await replica.statusOfNode()
@@ -102,10 +134,18 @@ struct OperatorAlarm: Sendable {
       let conflicts = try? await replica.conflicts().conflicts
     else { return }
     let news = book.news(in: conflicts)
-    guard !news.isEmpty else { return }
-    await run(
-      command, "--on-conflict",
-      input: news.map { JSON(reflecting: $0).description + "\n" }.joined())
+    if !news.isEmpty {
+      await run(
+        command, "--on-conflict",
+        input: news.map { JSON(reflecting: $0).description + "\n" }.joined())
+    }
+    // Noted afterwards: what a kill cuts off is told again, and not left out.
+    guard let told = book.told, !news.isEmpty || told != self.told else { return }
+    do {
+      try replica.note(told: told)
+    } catch {
+      log("after the next start --on-conflict hears of these again: \(error.message)")
+    }
   }
 
   /// A command that fails is told of in the log, and the node goes on.

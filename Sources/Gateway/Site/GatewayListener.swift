@@ -58,11 +58,41 @@ enum GatewayListener {
     return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
   }
 
-  /// Opens a TCP socket; gives it and its port.
-  static func open(_ address: Address) throws(FlotillaError) -> (socket: Int32, port: UInt16) {
-    if let opened = try? open(address.host, address.port) { return opened }
+  /// Opens a TCP socket; gives it and its port. Where any port will do, those of the nodes are left
+  /// to them.
+  static func open(
+    _ address: Address, besides replicas: [Replica] = []
+  ) throws(FlotillaError) -> (socket: Int32, port: UInt16) {
     guard address.isFlexible else { return try open(address.host, address.port) }
+    let taken = nodePorts(of: replicas)
+    for port in [address.port] + otherPorts where !taken.contains(port) {
+      if let opened = try? open(address.host, port) { return opened }
+    }
     return try open(address.host, 0)
+  }
+
+  /// Beyond those for which docs/network.md opens firewalls.
+  private static let otherPorts: [UInt16] = Array(7_400...7_419)
+  /// Nodes look so far for a free port, here.
+  private static let mostNodePorts = 200
+
+  /// The ports that nodes of these replicas take when they are started now.
+  private static func nodePorts(of replicas: [Replica]) -> Set<UInt16> {
+    var taken: Set<UInt16> = []
+    for replica in replicas {
+      let first = replica.port ?? defaultPort - 1
+      let ports = first...min(first, .max - UInt16(mostNodePorts)) + UInt16(mostNodePorts)
+      if let free = ports.first(where: { !taken.contains($0) && isFree($0) }) {
+        taken.formUnion([first, free])
+      }
+    }
+    return taken
+  }
+
+  private static func isFree(_ port: UInt16) -> Bool {
+    guard let (socket, _) = try? open("0.0.0.0", port) else { return false }
+    close(socket)
+    return true
   }
 
   private static func open(
