@@ -11,7 +11,8 @@ enum Join {
       so does `flotilla run`.
       """,
     parameters: [
-      .database, Parameter(name: "CODE", help: "the code that `flotilla invite` printed"),
+      .database,
+      Parameter(name: "CODE", kind: .code, help: "the code that `flotilla invite` printed"),
     ],
     options: [
       .nodeName,
