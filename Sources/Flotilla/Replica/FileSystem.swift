@@ -82,12 +82,14 @@ enum FileSystem: Sendable, Equatable {
       remedy: "\(move) Why: \(Documentation.page("limits.md")), Network drives.")
   }
 
-  /// Whether the file system under a path is mounted so that nobody may write.
+  /// Whether the file system under a path, or under the folder of a file that is not there, is
+  /// mounted so that nobody may write.
   ///
   /// "ST_RDONLY: This filesystem is mounted read-only" (statvfs(3)).
   static func isReadOnly(at path: String) -> Bool {
+    let place = access(path, F_OK) == 0 ? path : Sidecar.folder(of: Sidecar.absolute(path))
     var status = statvfs()
-    return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
+    return statvfs(place, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
   }
 
   /// "(3) major:minor: the value of st_dev for files on this filesystem … (8) separator: the end of
