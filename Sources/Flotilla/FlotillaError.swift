@@ -44,6 +44,9 @@ public struct FlotillaError: Error, Sendable, Equatable, CustomStringConvertible
     public static let timedOut = Code("timed-out")
     /// What was asked for makes no sense as it stands.
     public static let usage = Code("usage")
+    /// What was asked for makes sense and cannot be done: there is no such thing, or it is done
+    /// already.
+    public static let refused = Code("refused")
     /// The file was made by a newer Flotilla.
     public static let newerFormat = Code("newer-format")
     /// Anything else: an error of the system, reported as it came.

@@ -28,7 +28,7 @@ extension Program {
       case .help(nil): output.write(help)
       case .help(let command?): output.write(command.help)
       case .topic(let topic, let command):
-        output.write((command.map { $0.help + "\n" } ?? "") + topic.text + "\n")
+        output.write((command.map { $0.help + "\n" } ?? "") + topic.help + "\n")
       case .version: output.result("\(name) \(version)")
       case .call(let command, let arguments):
         return await run(command, Call(arguments: arguments, output: output))

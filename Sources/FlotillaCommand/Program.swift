@@ -43,8 +43,8 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   var meaning: String {
     switch self {
     case .done: "done, or in sync"
-    case .failed: "failed"
-    case .usage: "wrong usage"
+    case .failed: "failed, or it cannot be done"
+    case .usage: "wrong usage: the words make no sense"
     case .notInSync: "not (yet) in sync, or timed out waiting"
     case .rejected: "the anchor rejected the edit"
     }

@@ -16,7 +16,7 @@ extension Gateway {
         }
       } catch {
         // There is none of that number.
-        guard error.code == .usage else { throw Problem(error) }
+        guard error.code == .refused else { throw Problem(error) }
       }
       throw Problem(404, "resource", "there is no conflict \(id) on this node")
     }

@@ -102,17 +102,17 @@ actor MirrorWorkbench {
     guard let occupant, occupant.holder != holder else { return }
     guard occupant.site == site else {
       throw FlotillaError(
-        .usage, "another site mirrors into \(server.database)",
+        .refused, "another site mirrors into \(server.database)",
         remedy: "One database of the server is for one site.")
     }
     guard takes else {
       throw FlotillaError(
-        .usage, "\(occupant.node) mirrors this site into \(server.database) already",
+        .refused, "\(occupant.node) mirrors this site into \(server.database) already",
         remedy: "Take it over: flotilla mirror \(shellWord(replica.path)) take URL")
     }
     guard !occupant.isAlive else {
       throw FlotillaError(
-        .usage, "\(occupant.node) is at work as the mirror",
+        .refused, "\(occupant.node) is at work as the mirror",
         remedy: "There: flotilla mirror DB pause. Its place is free 15 s after it was heard last.")
     }
   }
@@ -298,7 +298,7 @@ extension ServerMirror {
     let isLost = if takes, holder != nil { try await bench.holder() != holder } else { false }
     guard holder == nil || isLost else {
       throw FlotillaError(
-        .usage, "\(replica.path) has a mirror already",
+        .refused, "\(replica.path) has a mirror already",
         remedy: "See: flotilla mirror \(shellWord(replica.path)) status, or remove it first.")
     }
     try await bench.requireFree(

@@ -98,7 +98,7 @@ public struct ServerMirror: Sendable {
     var settings = try folder.required()
     guard !settings.isPaused else {
       throw FlotillaError(
-        .usage, "the mirror is paused",
+        .refused, "the mirror is paused",
         remedy: "Go on with: flotilla mirror \(shellWord(replica.path)) resume")
     }
     settings.comparisons = max(settings.comparisons, folder.state()?.comparison ?? 0) + 1

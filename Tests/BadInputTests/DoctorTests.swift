@@ -77,6 +77,30 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a file system that is read-only is called so`() async throws {
+      try await Desk.with { desk in
+        let small = desk.path("small")
+        try FileManager.default.createDirectory(atPath: small, withIntermediateDirectories: true)
+        // Only root may; where nobody may, this cannot be tried.
+        let mount = ["mount", "-t", "tmpfs", "-o", "size=20m", "none", small]
+        guard try await desk.run(mount).status == 0 else { return }
+        defer { umount2(small, Int32(MNT_DETACH)) }
+        try await desk.make("small/a.db")
+        try await desk.succeed("init", "small/a.db", "--all")
+        guard try await desk.run("mount", "-o", "remount,ro", small).status == 0 else { return }
+        for words in [
+          ["status", "small/a.db"], ["doctor", "small/a.db"], ["run", "small/a.db"],
+          ["sql", "small/a.db", "SELECT 1"], ["init", "small/b.db"],
+        ] {
+          let said = try await desk.run(["flotilla"] + words)
+          #expect(said.status == 1, "\(words): \(said)")
+          #expect(
+            (said.output + said.error).contains(
+              "the file system of \(words[1]) is read-only"), "\(words): \(said)")
+        }
+      }
+    }
+
     /// The findings of `doctor`, as lines.
     private func findings(_ database: String, _ desk: Desk) async throws -> String {
       let said = try await desk.flotilla("doctor", database)

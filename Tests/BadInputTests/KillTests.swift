@@ -123,6 +123,14 @@ extension BadInputTests {
         let before = node.logText
         let second = try await desk.run(["flotilla", "run", "a.db"] + options, within: 20)
         #expect(second.status == 1 && second.error.contains("a node runs already for a.db"))
+        // The same file by another path is told by the path that was typed.
+        for words in [[], ["--background"]] {
+          let typed = try await desk.run(["flotilla", "run", "run/../a.db"] + words)
+          #expect(typed.status == 1, "\(typed)")
+          #expect(
+            typed.error.contains("a node runs already for run/../a.db")
+              && typed.error.contains("flotilla stop run/../a.db"), "\(typed)")
+        }
         #expect(!second.error.contains("gateway"), "\(second)")
         #expect(node.logText == before && node.isRunning)
       }

@@ -125,7 +125,7 @@ extension BadInputTests {
         let sync = try await desk.flotilla("sync", "a.db", other.address, "--timeout", "2s")
         #expect(sync.status == 1)
         #expect(sync.error.contains("the peer is no member of this site"), "\(sync)")
-        #expect(try await desk.flotilla("sync", "a.db", "nobody").status == 2)
+        #expect(try await desk.flotilla("sync", "a.db", "nobody").status == 1)
         let web = try await desk.run("curl", "-sm", "3", "http://\(node.address)/")
         #expect(web.status != 0)
         #expect(try await desk.flotilla("status", "a.db").status == 0)

@@ -167,7 +167,7 @@ extension BadInputTests {
         #expect("\(status)".contains("--map t=NEW"), "\(status)")
         for (words, wanted) in [
           (["nobody=word"], "no table \"nobody\""), (["t=nobody"], "no table \"nobody\""),
-          (["t="], "OLD=NEW"), (["t=word", "x=y"], "is no tracked table"),
+          (["t="], "OLD=NEW"), (["t=word", "x=y"], "No tracked table is here."),
         ] {
           let refused = try await desk.run(["flotilla", "schema", "b.db", "--map"] + words)
           #expect(refused.status != 0 && refused.error.contains(wanted), "\(refused)")

@@ -99,6 +99,48 @@ extension BadInputTests {
       }
     }
 
+    @Test func `on a copy of a replica says at once what run would`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        #expect(try await desk.run("cp", "a.db", "fri.db").status == 0)
+        for words in [["init", "fri.db"], ["join", "fri.db", "K7QF-M2XD-9TRA-PZ4C-HJ3V-9R"]] {
+          let said = try await desk.run(["flotilla"] + words)
+          let run = try await desk.flotilla("run", "fri.db")
+          #expect(said.status == 1 && said.error == run.error, "\(said) \(run)")
+          #expect(!said.error.contains("starts its node"), "\(said)")
+        }
+      }
+    }
+
+    @Test func `what a word lacks is told with what helps`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        try await desk.succeed("init", "b.db", "--site", "another")
+        try await desk.succeed("export-site-key", "b.db", "b.key")
+        let long = String(repeating: "n", count: 300)
+        for (words, status, said) in [
+          (["join", "c.db", ""], 2, "CODE: the code is empty"),
+          (
+            ["init", "c.db", "--name", long], 2,
+            "the name \"\(long.prefix(40))…\" must have 1 to 128 bytes"
+          ),
+          (["init", "c.db", "--name", long], 2, "It has 300 bytes; give another one."),
+          (["list", "a.db"], 1, "a.db is no folder\n  list takes folders: flotilla list "),
+          (["import-site-key", "a.db", "b.key"], 1, "its first line names the site."),
+          (["export-site-key", "b.db", "b.key"], 1, "b.key exists already"),
+          (["export-site-key", "b.db", long], 1, "Use a shorter file name."),
+          (["members", "nosuch.db", "--json"], 1, "there is no file nosuch.db"),
+        ] as [([String], Int32, String)] {
+          let outcome = try await desk.run(["flotilla"] + words)
+          #expect(outcome.status == status && outcome.output == "", "\(words): \(outcome)")
+          #expect(outcome.error.contains(said), "\(words): \(outcome)")
+          #expect(outcome.error.utf8.count < 800, "\(words): \(outcome)")
+        }
+      }
+    }
+
     @Test func `a path with control characters is wrong usage`() async throws {
       try await Desk.with { desk in
         let outcome = try await desk.flotilla("init", "new\nline.db")

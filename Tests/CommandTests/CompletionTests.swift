@@ -15,9 +15,16 @@ private func words(_ place: Completion.Place) -> [String] {
 @Suite struct `Completing words` {
   @Test func `begins with the commands`() {
     #expect(Set(words(place(""))).isSuperset(of: Program.flotilla.commands.map(\.name)))
-    let topics = ["rules", "clocks", "copies", "keys"]
+    let topics = ["rules", "clocks", "copies", "keys", "docs"]
     #expect(words(place("help", "")) == Program.flotilla.commands.map(\.name) + topics)
     #expect(place("nonsense", "") == .nothing)
+  }
+
+  @Test func `names the help once`() {
+    #expect(words(place("")).filter { $0.contains("help") } == ["help"])
+    #expect(words(place("-")).suffix(2) == ["--help", "--version"])
+    #expect(words(place("status", "a.db", "-")).count { $0 == "--help" } == 1)
+    #expect(!words(place("status", "--help", "-")).contains("--help"))
   }
 
   @Test func `follows the parameters in turn`() {

@@ -56,9 +56,32 @@ import Testing
     #expect(row(open).contains("what was there"))
     open.winner = open.loser
     open.winner?.node = nil
-    #expect(row(open).contains("nobody known  not-allowed"))
+    #expect(row(open).contains("nobody known  not allowed"))
     open.winner?.node = "ward-2"
     #expect(row(open).contains("ward-2"))
+  }
+
+  @Test func `of a refused edit shows what stands`() throws {
+    var conflict = try conflict(
+      table: "t", key: #"{"id":1}"#, lost: #"{"id":1,"v":"mine"}"#, columns: ["id", "v"])
+    conflict.reason = "not-allowed"
+    conflict.winner = conflict.loser
+    conflict.winner?.row = nil
+    let unknown = Conflicts.sides(conflict, colour: false)
+    #expect(unknown.contains("what it said is not known here"))
+    conflict.stands = try report(#"{"row":{"id":1,"v":"theirs"}}"#)
+    let lines = Conflicts.sides(conflict, colour: false).split(separator: "\n")
+    #expect(lines[2] == "won:  b at 2026-01-31T09:29:00.007Z; shown is what stands now")
+    #expect(lines[5].split(separator: " ") == ["*", "v", "mine", "theirs"])
+    // Of a new row nothing stands.
+    conflict.winner = nil
+    conflict.stands = try report(#"{"row":null}"#)
+    #expect(
+      Conflicts.sides(conflict, colour: false).contains(
+        "won:  no row, for there is none under this key"))
+    let list = Conflicts.text([conflict], at: .current, colour: false)
+    #expect(list.contains("  no row  not allowed"), "\(list)")
+    #expect(JSON(reflecting: conflict).description.contains(#""stands":{"row":null}"#))
   }
 
   @Test func `shows both rows side by side, and marks the columns that differ`() throws {
@@ -106,6 +129,8 @@ import Testing
     conflict.winner = conflict.loser
     conflict.winner?.deleted = true
     #expect(Conflicts.why(conflict).hasSuffix("what stands (UNIQUE bed: taken by row q)"))
+    conflict.because = nil
+    #expect(Conflicts.why(conflict).contains("nothing in this file is in its way now, so "))
     #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (no row)"))
     let list = Conflicts.text([conflict], at: .current, colour: false)
     #expect(list.contains("b (no row)") && !list.contains("(delete)"))
@@ -113,6 +138,24 @@ import Testing
     #expect(list.contains("does not fit") && !list.contains("parked"))
     conflict.reason = "older"
     #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (delete)"))
+  }
+
+  @Test func `has its reason in words, and each word is in the page about rules`() throws {
+    let page = try String(
+      contentsOfFile: `The unit of a database`.top + "/docs/rules.md", encoding: .utf8)
+    for (code, words) in [
+      ("older", "older"), ("unseen", "unseen"), ("offline", "offline"),
+      ("already-deleted", "already deleted"), ("key-collision", "key taken"),
+      ("parked", "does not fit"), ("not-allowed", "not allowed"),
+    ] {
+      var conflict = try conflict(
+        table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])
+      conflict.reason = code
+      let shown = Conflicts.sides(conflict, colour: false)
+      #expect(shown.hasPrefix("t 1: \(words), rule newest-wins, open"), "\(shown)")
+      #expect(Conflicts.text([conflict], at: .current, colour: false).contains("  \(words)  "))
+      #expect(page.contains("| \(words) | `\(code)` |"), "\(code)")
+    }
   }
 
   @Test func `with a row that waits says why in words`() throws {

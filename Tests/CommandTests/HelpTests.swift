@@ -63,8 +63,8 @@ import Testing
 
         Exit status:
           0  done, or in sync
-          1  failed
-          2  wrong usage
+          1  failed, or it cannot be done
+          2  wrong usage: the words make no sense
           3  not (yet) in sync, or timed out waiting
           4  the anchor rejected the edit
 
@@ -74,6 +74,7 @@ import Testing
           conflicts  where the edits are that do not stand
           copies     backups, and moving a node to another machine
           keys       two rows that got the same number
+          docs       where the pages are, and where the log is
 
         `flotilla COMMAND --help` explains a command.
 
@@ -82,9 +83,9 @@ import Testing
 
   @Test(arguments: Topic.allCases)
   func `of a topic fits a terminal, and names commands that there are`(topic: Topic) throws {
-    let lines = topic.text.split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = topic.help.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.allSatisfy { $0.count <= 80 && !$0.hasSuffix(" ") })
-    let words = topic.text.split { " \n`".contains($0) }
+    let words = topic.help.split { " \n`".contains($0) }
     for (word, next) in zip(words, words.dropFirst()) where word == "flotilla" {
       #expect(Program.flotilla.commands.contains { $0.name == next }, "\(next)")
     }

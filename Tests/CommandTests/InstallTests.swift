@@ -39,6 +39,35 @@ struct `What is installed` {
     #expect(try files(folder) == before)
   }
 
+  /// Pages lead to one another, say nothing that is for who makes Flotilla, and are found.
+  @Test func `has pages for who uses it, and names their folder`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    let root = folder.url.path
+    try folder.run(
+      top + "/scripts/packaging/stage.sh", [folder.products + "/flotilla", root, "/usr"])
+    let pages = "\(root)/usr/share/doc/flotilla"
+    let names = try files(folder).map { root + "/" + $0 }
+      .filter { $0.hasPrefix(pages) && $0.hasSuffix(".md") }
+    #expect(names.count > 40)
+    for name in names {
+      let text = try String(contentsOfFile: name, encoding: .utf8)
+      #expect(!text.contains("<!--"), "\(name)")
+      let place = URL(filePath: name).deletingLastPathComponent()
+      for link in text.matches(of: /\]\(([^)#:\s]+)(#[^)]*)?\)/) {
+        let path = place.appending(path: String(link.1)).standardized.path
+        #expect(access(path, F_OK) == 0, "\(name): \(link.1)")
+      }
+    }
+    let readme = try String(contentsOfFile: pages + "/README.md", encoding: .utf8)
+    #expect(!readme.contains("No package is published") && !readme.contains("make "))
+    #expect(readme.contains("take the [tour](docs/tour.md)"))
+    let said = try folder.run(root + "/usr/bin/flotilla", ["help", "rules"])
+    #expect(said.hasSuffix("More: \(pages)/docs/rules.md\n"), "\(said)")
+    let built = try folder.flotilla("help", "docs")
+    #expect(built.hasSuffix("More: docs/README.md\n"), "\(built)")
+  }
+
   @Test func `goes to PREFIX in DESTDIR, and is looked for there`() throws {
     let folder = try Folder()
     defer { folder.remove() }

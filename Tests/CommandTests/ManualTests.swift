@@ -49,6 +49,13 @@ import Testing
     #expect(written.map { "\($0)" } == declared.map { "\($0)" })
   }
 
+  @Test func `says on each page where the other pages are`() {
+    for page in Manual(of: .flotilla).pages {
+      let words = ".SH FILES\n.TP\n\\fB/usr/share/doc/flotilla/docs/"
+      #expect(page.text.contains(words), "\(page.file)")
+    }
+  }
+
   @Test(.enabled(if: access("/usr/bin/mandoc", X_OK) == 0, "there is no mandoc here"))
   func `is well formed`() throws {
     let folder = try Folder()

@@ -66,6 +66,32 @@ private let clinic = """
     #expect(said.map { remedy?.contains($0) == true } ?? (remedy == nil), "\(remedy ?? "")")
   }
 
+  @Test func `of the replicas here is no wider for a long name`() {
+    let entry = Replicas.Entry(
+      database: "/srv/a.db", running: true, site: String(repeating: "s", count: 128),
+      node: "ward-1", in_sync: true)
+    let text = Replicas.text(Replicas.Report(replicas: [entry]), colour: false)
+    let cut = String(repeating: "s", count: 31) + "…"
+    #expect(text.hasSuffix("/srv/a.db  \(cut)  ward-1  in sync"), "\(text)")
+  }
+
+  @Test func `of the members shows versions where they differ`() throws {
+    func text(_ other: String) throws -> String {
+      let member = """
+        {"node":"NAME","id":"1","role":"writer","state":"member","since":"2026-03-01T00:00:00Z",
+        "admitted_by":"site key","rights":{},"is_this_node":true,"is_anchor":false,
+        "program":"VERSION"}
+        """
+      let members: [MembersReport.Member] = try ["0.1.0", other].map { version in
+        try report(member.replacing("VERSION", with: version))
+      }
+      return Members.table(members, at: try #require(morning())).text(colour: false)
+    }
+    #expect(try !text("0.1.0").contains("VERSION"))
+    let shown = try text("0.2.0").split(separator: "\n")
+    #expect(shown[0].hasSuffix("WORDS  VERSION") && shown[2].hasSuffix("0.2.0"), "\(shown)")
+  }
+
   @Test func `of the status does not call who has stood down the anchor`() throws {
     var status: StatusReport = try report(clinic)
     status.anchor_state = "stood-down"
@@ -149,6 +175,33 @@ private let clinic = """
         North clinic · this node: ward-1 (anchor) · 2 tables · 48,112 rows
         0 conflicts · 0 parked · no other node has joined
         """)
+  }
+
+  @Test(arguments: [
+    (["away"], "not in sync: ward-2 is away"),
+    (["away", "away"], "not in sync: ward-2 and pharmacy are away"),
+    (
+      ["away", "catching-up", "failing"],
+      "not in sync: pharmacy catches up, field-bag is failing, ward-2 is away"
+    ),
+    (["away", "revoked", "connecting"], "not in sync: field-bag is connecting, ward-2 is away"),
+    (
+      ["away", "away", "connecting", "away"],
+      "not in sync: 1 node is connecting, 3 nodes are away"
+    ),
+  ])
+  func `of the status says who keeps it from being in sync with any`(
+    states: [String], said: String
+  ) throws {
+    var status: StatusReport = try report(clinic)
+    let peers = status.peers + status.peers
+    status.peers = try zip(peers, states).map { peer, state in
+      var peer = peer
+      peer.state = try #require(PeerReport.State(rawValue: state))
+      return peer
+    }
+    let text = Status.text(status, at: try #require(morning()), colour: false)
+    #expect(text.hasSuffix("0 conflicts · 0 parked · \(said)"), "\(text)")
   }
 
   @Test func `of the status says how many rows no program sees, and how to look`() throws {

@@ -110,6 +110,8 @@ private func has(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK
     try folder.flotilla("init", "a.db")
     let said = try folder.flotilla("service", "a.db", "enable", status: 1)
     #expect(said.contains("systemd does not run on this machine\n  Start the node with: flotilla"))
+    let ended = try folder.flotilla("service", "a.db", "disable", status: 1)
+    #expect(ended.contains("systemd does not run on this machine\n  There is nothing to disable"))
   }
 }
 

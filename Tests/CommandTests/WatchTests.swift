@@ -77,7 +77,7 @@ import Testing
     }
     let first = try shown(report(9_000), after: 0)
     #expect(first.contains("9,000 rows, about 50 s left"), "\(first)")
-    #expect(first.contains("in sync with 0 of 1 node · 1 catches up"), "\(first)")
+    #expect(first.contains(" · not in sync: p catches up"), "\(first)")
     #expect(first.contains("flotilla conflicts a.db --parked"), "\(first)")
     let second = try shown(report(5_000, running: false), after: 4)
     #expect(second.contains("5,000 rows at 1,000/s, about 50 s left"), "\(second)")

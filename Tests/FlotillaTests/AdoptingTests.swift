@@ -58,6 +58,31 @@ extension NodeTests {
       }
     }
 
+    @Test func `is missed in the status where all are in sync`() async throws {
+      try await pair { _, a, b in
+        #expect(try await eventually { try await a.1.isInSync })
+        func told(_ replica: TestReplica) async throws -> [String] {
+          await replica.library.unreached(try await replica.library.status(all: false))
+        }
+        let there = try #require(try await told(a.0).first)
+        #expect(there.hasPrefix("missing at b: column ward of item; what is written there"))
+        #expect(there.hasSuffix("(on b: flotilla schema DB --adopt a)"))
+        let here = try #require(try await told(b.0).first)
+        #expect(here.hasPrefix("missing here, and there at a: column ward of item; what a writes"))
+        #expect(here.hasSuffix(" --adopt a)"))
+        let findings = try await a.0.library.doctor(repair: false).findings
+        #expect(findings.contains { $0.text.hasPrefix("item has no column ward at b") })
+        _ = try await a.0.library.track(.named(["visit"]), rule: nil)
+        #expect(
+          try await eventually {
+            try await told(a.0).first?.hasPrefix(
+              "missing at b: table visit; column ward of item; ") == true
+          })
+        _ = try await b.0.library.schema(comparedWith: "a", adopts: true, timeout: .seconds(20))
+        #expect(try await eventually { try await told(a.0) + told(b.0) == [] })
+      }
+    }
+
     @Test func `is taken from a member that may write everything alone`() async throws {
       try await pair(role: .reader) { _, a, b in
         try b.0.write("CREATE VIEW w AS SELECT 1")

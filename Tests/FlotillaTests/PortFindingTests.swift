@@ -285,4 +285,22 @@ import Testing
     #expect(!isError)
     #expect(examination.report.findings.isEmpty)
   }
+
+  @Test func `are refused where they are network drives, and not where that is doubtful`() {
+    func refusal(_ system: FileSystem) -> FlotillaError? {
+      do throws(FlotillaError) {
+        try FileSystem.refuseNetwork("a.db", system)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(
+      refusal(.network("NFS"))?.message
+        == "a.db is on a network drive (NFS), where SQLite cannot keep programs apart")
+    #expect(refusal(.network("9p"))?.remedy?.contains("docs/limits.md") == true)
+    for system in [FileSystem.fit, .layer, .userSpace("fuse.encfs")] {
+      #expect(refusal(system) == nil)
+    }
+  }
 }

@@ -175,6 +175,12 @@ import Testing
       let far = try await place.run(
         "flotilla", "run", "a.db", "--no-discovery", "--http", "far.example:0")
       #expect(far.status == 2 && far.text.contains("no address on which"))
+      // It is an address, and of nobody here (RFC 5737).
+      let strange = try await place.run(
+        "flotilla", "run", "a.db", "--no-discovery", "--http", "192.0.2.1:0")
+      #expect(strange.status == 1, "\(strange.text)")
+      let words = "192.0.2.1 is no address of this machine\n  Take one of this machine"
+      #expect(strange.text.contains(words), "\(strange.text)")
       let node = try await place.serve("a.db", "--http=127.0.0.1:0")
       let second = try await place.run(
         "flotilla", "run", "a.db", "--no-discovery", "--http", "127.0.0.1:\(node.port)")

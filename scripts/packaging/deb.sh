@@ -29,6 +29,9 @@ install -m 644 "$here/sysusers.conf" "$root/usr/lib/sysusers.d/flotilla.conf"
 install -m 644 "$here/tmpfiles.conf" "$root/usr/lib/tmpfiles.d/flotilla.conf"
 install -m 644 "$here/lintian-overrides" "$root/usr/share/lintian/overrides/flotilla"
 install -m 644 "$here/copyright" "$docs/copyright"
+# In a package of Debian's that file says it, and no other one.
+rm "$docs/LICENSE"
+sed -i 's/\[LICENSE\](LICENSE)/[copyright](copyright)/' "$docs/README.md"
 
 # Debian's own log of a package: which version, when, by whom.
 maintainer="${DEBFULLNAME:-The Flotilla authors} <${DEBEMAIL:-flotilla@example.org}>"

@@ -35,16 +35,22 @@ if [[ $what == --remove ]]; then
     "$share/man/man1/flotilla.1" "$share"/man/man1/flotilla-*.1
   for line in "${completions[@]}"; do rm -f "${line#* }"; done
   rm -rf "$pages/docs"
-  rm -f "$pages/README.md" "$pages/CHANGELOG.md"
+  rm -f "$pages/README.md" "$pages/CHANGELOG.md" "$pages/LICENSE"
   rmdir "$pages" 2>/dev/null || true
   exit 0
 fi
 
 [[ -x $what ]] || { echo "stage.sh: $what is no program" >&2; exit 1; }
 install -d "$root$prefix/bin" "$share/man/man1" "$units" "$pages/docs/decisions"
-install -m 644 "$here"/../../README.md "$here"/../../CHANGELOG.md "$pages/"
+install -m 644 "$here"/../../README.md "$here"/../../CHANGELOG.md "$here"/../../LICENSE "$pages/"
 install -m 644 "$here"/../../docs/*.md "$here"/../../docs/*.svg "$pages/docs/"
 install -m 644 "$here"/../../docs/decisions/*.md "$pages/docs/decisions/"
+# Who has it installed needs neither how to make it nor what tests leave out, and has no sources to
+# which a link could lead.
+sources='Sources|Tests|Examples|scripts|Package\.swift|Makefile|Flotilla\.docc'
+sed -i -E -e "s@\[([^]]*)\]\((\.\./)*($sources)[^)]*\)@\1@g" \
+  -e '/^<!-- not installed: begin -->$/,/^<!-- not installed: end -->$/d' \
+  -e '/^<!-- .* -->$/d' "$pages/README.md" "$pages"/docs/*.md "$pages"/docs/decisions/*.md
 install -m 755 "$what" "$root$prefix/bin/flotilla"
 "$what" write-manual "$share/man/man1"
 chmod 644 "$share"/man/man1/flotilla*.1

@@ -43,12 +43,12 @@ extension Replica {
     try await onTokens { tokens throws(FlotillaError) in
       guard !tokens.contains(where: { $0.name == name }) else {
         throw FlotillaError(
-          .usage, "there is a token \(name) already",
+          .refused, "there is a token \(name) already",
           remedy: "Take another name, or: flotilla token \(shellWord(path)) remove "
             + shellWord(name))
       }
       guard tokens.count < TokenFile.most else {
-        throw FlotillaError(.usage, "there are \(tokens.count) tokens; remove some first")
+        throw FlotillaError(.refused, "there are \(tokens.count) tokens; remove some first")
       }
       tokens.append(token)
     }
@@ -103,7 +103,7 @@ extension Replica {
     try await onTokens { tokens throws(FlotillaError) in
       guard tokens.contains(where: { $0.name == name }) else {
         throw FlotillaError(
-          .usage, "there is no token \(name)",
+          .refused, "there is no token \(name)",
           remedy: "See: flotilla token \(shellWord(path)) list")
       }
       tokens.removeAll { $0.name == name }

@@ -167,7 +167,7 @@ extension Node {
     }
     let number = max(roster.roll.appointments.last?.term.number ?? 0, highest) + 1
     guard number <= SiteStatement.highestTerm else {
-      throw FlotillaError(.usage, "this site has had too many anchors")
+      throw FlotillaError(.refused, "this site has had too many anchors")
     }
     try checkMayAppoint()
     if wanted?.node == identity.node { await becomeSure() }
@@ -196,7 +196,7 @@ extension Node {
     }
     guard !isFirst else { return }
     throw FlotillaError(
-      .usage,
+      .refused,
       "--rule is for the first appointment of a site, and this is another; nothing was changed",
       remedy: "Leave it out, and set the rule of a table with: flotilla rule \(shellWord(path)) "
         + "TABLE \(rule)")
@@ -213,17 +213,17 @@ extension Node {
     guard let wanted else { return }
     guard wanted.isMember else {
       throw FlotillaError(
-        .usage, "\(wanted.name) is no member of the site any more",
+        .refused, "\(wanted.name) is no member of the site any more",
         remedy: "Choose one that is: flotilla members \(shellWord(path)) shows them.")
     }
     guard !isForgotten(wanted) else {
       throw FlotillaError(
-        .usage, "\(wanted.name) was forgotten, so nobody waits for what it would decide",
+        .refused, "\(wanted.name) was forgotten, so nobody waits for what it would decide",
         remedy: "Start it again first, or choose another node.")
     }
     guard wanted.rights.isWhole else {
       throw FlotillaError(
-        .usage, "\(wanted.name) may not read and write every table, so it cannot be the anchor",
+        .refused, "\(wanted.name) may not read and write every table, so it cannot be the anchor",
         remedy: "Grant it the rights that it lacks, or choose another node.")
     }
   }

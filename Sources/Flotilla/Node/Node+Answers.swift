@@ -51,15 +51,22 @@ extension Node {
     case .yield:
       return await controlReply { () async throws(FlotillaError) in
         guard yields else {
-          throw FlotillaError(
-            .node, "a node runs already for \(path)",
-            remedy: "See: flotilla status \(shellWord(path)); stop it with: flotilla stop "
-              + shellWord(path))
+          throw Self.runsAlready(at: path)
         }
         requestStop()
         return Done()
       }
     }
+  }
+
+  static let runsAlready = "a node runs already"
+
+  static func runsAlready(at path: String) -> FlotillaError {
+    FlotillaError(
+      .node, "\(runsAlready) for \(path)",
+      remedy: "See: flotilla status \(shellWord(path)); stop it with: flotilla stop "
+        + shellWord(path),
+      cause: runsAlready)
   }
 
   /// Which tables are replicated, and by which rule.

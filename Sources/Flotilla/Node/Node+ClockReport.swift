@@ -33,7 +33,7 @@ extension Node {
     }
     guard !isForced, let now = clock.now.site, time - now > Self.farAhead else { return }
     throw FlotillaError(
-      .usage,
+      .refused,
       "that is \((time - now) / 86_400_000) days after the time of the site: conflicts and deleted "
         + "rows would be taken for old, and let go of",
       remedy: "Look at the year. If it is right: --force")
@@ -53,7 +53,7 @@ extension Node {
     if let isGood {
       guard !isGood || clock.now.wall >= Self.earliest else {
         throw FlotillaError(
-          .usage, "the clock of this machine is before 2020, so it cannot be the good one",
+          .refused, "the clock of this machine is before 2020, so it cannot be the good one",
           remedy: "Set it first, or give the time: flotilla clock \(shellWord(path)) --set TIME")
       }
       if isGood { try check(clock.now.wall, isForced: isForced) }
@@ -74,7 +74,7 @@ extension Node {
   private func repairFuture() async throws(FlotillaError) -> Int {
     if let anchor, !isAnchor {
       throw FlotillaError(
-        .usage, "\(anchor.name) is the anchor, and certifies such rows with a time that is right",
+        .refused, "\(anchor.name) is the anchor, and certifies such rows with a time that is right",
         remedy: "Do it there: flotilla clock DB --repair")
     }
     guard clock.now.site != nil else {

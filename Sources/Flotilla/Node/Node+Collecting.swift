@@ -230,11 +230,11 @@ extension Node {
     let entry = try otherMember(named: name, otherwise: ", so nobody waits for it")
     guard peers[entry.node]?.session == nil else {
       throw FlotillaError(
-        .usage, "\(name) is connected with this node, so it has returned",
+        .refused, "\(name) is connected with this node, so it has returned",
         remedy: "To shut it out: flotilla revoke \(shellWord(path)) \(shellWord(name))")
     }
     guard !isForgotten(entry) else {
-      throw FlotillaError(.usage, "\(name) is forgotten already; nothing was changed")
+      throw FlotillaError(.refused, "\(name) is forgotten already; nothing was changed")
     }
     try await say(.forget(node: entry.node, lives: authors[entry.node] ?? []))
     return ForgetReport(

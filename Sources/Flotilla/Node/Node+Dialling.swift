@@ -51,7 +51,7 @@ extension Node {
     } catch {
       let known = peers.values.map(\.name).sorted().joined(separator: ", ")
       throw FlotillaError(
-        .usage, "\(address) is no member that this node knows, and no address",
+        .refused, "\(address) is no member that this node knows, and no address",
         remedy: known.isEmpty
           ? "Nobody has joined this site yet: flotilla invite \(shellWord(path))"
           : "Known: \(known)")

@@ -188,7 +188,7 @@ extension Node {
     }
     guard !disowning || entry.role == .admin else {
       throw FlotillaError(
-        .usage, "\(name) is no admin: it has signed nothing that counts",
+        .refused, "\(name) is no admin: it has signed nothing that counts",
         remedy: "Leave out --disown.")
     }
     let (before, anchor) = (roster.roll.members, anchor?.node)
@@ -210,11 +210,11 @@ extension Node {
   ) throws(FlotillaError) -> Roll.Entry {
     let entry = try member(named: name)
     guard entry.isMember else {
-      throw FlotillaError(.usage, "\(name) is no member any more\(otherwise)")
+      throw FlotillaError(.refused, "\(name) is no member any more\(otherwise)")
     }
     guard entry.node != identity.node else {
       throw FlotillaError(
-        .usage, "\(name) is this node itself",
+        .refused, "\(name) is this node itself",
         remedy: itself ?? "To take it out of the site: flotilla leave \(shellWord(path))")
     }
     return entry
@@ -231,7 +231,7 @@ extension Node {
     guard let entry = byID.first, byID.count == 1 else {
       let names = everybody.filter(\.isMember).map(\.name).sorted().joined(separator: ", ")
       throw FlotillaError(
-        .usage, "there is no member \(name) in this site", remedy: "Members are: \(names)")
+        .refused, "there is no member \(name) in this site", remedy: "Members are: \(names)")
     }
     return entry
   }

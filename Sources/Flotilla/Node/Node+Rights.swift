@@ -101,16 +101,16 @@ extension Node {
       throw FlotillaError(.usage, "\(right) is no right: read, write or none")
     }
     guard entry.isMember else {
-      throw FlotillaError(.usage, "\(name) is no member any more")
+      throw FlotillaError(.refused, "\(name) is no member any more")
     }
     guard entry.role != .admin else {
       throw FlotillaError(
-        .usage, "\(entry.name) is an admin, who may do everything",
+        .refused, "\(entry.name) is an admin, who may do everything",
         remedy: "Grant rights to readers and writers.")
     }
     if entry.node == anchor?.node, right != .write {
       throw FlotillaError(
-        .usage, "\(entry.name) is the anchor, which must read and write every table",
+        .refused, "\(entry.name) is the anchor, which must read and write every table",
         remedy: "Appoint another one first: flotilla anchor \(shellWord(path)) NODE")
     }
     let tracked = try await reporting(path) { () async throws(StoreError) in

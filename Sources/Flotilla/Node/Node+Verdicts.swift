@@ -69,7 +69,7 @@ extension Node {
   func anchorForWaiting() throws(FlotillaError) -> Identity? {
     guard let anchor else {
       throw FlotillaError(
-        .usage, "this site has no anchor", remedy: "Wait for a node, or for all.")
+        .noAnchor, "this site has no anchor", remedy: "Wait for a node, or for all.")
     }
     return isAnchor ? nil : anchor.node
   }

@@ -34,14 +34,14 @@ extension Examination {
 
   /// Tells of file systems on which WAL does not work, or may not; true for an error.
   mutating func judge(_ systems: [FileSystem]) -> Bool {
-    let move = "Put the database on a disk of this machine; Flotilla brings it to the others."
+    let move = FileSystem.move
     for system in systems {
       switch system {
       case .fit: continue
       case .network(let name):
         add(
           "disk", .error,
-          "\(path) is on a network drive (\(name)), where SQLite cannot keep programs apart", move)
+          FileSystem.networkDrive(path, name), move)
         return true
       case .userSpace(let type):
         add(

@@ -70,7 +70,8 @@ extension Examination {
     }
     guard openings.isEmpty else { return openings.joined(separator: ". ") }
     return "No firewall is seen on this machine: look at the router, the wireless network or the "
-      + "container between the two, and let TCP \(report.port) in (docs/network.md)."
+      + "container between the two, and let TCP \(report.port) in "
+      + "(\(Documentation.page("network.md")))."
   }
 
   /// "ward-2 (10.0.0.2), field (10.0.0.7)" and how many more; nil for nobody.

@@ -40,15 +40,16 @@ extension Examination {
           + "which rule)"
         : "\(rows(count)) of \(named(group[0].string ?? "?"))"
       let isRefused = group[2].string == "not-allowed"
+      let why = ConflictReport.words(for: group[2].string ?? "")
       add(
         "conflicts", .warning,
         isRefused
           ? "\(what) changed here without the right to: put back, and what was written is kept"
-          : "\(what) lost against another edit (\(group[2].string ?? "")); what lost is kept",
+          : "\(what) lost against another edit (\(why)); what lost is kept",
         "See: flotilla conflicts \(shellWord(path))")
     }
     if shelved.isEmpty, replaced.isEmpty {
-      add("rows", .ok, "no row is parked, and none was replaced unseen")
+      add("rows", .ok, "no row is parked, and no edit has lost against another one")
     }
   }
 
@@ -66,8 +67,8 @@ extension Examination {
       add(
         "parked", .warning,
         "\(table) is not here, and \(rows(count)) of it \(count == 1 ? "waits" : "wait")",
-        "Create it here with the same primary key as at the other nodes; the rows enter by "
-          + "themselves.")
+        "Create it here with the same primary key as at the other nodes, or: flotilla schema "
+          + "\(shellWord(path)) --adopt NODE; the rows enter by themselves.")
     case "too-large":
       add(
         "parked", .warning,
@@ -116,9 +117,9 @@ extension Examination {
       case .notHereYet:
         add(
           "columns", .warning, "\(what) with values for columns that are not here: \(names)",
-          "They are kept. Add the columns here as on the other machines (ALTER TABLE), and the "
-            + "values enter by themselves; if one has another name here: flotilla schema "
-            + "\(shellWord(path)) --map \(shellWord(group.table)) OLD=NEW")
+          "They are kept. Add the columns here as on the other machines, and the values enter by "
+            + "themselves: flotilla schema \(shellWord(path)) --adopt NODE adds what NODE has. If "
+            + "one has another name here: --map \(shellWord(group.table)) OLD=NEW")
       case .dropped:
         add(
           "columns", .warning,

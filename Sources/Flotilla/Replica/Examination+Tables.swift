@@ -58,18 +58,35 @@ extension Examination {
 
   /// A table that was dropped at a peer, or never made there: its rows wait at that peer, which
   /// holds them, so the two are in sync.
-  mutating func checkTables(of peer: String, _ client: ControlClient) async {
+  mutating func checkTables(of peer: String, from node: String, _ client: ControlClient) async {
     let request = ControlRequest.compareSchema(peer: peer, adopts: false, milliseconds: 5_000)
     // One whose schema is not for us, or that does not answer in time, is not judged.
     let report: SchemaReport?? = try? await client.ask(request)
-    for table in report??.adoption?.missing ?? [] {
+    guard let report = report ?? nil else { return }
+    for table in report.adoption?.missing ?? [] {
       add(
         "tables", .warning,
         "the table \(table) is missing at \(peer): its rows are kept there, and "
           + "no program sees them",
         "On \(peer) make it as it is here: the migration of the application, or flotilla schema DB "
-          + "--adopt NODE. If it is to go everywhere: flotilla untrack \(shellWord(path)) "
-          + shellWord(table))
+          + "--adopt \(shellWord(node)). If it is to go everywhere: flotilla untrack "
+          + "\(shellWord(path)) \(shellWord(table))")
+    }
+    for (table, columns) in report.columnsMissingThere {
+      add(
+        "columns", .warning,
+        "\(table) has no \(columns) at \(peer): the values are kept there, and no program sees "
+          + "them",
+        "On \(peer) add it as it is here: the migration of the application, or flotilla schema DB "
+          + "--adopt \(shellWord(node))")
+    }
+    for (table, columns) in report.columnsMissingHere {
+      add(
+        "columns", .warning,
+        "\(table) has \(columns) at \(peer), and not here: values are kept, and no program sees "
+          + "them",
+        "Add it as it is there: the migration of the application, or flotilla schema "
+          + "\(shellWord(path)) --adopt \(shellWord(peer))")
     }
   }
 }

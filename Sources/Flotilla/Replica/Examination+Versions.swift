@@ -15,14 +15,15 @@ extension Examination {
       add(
         "version", .warning,
         "an older Flotilla runs on \(Self.named(older)); this node speaks protocol \(own)",
-        "Bring it up to date there and start its node again: docs/upgrading.md. All that both know "
-          + "works meanwhile.")
+        "Bring it up to date there and start its node again: "
+          + "\(Documentation.page("upgrading.md")). All that both know works meanwhile.")
     }
     if !newer.isEmpty {
       add(
         "version", .warning,
         "this node speaks protocol \(own), and is older than \(Self.named(newer))",
-        "Bring Flotilla up to date here and start the node again: docs/upgrading.md.")
+        "Bring Flotilla up to date here and start the node again: "
+          + "\(Documentation.page("upgrading.md")).")
     }
     guard older.isEmpty, newer.isEmpty, !told.isEmpty else { return }
     let programs = Dictionary(grouping: told, by: { $0.program ?? "?" })

@@ -66,6 +66,32 @@ enum FileSystem: Sendable, Equatable {
       number: UInt32(truncatingIfNeeded: status.f_type), type: Self.type(of: device, in: table))
   }
 
+  static let move =
+    "Put the database on a disk of this machine; Flotilla brings it to the others."
+
+  static func networkDrive(_ path: String, _ name: String) -> String {
+    "\(path) is on a network drive (\(name)), where SQLite cannot keep programs apart"
+  }
+
+  /// Refuses to begin where programs of several machines would write one file without seeing each
+  /// other's locks: that ends with a damaged one.
+  static func refuseNetwork(_ path: String, _ system: FileSystem) throws(FlotillaError) {
+    guard case .network(let name) = system else { return }
+    throw FlotillaError(
+      .refused, networkDrive(path, name),
+      remedy: "\(move) Why: \(Documentation.page("limits.md")), Network drives.")
+  }
+
+  /// Whether the file system under a path, or under the folder of a file that is not there, is
+  /// mounted so that nobody may write.
+  ///
+  /// "ST_RDONLY: This filesystem is mounted read-only" (statvfs(3)).
+  static func isReadOnly(at path: String) -> Bool {
+    let place = access(path, F_OK) == 0 ? path : Sidecar.folder(of: Sidecar.absolute(path))
+    var status = statvfs()
+    return statvfs(place, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
+  }
+
   /// "(3) major:minor: the value of st_dev for files on this filesystem … (8) separator: the end of
   /// the optional fields is marked by a single hyphen. (9) filesystem type"
   /// (proc_pid_mountinfo(5)).

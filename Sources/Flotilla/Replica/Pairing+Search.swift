@@ -9,6 +9,8 @@ extension Pairing {
   /// What the search has found.
   enum Attempt: Sendable {
     case seen
+    /// Nobody can be seen from here, for this reason: the search is over.
+    case blind(String)
     /// Why there is nothing; nil if there may be something again.
     case trouble(String?)
     /// Who answers there knows the code.
@@ -19,17 +21,27 @@ extension Pairing {
   private static let atATime = 32
   private static let inAll = 128
 
-  /// Tells what is found until the time of the search is over and all attempts have ended.
+  /// Tells what is found until the time of the search is over and all attempts have ended. Where
+  /// there is no discovery it ends at once: who has typed the command is not to wait for nothing.
   func search(_ told: AsyncStream<Attempt>.Continuation) async {
     await withTaskGroup(of: Void.self) { group in
       var tried: Set<Endpoint> = []
       var running = 0
+      var hasWorked = false
       for await event in air.services(Self.search) {
         switch event {
-        case .unavailable(let reason): told.yield(.trouble(reason))
-        case .available: told.yield(.trouble(nil))
+        case .unavailable(let reason):
+          guard hasWorked else {
+            told.yield(.blind(reason))
+            return
+          }
+          told.yield(.trouble(reason))
+        case .available:
+          hasWorked = true
+          told.yield(.trouble(nil))
         case .lost: break
         case .found(let service):
+          hasWorked = true
           told.yield(.seen)
           guard shows(service), tried.count < Self.inAll,
             tried.insert(service.endpoint).inserted

@@ -70,6 +70,12 @@ struct Pairing: Sendable {
     for await attempt in attempts {
       switch attempt {
       case .seen: sites += 1
+      case .blind(let reason):
+        throw FlotillaError(
+          .invitation,
+          "no inviting node was found: there is no discovery on this machine (\(reason))",
+          remedy: "Give its address and the port that invite names there: --at HOST:PORT; or start "
+            + "avahi-daemon on both machines.")
       case .trouble(let reason): trouble = reason
       case .open(let channel, let endpoint):
         do {

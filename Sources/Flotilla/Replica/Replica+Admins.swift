@@ -69,7 +69,7 @@ extension Examination {
     let file = shellWord(path)
     let bring =
       "If the site key was exported: flotilla import-site-key \(file) FILE. If it is lost: found "
-      + "the site anew (docs/operations.md, Lose the site key)."
+      + "the site anew (\(Documentation.page("operations.md")), Lose the site key)."
     guard !view.admins.isEmpty else {
       return add(
         "admin", .warning,

@@ -32,6 +32,7 @@ extension Replica {
         + report.parked.map { row in
           Self.isKeptOut(row.why) ? (row.table, row.key, row.row, row.why != "constraint") : nil
         })
+    await addStanding(to: &report.conflicts)
     for (index, reason) in reasons.enumerated() {
       let parked = index - report.conflicts.count
       if parked < 0 {
@@ -59,6 +60,30 @@ extension Replica {
         return try? hindrance?.words(
           row.table, key: row.key, row: row.row, isWaiting: row.isWaiting)
       }
+    }
+  }
+
+  /// Where the log does not have what stood, it is what stands: a row that was put back, or none.
+  private func addStanding(to conflicts: inout [ConflictReport.Conflict]) async {
+    let places = conflicts.indices.filter { conflicts[$0].lacksWinner }.prefix(Self.mostAsked)
+    guard !places.isEmpty else { return }
+    let rows = places.map {
+      TouchedRow(table: conflicts[$0].table, key: conflicts[$0].key, columns: [], values: nil)
+    }
+    // A remark must not make the command fail.
+    guard let found = try? await standingIfThere(rows) else { return }
+    for (place, row) in zip(places, found) {
+      guard let row else { continue }
+      let values = row.values.map {
+        Dictionary(zip(row.columns, $0), uniquingKeysWith: { first, _ in first })
+      }
+      // What was refused is still there until the row has come again.
+      let loser = conflicts[place].loser
+      let isRefused =
+        values.map { values in
+          loser?.row?.allSatisfy { values[$0.key] == $0.value } ?? false
+        } ?? (loser?.deleted ?? true)
+      if !isRefused { conflicts[place].stands = ConflictReport.Standing(row: values) }
     }
   }
 
@@ -95,7 +120,9 @@ extension Replica {
     }
     guard var found else { throw unknown(id) }
     found.because = await hindrances([found.parkedRow]).first ?? nil
-    return found
+    var all = [found]
+    await addStanding(to: &all)
+    return all[0]
   }
 
   /// Takes a conflict off the list; what it holds stays readable with `all`.
@@ -109,18 +136,19 @@ extension Replica {
 
   func unknown(_ id: Int) -> FlotillaError {
     FlotillaError(
-      .usage, "there is no conflict \(id) on this node",
+      .refused, "there is no conflict \(id) on this node",
       remedy: "See: flotilla conflicts \(shellWord(path))")
   }
 
   func settled(_ conflict: ConflictReport.Conflict) -> FlotillaError {
     if conflict.became != nil {
       return FlotillaError(
-        .usage, "nothing was lost in conflict \(conflict.id): the row goes on under another key",
+        .refused, "nothing was lost in conflict \(conflict.id): the row goes on under another key",
         remedy: "See: flotilla conflicts \(shellWord(path)) show \(conflict.id)")
     }
     return FlotillaError(
-      .usage, "conflict \(conflict.id) was \(conflict.state) already", remedy: nil)
+      .refused, "conflict \(conflict.id) was \(conflict.state) already",
+      remedy: "What it holds: flotilla conflicts \(shellWord(path)) show \(conflict.id)")
   }
 
   /// Reads the file beside a node that may run.
@@ -173,6 +201,12 @@ private typealias ParkedRow = (
 )
 
 extension ConflictReport.Conflict {
+  /// Whether the log knows that it was refused, and not what stood.
+  fileprivate var lacksWinner: Bool {
+    let isLacking = winner.map(\.isUnknown) ?? true
+    return isLacking && reason == Reason.notAllowed.name && !isOfSettings
+  }
+
   /// What did not fit; nil if it lost for another reason.
   fileprivate var parkedRow: ParkedRow? {
     reason == Reason.parked.name ? (table, key, loser?.row, false) : nil

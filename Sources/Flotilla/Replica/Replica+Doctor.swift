@@ -60,7 +60,7 @@ extension Replica {
         examination.checkFirewall(port: status.port)
       }
       for peer in connected.prefix(Self.mostAsked) {
-        await examination.checkTables(of: peer.node, client)
+        await examination.checkTables(of: peer.node, from: status.node, client)
       }
       examination.judgeVersions(status, connected: status.peers.filter { $0.protocol != nil })
       // A node of an earlier version does not know the question.

@@ -67,7 +67,13 @@ public enum LocalReplicas {
     let top = String(cString: real)
     let files = FileManager.default
     guard (try? files.contentsOfDirectory(atPath: top)) != nil else {
-      throw FlotillaError(.system, "cannot look into \(folder)")
+      var status = stat()
+      let isFolder = stat(top, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      throw FlotillaError(
+        .system, isFolder ? "\(folder) may not be looked into" : "\(folder) is no folder",
+        remedy: isFolder
+          ? "Run as who may, or name other folders."
+          : "list takes folders: flotilla list \(shellWord(Sidecar.folder(of: top)))")
     }
     var (found, folders, seen): ([String], [String], Int) = ([], [top == "/" ? "" : top], 0)
     // Links are not followed: they may lead round in a circle.

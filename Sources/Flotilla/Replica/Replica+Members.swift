@@ -64,7 +64,7 @@ extension Replica {
       }
       guard access(file, F_OK) != 0 else {
         throw FlotillaError(
-          .usage, "\(file) exists already", remedy: "Give a name that is free.")
+          .refused, "\(file) exists already", remedy: "Give a name that is free.")
       }
       let text = SiteKeyText(key).text(site: store.siteName)
       try SecretFile.write(Array(text.utf8), to: file)
@@ -81,7 +81,7 @@ extension Replica {
       text = try String(contentsOfFile: file, encoding: .utf8)
     } catch {
       throw FlotillaError(
-        .usage, "cannot read \(file): \(reason(of: error))",
+        .refused, "cannot read \(file): \(reason(of: error))",
         remedy: "Give the file that flotilla export-site-key has written.")
     }
     let seed = try SiteKeyText(text).key.seed
@@ -100,7 +100,9 @@ extension Node {
       Notary.openSSL.digest(site.publicKey) == identity.site
     else {
       throw FlotillaError(
-        .usage, "this is the key of another site, not of \"\(identity.siteName)\"")
+        .refused, "this is the key of another site, not of \"\(identity.siteName)\"",
+        remedy: "Give the file that export-site-key wrote on the machine where this site was made; "
+          + "its first line names the site.")
     }
     try KeyFolder(sidecar).save(site: site)
     keys.site = site

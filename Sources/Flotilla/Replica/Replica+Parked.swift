@@ -24,7 +24,7 @@ extension Replica {
     for (name, value) in values {
       guard let column = known.first(where: { isSameName($0, name) }) else {
         throw FlotillaError(
-          .usage, "\(found.table) has no column \(name)",
+          .refused, "\(found.table) has no column \(name)",
           remedy: "It has: \(known.joined(separator: ", "))")
       }
       row[column] = value
@@ -94,7 +94,7 @@ extension Replica {
 
   private func noneParked(_ id: String) -> FlotillaError {
     FlotillaError(
-      .usage, "no row here is parked as \(id)",
+      .refused, "no row here is parked as \(id)",
       remedy: "See: flotilla conflicts \(shellWord(path)) --parked")
   }
 

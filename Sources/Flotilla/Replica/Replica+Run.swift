@@ -63,9 +63,14 @@ extension Replica {
     try HardLinks.refuse(sidecar, path: path)
     try requireJournal()
     let lock: FileLock
-    switch try await reach(
-      .yield, as: Done.self, patience: Self.runPatience, remark: tell)
-    {
+    let access: Access<Done>
+    do throws(FlotillaError) {
+      access = try await reach(
+        .yield, as: Done.self, patience: Self.runPatience, remark: tell)
+    } catch {
+      throw named(error)
+    }
+    switch access {
     case .answer: lock = try await freedLock()
     case .lock(let free): lock = free
     }
@@ -86,7 +91,16 @@ extension Replica {
 
   /// Throws if a lasting node runs already; a process that only serves an invitation makes room.
   public func refuseSecondNode() async throws(FlotillaError) {
-    _ = try await ControlClient(database: sidecar.database).ask(.yield, as: Done.self)
+    do throws(FlotillaError) {
+      _ = try await ControlClient(database: sidecar.database).ask(.yield, as: Done.self)
+    } catch {
+      throw named(error)
+    }
+  }
+
+  /// A node knows its file by the path with which it was started; who asks may have typed another.
+  private func named(_ error: FlotillaError) -> FlotillaError {
+    error.cause == Node.runsAlready ? Node.runsAlready(at: path) : error
   }
 
   /// Without its journal a node could neither notice nor send anything.

@@ -8,10 +8,14 @@ extension Replica {
 
   /// Runs a statement here, as any program would, and gives the rows that it returned or touched:
   /// of those the first 1,000. Another program's lock is waited for, but no longer than `timeout`.
+  ///
+  /// An edit that this node may not make is refused before it is committed; another program's would
+  /// be put back.
   public func sql(
     _ statement: String, timeout: Duration = .seconds(10)
   ) async throws(FlotillaError) -> SQLReport {
-    try await write(statement, shownRows: Self.shownRows, patience: timeout)
+    try await write(
+      statement, shownRows: Self.shownRows, patience: timeout, refusesPutBacks: true)
   }
 
   /// So long a statement waits for another program's lock, unless less was asked for.
@@ -20,7 +24,7 @@ extension Replica {
   /// Runs one statement with values for its question marks, and gives all rows that it touched.
   func write(
     _ statement: String, _ values: [SQLValue] = [], shownRows: Int = .max,
-    patience: Duration = Self.lockPatience, mayChange: Bool = true
+    patience: Duration = Self.lockPatience, mayChange: Bool = true, refusesPutBacks: Bool = false
   ) async throws(FlotillaError) -> SQLReport {
     let replica = self
     try await takeInTables()
@@ -28,7 +32,7 @@ extension Replica {
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
       let report = try replica.run(
         statement, values.map(\.stored), shownRows: shownRows, patience: patience,
-        mayChange: mayChange)
+        mayChange: mayChange, refusesPutBacks: refusesPutBacks)
       let isEdit = ["UPDATE", "DELETE"].contains {
         statement.drop(while: \.isWhitespace).uppercased().hasPrefix($0)
       }
@@ -53,8 +57,9 @@ extension Replica {
 
   private func run(
     _ statement: String, _ values: [SQLite.Value], shownRows: Int, patience: Duration,
-    mayChange: Bool
+    mayChange: Bool, refusesPutBacks: Bool
   ) throws(FlotillaError) -> SQLReport {
+    var refusal: FlotillaError?
     do {
       let connection = try openForStatements(patience: patience)
       let prepared = try prepare(statement, on: connection)
@@ -72,13 +77,17 @@ extension Replica {
         let changesBefore = connection.totalChanges
         var report = try run(prepared, on: connection)
         report.before = before
+        if refusesPutBacks {
+          refusal = try putBack(after: last, on: connection)
+          if let refusal { throw SQLiteError(code: 4, message: refusal.message) }
+        }
         let changes = connection.totalChanges - changesBefore
         guard try hasChanged(changes, after: last, report, on: connection) else { return report }
         report.touched = try touched(after: last, limit: shownRows, on: connection)
         return report
       }
     } catch {
-      throw statementError(error)
+      throw refusal ?? statementError(error)
     }
   }
 
@@ -255,6 +264,15 @@ extension Replica {
   func standing(_ rows: [TouchedRow]) async throws(FlotillaError) -> [TouchedRow] {
     try await readingRows { readings throws(SQLiteError) in
       try rows.map { row throws(SQLiteError) in try readings.row(of: row.table, row.key) }
+    }
+  }
+
+  /// The same of tables that may be gone: nil where one is.
+  func standingIfThere(_ rows: [TouchedRow]) async throws(FlotillaError) -> [TouchedRow?] {
+    try await readingRows { readings throws(SQLiteError) in
+      try rows.map { row throws(SQLiteError) in
+        try readings.hasTable(row.table) ? try readings.row(of: row.table, row.key) : nil
+      }
     }
   }
 

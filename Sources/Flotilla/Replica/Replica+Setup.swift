@@ -75,6 +75,8 @@ extension Replica {
     try isNew ? check.checkFolder() : check.checkKind()
     try HardLinks.refuse(sidecar, path: path)
     try check.refuseOrphan()
+    let place = isNew ? Sidecar.folder(of: sidecar.database) : sidecar.database
+    try FileSystem.refuseNetwork(path, FileSystem(at: place))
     do {
       let connection = try Connection(path: sidecar.database, mode: .create)
       connection.setBusyTimeout(milliseconds: 5_000)
@@ -122,6 +124,8 @@ extension Replica {
   /// A second `init` or `join` changes nothing: it prints the site and the node.
   func refuseReplica() throws(FlotillaError) {
     guard access(path, F_OK) == 0, try isReplica() else { return }
+    // A copy is no node: what `run` would say of it helps more than the name of its original.
+    _ = try OpeningCheck(path: path, sidecar: sidecar).check()
     let opened = try? Store(path: sidecar.database, inspects: false)
     let who = opened.map { ": node \($0.nodeName) of the site \"\($0.siteName)\"" } ?? ""
     throw FlotillaError(
@@ -166,8 +170,10 @@ extension Replica {
     guard !name.isEmpty, name.utf8.count <= 128,
       !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else {
+      let shown = name.count > 40 ? name.prefix(40) + "…" : name[...]
       throw FlotillaError(
-        .usage, "the name \"\(name)\" must have 1 to 128 bytes and no control characters")
+        .usage, "the name \"\(shown)\" must have 1 to 128 bytes and no control characters",
+        remedy: "It has \(name.utf8.count) bytes; give another one.")
     }
     return name
   }

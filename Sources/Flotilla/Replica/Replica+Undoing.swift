@@ -14,7 +14,7 @@ extension Replica {
     let member = try await self.member(node)
     guard member.state != "member" else {
       throw FlotillaError(
-        .usage, "\(member.node) is a member still, and writes on",
+        .refused, "\(member.node) is a member still, and writes on",
         remedy: "Shut it out first: flotilla revoke \(shellWord(path)) \(shellWord(member.node))")
     }
     let end = Uptime.now + Self.undoPatience
@@ -42,7 +42,7 @@ extension Replica {
       ?? all.first { name.count >= 8 && $0.id.hasPrefix(name.lowercased()) }
     guard let found else {
       throw FlotillaError(
-        .usage, "there has never been a member \(name) in this site",
+        .refused, "there has never been a member \(name) in this site",
         remedy: "See: flotilla members \(shellWord(path)) --all")
     }
     return found

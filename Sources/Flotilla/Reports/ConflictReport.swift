@@ -1,7 +1,8 @@
 import Store
 
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key,
-/// key_columns, rule, reason, at, state, winner, loser, because, became:{key, rows}}],
+/// key_columns, rule, reason, at, state, winner, loser, because, stands:{row},
+/// became:{key, rows}}],
 /// parked:[{id, table, key, key_columns, why, row, because}],
 /// now, keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
@@ -28,11 +29,19 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// Of a `parked` one, which constraint is in its way now, and by which row; null if that is not
     /// known.
     public var because: String?
+    /// What stands in the table now, where the log does not have what stood then; null where it
+    /// does, and where the row is yet to come.
+    public var stands: Standing?
     /// Of a `rekeyed` one, what became of the row that lost its key; else null.
     public var became: Became?
 
     /// Whether it is about which tables are tracked and by which rules, instead of a row of one.
     public var isOfSettings: Bool { table == Store.settings }
+  }
+
+  /// A row as it stands; JSON: `{row}`, which is null if there is none.
+  public struct Standing: Codable, Sendable, Equatable {
+    public var row: [String: SQLValue]?
   }
 
   /// Under which key a row goes on that had to leave its own to another one.
@@ -103,6 +112,20 @@ public struct ConflictReport: Codable, Sendable, Equatable {
   public var keeps: Bounds
   /// How many of the oldest were let go so far.
   public var gone: Int
+}
+
+extension ConflictReport {
+  /// A reason as people read it, here and in `sql --online`; JSON has the code. Each is explained
+  /// in docs/rules.md.
+  public static func words(for reason: String) -> String {
+    switch reason {
+    case "already-deleted": "already deleted"
+    case "key-collision": "key taken"
+    case "not-allowed": "not allowed"
+    case "parked": "does not fit"
+    default: reason
+    }
+  }
 }
 
 /// What `conflicts restore` and `dismiss` did. JSON: `{id, state, replaced, was_gone,

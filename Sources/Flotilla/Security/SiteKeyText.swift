@@ -35,7 +35,7 @@ struct SiteKeyText: Sendable {
 
   private static func wrong(_ why: String) -> FlotillaError {
     FlotillaError(
-      .usage, "this is no site key: \(why)",
+      .refused, "this is no site key: \(why)",
       remedy: "Give the file that flotilla export-site-key has written.")
   }
 

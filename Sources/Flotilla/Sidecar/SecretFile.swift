@@ -36,7 +36,7 @@ extension FlotillaError {
     case ENOSPC, EDQUOT:
       return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
     case ENAMETOOLONG:
-      return FlotillaError(.usage, "\(what): \(reason)", remedy: "Use a shorter file name.")
+      return FlotillaError(.refused, "\(what): \(reason)", remedy: "Use a shorter file name.")
     case ENOENT, ENOTDIR:
       return FlotillaError(
         .system, "\(what): \(reason)", remedy: "Name a folder that is there, or make it first.")

@@ -37,6 +37,11 @@ extension FlotillaError {
         .notADatabase, "\(path) is damaged: \(error.message)",
         remedy: "Run: sqlite3 \(shellWord(path)) '.recover', or restore a copy; nothing was "
           + "changed.")
+    } else if error.isReadOnly || error.cannotOpen, FileSystem.isReadOnly(at: path) {
+      self.init(
+        .readOnly, "the file system of \(path) is read-only",
+        remedy: "Flotilla writes beside the file, and so does SQLite, also to read. Mount it for "
+          + "writing; or copy the file to another disk and read the copy with sqlite3.")
     } else if error.isReadOnly {
       self.init(
         .readOnly, "\(path) or its folder cannot be written",

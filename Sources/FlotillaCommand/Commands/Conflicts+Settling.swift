@@ -83,7 +83,7 @@ extension Conflicts {
       // Of a table that is gone there may be some; of one that never was the name is mistyped.
       guard tables.map(\.table).contains(where: isMeant) else {
         throw FlotillaError(
-          .usage, "there is no table \(printable(name)), and no conflict of one of that name",
+          .refused, "there is no table \(printable(name)), and no conflict of one of that name",
           remedy: "The tables: flotilla track \(call.shellPath)")
       }
     }

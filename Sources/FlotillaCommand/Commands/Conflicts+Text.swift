@@ -30,6 +30,9 @@ extension Conflicts {
       case "already-deleted": "the row had been deleted, and its author had not seen that"
       case "key-collision": "another row had the key already"
       case "not-allowed": "its author may not write that"
+      case "parked" where conflict.because == nil:
+        "it breaks a constraint beside what stands; nothing in this file is in its way now, so "
+          + "look at the anchor, which may have another constraint: conflicts show there names it"
       case "parked": "it breaks a constraint beside what stands"
       default: conflict.reason
       }
@@ -75,7 +78,7 @@ extension Conflicts {
   }
 
   private static func reason(_ conflict: ConflictReport.Conflict) -> String {
-    (conflict.reason == "parked" ? "does not fit" : conflict.reason)
+    printable(ConflictReport.words(for: conflict.reason))
       + (conflict.loser?.undated == true ? ", undated" : "")
   }
 
@@ -104,6 +107,7 @@ extension Conflicts {
     guard let winner = conflict.winner else {
       return switch conflict.reason {
       case "already-deleted": "nobody known (delete)"
+      case "not-allowed" where conflict.stands.map { $0.row == nil } == true: "no row"
       case "not-allowed": "what was there"
       default: "not known"
       }
@@ -155,12 +159,15 @@ extension Conflicts {
 
   /// Both versions side by side; columns that differ are marked.
   static func sides(_ conflict: ConflictReport.Conflict, colour: Bool) -> String {
-    let (loser, winner) = (conflict.loser?.row ?? [:], conflict.winner?.row ?? [:])
+    let stands = conflict.stands?.row
+    let (loser, winner) = (conflict.loser?.row ?? [:], conflict.winner?.row ?? stands ?? [:])
     var table = Table(columns: [
       Table.Column(heading: ""), Table.Column(heading: "COLUMN"), Table.Column(heading: "LOST"),
       Table.Column(heading: "WON"),
     ])
-    let isKnown = [conflict.loser, conflict.winner].allSatisfy { $0?.isUnknown != true }
+    let isKnown =
+      conflict.loser?.isUnknown != true
+      && (conflict.winner?.isUnknown != true || conflict.stands != nil)
     table.rows = columns(of: conflict).map { column in
       let differs = isKnown && loser[column] != winner[column]
       return [
@@ -174,18 +181,31 @@ extension Conflicts {
       "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + key(conflict)): "
         + "\(reason(conflict))\(rule), \(conflict.state)",
       "lost: \(origin(conflict.loser, lost(conflict)))",
-      "won:  \(origin(conflict.winner, standing(conflict)))",
+      "won:  \(whatWon(conflict))",
     ]
     if !table.rows.isEmpty { lines.append(table.text(colour: colour)) }
     return lines.joined(separator: "\n")
   }
 
+  /// Who wrote what stands, and when; or what stands now, where the log does not have it.
+  private static func whatWon(_ conflict: ConflictReport.Conflict) -> String {
+    guard let stands = conflict.stands else { return origin(conflict.winner, standing(conflict)) }
+    guard stands.row != nil else {
+      return standing(conflict) + ", for there is none under this key"
+    }
+    var known = conflict.winner
+    known?.row = stands.row
+    return (known.map { origin($0, standing(conflict)) } ?? standing(conflict))
+      + "; shown is what stands now"
+  }
+
   /// The key columns, then the others in the order of the table.
   private static func columns(of conflict: ConflictReport.Conflict) -> [String] {
     var columns: [String] = []
-    for side in [conflict.loser, conflict.winner] {
-      let row = side?.row ?? [:]
-      let all = (side?.columns ?? []).filter { row[$0] != nil } + row.keys.sorted()
+    let sides = [conflict.loser, conflict.winner].map { ($0?.row, $0?.columns ?? []) }
+    for (row, order) in sides + [(conflict.stands?.row, [])] {
+      let row = row ?? [:]
+      let all = order.filter { row[$0] != nil } + row.keys.sorted()
       for column in all where !columns.contains(column) { columns.append(column) }
     }
     return columns

@@ -10,10 +10,10 @@ enum Conflicts {
       stands. The other is kept on the node where it was made and on the anchor.
       show prints both side by side; restore writes the one that lost again, as a new
       edit, and says what it replaces if that is not what stood then; dismiss takes
-      it off the list. 10,000 are kept, for 400 days; of more than 2,000 only those
-      that fit in a quarter of the rest of the file. --keep and --keep-days say
-      otherwise, --keep-default takes that back. The oldest go first, settled ones
-      before others, and are counted.
+      it off the list. 10,000 are kept, for 400 days. Beyond the first 2,000 they
+      may take a quarter of what all else takes in the file. --keep and --keep-days
+      say otherwise, --keep-default takes that back. The oldest go first, settled
+      ones before others, and are counted.
 
       A parked row is held, but a constraint keeps it out of its table, or the
       table or a row that it refers to is not here. restore puts it there, dismiss
@@ -122,7 +122,7 @@ enum Conflicts {
 
   private static func amount(_ bounds: ConflictReport.Bounds) -> String {
     let count = counted(bounds.count, "conflict")
-    let room = bounds.bytes.map { ", of more than 2,000 those that fit in \(sized($0))" } ?? ""
+    let room = bounds.bytes.map { "; beyond 2,000 they may take \(sized($0))" } ?? ""
     return "\(count) for \(counted(bounds.days, "day"))\(room)"
   }
 

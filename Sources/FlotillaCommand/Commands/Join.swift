@@ -12,7 +12,8 @@ enum Join {
       the code stays good for this file until it expires.
       """,
     parameters: [
-      .database, Parameter(name: "CODE", help: "the code that `flotilla invite` printed"),
+      .database,
+      Parameter(name: "CODE", kind: .code, help: "the code that `flotilla invite` printed"),
     ],
     options: [
       .nodeName,

@@ -158,7 +158,7 @@ enum Leave {
         + "(flotilla import-site-key DB FILE)"
     case .siteKeyAndLastAdmin:
       "the site has no admin and no site key now: nobody can be invited or shut out any more; the "
-        + "way back is to found it anew (docs/operations.md, Lose the site key)"
+        + "way back is to found it anew (\(Documentation.page("operations.md")), Lose the site key)"
     }
   }
 }

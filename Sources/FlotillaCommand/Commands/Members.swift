@@ -8,7 +8,8 @@ enum Members {
     discussion: """
       Words are the four that both machines showed when a node joined: if the words
       differ, somebody stood between, and the node should be revoked. Members that
-      were revoked or have left are shown with --all.
+      were revoked or have left are shown with --all. Where connected members run
+      different versions of Flotilla, each is shown.
       """,
     parameters: [.database],
     options: [
@@ -29,11 +30,14 @@ enum Members {
   }
 
   static func table(_ members: [MembersReport.Member], at moment: Moment) -> Table {
-    var table = Table(columns: [
-      Table.Column(heading: "NODE"), Table.Column(heading: "ROLE"),
-      Table.Column(heading: "SINCE", gap: 3), Table.Column(heading: "LAST SEEN", gap: 3),
-      Table.Column(heading: "ADMITTED BY"), Table.Column(heading: "WORDS"),
-    ])
+    // Where all that tell run one version it is nothing to look at.
+    let differ = Set(members.compactMap(\.program)).count > 1
+    var table = Table(
+      columns: [
+        Table.Column(heading: "NODE"), Table.Column(heading: "ROLE"),
+        Table.Column(heading: "SINCE", gap: 3), Table.Column(heading: "LAST SEEN", gap: 3),
+        Table.Column(heading: "ADMITTED BY"), Table.Column(heading: "WORDS"),
+      ] + (differ ? [Table.Column(heading: "VERSION")] : []))
     table.rows = members.map { member in
       let name = member.node.isEmpty ? String(member.id.prefix(8)) : member.node
       return [
@@ -42,7 +46,7 @@ enum Members {
         Table.Cell(String(member.since.prefix(10))),
         Table.Cell(lastSeen(member, at: moment)), Table.Cell(member.admitted_by),
         Table.Cell(member.words ?? ""),
-      ]
+      ] + (differ ? [Table.Cell(member.program ?? "")] : [])
     }
     return table
   }

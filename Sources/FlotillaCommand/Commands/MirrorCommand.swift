@@ -113,7 +113,7 @@ enum MirrorCommand {
     if !call.arguments.has("--yes") {
       call.output.remark(MirrorText.text(plan))
       guard try isConfirmed() else {
-        throw FlotillaError(.usage, "nothing was touched", remedy: "--yes answers the question.")
+        throw FlotillaError(.refused, "nothing was touched", remedy: "--yes answers the question.")
       }
     }
     let report = try await mirror.carryOut(plan, wish)
@@ -184,7 +184,7 @@ enum Prompt {
   static func password(_ words: String) throws(FlotillaError) -> String {
     guard isatty(STDIN_FILENO) != 0 else {
       throw FlotillaError(
-        .usage, "there is no terminal to ask for the password",
+        .refused, "there is no terminal to ask for the password",
         remedy: "Give it in a file: --password-file FILE")
     }
     ask(words)
@@ -197,7 +197,7 @@ enum Prompt {
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
       ask("\n")
     }
-    guard let line = readLine() else { throw FlotillaError(.usage, "no password was given") }
+    guard let line = readLine() else { throw FlotillaError(.refused, "no password was given") }
     return line
   }
 }

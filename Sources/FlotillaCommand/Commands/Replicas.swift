@@ -70,8 +70,8 @@ enum Replicas {
             ? Table.Cell("in sync", .green) : Table.Cell("not in sync", .yellow)
         }
       return [
-        Table.Cell(entry.database), Table.Cell(entry.site ?? ""), Table.Cell(entry.node ?? ""),
-        state,
+        Table.Cell(entry.database), Table.Cell(shortened(entry.site ?? "", to: 32)),
+        Table.Cell(shortened(entry.node ?? "", to: 32)), state,
       ]
     }
     return table.text(colour: colour)

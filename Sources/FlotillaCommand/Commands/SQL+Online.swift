@@ -82,7 +82,8 @@ extension SQL {
   private static func verdict(_ row: OnlineReport.Row) -> String {
     let key = row.local.key.sorted { $0.key < $1.key }.map(\.value.words).joined(separator: ", ")
     let conflict = row.verdict.conflict.map { "conflict \($0)" }
-    let why = [row.verdict.reason, row.verdict.rule, conflict].compactMap { $0 }
+    let reason = row.verdict.reason.map { ConflictReport.words(for: $0) }
+    let why = [reason, row.verdict.rule, conflict].compactMap { $0 }
       .joined(separator: ", ")
     return "\(printable(row.local.table)) \(printable(key)): \(row.verdict.verdict)"
       + (why.isEmpty ? "" : " (\(why))")

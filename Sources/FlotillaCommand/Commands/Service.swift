@@ -47,7 +47,7 @@ enum Service {
       try manager.check(changes: true)
       try await enable(unit, manager, call)
     case "disable":
-      try manager.check(changes: true)
+      try manager.check(changes: true, isEnding: true)
       try disable(unit, manager, call)
     default:
       try manager.check(changes: false)

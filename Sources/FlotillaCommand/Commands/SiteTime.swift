@@ -96,12 +96,12 @@ enum SiteTime {
     let source =
       switch clock.source {
       case "person": "set by a person"
-      case "clock": "founded on a clock"
-      default: "founded on the last time that was known"
+      case "clock": "taken from the clock of a machine"
+      default: "counted on from the last time that was known"
       }
     let good = clock.good ? ", good" : ""
-    let founding = printable(clock.founding ?? "")
-    return "\(time.prefix(19)) · \(source) (\(founding)) · the clock of this machine: "
+    let founding = clock.founding.map { " (founding \(printable($0)))" } ?? ""
+    return "\(time.prefix(19)) · \(source)\(founding) · the clock of this machine: "
       + clockOffset(offset) + good
   }
 }

@@ -11,7 +11,8 @@ enum Status {
       round, and no edit waits for the anchor's verdict. Rows that are parked are
       held, so they do not count against it; but they are not in their tables, and
       programs do not see them: the table is missing here, or is another one, or a
-      constraint forbids them. `flotilla doctor` says which.
+      constraint forbids them. `flotilla doctor` says which. Tables and columns that
+      a connected node lacks, or has and this file lacks, are named below.
       """,
     parameters: [.database],
     options: [
@@ -30,7 +31,8 @@ enum Status {
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     if call.arguments.has("--watch") { return try await watch(call) }
-    let report = try await call.replica.status(all: call.arguments.has("--all"))
+    var report = try await call.replica.status(all: call.arguments.has("--all"))
+    report.remarks += await call.replica.unreached(report)
     call.print(report, as: text(report, at: .current, colour: call.output.colour))
     for remark in report.remarks { call.output.remark(printable(remark)) }
     if let hint = hint(report, path: call.shellPath) { call.output.remark(hint) }
@@ -126,7 +128,8 @@ enum Status {
       }
     return [
       printable(report.site), "this node: \(printable(report.node))\(role)", anchor,
-      counted(report.tables.count, "table") + (report.takes_new_tables ? " and new ones" : ""),
+      counted(report.tables.count, "table")
+        + (report.takes_new_tables ? ", and those to come" : ""),
       counted(rows, "row"),
     ].compactMap { $0 }.joined(separator: " · ")
   }
@@ -149,12 +152,27 @@ enum Status {
     guard !members.isEmpty else {
       return (parts + [alone(report)]).joined(separator: " · ")
     }
-    parts.append("in sync with \(inSync) of \(counted(members.count, "node"))")
-    let behind = members.count { $0.state == .catchingUp }
-    if inSync == 0, behind > 0 {
-      parts.append("\(thousands(behind)) \(behind == 1 ? "catches" : "catch") up")
-    }
+    parts.append(
+      inSync > 0
+        ? "in sync with \(inSync) of \(counted(members.count, "node"))"
+        : "not in sync: " + away(members))
     return parts.joined(separator: " · ")
+  }
+
+  /// Which nodes keep this one from being in sync with any, and how; up to three by their names.
+  private static func away(_ members: [PeerReport]) -> String {
+    let states: [(state: PeerReport.State, one: String, several: String)] = [
+      (.catchingUp, "catches up", "catch up"), (.failing, "is failing", "are failing"),
+      (.connecting, "is connecting", "are connecting"), (.away, "is away", "are away"),
+    ]
+    return states.compactMap { state, one, several in
+      let names = members.filter { $0.state == state }.map { printable($0.node) }
+      guard let last = names.last else { return nil }
+      let verb = names.count == 1 ? one : several
+      if members.count > 3 { return "\(counted(names.count, "node")) \(verb)" }
+      let others = names.dropLast().joined(separator: ", ")
+      return (others.isEmpty ? last : "\(others) and \(last)") + " \(verb)"
+    }.joined(separator: ", ")
   }
 
   /// Why there is no other node.

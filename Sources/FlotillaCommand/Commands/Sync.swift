@@ -16,8 +16,8 @@ enum Sync {
     ],
     options: [.timeout, .json],
     statuses: [
-      .failed: "failed, or what answers at HOST:PORT is no other node of this site",
-      .usage: "wrong usage, or there is no node of that name",
+      .failed: "failed, there is no node of that name, or what answers at HOST:PORT is no other "
+        + "node of this site",
       .notInSync: "some node could not be reached, or its exchange did not end well",
     ],
     body: run)

@@ -76,7 +76,9 @@ struct Completion {
 
   /// What the place of the last word takes, by the words before it.
   func place(of words: [String]) -> Place {
-    guard let first = words.first, words.count > 1 else { return .words(commands + outer) }
+    guard let first = words.first, words.count > 1 else {
+      return .words(commands + (words.first?.hasPrefix("-") == true ? outer : [help]))
+    }
     if first == "help", words.count == 2 { return .words(commands + topics) }
     guard let command = program.commands.first(where: { $0.name == first }) else {
       return .nothing
@@ -94,9 +96,11 @@ struct Completion {
     program.commands.map { Candidate(word: $0.name, help: $0.summary) }
   }
 
+  private var help: Candidate { Candidate(word: "help", help: "explains a command") }
+
+  /// Shown, as the options of commands are, to who has typed a dash.
   private var outer: [Candidate] {
     [
-      Candidate(word: "help", help: "explains a command"),
       Candidate(word: "--help", help: "shows the list of commands"),
       Candidate(word: "--version", help: "prints the version"),
     ]
@@ -157,7 +161,8 @@ private struct Line {
       (command.options.filter {
         $0.repeats || !names.contains($0.name) && !excluded.contains($0.name)
       }.map { Completion.Candidate(word: $0.name, help: $0.help) })
-      + [Completion.Candidate(word: "--help", help: "explains the command")]
+      + (names.contains("--help")
+        ? [] : [Completion.Candidate(word: "--help", help: "explains the command")])
   }
 
   /// What is meant by the name under which a value is declared, such as `NODE|anchor|all`.

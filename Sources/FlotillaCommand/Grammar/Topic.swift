@@ -1,6 +1,8 @@
+import Flotilla
+
 /// What `flotilla help WORD` says beyond single commands: the essence of the pages in docs/.
 enum Topic: String, CaseIterable, Sendable {
-  case rules, clocks, conflicts, copies, keys
+  case rules, clocks, conflicts, copies, keys, docs
 
   var summary: String {
     switch self {
@@ -9,8 +11,23 @@ enum Topic: String, CaseIterable, Sendable {
     case .conflicts: "where the edits are that do not stand"
     case .copies: "backups, and moving a node to another machine"
     case .keys: "two rows that got the same number"
+    case .docs: "where the pages are, and where the log is"
     }
   }
+
+  /// The page that says more.
+  private var page: String {
+    switch self {
+    case .rules, .conflicts: "rules.md"
+    case .clocks: "clocks.md"
+    case .copies: "lives.md"
+    case .keys: "keys.md"
+    case .docs: "README.md"
+    }
+  }
+
+  /// What is printed: the text, and where there is more.
+  var help: String { "\(text)\n\nMore: \(Documentation.page(page))" }
 
   /// Wrapped by hand, for terminals of 80 columns.
   var text: String {
@@ -32,7 +49,7 @@ enum Topic: String, CaseIterable, Sendable {
         flotilla rule DB patient client-wins  the rule of one table
         flotilla rule DB                      which rule each table has
 
-      The row is the unit: columns of two edits are not mixed. More: docs/rules.md
+      The row is the unit: columns of two edits are not mixed.
       """
     case .clocks:
       """
@@ -44,8 +61,6 @@ enum Topic: String, CaseIterable, Sendable {
         flotilla clock DB                the time of the site, and whose clock is off
         flotilla clock DB --good         the clock of this machine is right
         flotilla clock DB --set "2026-03-01 08:14:00"     the site gets this time
-
-      More: docs/clocks.md
       """
     case .conflicts:
       """
@@ -59,8 +74,7 @@ enum Topic: String, CaseIterable, Sendable {
         flotilla conflicts DB --parked     rows that cannot stand in their table yet
 
       A parked row waits for room: another row has its unique value, or the row that
-      it refers to is not here. It enters by itself when that changes. More:
-      docs/rules.md
+      it refers to is not here. It enters by itself when that changes.
       """
     case .copies:
       """
@@ -74,7 +88,6 @@ enum Topic: String, CaseIterable, Sendable {
       A file that was put back to a backup is noticed at the next start. The node
       goes on under a new number, and what it lacks comes again from the others.
       What only it had written since the backup, and had sent to nobody, is gone.
-      More: docs/lives.md
       """
     case .keys:
       """
@@ -87,7 +100,22 @@ enum Topic: String, CaseIterable, Sendable {
         flotilla track DB country --on-collision log     one thing: one of them stands
 
       With AUTOINCREMENT each machine numbers in a range of its own, so that hardly
-      any two meet. Random keys (UUIDs) never do. More: docs/keys.md
+      any two meet. Random keys (UUIDs) never do.
+      """
+    case .docs:
+      """
+      The manual: man flotilla, and a page for each command, such as
+      man flotilla-track. Pages about everything else, in Markdown, are in
+
+        \(Documentation.folder)
+
+      Begin with tour.md, or with faq.md if you look for an answer.
+
+      What a node says: in DB-flotilla/node.log where it runs with --background, on
+      the terminal where it runs without, and in the journal of systemd where
+      `flotilla service` has set it up (journalctl -u 'flotilla@*').
+
+        flotilla doctor DB --bundle FILE   state and log in one file, for who helps
       """
     }
   }

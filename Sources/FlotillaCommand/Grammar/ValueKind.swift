@@ -2,6 +2,8 @@
 enum ValueKind: Sendable, Equatable {
   /// A name, a path or a code: anything that is not blank and has no control characters.
   case name
+  /// The same, called otherwise where it is missing.
+  case code
   /// Free text, for instance an SQL statement; only blank text is refused.
   case text
   /// Names with commas between them.
@@ -21,6 +23,7 @@ enum ValueKind: Sendable, Equatable {
   func objection(to text: String) -> String? {
     switch self {
     case .name: objectionToName(text)
+    case .code: isBlank(text) ? "the code is empty" : objectionToName(text)
     case .text: isBlank(text) ? "the text is empty" : nil
     case .list: objectionToList(text)
     case .duration(let least): objectionToDuration(text, least: least)

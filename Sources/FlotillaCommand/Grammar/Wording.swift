@@ -1,5 +1,13 @@
-/// Puts text that a person gave between quotation marks, safe to show on a terminal.
-func quoted(_ text: String) -> String { "\"\(printable(text))\"" }
+/// Puts text that a person gave between quotation marks, safe to show on a terminal. What is longer
+/// than any name may be is cut short.
+func quoted(_ text: String) -> String {
+  "\"\(printable(text.utf8.count > 128 ? "\(text.prefix(40))…" : text))\""
+}
+
+/// A name as a column of a table has it: one of 128 characters would push the others away.
+func shortened(_ text: String, to count: Int) -> String {
+  text.count > count ? "\(text.prefix(count - 1))…" : text
+}
 
 /// The first element that stands in `names` twice.
 func firstRepeated(_ names: [String]) -> String? {

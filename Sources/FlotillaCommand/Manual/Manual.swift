@@ -71,6 +71,7 @@ struct Manual {
     text.section("Options", command.options.map { .term($0.synopsis, $0.explanation) })
     text.section(
       "Exit status", command.exits.map { .term(String($0.status.rawValue), $0.meaning) })
+    text.section("Files", Self.files.prefix(1).map { .term($0.0, $0.1) })
     text.section("See also", [.plain("\(program.name)(1), \(topics)")])
     return Page(file: "\(name).1", text: text.text)
   }
@@ -88,6 +89,12 @@ struct Manual {
   private static let purpose = "keeps SQLite databases equal on the machines of a LAN"
 
   private static let files = [
+    (
+      "/usr/share/doc/flotilla/docs/",
+      "the pages about everything, tour.md and faq.md first, as the Debian package has them; where "
+        + "`make install PREFIX=…` was used PREFIX/share/doc/flotilla/docs/. `flotilla help docs` "
+        + "names the folder"
+    ),
     (
       "DB-flotilla/",
       "beside each database: the keys of the node, and node.log where it runs in the background"

@@ -14,7 +14,7 @@ struct CursorFile: Sendable {
     let text = (try? String(contentsOfFile: path, encoding: .utf8))?.trimmed
     guard let text, !text.isEmpty, text.utf8.count < 100 else {
       throw FlotillaError(
-        .usage, "\(path) holds no cursor",
+        .refused, "\(path) holds no cursor",
         remedy: "Remove it to begin with what changes from now on.")
     }
     return text

@@ -48,11 +48,11 @@ struct ServiceUnit: Equatable {
   private func check() throws(FlotillaError) {
     guard name.utf8.count <= Self.longest else {
       throw FlotillaError(
-        .usage, "the path of \(database) is too long for the name of a unit of systemd",
+        .refused, "the path of \(database) is too long for the name of a unit of systemd",
         remedy: "Move the database with its folder to a shorter path.")
     }
     guard !database.contains(where: \.isNewline) else {
-      throw FlotillaError(.usage, "a unit of systemd cannot name a path with a line end in it")
+      throw FlotillaError(.refused, "a unit of systemd cannot name a path with a line end in it")
     }
   }
 

@@ -16,12 +16,14 @@ struct Systemd: Sendable {
   }
 
   /// Fails in plain words where there is no systemd, or one that may not be changed.
-  func check(changes: Bool) throws(FlotillaError) {
+  func check(changes: Bool, isEnding: Bool = false) throws(FlotillaError) {
     if !isImage, access("/run/systemd/system", F_OK) != 0 {
       throw FlotillaError(
         .system, "systemd does not run on this machine",
-        remedy: "Start the node with: flotilla run DB --background; and the same from whatever "
-          + "starts programs here.")
+        remedy: isEnding
+          ? "There is nothing to disable; a node that runs is stopped by: flotilla stop DB"
+          : "Start the node with: flotilla run DB --background; and the same from whatever "
+            + "starts programs here.")
     }
     if isImage, access(root + "/", W_OK | X_OK) != 0 {
       throw FlotillaError(

@@ -114,7 +114,7 @@ extension Problem {
     case .notAllowed: self.init(403, "not-allowed", error.message)
     case .diskFull: self = .diskFull
     case .noAnchor: self.init(409, "no-anchor", error.message)
-    case .usage: self.init(400, "usage", error.message)
+    case .usage, .refused: self.init(400, "usage", error.message)
     case .sql, .table: self.init(409, error.code.description, error.message)
     default: self.init(500, error.code.description, error.message)
     }

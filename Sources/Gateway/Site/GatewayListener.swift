@@ -35,9 +35,7 @@ enum GatewayListener {
     if host.isEmpty || host == "localhost" { host = "127.0.0.1" }
     guard isAddress(host) else {
       throw FlotillaError(
-        .usage, "\(host) is no address on which the gateway can listen",
-        remedy: "Take one of this machine, 127.0.0.1 for programs of this machine alone, or "
-          + "0.0.0.0 for every one.")
+        .usage, "\(host) is no address on which the gateway can listen", remedy: choices)
     }
     return Address(host: host, port: port)
   }
@@ -95,6 +93,14 @@ enum GatewayListener {
     return true
   }
 
+  private static let choices =
+    "Take one of this machine (ip -brief address), 127.0.0.1 for programs of this machine alone, "
+    + "or 0.0.0.0 for every one."
+
+  private static func notHere(_ host: String) -> FlotillaError {
+    FlotillaError(.refused, "\(host) is no address of this machine", remedy: choices)
+  }
+
   private static func open(
     _ host: String, _ port: UInt16
   ) throws(FlotillaError) -> (socket: Int32, port: UInt16) {
@@ -107,7 +113,7 @@ enum GatewayListener {
     defer { if let found { freeaddrinfo(found) } }
     guard code == 0, let place = found?.pointee else {
       throw FlotillaError(
-        .usage, "\(host) is no address of this machine: \(String(cString: gai_strerror(code)))")
+        .refused, "\(host) is no address of this machine: \(String(cString: gai_strerror(code)))")
     }
     let descriptor = socket(
       place.ai_family,
@@ -118,7 +124,8 @@ enum GatewayListener {
     guard Glibc.bind(descriptor, place.ai_addr, place.ai_addrlen) == 0,
       listen(descriptor, 128) == 0
     else {
-      let error = failure("listen on \(host), port \(port)")
+      let isHere = errno != EADDRNOTAVAIL
+      let error = isHere ? failure("listen on \(host), port \(port)") : notHere(host)
       close(descriptor)
       throw error
     }

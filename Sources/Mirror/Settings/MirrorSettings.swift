@@ -71,7 +71,7 @@ struct MirrorFolder: Sendable {
   func required() throws(FlotillaError) -> MirrorSettings {
     guard let settings = try settings() else {
       throw FlotillaError(
-        .usage, "\(replica.path) has no mirror",
+        .refused, "\(replica.path) has no mirror",
         remedy: "See: flotilla mirror \(shellWord(replica.path)) add --help")
     }
     return settings

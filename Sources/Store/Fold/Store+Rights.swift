@@ -34,6 +34,14 @@ extension Store {
     }
   }
 
+  /// Of these tables, by their names in this file, those in which an edit would be put back.
+  package func refused(_ tables: [String]) -> [String] {
+    tables.filter { name in
+      guard let table = self.tables.table(called: name), table.isTracked else { return false }
+      return !mayWrite(table) && rights.right(to: table.name) != .none
+    }
+  }
+
   private func isWaiting(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
     try connection.row(
       "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?",

@@ -199,9 +199,9 @@ package enum Trackability: Sendable, Equatable {
           ? "\(name) has an integer key: where two nodes give one number to two rows, the later "
             + "one gets a fresh number and what refers to it follows; with UUIDs as keys none "
             + "has to"
-          : "\(name) has an integer key and no foreign key: where two nodes give one number to two "
-            + "rows, one of them goes to the conflict log; flotilla track DB TABLE --on-collision "
-            + "rekey gives the later one a fresh number instead")
+          : "\(name) has an integer key, and no foreign key leads from or to it: where two nodes "
+            + "give one number to two rows, one of them goes to the conflict log; flotilla track "
+            + "DB TABLE --on-collision rekey gives the later one a fresh number instead")
     }
     // Numbers that are counted up, as the lines of an order are.
     if schema.key.count > 1, isReferred,

@@ -52,12 +52,20 @@ extension Store {
     }
   }
 
+  private func untracked(_ name: String) -> StoreError {
+    let all = tables.tracked.filter { !$0.isSettings && $0.schema != nil }
+    let names = all.map { quoted($0.nameHere) }.sorted().joined(separator: ", ")
+    return StoreError(
+      .table, "\(quoted(name)) is no tracked table of \(path)",
+      remedy: names.isEmpty ? "No tracked table is here." : "Those that are: \(names)")
+  }
+
   /// The table, and the first name of the column that was called `old`.
   private func mapping(
     _ name: String, _ old: String, _ new: String
   ) throws(StoreError) -> (ReplicaTable, first: String) {
     guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
-    else { throw StoreError(.table, "\(quoted(name)) is no tracked table of \(path)") }
+    else { throw untracked(name) }
     let (label, all) = (
       quoted(table.nameHere), statements.names.map(quoted).joined(separator: ", ")
     )
@@ -92,7 +100,7 @@ extension Store {
   /// leaves the column as it is where it exists.
   package func letGo(of column: String, in name: String) throws(StoreError) -> Int {
     guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
-    else { throw StoreError(.table, "\(quoted(name)) is no tracked table of \(path)") }
+    else { throw untracked(name) }
     return try transaction {
       var lighter: [(Key, Shelf.Entry)] = []
       try self.eachKept(table) { (key, entry) throws(SQLiteError) in

@@ -78,6 +78,27 @@ extension NodeTests {
       }
     }
 
+    @Test func `is not looked for where there is no discovery, and it says what helps`()
+      async throws
+    {
+      let code = RandomNumbers.inviteCode().description
+      let pit = try tarPit()
+      defer { close(pit.descriptor) }
+      let text = ["j": InvitationSecret(try InviteCode(code)).hint]
+      // What comes after the first word is not waited for.
+      let error = try await failure(
+        code, at: nil,
+        [
+          .unavailable(reason: "no Avahi here"),
+          .found(DiscoveredService(name: "s", endpoint: pit.endpoint, txt: text)),
+        ])
+      #expect(error.code == .invitation)
+      #expect(
+        error.message
+          == "no inviting node was found: there is no discovery on this machine (no Avahi here)")
+      #expect(error.remedy?.contains("--at HOST:PORT") == true, "\(error)")
+    }
+
     @Test func `is told to be another site's, another node's, or nobody's`() async throws {
       try await TestSite.with { here in
         try await TestSite.with { there in

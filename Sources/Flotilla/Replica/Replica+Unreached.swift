@@ -1,0 +1,81 @@
+/// Where what is written does not come into everybody's tables, though all are in sync.
+extension Replica {
+  /// So many peers are asked for their schema, and no longer than this in all: `status` is quick.
+  private static let mostPeers = 16
+  private static let schemaPatience = Duration.seconds(2)
+
+  /// A remark for each connected member whose tables lack something that is here, or have what is
+  /// missing here; none where no node runs.
+  public func unreached(_ status: StatusReport) async -> [String] {
+    guard status.running, let client = try? ControlClient(database: sidecar.database) else {
+      return []
+    }
+    let deadline = ContinuousClock.now + Self.schemaPatience
+    let peers = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
+    var remarks: [String] = []
+    for peer in peers.prefix(Self.mostPeers) {
+      let left = Int(ContinuousClock.now.duration(to: deadline).milliseconds)
+      guard left > 0 else { break }
+      let request = ControlRequest.compareSchema(
+        peer: peer.id, adopts: false, milliseconds: left)
+      // One whose schema is not for us, or that does not answer in time, is not judged.
+      let report: SchemaReport?? = try? await client.ask(request, within: .milliseconds(left))
+      guard let report = report ?? nil else { continue }
+      remarks += report.unreached(at: peer.node, from: status.node, path)
+    }
+    return remarks
+  }
+}
+
+extension SchemaReport {
+  /// Columns of this file that the other member's tables lack, by table: `column phone`.
+  var columnsMissingThere: [(table: String, columns: String)] {
+    // Generated ones do not travel.
+    let travelling = Dictionary(
+      tables.map { ($0.table, Set($0.columns.map(\.name))) }, uniquingKeysWith: { $0.union($1) })
+    return Self.byTable(
+      (adoption?.differences ?? []).filter { difference in
+        difference.kind == "column" && difference.what == "is not at \(adoption?.node ?? "")"
+          && travelling[difference.table]?.contains(difference.name) == true
+      }.map { ($0.table, $0.name) })
+  }
+
+  /// The same of columns that it has and this file's replicated tables lack.
+  var columnsMissingHere: [(table: String, columns: String)] {
+    let replicated = Set(tables.map(\.table))
+    return Self.byTable(
+      (adoption?.statements ?? []).filter {
+        $0.kind == "column" && replicated.contains($0.table) && adoption?.is_made == false
+      }.map { ($0.table, $0.name) })
+  }
+
+  private static func byTable(_ columns: [(String, String)]) -> [(table: String, columns: String)] {
+    Dictionary(grouping: columns, by: \.0).sorted { $0.key < $1.key }.map { table, columns in
+      let names = columns.map(\.1)
+      return (table, (names.count == 1 ? "column " : "columns ") + names.joined(separator: ", "))
+    }
+  }
+
+  fileprivate func unreached(at peer: String, from node: String, _ path: String) -> [String] {
+    let missing = adoption?.missing ?? []
+    let tables =
+      missing.isEmpty
+      ? [] : [(missing.count == 1 ? "table " : "tables ") + missing.joined(separator: ", ")]
+    let there = tables + columnsMissingThere.map { "\($0.columns) of \($0.table)" }
+    let here = columnsMissingHere.map { "\($0.columns) of \($0.table)" }
+    var remarks: [String] = []
+    if !there.isEmpty {
+      remarks.append(
+        "missing at \(peer): \(there.joined(separator: "; ")); what is written there is kept, and "
+          + "no program of \(peer) sees it (on \(peer): flotilla schema DB --adopt "
+          + "\(shellWord(node)))")
+    }
+    if !here.isEmpty {
+      remarks.append(
+        "missing here, and there at \(peer): \(here.joined(separator: "; ")); what \(peer) writes "
+          + "there is kept (to add it: flotilla schema \(shellWord(path)) --adopt "
+          + "\(shellWord(peer)))")
+    }
+    return remarks
+  }
+}
