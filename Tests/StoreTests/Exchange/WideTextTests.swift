@@ -19,7 +19,7 @@ import Testing
     INSERT INTO name VALUES ('Äb', 'x'), ('ok', '🚢')
     """
 
-  private func content(_ replica: TestReplica) throws -> [[Value]] {
+  private func content(_ replica: TestReplica) throws -> [[SQLite.Value]] {
     try replica.application.rows(
       "SELECT id, part, text, data, typeof(id), typeof(part), typeof(data) FROM note ORDER BY 1, 2")
       + replica.application.rows("SELECT id, text, '', '', '', '', '' FROM name ORDER BY 1")
