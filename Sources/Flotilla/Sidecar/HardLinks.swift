@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A file with more than one name.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What this user cannot see, or sees under another name.
