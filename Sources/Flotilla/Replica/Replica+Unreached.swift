@@ -1,29 +1,37 @@
 /// Where what is written does not come into everybody's tables, though all are in sync.
 extension Replica {
-  /// So many peers are asked for their schema, and no longer than this in all: `status` is quick.
+  /// So many peers are asked for their schema, all at once, and no longer than this: `status` is
+  /// quick.
   private static let mostPeers = 16
-  private static let schemaPatience = Duration.seconds(2)
+  private static let schemaPatience = Duration.milliseconds(500)
 
   /// A remark for each connected member whose tables lack something that is here, or have what is
   /// missing here; none where no node runs.
   public func unreached(_ status: StatusReport) async -> [String] {
-    guard status.running, let client = try? ControlClient(database: sidecar.database) else {
-      return []
-    }
-    let deadline = ContinuousClock.now + Self.schemaPatience
+    guard status.running else { return [] }
     let peers = status.peers.filter { $0.state == .inSync || $0.state == .catchingUp }
-    var remarks: [String] = []
-    for peer in peers.prefix(Self.mostPeers) {
-      let left = Int(ContinuousClock.now.duration(to: deadline).milliseconds)
-      guard left > 0 else { break }
-      let request = ControlRequest.compareSchema(
-        peer: peer.id, adopts: false, milliseconds: left)
-      // One whose schema is not for us, or that does not answer in time, is not judged.
-      let report: SchemaReport?? = try? await client.ask(request, within: .milliseconds(left))
-      guard let report = report ?? nil else { continue }
-      remarks += report.unreached(at: peer.node, from: status.node, path)
+      .prefix(Self.mostPeers)
+    return await withTaskGroup(of: (Int, [String]).self) { group in
+      for (index, peer) in peers.enumerated() {
+        group.addTask {
+          let report = await schema(of: peer)
+          return (index, report?.unreached(at: peer.node, from: status.node, path) ?? [])
+        }
+      }
+      var remarks = [[String]](repeating: [], count: peers.count)
+      for await (index, found) in group { remarks[index] = found }
+      return remarks.flatMap(\.self)
     }
-    return remarks
+  }
+
+  /// Nil if it is not for us, or does not come in time: then it is not judged.
+  private func schema(of peer: PeerReport) async -> SchemaReport? {
+    let patience = Self.schemaPatience
+    let request = ControlRequest.compareSchema(
+      peer: peer.id, adopts: false, milliseconds: Int(patience.milliseconds))
+    guard let client = try? ControlClient(database: sidecar.database) else { return nil }
+    let report: SchemaReport?? = try? await client.ask(request, within: patience)
+    return report ?? nil
   }
 }
 
