@@ -135,7 +135,7 @@ extension BadInputTests {
         guard outcome.status != 77 else { return }
         #expect(outcome.error.contains("belongs to root, and you are nobody"), "\(outcome)")
         #expect(outcome.error.contains("sudo -u root flotilla"), "\(outcome)")
-        #expect(outcome.error.contains("Read-only file system"), "\(outcome)")
+        #expect(outcome.error.contains("the file system of a.db is read-only"), "\(outcome)")
         #expect(outcome.error.contains("mount -o remount,rw"), "\(outcome)")
       }
     }

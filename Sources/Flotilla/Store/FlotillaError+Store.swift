@@ -40,8 +40,8 @@ extension FlotillaError {
     } else if error.isReadOnly || error.cannotOpen, FileSystem.isReadOnly(at: path) {
       self.init(
         .readOnly, "the file system of \(path) is read-only",
-        remedy: "Flotilla writes beside the file, and so does SQLite, also to read. Mount it for "
-          + "writing; or copy the file to another disk and read the copy with sqlite3.")
+        remedy: "Mount it for writing (mount -o remount,rw): Flotilla and SQLite write beside the "
+          + "file, also to read. Or copy the file to another disk, and read the copy with sqlite3.")
     } else if error.isReadOnly {
       self.init(
         .readOnly, "\(path) or its folder cannot be written",
