@@ -4,8 +4,7 @@ import FoundationEssentials
 package enum Documentation {
   /// The folder of the pages that were installed with this program, by where it stands:
   /// `/usr/bin/flotilla` has `/usr/share/doc/flotilla/docs/`. In a checkout it is `docs/`.
-  package static let folder = folder(
-    of: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
+  package static let folder = folder(of: ProgramFile.own ?? "")
 
   /// The path of a page, such as `rules.md`.
   package static func page(_ name: String) -> String { folder + name }

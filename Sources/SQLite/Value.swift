@@ -28,10 +28,12 @@ package enum Value: Sendable {
   package var blob: [UInt8]? {
     if case .blob(let bytes) = self { bytes } else { nil }
   }
-  /// The bytes of a text or blob that is too long to be copied without need.
+  /// A text or blob of so many bytes is not copied without need.
+  @usableFromInline package static let longCount = 256 << 10
+  /// The bytes of such a text or blob.
   @usableFromInline var longBytes: [UInt8]? {
     switch self {
-    case .text(let bytes), .blob(let bytes): bytes.count >= 256 << 10 ? bytes : nil
+    case .text(let bytes), .blob(let bytes): bytes.count >= Self.longCount ? bytes : nil
     default: nil
     }
   }

@@ -210,6 +210,7 @@ extension World {
       let living = nodes.all.filter { !$0.isDead }.map(\.replica)
       FinallySigned.check(
         living.map { ($0.name, $0.own, $0.frontier) }, invented: liar?.invented ?? [], &history)
+      FinallyAppointed.check(shown, appointments: appointments, owners: owners, &history)
       EventuallyStanding.check(shown, &history)
       if faults[.unique] > 0 {
         let dead = nodes.all.filter(\.isDead).map(\.replica.name)

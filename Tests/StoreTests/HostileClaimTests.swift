@@ -7,12 +7,16 @@ import Testing
 /// A member that may write claims things about others: what nobody could pass on is not taken.
 @Suite struct HostileClaimTests {
   private func merge(
-    _ replica: TestReplica, covers: Frontier, judged: Judged? = nil, signedTerm: UInt64? = nil
+    _ replica: TestReplica, covers: Frontier, judged: Judged? = nil, appointees: Appointees? = nil
   ) throws {
     var merge = Merge(
       sender: Identity(high: 9, low: 9), kind: .full(covers: covers), batches: [], rowsBefore: 0,
       checkBefore: 0, end: End(rows: 0, check: 0), movesFrontier: true)
-    (merge.judged, merge.signedTerm) = (judged, signedTerm)
+    merge.judged = judged
+    if appointees != nil {
+      merge.sealed = Sealed([:], own: replica.origin, last: 0, held: Frontier(), exempt: nil)
+      merge.sealed?.appointees = appointees
+    }
     _ = try replica.store.merge(merge, at: replica.now)
   }
 
@@ -146,23 +150,63 @@ import Testing
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
   }
 
+  /// The row of a member that has signed for its edits, and has made itself an anchor.
+  @Test func `a certificate counts from the anchor of its term alone`() throws {
+    let (term, origin) = (Term(number: 1, incarnation: 5), Origin(rawValue: 8))
+    for (owner, counts) in [(Identity(high: 3, low: 3), false), (Identity(high: 4, low: 4), true)] {
+      let replica = try TestReplica(1, schema: WrongBatchTests.schema, tracking: ["t"])
+      try replica.write("INSERT INTO t VALUES (1, 'what stands')")
+      _ = try replica.store.fold(at: replica.now)
+      let dot = Dot(origin, 3)
+      var version = Version(
+        dot: dot, created: dot, stamp: Stamp(millisecondsSince1970: 5), hash: 0, isDeleted: true)
+      (version.term, version.epoch) = (term, 1)
+      version.certificate = Version.Certificate(edit: dot, at: version.stamp)
+      var writer = RowBatchWriter()
+      writer.add(
+        TableShape(name: "t", keyCount: 1, columns: ["id", "a"], affinities: [.integer, .text]),
+        version, .deleted(key: [.integer(1)]))
+      let covers = Frontier([origin: 3])
+      var merge = Merge(
+        sender: Identity(high: 9, low: 9), kind: .full(covers: covers), batches: [writer.bytes],
+        rowsBefore: 0, checkBefore: 0, end: End(rows: 1, check: writer.check),
+        movesFrontier: true)
+      merge.reaches = [
+        Reach(
+          origin: origin, node: owner, life: 0, seq: 3, run: 1,
+          signature: Array(repeating: 1, count: Reach.signatureLength))
+      ]
+      merge.sealed = Sealed([:], own: replica.origin, last: 0, held: Frontier(), exempt: [])
+      merge.sealed?.appointees = Appointees([
+        Appointment(term: term, node: Identity(high: 4, low: 4), isForced: false)
+      ])
+      let outcome = try replica.store.merge(merge, at: replica.now)
+      #expect(outcome.result.leftOut.isEmpty == counts)
+      #expect(replica.store.position.frontier[origin] == (counts ? 3 : 0))
+      #expect(try replica.value("SELECT count(*) FROM t") == .integer(counts ? 0 : 1))
+    }
+  }
+
   @Test func `a term that nobody was appointed for unseats no anchor`() throws {
     let replica = try TestReplica(1, schema: WrongBatchTests.schema, tracking: ["t"])
-    let governance = Governance(
-      term: Term(number: 1, incarnation: 5), isHeld: true, isOwn: true, isFirst: true)
+    let term = Term(number: 1, incarnation: 5)
+    let governance = Governance(term: term, isHeld: true, isOwn: true, isFirst: true)
+    let appointees = Appointees([
+      Appointment(term: term, node: replica.store.node, isForced: false)
+    ])
     _ = try replica.store.govern(governance, at: replica.now)
     #expect(replica.store.currentOffice.part == .judging)
     for number in [18, 1 << 32, 1 << 62] as [UInt64] {
       let judged = Judged(term: Term(number: number, incarnation: 1))
       #expect(throws: StoreError.self) {
-        try merge(replica, covers: Frontier(), judged: judged, signedTerm: 1)
+        try merge(replica, covers: Frontier(), judged: judged, appointees: appointees)
       }
     }
     #expect(replica.store.currentOffice.part == .judging)
     #expect(replica.store.currentJudged.term.number <= 1)
     // One that is on its way does.
     let next = Judged(term: Term(number: 2, incarnation: 1))
-    try merge(replica, covers: Frontier(), judged: next, signedTerm: 1)
+    try merge(replica, covers: Frontier(), judged: next, appointees: appointees)
     #expect(replica.store.currentOffice.part == .none)
   }
 }

@@ -138,7 +138,7 @@ import Testing
       rowsBefore: 0, checkBefore: 0, end: nil, movesFrontier: false)
     merge.sealed = Sealed([:], own: replica.origin, last: 0, held: Frontier(), exempt: [Self.third])
     let outcome = try replica.store.merge(merge, at: replica.now)
-    #expect(outcome.result.leftOut == [Self.other: 3])
+    #expect(outcome.result.leftOut == [Self.other: Omission(from: 3)])
     #expect(try replica.store.progress(of: merge.sender)[Self.other] == 0)
     // Its signature comes before End.
     merge.reaches = [Self.reach(Self.other, 7)]

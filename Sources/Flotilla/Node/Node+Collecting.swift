@@ -51,7 +51,7 @@ extension Node {
   }
 
   /// The highest term that somebody was appointed for.
-  var signedTerm: UInt64 { roster.roll.appointments.last?.term.number ?? 0 }
+  var signedTerm: UInt64 { roster.roll.appointees.highest }
 
   /// A peer has forgotten what was deleted while this node was away.
   func fallBehind(_ standing: CutStanding, as session: PeerSession) async {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Network
 import Replication
 
@@ -103,14 +104,16 @@ extension Node {
 }
 
 /// What `--listen` accepts: HOST:PORT, :PORT, [v6]:PORT.
-struct ListenAddress: Equatable {
+package struct ListenAddress: Equatable {
   let host: String?
   let port: UInt16
 
   /// Whether only programs of this machine get to a host: "127.0.0.0/8 […] loopback"
   /// (RFC 1122, 3.2.1.3) and ::1.
-  static func isOfThisMachine(_ host: String) -> Bool {
-    host.hasPrefix("127.") || host == "::1" || host == "localhost"
+  package static func isOfThisMachine(_ host: String) -> Bool {
+    if ["::1", "localhost"].contains(host) { return true }
+    var address = in_addr()
+    return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
   }
 
   init(_ text: String) throws(NetworkError) {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 /// The file of the program that this process runs.
-enum ProgramFile {
+package enum ProgramFile {
   /// What became of it since the process was started.
   enum Fate: Equatable {
     case replaced(String)
@@ -22,7 +22,8 @@ enum ProgramFile {
     return access(place, F_OK) == 0 ? .replaced(place) : .removed(place)
   }
 
-  private static var own: String? {
+  /// Where it lies; nil where /proc cannot be read.
+  package static var own: String? {
     try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
   }
 

@@ -59,10 +59,8 @@ extension Examination {
   /// A table that was dropped at a peer, or never made there: its rows wait at that peer, which
   /// holds them, so the two are in sync.
   mutating func checkTables(of peer: String, from node: String, _ client: ControlClient) async {
-    let request = ControlRequest.compareSchema(peer: peer, adopts: false, milliseconds: 5_000)
     // One whose schema is not for us, or that does not answer in time, is not judged.
-    let report: SchemaReport?? = try? await client.ask(request)
-    guard let report = report ?? nil else { return }
+    guard let report = await client.schema(of: peer, within: .seconds(5)) else { return }
     for table in report.adoption?.missing ?? [] {
       add(
         "tables", .warning,

@@ -24,13 +24,19 @@ extension Replica {
     }
   }
 
-  /// Nil if it is not for us, or does not come in time: then it is not judged.
+  /// Nil for a peer that is not judged.
   private func schema(of peer: PeerReport) async -> SchemaReport? {
-    let patience = Self.schemaPatience
-    let request = ControlRequest.compareSchema(
-      peer: peer.id, adopts: false, milliseconds: Int(patience.milliseconds))
     guard let client = try? ControlClient(database: sidecar.database) else { return nil }
-    let report: SchemaReport?? = try? await client.ask(request, within: patience)
+    return await client.schema(of: peer.id, within: Self.schemaPatience)
+  }
+}
+
+extension ControlClient {
+  /// The schema of a peer beside this one; nil if it is not for us, or does not come in time.
+  func schema(of peer: String, within patience: Duration) async -> SchemaReport? {
+    let request = ControlRequest.compareSchema(
+      peer: peer, adopts: false, milliseconds: Int(patience.milliseconds))
+    let report: SchemaReport?? = try? await ask(request, within: patience)
     return report ?? nil
   }
 }

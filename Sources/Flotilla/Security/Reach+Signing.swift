@@ -8,6 +8,7 @@ extension Roster {
   var surety: Surety {
     Surety(
       exempt: { self.roll.exempt },
+      appointees: { self.roll.appointees },
       holdsCut: { self.isSigned($0, $0.signature, by: $0.node) },
       isNamed: { $0.isNamed(by: self.membership.notary.digest) },
       isSigned: { reach in

@@ -192,8 +192,6 @@ actor PeerSession {
   }
 
   private func merge(_ merge: Merge) async {
-    var merge = merge
-    merge.signedTerm = await owner?.signedTerm
     if let owner, await !owner.mayPush(merge) {
       return await feed(.mergeFailed(Bye(.badMessage, "a push of what another node wrote")))
     }

@@ -74,9 +74,7 @@ struct BackgroundNode {
 
   /// The file of this program; the link in /proc is followed so that `ps` shows a name.
   static var executable: String {
-    let link = "/proc/self/exe"
-    let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
-    return target.flatMap { access($0, X_OK) == 0 ? $0 : nil } ?? link
+    ProgramFile.own.flatMap { access($0, X_OK) == 0 ? $0 : nil } ?? "/proc/self/exe"
   }
 
   private static func failure(_ code: Int32) -> FlotillaError {

@@ -14,7 +14,7 @@ enum GatewayListener {
     var isFlexible = false
 
     /// Whether other machines get there: then all goes through TLS.
-    var isForOthers: Bool { !GatewayListener.isLoopback(host) }
+    var isForOthers: Bool { !ListenAddress.isOfThisMachine(host) }
     /// Whether it stands for every address of this machine.
     var isEvery: Bool { ["0.0.0.0", "::"].contains(host) }
     /// The host as a URL has it.
@@ -47,13 +47,6 @@ enum GatewayListener {
     let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
     let inner = isBracketed ? String(text.dropFirst().dropLast()) : text
     return inet_pton(AF_INET6, inner, &bytes) == 1
-  }
-
-  /// Whether only programs of this machine get there.
-  static func isLoopback(_ host: String) -> Bool {
-    if host == "::1" { return true }
-    var address = in_addr()
-    return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
   }
 
   /// Opens a TCP socket; gives it and its port. Where any port will do, those of the nodes are left

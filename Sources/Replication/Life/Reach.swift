@@ -39,7 +39,7 @@ package struct Reach: Sendable, Equatable, Signable {
   package var testimony: Testimony { Testimony(origin: origin, seq: seq, run: run) }
 }
 
-/// Checks what members have signed of their origins, and of cuts.
+/// Checks what members have signed: of their origins, of cuts, of who is the anchor.
 package struct Surety: Sendable {
   /// Whether the owner has signed it; nil if nobody here knows its key.
   package var isSigned: @Sendable (Reach) -> Bool?
@@ -49,15 +49,18 @@ package struct Surety: Sendable {
   package var isNamed: @Sendable (Cut) -> Bool
   /// Which origins count at present though nobody has signed for them; nil if all do.
   package var exempt: @Sendable () -> Set<Origin>?
+  /// Who was appointed, as far as it is known at present; nil where nobody signs that.
+  package var appointees: @Sendable () -> Appointees?
 
   package init(
     exempt: @escaping @Sendable () -> Set<Origin>? = { nil },
+    appointees: @escaping @Sendable () -> Appointees? = { nil },
     holdsCut: @escaping @Sendable (Acknowledgement) -> Bool? = { _ in nil },
     isNamed: @escaping @Sendable (Cut) -> Bool = { _ in false },
     isSigned: @escaping @Sendable (Reach) -> Bool?
   ) {
-    (self.exempt, self.holdsCut, self.isNamed) = (exempt, holdsCut, isNamed)
-    self.isSigned = isSigned
+    (self.exempt, self.appointees) = (exempt, appointees)
+    (self.holdsCut, self.isNamed, self.isSigned) = (holdsCut, isNamed, isSigned)
   }
 }
 
@@ -72,6 +75,9 @@ package struct Sealed: Sendable, Equatable {
   /// Of other origins these count, or all if it is nil; of the rest what is held.
   package var exempt: Set<Origin>?
   package var held: Frontier
+  /// This node, and who was appointed as far as it knows; nil where nobody signs that.
+  package var node: Identity?
+  package var appointees: Appointees?
 
   package init(
     _ reaches: [Origin: Reach], _ news: [Origin: Reach] = [:], own: Origin, last: UInt64,
@@ -91,6 +97,17 @@ package struct Sealed: Sendable, Equatable {
   }
 
   package func holds(_ dot: Dot) -> Bool { most(of: dot.origin).map { dot.seq <= $0 } ?? true }
+
+  /// Whether somebody was appointed for the term of a version, and of a certificate its author.
+  package func allows(_ version: Version) -> Bool {
+    version.claim.map { allows($0, of: version.dot.origin) } ?? true
+  }
+
+  func allows(_ claim: TermClaim, of origin: Origin) -> Bool {
+    guard let appointees else { return true }
+    let owner = origin == own ? node : (news[origin] ?? reaches[origin])?.node
+    return appointees.allow(claim, by: owner)
+  }
 
   /// What counts of a frontier.
   package func limit(_ frontier: Frontier) -> Frontier {

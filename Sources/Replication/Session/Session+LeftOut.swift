@@ -1,12 +1,11 @@
 /// What nobody has signed for when it comes is left out. The receiver alone can tell: which keys it
-/// knows, which reaches, and what it has heard to be exempt.
+/// knows, which reaches and appointments, and what it has heard to be exempt.
 ///
 /// So it counts nothing of such an origin for as long as the session lasts. When its edits would
 /// count, the session ends, and the next one begins with what is held: then all of them comes.
 extension Session {
   struct LeftOut: Sendable {
-    /// Of each origin the first edit of which a row was left out.
-    private(set) var rows: [Origin: UInt64] = [:]
+    private(set) var rows: [Origin: Omission] = [:]
     /// How far the peer covers origins of which less counts.
     private(set) var covers: [Origin: UInt64] = [:]
     /// What was shown by nodes whose keys are not known here.
@@ -19,9 +18,7 @@ extension Session {
 
     func has(_ origin: Origin) -> Bool { rows[origin] != nil || covers[origin] != nil }
 
-    mutating func add(_ rows: [Origin: UInt64]) {
-      if !rows.isEmpty { self.rows.merge(rows, uniquingKeysWith: min) }
-    }
+    mutating func add(_ rows: [Origin: Omission]) { self.rows.join(rows) }
 
     mutating func add(_ claim: Frontier, countedAs counted: Frontier) {
       for entry in claim.beyond(counted).list {
@@ -50,10 +47,13 @@ extension Session {
     }
     guard let sealed else { return }
     let own = position.own
-    let counts = { (origin: Origin, seq: UInt64) in
+    let counts = { (origin: Origin, seq: UInt64, claim: TermClaim?) in
       origin != own && sealed.holds(Dot(origin, seq))
+        && claim.map { sealed.allows($0, of: origin) } ?? true
     }
-    if leftOut.rows.contains(where: counts) || leftOut.covers.contains(where: counts) {
+    if leftOut.rows.contains(where: { counts($0, $1.seq, $1.claim) })
+      || leftOut.covers.contains(where: { counts($0, $1, leftOut.rows[$0]?.claim) })
+    {
       beginAnew(&directives)
     }
   }

@@ -90,8 +90,10 @@ extension Session {
     guard let surety = configuration.surety else { return nil }
     let (own, held) = (position.own, position.frontier.joined(merged))
     // The peer may hold what it was pushed before this session hears that it was folded.
-    return Sealed(
+    var sealed = Sealed(
       position.reaches.furthest, incoming.reaches, own: own, last: max(held[own], knownLast),
       held: held, exempt: surety.exempt())
+    (sealed.node, sealed.appointees) = (configuration.hello.node, surety.appointees())
+    return sealed
   }
 }

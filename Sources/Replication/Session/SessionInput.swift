@@ -186,16 +186,14 @@ package struct Merge: Sendable, Equatable {
   package var standing = CutStanding()
   /// To which mark the receiver has asked for everything, if it has.
   package var asked: Mark?
-  /// The highest term that was signed for, where appointments are signed.
-  package var signedTerm: UInt64?
   /// What came with it that owners have signed, and which edits count by that; nil where nobody
   /// signs.
   package var reaches: [Reach] = []
   package var sealed: Sealed?
   /// What counted as held when the exchange began.
   package var base = Frontier()
-  /// Of these origins rows were left out in this session, from that edit on.
-  package internal(set) var leftOut: [Origin: UInt64] = [:]
+  /// Of these origins rows were left out in this session.
+  package internal(set) var leftOut: [Origin: Omission] = [:]
 
   package init(
     sender: Identity, kind: Begin.Kind, batches: [[UInt8]], rowsBefore: UInt64,
@@ -215,16 +213,16 @@ package struct Merge: Sendable, Equatable {
 package struct MergeResult: Sendable, Equatable {
   package var rows: UInt64
   package var check: UInt64
-  /// What was left out for nobody has signed for it: the first edit of each origin.
-  package var leftOut: [Origin: UInt64]
+  /// What was left out for nobody has signed for it.
+  package var leftOut: [Origin: Omission]
 
-  package init(rows: UInt64, check: UInt64, leftOut: [Origin: UInt64] = [:]) {
+  package init(rows: UInt64, check: UInt64, leftOut: [Origin: Omission] = [:]) {
     (self.rows, self.check, self.leftOut) = (rows, check, leftOut)
   }
 
   package mutating func add(_ next: MergeResult) {
     rows += next.rows
     check &+= next.check
-    leftOut.merge(next.leftOut, uniquingKeysWith: min)
+    leftOut.join(next.leftOut)
   }
 }

@@ -28,7 +28,9 @@ extension Membership {
     end(counted, in: &roll)
     leave(dated, in: &roll)
     describe(counted, in: &roll)
-    appoint(counted, in: &roll)
+    roll.appointments = appointments(in: counted)
+    roll.appointees = Appointees(
+      appointments(in: dated), highest: roll.appointments.last?.term.number ?? 0)
     for (_, statement) in counted {
       let subject = statement.subject(notary)
       roll.newest[subject] = max(roll.newest[subject] ?? .min, statement.time)
@@ -36,8 +38,8 @@ extension Membership {
     return roll
   }
 
-  private func appoint(_ dated: [Dated], in roll: inout Roll) {
-    roll.appointments = dated.compactMap { identity, statement in
+  private func appointments(in dated: [Dated]) -> [Appointment] {
+    dated.compactMap { identity, statement in
       guard case .appoint(let number, let node, let isForced) = statement.kind else { return nil }
       let term = Term(number: number, incarnation: identity.high)
       return Appointment(term: term, node: node, isForced: isForced)

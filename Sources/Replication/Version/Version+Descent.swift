@@ -28,8 +28,10 @@ extension Version {
     return old == nil ? version.raised(above: floor) : version
   }
 
-  /// The edits that an author knows who has seen a version, or only what that was made on: of
-  /// whoever made it, and of what it only shows, all that was before; of another row nothing.
+  /// The edits that an author knows who has seen a version, or only what that was made on.
+  ///
+  /// If only the latter: of whoever made the version he knows all that was before it. So it is with
+  /// the authors of what the version only shows. Of another row he knows nothing.
   private static func whatWasSeen(by version: Version, isSeen: Bool, isNew: Bool) -> [Dot] {
     if isSeen { return version.context.dots + [version.edit] }
     let shown = [version.image, isNew ? version.created : nil].compactMap(\.self)

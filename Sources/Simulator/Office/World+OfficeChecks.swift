@@ -28,6 +28,19 @@ extension World {
     FinallyKnown.check(shown, gone: wasAbolished ? gone : [], &history)
   }
 
+  /// Everything that somebody was appointed for, whoever has heard of it.
+  var appointments: [Appointment] { nodes.all.flatMap(\.appointments) }
+
+  /// Whose origins are, by the lives that nodes have had.
+  var owners: [Origin: Identity] {
+    var owners: [Origin: Identity] = [:]
+    for node in nodes.all {
+      let lives = node.replica.runLog.lives(now: node.replica.own).map(\.origin)
+      for origin in lives + [node.replica.own] { owners[origin] = node.replica.id }
+    }
+    return owners
+  }
+
   /// What everybody shows in the end, for a person who looks for a fault.
   mutating func tellEnd(_ shown: [(name: String, shown: Observation)]) {
     for (name, shown) in shown {

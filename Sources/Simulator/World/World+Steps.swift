@@ -106,9 +106,6 @@ extension World {
     // Edits of our own that are folded with a slice, as its commit is another than at End.
     if merge.end == nil, !isCalm, random.chance(250) { write(node) }
     attempt(node, link, side) { world in
-      var merge = merge
-      // Where nobody was ever appointed, all know that.
-      if world.liar != nil, world.plan == nil { merge.signedTerm = 0 }
       let held = world.hasRights ? try world.hidden(from: link, side) : nil
       let (result, fold) = try world.use(node) { try $0.merge(merge, at: $1) }
       if let held { try world.checkHidden(held, link, side) }

@@ -33,7 +33,10 @@ final class Acquaintance: Sendable {
 /// Members that do not know each other's keys yet, or sign nothing yet, as one of a version before.
 extension World {
   func surety(of node: Int) -> Surety {
-    acquaintances.isEmpty ? SimulatedSite.surety : acquaintances[node].surety
+    var surety = acquaintances.isEmpty ? SimulatedSite.surety : acquaintances[node].surety
+    let docket = nodes[node].docket
+    surety.appointees = { Appointees(docket.appointments) }
+    return surety
   }
 
   mutating func addStrangers(_ random: inout Seeded) {

@@ -16,7 +16,11 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     /// It left for good.
     var isDead = false
     /// The appointments that it has heard of, in the order of their terms.
-    var appointments: [Appointment] = []
+    var appointments: [Appointment] {
+      get { docket.appointments }
+      nonmutating set { docket.appointments = newValue }
+    }
+    let docket = Docket()
     /// False while its replica does not follow the last of them yet.
     var isGoverned = true
     /// The session with the anchor in which its edits are made; 0 if there is none.

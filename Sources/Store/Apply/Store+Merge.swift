@@ -52,7 +52,7 @@ extension Store {
     // Mostly nothing is left out: then nothing is copied.
     let isWhole = !all.contains { slice.merge.isUnsigned($0.row.version) }
     let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row.version) }
-    try requireAppointed(rows, slice.merge)
+    try requireAppointed(slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)
     try foldBacklog(at: now)

@@ -37,24 +37,20 @@ struct StandingRow {
 
   /// The row of a key; nil if there is none, or if the table has a key of other columns by now.
   static func read(
-    _ key: [SQLite.Value], _ statements: RowStatements, on connection: Connection
-  ) throws(SQLiteError) -> StandingRow? {
-    guard key.count == statements.shape.keyCount else { return nil }
-    return try connection.with(statements.selectByKey, key) { (statement) throws(SQLiteError) in
-      try statement.step() ? StandingRow(statement, statements) : nil
-    }
-  }
-
-  /// The same without a copy of the key's value, where it has one.
-  static func read(
     _ key: Key, _ statements: RowStatements, on connection: Connection
   ) throws(SQLiteError) -> StandingRow? {
-    guard statements.shape.keyCount == 1, let single = key.single else {
-      return try read((key.values ?? []).map(\.sqlite), statements, on: connection)
-    }
+    let count = statements.shape.keyCount
     return try connection.with(statements.selectByKey) { (statement) throws(SQLiteError) in
       func step() throws(SQLiteError) -> StandingRow? {
         try statement.step() ? StandingRow(statement, statements) : nil
+      }
+      // The value of a key that has only one is bound from where it lies.
+      guard count == 1, let single = key.single else {
+        guard let values = key.values, values.count == count else { return nil }
+        for (index, value) in values.enumerated() {
+          try statement.bind(value.sqlite, at: index + 1)
+        }
+        return try step()
       }
       switch single {
       case .integer(let integer):

@@ -186,8 +186,7 @@ package struct ReceivedPages: Sendable {
         expected[id, default: 0] &-= RowSums.share(place, version.hash)
         if entry.why.isWhole { continue }
         guard
-          let row = try StandingRow.read(
-            (key.values ?? []).map(\.sqlite), statements, on: connection),
+          let row = try StandingRow.read(key, statements, on: connection),
           row.hash(try row.beside(entry, statements, key, on: connection)) == version.hash
         else { throw .rows("a row of \(table.name) is not as its version says") }
         expected[id, default: 0] &+= RowSums.share(place, row.content.value)

@@ -237,9 +237,8 @@ struct RenameSearch {
     var hasMismatch = false
     let written = try Journal.writtenKeys(of: table, on: connection)
     for key in try keys(of: table) {
-      let values = (key.values ?? []).map(\.sqlite)
       guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        let row = try StandingRow.read(values, statements, on: connection)
+        let row = try StandingRow.read(key, statements, on: connection)
       else { continue }
       let shelved = try shelf.entry(table: table.id, key: key)
       if shelved?.why.isWhole == true { continue }

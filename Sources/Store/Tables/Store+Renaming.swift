@@ -113,8 +113,7 @@ extension Store {
     _ key: Key, _ hash: SQLite.Value, _ table: ReplicaTable, _ statements: RowStatements,
     _ remake: Remake
   ) throws(SQLiteError) -> Finding {
-    let values = (key.values ?? []).map(\.sqlite)
-    guard let standing = try StandingRow.read(values, statements, on: connection)
+    guard let standing = try StandingRow.read(key, statements, on: connection)
     else { return .missing }
     let shelved = try shelf.entry(table: table.id, key: key)
     guard let hash = hash.integer.map(UInt64.init(bitPattern:)), hash != 0 else { return .changed }

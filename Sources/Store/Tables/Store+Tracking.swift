@@ -160,14 +160,13 @@ extension Store {
     guard let statements = table.statements else { return [] }
     var gone: [Export.RowID] = []
     for (key, old) in try lost.replaced(table) {
-      let values = (key.values ?? []).map(\.sqlite)
       let shelved = try shelf.entry(table: table.id, key: key)
-      let row = try StandingRow.read(values, statements, on: connection)
+      let row = try StandingRow.read(key, statements, on: connection)
       guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
       else { continue }
       try noteReferred(table, key)
       _ = try writing(table, key) { () throws(SQLiteError) in
-        try connection.run(statements.deleteByKey, values)
+        try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
       }
       gone.append(Export.RowID(table: table.id, key: key))
     }

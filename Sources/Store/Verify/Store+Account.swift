@@ -120,8 +120,7 @@ extension Store {
     guard !version.isDeleted, table.isTracked, let statements = table.statements,
       !isWaiting(snapshot, table, key)
     else { return row }
-    let values = (key.values ?? []).map(\.sqlite)
-    if let standing = try StandingRow.read(values, statements, on: snapshot.connection) {
+    if let standing = try StandingRow.read(key, statements, on: snapshot.connection) {
       row.hash = try standingHash(standing, version, table, key, snapshot)
       if row.hash != version.hash { row.state = .changed }
       return row

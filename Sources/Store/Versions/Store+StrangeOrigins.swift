@@ -40,12 +40,12 @@ extension Store {
     return Set(found).union(reaches.book.furthest.keys).union([own])
   }
 
-  /// Refuses what bears a term that nobody was appointed for: an anchor would stand down for it,
+  /// Refuses verdicts of a term that nobody was appointed for: an anchor would stand down for it,
   /// and no number would be left for the next one. A few are on their way.
-  func requireAppointed(_ rows: [ShapedRow], _ merge: Merge) throws(StoreError) {
-    guard let signed = merge.signedTerm else { return }
-    let terms = rows.map(\.row.version.term) + [merge.judged?.term ?? .none]
-    guard let term = terms.first(where: { $0.number > signed + Office.onTheWay }) else { return }
+  func requireAppointed(_ merge: Merge) throws(StoreError) {
+    guard let signed = merge.sealed?.appointees?.highest, let term = merge.judged?.term,
+      term.number > signed + Office.onTheWay
+    else { return }
     throw StoreError(.wire, "nobody was appointed the anchor of term \(term.number)")
   }
 

@@ -49,7 +49,7 @@ extension Connection {
 extension Replication.Value {
   fileprivate var isLong: Bool {
     switch self {
-    case .text(let bytes), .blob(let bytes): bytes.count >= 64 << 10
+    case .text(let bytes), .blob(let bytes): bytes.count >= SQLite.Value.longCount
     default: false
     }
   }

@@ -45,6 +45,58 @@ import Testing
     #expect(merge.isUnsigned(version(Self.own, 8)) && !merge.isUnsigned(version(Self.other, 8)))
   }
 
+  @Test func `lets a certificate count by the anchor of its term alone`() {
+    let (anchor, node) = (Identity(high: 1, low: 1), Identity(high: 2, low: 2))
+    let terms = (1...3).map { Term(number: $0, incarnation: 7) }
+    var sealed = sealed()
+    var version = version(Self.known, 5)
+    version.term = terms[2]
+    #expect(sealed.allows(version))
+    sealed.appointees = Appointees([
+      Appointment(term: terms[0], node: anchor, isForced: false),
+      Appointment(term: terms[1], node: node, isForced: false),
+    ])
+    sealed.node = node
+    #expect(!sealed.allows(version), "nobody was appointed")
+    for (term, isTheirs) in [(terms[0], true), (terms[1], false)] {
+      version.term = term
+      version.certificate = nil
+      #expect(sealed.allows(version), "an edit follows whatever stands")
+      version.certificate = Version.Certificate(edit: version.dot, at: .zero)
+      version.dot = Dot(Self.known, 5)
+      #expect(sealed.allows(version) == isTheirs)
+      version.dot = Dot(Self.own, 7)
+      #expect(sealed.allows(version) == !isTheirs)
+      version.dot = Dot(Self.other, 2)
+      #expect(sealed.allows(version), "nobody knows whose it is")
+    }
+    let rival = Term(number: 1, incarnation: 8)
+    (version.term, version.dot) = (rival, Dot(Self.known, 5))
+    #expect(!sealed.allows(version), "a rival of the same number was not appointed")
+    version.term = .none
+    version.certificate = nil
+    #expect(sealed.allows(version))
+  }
+
+  @Test func `leaves out what is of no term, and says for what`() {
+    var merge = Merge(
+      sender: Identity(high: 1, low: 1), kind: .repair, batches: [], rowsBefore: 0,
+      checkBefore: 0, end: nil, movesFrontier: false)
+    merge.sealed = sealed()
+    merge.sealed?.appointees = Appointees([])
+    var version = version(Self.known, 4)
+    let claim = TermClaim(term: Term(number: 1, incarnation: 7), isCertificate: false)
+    version.term = claim.term
+    let isLeftOut = merge.leavesOut(version)
+    #expect(isLeftOut && merge.leftOut == [Self.known: Omission(from: 4, for: claim)])
+    version.dot = Dot(Self.known, 3)
+    version.term = .none
+    let isLeftOutToo = merge.leavesOut(version)
+    #expect(!isLeftOutToo)
+    merge.leaveOut([Self.known: Omission(from: 2)])
+    #expect(merge.leftOut == [Self.known: Omission(from: 2, for: claim)])
+  }
+
   @Test func `is signed as one thing, and nothing else is`() {
     let reach = Reach(
       origin: Self.known, node: Identity(high: 1, low: 2), life: 3, seq: 4, run: 5)

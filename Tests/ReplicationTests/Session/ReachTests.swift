@@ -161,7 +161,7 @@ import Testing
   }
 
   private static func leaveOut(_ it: inout Conversation) {
-    it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: [third: 3])))
+    it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: [third: Omission(from: 3)])))
   }
 
   @Test func `covers nothing of what it has left out, whatever it hears later`() throws {
@@ -221,11 +221,38 @@ import Testing
     #expect(it.feed(.advanced(position([]))).bye == .other)
   }
 
+  @Test func `begins anew when an appointment comes for what it has left out`() {
+    let known = Exempt()
+    let surety = Surety(appointees: { Appointees(known.appointments) }) { _ in true }
+    let term = Term(number: 2, incarnation: 3)
+    func appoint(_ node: Identity, _ term: Term) {
+      known.appointments.append(Appointment(term: term, node: node, isForced: false))
+    }
+    var position = Position(
+      frontier: Frontier([Self.own: 5, Self.third: 2]), digest: Digest(), own: Self.own, age: 1)
+    position.reaches = ReachBook([Self.reach(Self.third, Self.peer, 9)])
+    for isCertificate in [false, true] {
+      known.appointments = []
+      var it = Self.conversation(surety: surety)
+      it.feed(.advanced(position))
+      _ = Self.take(.full(covers: Frontier([Self.third: 4])), [], in: &it)
+      let claim = TermClaim(term: term, isCertificate: isCertificate)
+      let leftOut = [Self.third: Omission(from: 3, for: claim)]
+      it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: leftOut)))
+      #expect(it.feed(.advanced(position)).bye == nil)
+      appoint(Self.peer, Term(number: 2, incarnation: 4))
+      #expect(it.feed(.advanced(position)).bye == nil)
+      // Anybody may write over what an anchor has certified, and no other node certifies.
+      appoint(isCertificate ? Self.peer : Self.node, term)
+      #expect(it.feed(.advanced(position)).bye == .other)
+    }
+  }
+
   /// Whatever comes of its own edits is no reason: it writes on.
   @Test func `does not begin anew for its own edits`() {
     var it = Self.conversation(exempt: [])
     _ = Self.take(.repair, [], in: &it)
-    it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: [Self.own: 6])))
+    it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: [Self.own: Omission(from: 6)])))
     let next = Position(
       frontier: Frontier([Self.own: 7, Self.third: 2]), digest: Digest(), own: Self.own, age: 1)
     #expect(it.feed(.advanced(next)).bye == nil)
@@ -244,6 +271,7 @@ import Testing
   private final class Exempt: @unchecked Sendable {
     var origins: Set<Origin>?
     var keys: Set<Identity> = []
+    var appointments: [Appointment] = []
   }
 
   @Test func `begins anew when less counts than was said, and covers nothing by that`() throws {

@@ -52,7 +52,7 @@ extension WholeSession {
 
   private mutating func term() -> Term {
     one(of: [
-      .none, Term(number: 1, incarnation: 7), Term(number: 3, incarnation: 1),
+      .none, Self.term, Term(number: 3, incarnation: 1),
       Term(number: 17, incarnation: .max), Term(number: 1 << 62, incarnation: 0),
     ])
   }

@@ -32,8 +32,11 @@ struct WholeSession {
   private static let names = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
   private static let whole = ["\([SQLite.Value.text(Array("ok".utf8))])"]
   static let origin = Origin.of(liar, life: 0, notary)
+  static let term = Term(number: 1, incarnation: 7)
 
   let part: Part
+  /// Who was made the anchor: nobody, this node or the member that lies.
+  let appointments: [Appointment]
   let sandbox: Sandbox
   let tables: [String]
   private(set) var store: Store
@@ -56,7 +59,13 @@ struct WholeSession {
     tables = try sandbox.rows(Self.names)
     store = try Store(path: sandbox.path)
     store.sign(by: Self.signature)
-    session = Self.session(part, store, now)
+    appointments = [nil, store.node, Self.liar][Int(random.below(3))].map {
+      [Appointment(term: Self.term, node: $0, isForced: false)]
+    } ?? []
+    if let governance = Appointments.governance(of: appointments, for: store.node) {
+      _ = try store.govern(governance, at: now)
+    }
+    session = Self.session(part, appointments, store, now)
     try connect()
   }
 
@@ -74,12 +83,15 @@ struct WholeSession {
       run: 1, clock: Sandbox.now.wall, port: 0, schema: 0)
   }
 
-  private static func session(_ part: Part, _ store: Store, _ now: Instant) -> Session {
+  private static func session(
+    _ part: Part, _ appointments: [Appointment], _ store: Store, _ now: Instant
+  ) -> Session {
     var configuration = Session.Configuration(
       hello: hello(store.node), position: store.position, relayDelay: 5, shown: .member(liar))
     configuration.peerRights = part.rights
     configuration.notary = notary
     configuration.surety = Surety(
+      appointees: { Appointees(appointments) },
       holdsCut: { $0.signature == signature(of: $0) },
       isNamed: { $0.isNamed(by: notary.digest) },
       isSigned: { $0.signature == signature(of: $0) })
@@ -90,7 +102,7 @@ struct WholeSession {
   private mutating func connect() throws {
     if let export { try store.closeExport(export) }
     (export, pieces, inputs) = (nil, [], [])
-    session = Self.session(part, store, now)
+    session = Self.session(part, appointments, store, now)
     sessions += 1
     try feed(.connected)
     try hear(.hello(Self.hello(Self.liar)))
@@ -157,7 +169,8 @@ struct WholeSession {
     case .dialBack: inputs.append(.dialledBack(.silent))
     case .describe: inputs.append(.offer(Offer(siteName: "s", rows: 1, objects: 0), []))
     case .stability(let news):
-      let possible = news.possible(signedTerm: 1, at: now.moment)
+      let signed = appointments.last?.term.number ?? 0
+      let possible = news.possible(signedTerm: signed, at: now.moment)
       try store.hear(possible, from: Self.liar, isLeaf: part != .writer, at: now.moment)
       inputs.append(.advanced(store.position))
     default: break
@@ -199,8 +212,6 @@ struct WholeSession {
   }
 
   private mutating func take(_ merge: Merge) {
-    var merge = merge
-    merge.signedTerm = 1
     do throws(StoreError) {
       var result = MergeResult(rows: 0, check: 0)
       for slice in try store.slices(of: merge) {
