@@ -59,9 +59,10 @@ struct WholeSession {
     tables = try sandbox.rows(Self.names)
     store = try Store(path: sandbox.path)
     store.sign(by: Self.signature)
-    appointments = [nil, store.node, Self.liar][Int(random.below(3))].map {
-      [Appointment(term: Self.term, node: $0, isForced: false)]
-    } ?? []
+    appointments =
+      [nil, store.node, Self.liar][Int(random.below(3))].map {
+        [Appointment(term: Self.term, node: $0, isForced: false)]
+      } ?? []
     if let governance = Appointments.governance(of: appointments, for: store.node) {
       _ = try store.govern(governance, at: now)
     }
