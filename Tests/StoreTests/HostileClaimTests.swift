@@ -196,7 +196,7 @@ import Testing
     ])
     _ = try replica.store.govern(governance, at: replica.now)
     #expect(replica.store.currentOffice.part == .judging)
-    for number in [18, 1 << 32, 1 << 62] as [UInt64] {
+    for number in [1, 2, 18, 1 << 32, 1 << 62] as [UInt64] {
       let judged = Judged(term: Term(number: number, incarnation: 1))
       #expect(throws: StoreError.self) {
         try merge(replica, covers: Frontier(), judged: judged, appointees: appointees)
@@ -204,9 +204,12 @@ import Testing
     }
     #expect(replica.store.currentOffice.part == .judging)
     #expect(replica.store.currentJudged.term.number <= 1)
-    // One that is on its way does.
+    // One that somebody was appointed for does.
     let next = Judged(term: Term(number: 2, incarnation: 1))
-    try merge(replica, covers: Frontier(), judged: next, appointees: appointees)
+    let later = Appointees([
+      Appointment(term: next.term, node: Identity(high: 3, low: 3), isForced: false)
+    ])
+    try merge(replica, covers: Frontier(), judged: next, appointees: later)
     #expect(replica.store.currentOffice.part == .none)
   }
 }

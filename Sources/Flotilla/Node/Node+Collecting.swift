@@ -39,7 +39,7 @@ extension Node {
     guard let peer = peer(of: session) else { return }
     update(session) { $0.standing = news.standing }
     let moment = clock.now.moment
-    let news = news.possible(signedTerm: signedTerm, at: moment)
+    let news = news.possible(knowing: roster.roll.appointees, at: moment)
     let isLeaf = !rights(of: peer.node).isWhole
     do {
       try await changeStability { (store) throws(StoreError) in
@@ -49,9 +49,6 @@ extension Node {
       if !note(error) { warn("could not note what everybody holds: \(error.message)") }
     }
   }
-
-  /// The highest term that somebody was appointed for.
-  var signedTerm: UInt64 { roster.roll.appointees.highest }
 
   /// A peer has forgotten what was deleted while this node was away.
   func fallBehind(_ standing: CutStanding, as session: PeerSession) async {

@@ -98,9 +98,9 @@ package struct Sealed: Sendable, Equatable {
 
   package func holds(_ dot: Dot) -> Bool { most(of: dot.origin).map { dot.seq <= $0 } ?? true }
 
-  /// Whether somebody was appointed for the term of a version, and of a certificate its author.
-  package func allows(_ version: Version) -> Bool {
-    version.claim.map { allows($0, of: version.dot.origin) } ?? true
+  /// Whether the author of a row may say what it says of the anchor.
+  package func allows(_ row: WireRow) -> Bool {
+    row.claim.map { allows($0, of: row.version.dot.origin) } ?? true
   }
 
   func allows(_ claim: TermClaim, of origin: Origin) -> Bool {

@@ -5,34 +5,53 @@
 package struct Appointees: Sendable, Equatable {
   /// By term; a nil in it says that from that term on there is no anchor.
   private let nodes: [Term: Identity?]
-  /// The highest number of a term that counts at present; 0 if there is none.
-  package let highest: UInt64
 
-  package init(_ appointments: [Appointment], highest: UInt64? = nil) {
+  package init(_ appointments: [Appointment]) {
     nodes = Dictionary(appointments.map { ($0.term, $0.node) }, uniquingKeysWith: { $1 })
-    self.highest = highest ?? appointments.map(\.term.number).max() ?? 0
   }
 
-  /// Whether a term counts in what a node says; nil if nobody knows whose it is.
-  func allow(_ claim: TermClaim, by node: Identity?) -> Bool {
+  /// Whether somebody was appointed for a term, or nobody has to be.
+  package func know(_ term: Term) -> Bool { term == .none || nodes[term] != nil }
+
+  /// Whether what a node says of the anchor counts; nil if nobody knows who says it.
+  func allow(_ claim: TermClaim, by author: Identity?) -> Bool {
     guard let appointed = nodes[claim.term] else { return false }
-    return !claim.isCertificate || node == nil || node == appointed
+    guard let author else { return true }
+    return switch claim.part {
+    case .edit: true
+    case .verdict: author == appointed
+    case .office(let node): author.description == node
+    }
   }
 }
 
-/// What a version says of the anchor.
+/// What a row says of the anchor.
 package struct TermClaim: Sendable, Equatable {
-  package var term: Term
-  package var isCertificate: Bool
-
-  package init(term: Term, isCertificate: Bool) {
-    (self.term, self.isCertificate) = (term, isCertificate)
+  package enum Part: Sendable, Equatable {
+    /// An edit of what an anchor has certified.
+    case edit
+    /// A certificate, or the word that an edit was rejected: the anchor alone says that.
+    case verdict
+    /// This node takes the office, or leaves it: it alone says that.
+    case office(String)
   }
+
+  package var term: Term
+  package var part: Part
+
+  package init(term: Term, part: Part) { (self.term, self.part) = (term, part) }
 }
 
-extension Version {
+extension WireRow {
   /// Nil for an edit that was made while there was no anchor.
   package var claim: TermClaim? {
-    term == .none ? nil : TermClaim(term: term, isCertificate: certificate != nil)
+    if version.term == .none { return nil }
+    guard let ruling = content.ruling else {
+      return TermClaim(term: version.term, part: version.certificate == nil ? .edit : .verdict)
+    }
+    return switch ruling.kind {
+    case .rejected: TermClaim(term: version.term, part: .verdict)
+    case .tookOffice, .stoodDown: TermClaim(term: version.term, part: .office(ruling.rule))
+    }
   }
 }

@@ -23,9 +23,6 @@ package struct Office: Sendable, Equatable {
     self.part = part
   }
 
-  /// So many appointments may be on their way when their certificates come.
-  package static let onTheWay: UInt64 = 16
-
   /// Whether what is written here is certified at once, and what comes is judged here.
   package var certifies: Bool { part == .taking || part == .judging }
 }

@@ -17,19 +17,19 @@ extension Merge {
     return merge
   }
 
-  /// Whether a version is of an edit that its author has not signed for, or of a term that was not
-  /// given to its author.
-  package func isUnsigned(_ version: Version) -> Bool {
-    sealed.map { !$0.holds(version.dot) || !$0.allows(version) } ?? false
+  /// Whether a row is of an edit that its author has not signed for, or says of the anchor what its
+  /// author was not appointed to say.
+  package func isUnsigned(_ row: WireRow) -> Bool {
+    sealed.map { !$0.holds(row.version.dot) || !$0.allows(row) } ?? false
   }
 
-  /// Leaves out a version that is not signed for; gives whether it does.
+  /// Leaves out a row that is not signed for; gives whether it does.
   ///
   /// Nothing of that origin is covered then, neither by this step nor by those that follow.
-  package mutating func leavesOut(_ version: Version) -> Bool {
-    guard isUnsigned(version) else { return false }
-    let claim = sealed.flatMap { $0.allows(version) ? nil : version.claim }
-    leaveOut([version.dot.origin: Omission(from: version.dot.seq, for: claim)])
+  package mutating func leavesOut(_ row: WireRow) -> Bool {
+    guard isUnsigned(row) else { return false }
+    let claim = sealed.flatMap { $0.allows(row) ? nil : row.claim }
+    leaveOut([row.version.dot.origin: Omission(from: row.version.dot.seq, for: claim)])
     return true
   }
 

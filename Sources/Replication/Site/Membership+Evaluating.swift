@@ -29,8 +29,7 @@ extension Membership {
     leave(dated, in: &roll)
     describe(counted, in: &roll)
     roll.appointments = appointments(in: counted)
-    roll.appointees = Appointees(
-      appointments(in: dated), highest: roll.appointments.last?.term.number ?? 0)
+    roll.appointees = Appointees(appointments(in: dated))
     for (_, statement) in counted {
       let subject = statement.subject(notary)
       roll.newest[subject] = max(roll.newest[subject] ?? .min, statement.time)

@@ -11,12 +11,12 @@ extension StabilityNews {
   /// A floor of a term that nobody was appointed for, or of a delete that must be kept still, would
   /// lie above what is written from now on. A cut of a number that no site has come to would use
   /// the numbers up.
-  package func possible(signedTerm: UInt64, at moment: Int64) -> StabilityNews {
+  package func possible(knowing appointees: Appointees, at moment: Int64) -> StabilityNews {
     var news = self
     let latest = Self.latestFloor(at: moment)
     news.floors = Floors(
       floors.buckets.filter { _, floor in
-        floor.term.number <= signedTerm + Office.onTheWay && floor.stamp <= latest
+        appointees.know(floor.term) && floor.stamp <= latest
           && floor.epoch <= Epoch.most(at: latest)
       })
     let most = Mark.most(at: moment + SiteClock.farthest)

@@ -264,7 +264,7 @@ final class MemoryReplica: SimulatedReplica {
           throw StoreError(.wire, "a strange key")
         }
         last = row.version.dot
-        if merge.leavesOut(row.version) { continue }
+        if merge.leavesOut(row) { continue }
         let number = RowNumber(key)
         if let ruling = row.content.ruling {
           take(ruling, row.version, number)

@@ -50,8 +50,8 @@ extension Store {
       knowing: reaches.book, own: own, frontier: origins.frontier)
     let all = try slice.rows()
     // Mostly nothing is left out: then nothing is copied.
-    let isWhole = !all.contains { slice.merge.isUnsigned($0.row.version) }
-    let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row.version) }
+    let isWhole = !all.contains { slice.merge.isUnsigned($0.row) }
+    let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row) }
     try requireAppointed(slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)

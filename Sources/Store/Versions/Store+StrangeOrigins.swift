@@ -41,10 +41,10 @@ extension Store {
   }
 
   /// Refuses verdicts of a term that nobody was appointed for: an anchor would stand down for it,
-  /// and no number would be left for the next one. A few are on their way.
+  /// and no number would be left for the next one. Who has taken part in that term has told of it.
   func requireAppointed(_ merge: Merge) throws(StoreError) {
-    guard let signed = merge.sealed?.appointees?.highest, let term = merge.judged?.term,
-      term.number > signed + Office.onTheWay
+    guard let appointees = merge.sealed?.appointees, let term = merge.judged?.term,
+      !appointees.know(term)
     else { return }
     throw StoreError(.wire, "nobody was appointed the anchor of term \(term.number)")
   }

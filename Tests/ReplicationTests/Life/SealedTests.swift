@@ -39,43 +39,57 @@ import Testing
     var merge = Merge(
       sender: Identity(high: 1, low: 1), kind: .repair, batches: [], rowsBefore: 0,
       checkBefore: 0, end: nil, movesFrontier: false)
-    #expect(!merge.isUnsigned(version(Self.known, 6)))
+    #expect(!merge.isUnsigned(row(version(Self.known, 6))))
     merge.sealed = sealed()
-    #expect(merge.isUnsigned(version(Self.known, 6)) && !merge.isUnsigned(version(Self.known, 5)))
-    #expect(merge.isUnsigned(version(Self.own, 8)) && !merge.isUnsigned(version(Self.other, 8)))
+    #expect(
+      merge.isUnsigned(row(version(Self.known, 6)))
+        && !merge.isUnsigned(row(version(Self.known, 5))))
+    #expect(
+      merge.isUnsigned(row(version(Self.own, 8))) && !merge.isUnsigned(row(version(Self.other, 8))))
   }
 
-  @Test func `lets a certificate count by the anchor of its term alone`() {
+  /// A row that says nothing but what its version does, or a word of an anchor.
+  private func row(_ version: Version, _ ruling: Ruling? = nil) -> WireRow {
+    let content = ruling.map { WireRow.Content.ruling($0, key: [.integer(1)]) }
+    return WireRow(table: 0, version: version, content: content ?? .deleted(key: [.integer(1)]))
+  }
+
+  @Test func `lets the anchor of a term alone say what an anchor says`() {
     let (anchor, node) = (Identity(high: 1, low: 1), Identity(high: 2, low: 2))
     let terms = (1...3).map { Term(number: $0, incarnation: 7) }
     var sealed = sealed()
     var version = version(Self.known, 5)
     version.term = terms[2]
-    #expect(sealed.allows(version))
+    #expect(sealed.allows(row(version)))
     sealed.appointees = Appointees([
       Appointment(term: terms[0], node: anchor, isForced: false),
       Appointment(term: terms[1], node: node, isForced: false),
     ])
     sealed.node = node
-    #expect(!sealed.allows(version), "nobody was appointed")
+    #expect(!sealed.allows(row(version)), "nobody was appointed")
+    let rejection = Ruling(.rejected(.older), edit: version.dot, rule: "newest-wins")
+    let resignation = Ruling(.stoodDown, edit: version.dot, rule: anchor.description)
     for (term, isTheirs) in [(terms[0], true), (terms[1], false)] {
       version.term = term
-      version.certificate = nil
-      #expect(sealed.allows(version), "an edit follows whatever stands")
-      version.certificate = Version.Certificate(edit: version.dot, at: .zero)
       version.dot = Dot(Self.known, 5)
-      #expect(sealed.allows(version) == isTheirs)
+      version.certificate = nil
+      #expect(sealed.allows(row(version)), "an edit follows whatever stands")
+      #expect(sealed.allows(row(version, rejection)) == isTheirs)
+      #expect(sealed.allows(row(version, resignation)), "it may resign for a later anchor")
+      version.certificate = Version.Certificate(edit: version.dot, at: .zero)
+      #expect(sealed.allows(row(version)) == isTheirs)
       version.dot = Dot(Self.own, 7)
-      #expect(sealed.allows(version) == !isTheirs)
+      #expect(sealed.allows(row(version)) == !isTheirs)
+      #expect(!sealed.allows(row(version, resignation)), "nobody resigns for another one")
       version.dot = Dot(Self.other, 2)
-      #expect(sealed.allows(version), "nobody knows whose it is")
+      #expect(sealed.allows(row(version)), "nobody knows whose it is")
     }
     let rival = Term(number: 1, incarnation: 8)
     (version.term, version.dot) = (rival, Dot(Self.known, 5))
-    #expect(!sealed.allows(version), "a rival of the same number was not appointed")
+    #expect(!sealed.allows(row(version)), "a rival of the same number was not appointed")
     version.term = .none
     version.certificate = nil
-    #expect(sealed.allows(version))
+    #expect(sealed.allows(row(version)))
   }
 
   @Test func `leaves out what is of no term, and says for what`() {
@@ -85,13 +99,13 @@ import Testing
     merge.sealed = sealed()
     merge.sealed?.appointees = Appointees([])
     var version = version(Self.known, 4)
-    let claim = TermClaim(term: Term(number: 1, incarnation: 7), isCertificate: false)
+    let claim = TermClaim(term: Term(number: 1, incarnation: 7), part: .edit)
     version.term = claim.term
-    let isLeftOut = merge.leavesOut(version)
+    let isLeftOut = merge.leavesOut(row(version))
     #expect(isLeftOut && merge.leftOut == [Self.known: Omission(from: 4, for: claim)])
     version.dot = Dot(Self.known, 3)
     version.term = .none
-    let isLeftOutToo = merge.leavesOut(version)
+    let isLeftOutToo = merge.leavesOut(row(version))
     #expect(!isLeftOutToo)
     merge.leaveOut([Self.known: Omission(from: 2)])
     #expect(merge.leftOut == [Self.known: Omission(from: 2, for: claim)])

@@ -78,7 +78,10 @@ import Testing
       standing: CutStanding(), floors: Floors([1: floor, 2: late, 3: unknown]))
     let moment: Int64 = 1_800_000_000_000
     #expect(StabilityNews.latestFloor(at: moment) < .highest)
-    let possible = news.possible(signedTerm: 3, at: moment)
+    let appointees = Appointees([
+      Appointment(term: floor.term, node: Samples.node, isForced: false)
+    ])
+    let possible = news.possible(knowing: appointees, at: moment)
     #expect(possible == StabilityNews(standing: CutStanding(), floors: Floors([1: floor])))
   }
 
@@ -94,9 +97,9 @@ import Testing
             node: Samples.node, mark: mark, last: Dot(Samples.origin(1), 1))
         ])
     }
-    #expect(said(365 * 1_440).possible(signedTerm: 0, at: year) == said(365 * 1_440))
+    #expect(said(365 * 1_440).possible(knowing: Appointees([]), at: year) == said(365 * 1_440))
     // The times of two members may differ by a month.
-    let far = said(397 * 1_440).possible(signedTerm: 0, at: year)
+    let far = said(397 * 1_440).possible(knowing: Appointees([]), at: year)
     #expect(far == StabilityNews(standing: CutStanding()))
     // Nor does anybody else go further: the others would not hear it.
     let last = Mark.most(at: year + SiteClock.farthest)

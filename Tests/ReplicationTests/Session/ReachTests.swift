@@ -231,19 +231,19 @@ import Testing
     var position = Position(
       frontier: Frontier([Self.own: 5, Self.third: 2]), digest: Digest(), own: Self.own, age: 1)
     position.reaches = ReachBook([Self.reach(Self.third, Self.peer, 9)])
-    for isCertificate in [false, true] {
+    for part in [.edit, .verdict] as [TermClaim.Part] {
       known.appointments = []
       var it = Self.conversation(surety: surety)
       it.feed(.advanced(position))
       _ = Self.take(.full(covers: Frontier([Self.third: 4])), [], in: &it)
-      let claim = TermClaim(term: term, isCertificate: isCertificate)
+      let claim = TermClaim(term: term, part: part)
       let leftOut = [Self.third: Omission(from: 3, for: claim)]
       it.feed(.merged(MergeResult(rows: 1, check: 0, leftOut: leftOut)))
       #expect(it.feed(.advanced(position)).bye == nil)
       appoint(Self.peer, Term(number: 2, incarnation: 4))
       #expect(it.feed(.advanced(position)).bye == nil)
       // Anybody may write over what an anchor has certified, and no other node certifies.
-      appoint(isCertificate ? Self.peer : Self.node, term)
+      appoint(part == .verdict ? Self.peer : Self.node, term)
       #expect(it.feed(.advanced(position)).bye == .other)
     }
   }

@@ -170,8 +170,7 @@ struct WholeSession {
     case .dialBack: inputs.append(.dialledBack(.silent))
     case .describe: inputs.append(.offer(Offer(siteName: "s", rows: 1, objects: 0), []))
     case .stability(let news):
-      let signed = appointments.last?.term.number ?? 0
-      let possible = news.possible(signedTerm: signed, at: now.moment)
+      let possible = news.possible(knowing: Appointees(appointments), at: now.moment)
       try store.hear(possible, from: Self.liar, isLeaf: part != .writer, at: now.moment)
       inputs.append(.advanced(store.position))
     default: break
