@@ -48,6 +48,8 @@ package final class Store {
   /// The sessions of this anchor, and whose edits come in them.
   var liveSessions: [UInt64: Origin] = [:]
   let tables: Tables
+  /// What programs have written, on its way into versions.
+  package let journal: JournalReader
   var recent: RecentVersions
   /// What the open transaction has changed, for `recent`.
   var touched: [RecentVersions.Entry] = []
@@ -97,11 +99,6 @@ package final class Store {
   var search = DeletionSearch()
   /// Up to where rows that were deleted meanwhile were looked for.
   var sweepCursor: VersionTable.Place?
-  /// What is known of clocks, to place what waits in the journal.
-  var timeline = Timeline()
-  var journalDates = JournalDates()
-  /// What of it was read, and is being folded.
-  var backlog = Backlog()
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all {
     didSet { knownReferences = nil }
@@ -163,6 +160,7 @@ package final class Store {
     }
     let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     self.tables = try Tables(connection, schemas)
+    self.journal = JournalReader(connection, tables, kinship)
     self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
@@ -242,8 +240,7 @@ package final class Store {
       connection.rollBack()
       touched = []
       parking.obstacles = [:]
-      backlog = Backlog()
-      journalDates = JournalDates()
+      journal.forget()
       undo.forgetCount()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
