@@ -7,8 +7,6 @@ import SQLite
 /// process at a time writes Flotilla's tables.
 package final class Store {
   package let path: String
-  /// Another file system than the machine's, by SQLite's name for it.
-  let vfs: String?
   /// How much is done in one commit: whoever shares the file with programs may change it.
   package var pace: Pace
   /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
@@ -53,10 +51,8 @@ package final class Store {
   var recent: RecentVersions
   /// What the open transaction has changed, for `recent`.
   var touched: [RecentVersions.Entry] = []
-  var exports: [Int64: Export] = [:]
-  var nextExport: Int64 = 1
-  /// A connection for the next export, with no snapshot on it.
-  var spareReader: Connection?
+  /// Snapshots that are open, and the connections on which they are read.
+  let exports: OpenExports
   /// What is looked at, told to peers, and compared with what they tell, by the first snapshot.
   var audits: [Int64: Audit] = [:]
   var walks: [Int64: AccountWalk] = [:]
@@ -114,7 +110,8 @@ package final class Store {
   var unmatched = UnmatchedContent()
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
-  /// With `inspects` off nothing is written, not even missing triggers.
+  /// With `inspects` off nothing is written, not even missing triggers. `vfs` names another file
+  /// system than the machine's, as SQLite knows it.
   package init(
     path: String, inspects: Bool = true, pace: Pace = Pace(), vfs: String? = nil,
     schemas: SchemaCache = SchemaCache()
@@ -130,7 +127,7 @@ package final class Store {
       throw StoreError(error)
     }
     let identity = try Self.identity(meta, path: path)
-    (self.path, self.vfs, self.pace) = (path, vfs, pace)
+    (self.path, self.pace, self.exports) = (path, pace, OpenExports(path: path, vfs: vfs))
     (self.connection, self.meta) = (connection, meta)
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName

@@ -10,7 +10,7 @@ extension Store {
     // What was begun is ended: it holds all that it needs.
     if let long = export.long { return readOn(long, export) }
     if export.last != nil, !export.isExhausted,
-      export.goesOn ? isSpent(export, at: now) : hasPinnedMost(export)
+      export.goesOn ? export.isSpent(at: now, pace) : export.hasPinnedMost(pace)
     {
       return .paused(progress: export.progress)
     }
@@ -19,19 +19,6 @@ extension Store {
     } catch {
       throw StoreError.wrapping(error)
     }
-  }
-
-  /// Whether a snapshot was held for so long, or keeps so much of the log, that it is let go.
-  func isSpent(_ snapshot: Export, at now: Instant) -> Bool {
-    now.uptime - snapshot.openedAt > pace.snapshotTime || pinned(snapshot) >= pace.walBytes
-  }
-
-  /// The same where what was done in it is of no use without the rest.
-  func hasPinnedMost(_ snapshot: Export) -> Bool { pinned(snapshot) >= pace.mostWalBytes }
-
-  /// By how much the log has grown since a snapshot was opened.
-  private func pinned(_ snapshot: Export) -> Int {
-    FileSize.of(path + "-wal") - snapshot.walBytes
   }
 
   private func readBatch(_ export: Export) throws -> ExportStep {

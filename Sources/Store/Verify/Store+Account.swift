@@ -54,14 +54,14 @@ extension Store {
   /// Whether the snapshot of a walk is to be let go before it goes on in another one.
   package func isSpent(walk id: Int64, at now: Instant) -> Bool {
     guard let walk = walks[id], let snapshot = exports[walk.snapshot] else { return false }
-    return isSpent(snapshot, at: now)
+    return snapshot.isSpent(at: now, pace)
   }
 
   /// Goes on in a snapshot of today if this one was held for too long, or let go: what has happened
   /// since is above the frontier that goes with the sums.
   private func renew(_ walk: AccountWalk, at now: Instant) throws(StoreError) {
     if let snapshot = exports[walk.snapshot] {
-      guard isSpent(snapshot, at: now) else { return }
+      guard snapshot.isSpent(at: now, pace) else { return }
       try closeExport(walk.snapshot)
     }
     walk.snapshot = try openExport(.rows([]), at: now).id

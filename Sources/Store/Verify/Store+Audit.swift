@@ -73,10 +73,10 @@ extension Store {
       switch audit.phase {
       case .versions(let table, let key):
         // The sums are of one moment; they alone may take longer than a snapshot is kept.
-        if hasPinnedMost(snapshot) { return .spent }
+        if snapshot.hasPinnedMost(pace) { return .spent }
         try auditVersions(audit, snapshot, table, key)
       case .rows(let table, let key):
-        if isSpent(snapshot, at: now) { return .spent }
+        if snapshot.isSpent(at: now, pace) { return .spent }
         try auditRows(audit, snapshot, table, key)
       case .done:
         return .done(try conclude(audit, snapshot))
