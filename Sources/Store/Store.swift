@@ -127,7 +127,7 @@ package final class Store {
       throw StoreError(error)
     }
     let identity = try Self.identity(meta, path: path)
-    (self.path, self.pace, self.exports) = (path, pace, OpenExports(path: path, vfs: vfs))
+    (self.path, self.pace) = (path, pace)
     (self.connection, self.meta) = (connection, meta)
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
@@ -147,14 +147,14 @@ package final class Store {
     self.lost = try reporting { () throws(SQLiteError) in
       try LostVersions(connection, origins: origins, versions: versions)
     }
-    self.undo = UndoBook(connection)
-    self.shelf = Shelf(connection: connection)
+    (self.undo, self.shelf) = (UndoBook(connection), Shelf(connection: connection))
     self.conflicts = ConflictLog(connection: connection)
     self.rulings = RulingTable(versions: versions, limit: pace.rulings)
     self.overruledEdits = OverruledTable(origins: origins, limit: pace.rulings)
     (self.pending, self.kinship) = try reporting { () throws(SQLiteError) in
       (try PendingTable(connection, versions: versions), try Kinship(connection, versions))
     }
+    self.exports = OpenExports(path: path, vfs: vfs, versions, rulings, pending)
     let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     self.tables = try Tables(connection, schemas)
     self.journal = JournalReader(connection, tables, kinship)

@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// The exports under way by number, and the connections on which they are read.
@@ -8,12 +9,22 @@ final class OpenExports {
   private let path: String
   /// Another file system than the machine's, by SQLite's name for it.
   private let vfs: String?
+  /// Where the rows of an export are read, besides their tables.
+  let versions: VersionTable
+  let rulings: RulingTable
+  let pending: PendingTable
   private var open: [Int64: Export] = [:]
   private var nextID: Int64 = 1
   /// A connection for the next export, with no snapshot on it.
   private(set) var spareReader: Connection?
 
-  init(path: String, vfs: String?) { (self.path, self.vfs) = (path, vfs) }
+  init(
+    path: String, vfs: String?, _ versions: VersionTable, _ rulings: RulingTable,
+    _ pending: PendingTable
+  ) {
+    (self.path, self.vfs) = (path, vfs)
+    (self.versions, self.rulings, self.pending) = (versions, rulings, pending)
+  }
 
   var isEmpty: Bool { open.isEmpty }
 

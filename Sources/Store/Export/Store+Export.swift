@@ -58,6 +58,11 @@ extension Store {
       judged: isWhole ? judged : nil)
   }
 
+  /// Reads the next batch of an export.
+  package func readExport(_ id: Int64, at now: Instant) throws(StoreError) -> ExportStep {
+    try exports.read(id, pace, at: now)
+  }
+
   /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
   package func closeExport(_ id: Int64) throws(StoreError) {
     guard let export = exports.close(id), !export.suspects.isEmpty else { return }
