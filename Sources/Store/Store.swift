@@ -53,10 +53,8 @@ package final class Store {
   var touched: [RecentVersions.Entry] = []
   /// Snapshots that are open, and the connections on which they are read.
   let exports: OpenExports
-  /// What is looked at, told to peers, and compared with what they tell, by the first snapshot.
-  var audits: [Int64: Audit] = [:]
-  var walks: [Int64: AccountWalk] = [:]
-  var joins: [Int64: AccountJoin] = [:]
+  /// Audits and accounts that are open.
+  package let verification = Verification()
   var schemaVersion: Int64
   var derivation = Derivation()
   /// A transaction was rolled back, and what is in memory may be of it.
