@@ -7,8 +7,6 @@ import SQLite
 /// process at a time writes Flotilla's tables.
 package final class Store {
   package let path: String
-  /// Another file system than the machine's, by SQLite's name for it.
-  let vfs: String?
   /// How much is done in one commit: whoever shares the file with programs may change it.
   package var pace: Pace
   /// The connection that folds and applies: triggers and foreign keys off, on disk at commit.
@@ -48,17 +46,15 @@ package final class Store {
   /// The sessions of this anchor, and whose edits come in them.
   var liveSessions: [UInt64: Origin] = [:]
   let tables: Tables
+  /// What programs have written, on its way into versions.
+  package let journal: JournalReader
   var recent: RecentVersions
   /// What the open transaction has changed, for `recent`.
   var touched: [RecentVersions.Entry] = []
-  var exports: [Int64: Export] = [:]
-  var nextExport: Int64 = 1
-  /// A connection for the next export, with no snapshot on it.
-  var spareReader: Connection?
-  /// What is looked at, told to peers, and compared with what they tell, by the first snapshot.
-  var audits: [Int64: Audit] = [:]
-  var walks: [Int64: AccountWalk] = [:]
-  var joins: [Int64: AccountJoin] = [:]
+  /// Snapshots that are open, and the connections on which they are read.
+  let exports: OpenExports
+  /// Audits and accounts that are open.
+  package let verification = Verification()
   var schemaVersion: Int64
   var derivation = Derivation()
   /// A transaction was rolled back, and what is in memory may be of it.
@@ -97,11 +93,6 @@ package final class Store {
   var search = DeletionSearch()
   /// Up to where rows that were deleted meanwhile were looked for.
   var sweepCursor: VersionTable.Place?
-  /// What is known of clocks, to place what waits in the journal.
-  var timeline = Timeline()
-  var journalDates = JournalDates()
-  /// What of it was read, and is being folded.
-  var backlog = Backlog()
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all {
     didSet { knownReferences = nil }
@@ -117,7 +108,8 @@ package final class Store {
   var unmatched = UnmatchedContent()
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
-  /// With `inspects` off nothing is written, not even missing triggers.
+  /// With `inspects` off nothing is written, not even missing triggers. `vfs` names another file
+  /// system than the machine's, as SQLite knows it.
   package init(
     path: String, inspects: Bool = true, pace: Pace = Pace(), vfs: String? = nil,
     schemas: SchemaCache = SchemaCache()
@@ -133,7 +125,7 @@ package final class Store {
       throw StoreError(error)
     }
     let identity = try Self.identity(meta, path: path)
-    (self.path, self.vfs, self.pace) = (path, vfs, pace)
+    (self.path, self.pace) = (path, pace)
     (self.connection, self.meta) = (connection, meta)
     (self.site, self.siteName, self.node, self.nodeName) = (
       identity.site, identity.siteName, identity.node, identity.nodeName
@@ -153,16 +145,17 @@ package final class Store {
     self.lost = try reporting { () throws(SQLiteError) in
       try LostVersions(connection, origins: origins, versions: versions)
     }
-    self.undo = UndoBook(connection)
-    self.shelf = Shelf(connection: connection)
+    (self.undo, self.shelf) = (UndoBook(connection), Shelf(connection: connection))
     self.conflicts = ConflictLog(connection: connection)
     self.rulings = RulingTable(versions: versions, limit: pace.rulings)
     self.overruledEdits = OverruledTable(origins: origins, limit: pace.rulings)
     (self.pending, self.kinship) = try reporting { () throws(SQLiteError) in
       (try PendingTable(connection, versions: versions), try Kinship(connection, versions))
     }
+    self.exports = OpenExports(path: path, vfs: vfs, versions, rulings, pending)
     let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     self.tables = try Tables(connection, schemas)
+    self.journal = JournalReader(connection, tables, kinship)
     self.recent = RecentVersions(base: origins.frontier, limit: pace.recentRows)
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
@@ -242,8 +235,7 @@ package final class Store {
       connection.rollBack()
       touched = []
       parking.obstacles = [:]
-      backlog = Backlog()
-      journalDates = JournalDates()
+      journal.forget()
       undo.forgetCount()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1

@@ -19,7 +19,7 @@ import Testing
     let replica = try TestReplica(number, schema: Self.schema, tracking: ["note"])
     replica.clock = Self.start
     _ = try replica.store.begin(boot: Identity(high: 1, low: 1))
-    try replica.store.settleIfEmpty(at: moment(0))
+    try replica.store.journal.settleIfEmpty(at: moment(0))
     return replica
   }
 
@@ -82,7 +82,7 @@ import Testing
       _ = try a.store.fold(at: moment(time - 5, ahead: ahead, knows: false))
       try write(a, "r\(index)", moment(time, ahead: ahead))
     }
-    let bytes = a.store.timeline.bytes
+    let bytes = a.store.journal.keptTime
     try a.store.save(clock: [], at: moment(41, ahead: -Self.start / 1_000, knows: false))
     try a.reopen()
     _ = try a.store.begin(boot: Identity(high: 1, low: 1))
@@ -143,7 +143,7 @@ import Testing
     var pace = Pace()
     pace.journalEntries = 4
     let a = try TestReplica(1, schema: Self.schema, tracking: ["note"], pace: pace)
-    try a.store.settleIfEmpty(at: moment(0))
+    try a.store.journal.settleIfEmpty(at: moment(0))
     try a.store.save(clock: [], at: moment(0))
     try a.reopen()
     _ = try a.store.begin(boot: Identity(high: 1, low: 1))

@@ -267,7 +267,7 @@ extension Node {
 
   func waitingEdits() async throws(FlotillaError) -> Int {
     try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.waitingEdits() }
+      try await store.run { (store) throws(StoreError) in try store.journal.waitingEdits() }
     }
   }
 }

@@ -94,7 +94,7 @@ extension Node {
     await time(.looked)
     do {
       try await store.run { (store) throws(StoreError) in
-        try store.settleIfEmpty(at: self.clock.now)
+        try store.journal.settleIfEmpty(at: self.clock.now)
       }
       guard Uptime.now - lastClockSave >= Self.clockSaving else { return }
       await saveClock()

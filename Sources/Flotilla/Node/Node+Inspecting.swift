@@ -56,7 +56,7 @@ extension Node {
       inspections[session.id]?.walk = walk
       let (here, there) = (audit.frontier, sums.frontier)
       try await store.run { (store) throws(StoreError) in
-        try store.join(walk, here: here, there: there)
+        try store.verification.join(walk, here: here, there: there)
       }
     } catch {
       return .stopped(.failed, FlotillaError(error, path: path).message)

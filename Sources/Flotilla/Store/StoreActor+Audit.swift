@@ -102,7 +102,7 @@ extension StoreActor {
   func join(
     _ id: Int64, _ rows: [AccountRow], isLast: Bool, _ told: Told
   ) async throws(StoreError) -> RowComparison? {
-    tell { $0.tell(id, rows, isLast: isLast) }
+    tell { $0.verification.tell(id, rows, isLast: isLast) }
     while true {
       let (more, position) = try await patiently { (store) throws(StoreError) in
         (try store.joinOn(id, at: self.clock.now), store.position)
@@ -111,7 +111,7 @@ extension StoreActor {
       guard more == true else { break }
       await Task.yield()
     }
-    return try run { (store) throws(StoreError) in store.comparison(id) }
+    return try run { (store) throws(StoreError) in store.verification.comparison(id) }
   }
 
   /// Opens a snapshot once no backlog waits to be folded.

@@ -11,7 +11,7 @@ extension StoreReplica {
   func keep(clock: [UInt8], at now: Instant) throws { try begin(now).save(clock: clock, at: now) }
 
   func look(at now: Instant) throws {
-    try begin(now).settleIfEmpty(at: now)
+    try begin(now).journal.settleIfEmpty(at: now)
     if let site = now.site, try application.isFolded() { witness.settleTime(at: site) }
   }
 }

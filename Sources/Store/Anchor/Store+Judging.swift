@@ -233,7 +233,7 @@ extension Store {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: overruled.map { ConflictSide(standing, $0) },
-        winner: ConflictSide(item.version, opinion.entry ?? keyEntry(table, item.key)))
+        winner: ConflictSide(item.version, opinion.entry ?? table.keyEntry(item.key)))
     }
     if let standing, !standing.isTentative, standing.term == office.term,
       !item.version.hasSeen(standing)
@@ -243,7 +243,7 @@ extension Store {
     let certificate = sane(item.version.joined(with: standing), at: now).certified(
       Dot(own, edits.next()), term: office.term,
       epoch: nextEpoch(over: opinion.held, item.version), at: now.stamp)
-    let row = shaped(certificate, opinion.entry, table, item.key)
+    let row = table.shaped(certificate, opinion.entry, item.key)
     try stand(
       row, table, item.key, over: opinion.held, isPlaced: isPlaced, at: now, &application)
     edits.add(row.shape, certificate, row.row.content)
@@ -270,7 +270,7 @@ extension Store {
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
         loser: ConflictSide(item.version, entry),
-        winner: ConflictSide(standing, content ?? keyEntry(table, item.key)))
+        winner: ConflictSide(standing, content ?? table.keyEntry(item.key)))
     }
     guard opinion.standing != nil else { return }
     try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
@@ -286,7 +286,7 @@ extension Store {
       dot, term: office.term, epoch: nextEpoch(over: held, item.version), at: now.stamp)
     try keep(certificate, table, item.key, old: held)
     if held != nil { try shelf.remove(table: table.id, key: item.key) }
-    let row = shaped(certificate, nil, table, item.key)
+    let row = table.shaped(certificate, nil, item.key)
     edits.add(row.shape, certificate, row.row.content)
     return certificate
   }
@@ -302,7 +302,7 @@ extension Store {
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: standing.stamp)
     try keep(certificate, table, key, old: standing)
-    let row = shaped(certificate, content, table, key)
+    let row = table.shaped(certificate, content, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)
   }

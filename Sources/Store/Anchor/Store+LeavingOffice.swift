@@ -28,7 +28,7 @@ extension Store {
       guard case .gives = viewpoint.meeting(item.version, standing),
         let table = tables.byID[item.table]
       else { continue }
-      let row = shaped(item.version, try pending.entry(item), table, item.key)
+      let row = table.shaped(item.version, try pending.entry(item), item.key)
       try pending.remove(item)
       try apply(row, table, item.key, at: now, &application)
       if table.isSettings { try applySettings(isLocal: false) }

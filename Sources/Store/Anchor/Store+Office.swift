@@ -197,7 +197,8 @@ extension Store {
     let item = RulingTable.Item(table: table.id, key: key, version: version, ruling: ruling)
     try rulings.put(item)
     touched.append(RecentVersions.Entry(dot: dot, table: table.id, key: key))
-    edits.add(keyShape(table, key), version, .ruling(ruling, key: key.values ?? []))
+    let values = key.values ?? []
+    edits.add(table.keyShape(of: values), version, .ruling(ruling, key: values))
   }
 
   private func saveOffice() throws(SQLiteError) {

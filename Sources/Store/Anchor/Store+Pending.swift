@@ -126,7 +126,7 @@ extension Store {
   /// What stands of a row, for the log: who wrote it is known also where its content is not here.
   func standingSide(_ table: ReplicaTable, _ key: Key) throws -> ConflictSide? {
     guard let version = try versions.version(table: table.id, key: key) else { return nil }
-    return ConflictSide(version, try content(of: version, table, key) ?? keyEntry(table, key))
+    return ConflictSide(version, try content(of: version, table, key) ?? table.keyEntry(key))
   }
 
   /// The rule that decides about a table at present.

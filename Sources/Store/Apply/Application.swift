@@ -180,7 +180,7 @@ extension Store {
     let version = try make(
       over: standing, hash: edit.hash, isDeleted: edit.isDeleted, isDangling: edit.isDangling,
       madeAt: Dating.Moment(of: edit), keys: KeyNote(of: edit, item.key), table, item.key, &edits)
-    let row = shaped(version, entry, table, item.key)
+    let row = table.shaped(version, entry, item.key)
     try stand(row, table, item.key, over: standing, at: now, &application)
     edits.add(row.shape, version, row.row.content)
     try passVerdict(of: edit.dot.seq, to: version.dot.seq)

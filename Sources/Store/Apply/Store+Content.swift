@@ -9,7 +9,7 @@ extension Store {
   func content(
     of version: Version?, _ table: ReplicaTable, _ key: Key
   ) throws -> Shelf.Entry? {
-    guard let version, !version.isDeleted else { return keyEntry(table, key) }
+    guard let version, !version.isDeleted else { return table.keyEntry(key) }
     let shelved = try shelf.entry(table: table.id, key: key)
     if let shelved, shelved.why.isWhole { return shelved.why == .tooLarge ? nil : shelved }
     return try tableContent(table, key, beside: shelved)
@@ -30,33 +30,10 @@ extension Store {
       keyCount: statements.shape.keyCount, rest: beside.rest)
   }
 
-  /// The key alone, of a row that is deleted or whose content is not here.
-  func keyEntry(_ table: ReplicaTable, _ key: Key) -> Shelf.Entry {
-    let values = key.values ?? []
-    let names = table.keyNames(values.count)
-    return Shelf.Entry(
-      why: .constraint, values: Array(zip(names, values)).map { (name: $0, value: $1) },
-      keyCount: values.count)
-  }
-
   /// The content of a row that came from elsewhere; nil if that was withheld.
   func entry(_ row: ShapedRow) -> Shelf.Entry? {
     if case .withheld = row.row.content { return nil }
     let named = Array(zip(row.shape.columns, row.row.values)).map { (name: $0, value: $1) }
     return Shelf.Entry(why: .constraint, values: named, keyCount: row.shape.keyCount)
-  }
-
-  /// A row that came from elsewhere, made again from what was kept.
-  func shaped(
-    _ version: Version, _ kept: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
-  ) -> ShapedRow {
-    let entry = kept ?? keyEntry(table, key)
-    let values = entry.values.map(\.value)
-    let keyValues = Array(values.prefix(entry.keyCount))
-    let content: WireRow.Content =
-      version.isDeleted
-      ? .deleted(key: keyValues) : kept == nil ? .withheld(key: keyValues) : .values(values)
-    let shape = table.shape(entry.values.map(\.name), keyCount: entry.keyCount)
-    return ShapedRow(shape: shape, row: WireRow(table: 0, version: version, content: content))
   }
 }

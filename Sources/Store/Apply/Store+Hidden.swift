@@ -58,7 +58,7 @@ extension Store {
     _ version: Version, _ row: StandingRow, _ table: ReplicaTable, _ key: Key
   ) -> ConflictSide {
     guard let values = row.values, let statements = table.statements else {
-      return ConflictSide(version, keyEntry(table, key))
+      return ConflictSide(version, table.keyEntry(key))
     }
     let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
     return ConflictSide(

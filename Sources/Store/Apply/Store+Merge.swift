@@ -59,7 +59,7 @@ extension Store {
     // Slices of a long catch-up need not be on disk before the frontier moves; the last commit is,
     // and with it all that came before. Edits of our own always are: they may be exported next.
     let isQuiet = try reporting { () throws(SQLiteError) in try Journal.isEmpty(on: connection) }
-    defer { settleTime(after: now) }
+    defer { journal.settleIfEmpty(after: now) }
     let isDurable = slice.merge.end != nil || !isQuiet
     var outcome: MergeOutcome
     do {

@@ -39,10 +39,10 @@ final class Export {
   /// What is held here: all that can be given of it is sent.
   let frontier: Frontier
   let rows: UInt64
-  let openedAt: Int64
+  private let openedAt: Int64
   /// The length of the WAL file then: it never shrinks while it is in use, so only what it has
   /// grown since may be this snapshot's doing.
-  let walBytes: Int
+  private let walBytes: Int
   /// The tables as they were then: those of a later schema may not fit the snapshot.
   let tables: [Int64: ReplicaTable]
   var source: Source
@@ -86,6 +86,17 @@ final class Export {
     connection.rollBack()
     return connection.isIdle ? connection : nil
   }
+
+  /// Whether it was held for so long, or keeps so much of the log, that it is let go.
+  func isSpent(at now: Instant, _ pace: Pace) -> Bool {
+    now.uptime - openedAt > pace.snapshotTime || pinned >= pace.walBytes
+  }
+
+  /// The same where what was done in it is of no use without the rest.
+  func hasPinnedMost(_ pace: Pace) -> Bool { pinned >= pace.mostWalBytes }
+
+  /// By how much the log has grown since it was opened.
+  private var pinned: Int { FileSize.of(connection.path + "-wal") - walBytes }
 
   /// Whether a row of this table goes out.
   func passes(_ item: Item, of table: String) -> Bool {

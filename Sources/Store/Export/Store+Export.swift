@@ -22,7 +22,7 @@ extension Store {
   ) throws(StoreError) -> OpenedExport {
     try requireTime(at: now)
     while try fold(at: now).hasMore {}
-    let reader = try openReader()
+    let reader = try exports.reader()
     var isRenewed = false
     let folded = try transaction {
       var edits = beginEdits()
@@ -37,7 +37,7 @@ extension Store {
     }
     // What was folded just now is visible only after the commit: try once more.
     if folded.versions > 0 || isRenewed || folded.hasMore {
-      spareReader = reader
+      exports.giveBack(reader)
       var opened = try openExport(scope, filter: filter, at: now)
       if opened.fold.versions == 0 { opened.fold = folded }
       return opened
@@ -51,38 +51,23 @@ extension Store {
     export.filter = filter
     export.wrong = try reporting { () throws(SQLiteError) in try waitingRows() }
     export.own = own
-    let id = nextExport
-    nextExport += 1
-    exports[id] = export
+    let id = exports.add(export)
     let isWhole = judged.term != .none && export.covers == origins.frontier
     return OpenedExport(
       id: id, covers: export.covers, rows: export.rows, fold: folded,
       judged: isWhole ? judged : nil)
   }
 
+  /// Reads the next batch of an export.
+  package func readExport(_ id: Int64, at now: Instant) throws(StoreError) -> ExportStep {
+    try exports.read(id, pace, at: now)
+  }
+
   /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
   package func closeExport(_ id: Int64) throws(StoreError) {
-    guard let export = exports.removeValue(forKey: id) else { return }
-    spareReader = export.end()
-    guard !export.suspects.isEmpty else { return }
+    guard let export = exports.close(id), !export.suspects.isEmpty else { return }
     try transaction {
       for table in export.suspects { try compare(table) }
-    }
-  }
-
-  /// The connection of an export that has ended, or a new one, which first reads the whole schema.
-  private func openReader() throws(StoreError) -> Connection {
-    if let reader = spareReader.take() { return reader }
-    return try makeReader()
-  }
-
-  func makeReader() throws(StoreError) -> Connection {
-    try reporting { () throws(SQLiteError) in
-      let reader = try Connection(path: path, mode: .readWrite, vfs: vfs)
-      reader.setBusyTimeout(milliseconds: Self.busyTimeout)
-      try reader.execute("PRAGMA temp_store = FILE")
-      try reader.execute("CREATE TEMP TABLE peer(origin INTEGER PRIMARY KEY, seq INTEGER NOT NULL)")
-      return reader
     }
   }
 

@@ -25,7 +25,7 @@ extension Store {
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
     try requireSameFile()
     try inspectSchema()
-    timeline.look(at: now)
+    journal.look(at: now)
     // What cannot be stamped waits in the journal, where nobody sees it.
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
@@ -34,10 +34,10 @@ extension Store {
       else { return (isEmpty, false) }
       return (true, try !hasOfficeWork() && !isSweeping)
     }
-    if isEmpty { settleTime(at: now) }
+    if isEmpty { journal.settle(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
     // What is there already is read and sorted without the write lock.
-    do { try readJournal(at: now) } catch { throw StoreError.wrapping(error) }
+    try reporting { () throws(SQLiteError) in try readJournal(at: now) }
     return try transaction {
       try followSchema()
       var edits = beginEdits()
@@ -54,7 +54,7 @@ extension Store {
         (result.push, result.hasMore) = (nil, true)
         // Who is folded later may be told of in what was folded before.
         if kinship.unnoted.count == 0 {
-          result.stretch = edits.stretch(own, waiting: backlog.count)
+          result.stretch = edits.stretch(own, waiting: journal.waiting)
         }
       }
       return result
@@ -81,10 +81,10 @@ extension Store {
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
     var room = pace.journalEntries
     try readJournal(at: now)
-    let waiting = backlog.count
+    let waiting = journal.waiting
     // A push is of one slice. What one commit should show whole is not sent in parts.
     if waiting > room { edits.goOn(isSent: waiting > pace.wholeRows) }
-    while room > 0, let (touches, ended) = backlog.take(room) {
+    while room > 0, let touches = journal.next(room) {
       for touch in touches {
         guard let table = tables.byID[touch.table] else { continue }
         // Somebody may have read what stood there for a moment.
@@ -96,70 +96,21 @@ extension Store {
         try fold(table, touch.key, madeAt: touch.moment, &edits)
       }
       room -= touches.count
-      guard let first = ended?.entries.lowerBound else { continue }
-      try Journal.deleteFrom(first, on: connection)
-      journalDates.cut(from: first)
+      try journal.removeFolded()
     }
     // Triggers followed a table that was renamed: it is compared when it has its name again.
-    for table in backlog.takeAbsent() { try compare(table) }
+    for table in journal.takeAbsent() { try compare(table) }
     // Older entries are read by the next fold, before it takes the write lock.
-    let hasMore = try backlog.end != nil || !Journal.isEmpty(on: connection)
+    let hasMore = try journal.hasMore()
     if !hasMore, kinship.unnoted.count > 0, try comparing() == nil {
       try kinship.unnoted.clear()
     }
     return hasMore
   }
 
-  /// Reads what was written since the journal was last read, or the newest part of it.
-  private func readJournal(at now: Instant) throws {
-    let last = try Journal.lastEntry(on: connection)
-    backlog.check(schemaVersion: schemaVersion, lastEntry: last)
-    guard let last, backlog.end.map({ $0 < last }) ?? true else { return }
-    // Any number may stand there, also the lowest of all.
-    let start = backlog.end.map { $0 + 1 } ?? .min
-    let parentage = try kinship.parentage(tables)
-    var touches: [Backlog.Touch] = []
-    var entries: [(id: Int64, wall: Int64)] = []
-    var absent: Set<Int64> = []
-    var room = pace.journalBytes
-    try Journal.readNewest(from: start, limit: pace.journalWindow, on: connection) {
-      (id, number, wall, statement) in
-      entries.append((id, wall))
-      guard let table = tables.byID[number] else { return true }
-      guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
-      else {
-        absent.insert(number)
-        return true
-      }
-      // A row with NULL in its key has no identity and stays where it is.
-      guard let key = table.key(in: statement, from: Journal.firstKeyColumn, count) else {
-        return true
-      }
-      room -= key.bytes.count
-      touches.append(
-        Backlog.Touch(
-          // Under its former key a row was written earlier than under the present one.
-          depth: table.schema == nil ? .max : parentage.depth(of: table.id), table: table.id,
-          key: key, entry: id, moment: Dating.Moment(now.moment)))
-      return room > 0
-    }
-    guard let newest = entries.first, let oldest = entries.last else { return }
-    // Who writes faster than this folds fills no memory.
-    if oldest.id > start, entries.count == pace.journalWindow || room <= 0 {
-      backlog.dropWindows()
-    }
-    entries.reverse()
-    let moments = try moments(of: entries, at: now)
-    // The newest touches come first, the oldest entries do.
-    var place = entries.endIndex - 1
-    for index in touches.indices {
-      while entries[place].id != touches[index].entry { place -= 1 }
-      if let moment = moments[place] { touches[index].moment = moment }
-    }
-    let first = try Journal.firstEntry(on: connection) ?? oldest.id
-    backlog.add(
-      touches, of: oldest.id...newest.id, after: first, absent: absent,
-      atOnce: pace.journalEntries, most: 2 * pace.journalWindow)
+  /// Reads what was written since the journal was last read.
+  private func readJournal(at now: Instant) throws(SQLiteError) {
+    try journal.read(schemaVersion: schemaVersion, pace: pace, at: now)
   }
 
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged

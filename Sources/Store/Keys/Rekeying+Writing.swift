@@ -35,7 +35,7 @@ extension Rekeying {
     let version = try store.make(
       over: row.version, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), row.table,
       row.key, &edits)
-    let shaped = store.shaped(version, nil, row.table, row.key)
+    let shaped = row.table.shaped(version, nil, row.key)
     try store.stand(
       shaped, row.table, row.key, over: row.version, at: now, &application)
     edits.add(shaped.shape, version, shaped.row.content)
@@ -72,7 +72,7 @@ extension Rekeying {
     let version = try store.make(
       over: old, hash: hash, isDeleted: false,
       madeAt: Dating.Moment(now.moment), keys: note, row.table, row.next, &edits)
-    let shaped = store.shaped(version, row.entry, row.table, row.next)
+    let shaped = row.table.shaped(version, row.entry, row.next)
     try store.stand(shaped, row.table, row.next, over: old, at: now, &application)
     edits.add(shaped.shape, version, shaped.row.content)
     try store.noteChildren(of: row.table, row.next, &edits)

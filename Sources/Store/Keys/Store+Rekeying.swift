@@ -201,7 +201,7 @@ extension Store {
     changed(table, key)
     guard let shelved, !held.isDeleted else {
       if let moment, let row = try connection.row(statements.selectByKey, values) {
-        try logUnseen(row, statements, table, key, by: keyEntry(table, key), at: moment)
+        try logUnseen(row, statements, table, key, by: table.keyEntry(key), at: moment)
       }
       _ = try writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
@@ -230,7 +230,7 @@ extension Store {
     _ edits: inout Edits, at now: Instant
   ) throws {
     var application = Application()
-    let row = shaped(held, shelved, table, key)
+    let row = table.shaped(held, shelved, key)
     try apply(row, table, key, at: now, &application)
     for (id, key, edit) in application.repeated {
       if let table = tables.byID[id] { try editAgain(edit, table, key, &edits) }

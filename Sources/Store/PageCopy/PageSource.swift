@@ -207,7 +207,7 @@ extension Store {
       throw StoreError(.rowsOnly, "cannot make \(target): \(String(cString: strerror(errno)))")
     }
     close(file)
-    let reader = try makeReader()
+    let reader = try exports.newReader()
     try orRows { () throws(SQLiteError) in
       // "Safety level may not be changed inside a transaction": all is set before the snapshot.
       try reader.run("ATTACH ? AS copy", [.string(target)])
@@ -219,16 +219,16 @@ extension Store {
         PRAGMA copy.secure_delete = ON; PRAGMA foreign_keys = OFF;
         """)
     }
-    spareReader = reader
+    exports.giveBack(reader)
     let opened: OpenedExport
     do {
       opened = try openExport(.rows([]), at: now)
     } catch {
       // No other export may get a connection to which that file is attached.
-      spareReader = nil
+      exports.dropReader()
       throw error
     }
-    guard let export = exports.removeValue(forKey: opened.id) else {
+    guard let export = exports.take(opened.id) else {
       throw StoreError(.closed, "no snapshot")
     }
     let standing = stability.standing

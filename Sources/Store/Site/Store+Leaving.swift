@@ -5,7 +5,7 @@ extension Store {
   /// Takes Flotilla out of the file: triggers, tables, journal mode. The data stays.
   package func leave() throws(StoreError) {
     let mode = try reporting { () throws(SQLiteError) in try meta.text(.journalMode) }
-    (exports, spareReader) = ([:], nil)
+    exports.removeAll()
     try Self.remove(from: connection, journalMode: mode)
   }
 

@@ -55,7 +55,7 @@ extension Store {
         let version = try versions.version(table: table.id, key: key)
       else { continue }
       try logUnseen(
-        row, statements, table, key, by: entry(shaped(version, nil, table, key)),
+        row, statements, table, key, by: entry(table.shaped(version, nil, key)),
         at: version.stamp.millisecondsSince1970)
       try noteReferred(table, key)
       _ = try writing(table, key) { () throws(SQLiteError) in

@@ -178,7 +178,7 @@ struct UndoSearch {
         seq: Int64(version.dot.seq)))
     let content = try store.content(of: version, table, key)
     let (before, isLast) = before(version, table, key)
-    let stands = ConflictSide(version, content ?? store.keyEntry(table, key))
+    let stands = ConflictSide(version, content ?? table.keyEntry(key))
     if !isOwn {
       // Somebody has put it back, or taken it out.
       let isUndone = before.map { $0.showsTheSame(as: stands) } ?? (isNew && version.isDeleted)

@@ -20,8 +20,10 @@ extension Store {
       let stored = try reporting { () throws(SQLiteError) in
         try DigestTable(snapshot.connection).digest
       }
-      audits[opened.id] = Audit(
-        snapshot: opened.id, frontier: origins.frontier, held: digests.digest, stored: stored)
+      verification.begin(
+        Audit(
+          snapshot: opened.id, frontier: origins.frontier, held: digests.digest, stored: stored),
+        as: opened.id)
       return (opened.id, opened.fold)
     } catch {
       try closeExport(opened.id)
@@ -31,12 +33,12 @@ extension Store {
 
   /// Lets the snapshot go; `renewAudit` opens another one.
   package func restAudit(_ id: Int64) throws(StoreError) {
-    if let audit = audits[id] { try closeExport(audit.snapshot) }
+    if let audit = verification.audits[id] { try closeExport(audit.snapshot) }
   }
 
   /// Goes on in a snapshot of today; the sums, which are of one moment, begin anew.
   package func renewAudit(_ id: Int64, at now: Instant) throws(StoreError) -> FoldResult {
-    guard let audit = audits[id] else { throw StoreError(.closed, "the audit is closed") }
+    let audit = try verification.audit(id)
     try closeExport(audit.snapshot)
     let opened = try openExport(.rows([]), at: now)
     guard case .versions = audit.phase else {
@@ -53,7 +55,7 @@ extension Store {
       snapshot: opened.id, frontier: origins.frontier, held: digests.digest,
       stored: try reporting { () throws(SQLiteError) in try storedDigest(opened.id) })
     again.restarts = audit.restarts + 1
-    audits[id] = again
+    verification.begin(again, as: id)
     return opened.fold
   }
 
@@ -66,44 +68,26 @@ extension Store {
 
   /// Looks at one slice.
   package func auditStep(_ id: Int64, at now: Instant) throws(StoreError) -> AuditStep {
-    guard let audit = audits[id], let snapshot = exports[audit.snapshot] else {
+    let audit = try verification.audit(id)
+    guard let snapshot = exports[audit.snapshot] else {
       throw StoreError(.closed, "the audit is closed")
     }
-    do {
-      switch audit.phase {
-      case .versions(let table, let key):
-        // The sums are of one moment; they alone may take longer than a snapshot is kept.
-        if hasPinnedMost(snapshot) { return .spent }
-        try auditVersions(audit, snapshot, table, key)
-      case .rows(let table, let key):
-        if isSpent(snapshot, at: now) { return .spent }
-        try auditRows(audit, snapshot, table, key)
-      case .done:
-        return .done(try conclude(audit, snapshot))
-      }
-      // Each row is looked at as a version and as what its table shows.
-      return .more(rows: audit.seen / 2, of: versionFigures.live(besides: []) ?? 0)
-    } catch {
-      throw StoreError.wrapping(error)
+    let look = try reporting { () throws(SQLiteError) in
+      try audit.look(
+        in: snapshot, versions.on(snapshot.connection), rights, pace, at: now)
     }
-  }
-
-  private func conclude(_ audit: Audit, _ snapshot: Export) throws(SQLiteError) -> AuditResult {
-    audit.result.digest = audit.standing
-    let wrong = audit.versions.differing(from: audit.held)
-    audit.result.wrongSums = Set(wrong + audit.versions.differing(from: audit.stored)).count
-    audit.result.parked = Int(
-      try snapshot.connection.scalar(
-        "SELECT count(*) FROM _flotilla_shelf WHERE why <> 'columns'"
-      ).integer ?? 0)
-    audit.result.strays.sort { $0.place < $1.place }
-    return audit.result
+    return switch look {
+    // Each row is looked at as a version and as what its table shows.
+    case .more: .more(rows: audit.seen / 2, of: versionFigures.live(besides: []) ?? 0)
+    case .spent: .spent
+    case .done: .done(audit.result)
+    }
   }
 
   /// Puts right what an audit has found: tables are compared with their versions in the folds that
   /// follow, so that what stands becomes an edit; and the sums are those of the versions.
   package func repair(after id: Int64) throws(StoreError) {
-    guard let audit = audits[id] else { throw StoreError(.closed, "the audit is closed") }
+    let audit = try verification.audit(id)
     // What has happened since has changed true sums and wrong ones alike.
     let missing = zip(audit.versions.buckets, audit.held.buckets).map { $0 &- $1 }
     try transaction {
@@ -116,7 +100,7 @@ extension Store {
 
   /// Lets the snapshot go; what was found is forgotten.
   package func closeAudit(_ id: Int64) throws(StoreError) {
-    guard let audit = audits.removeValue(forKey: id) else { return }
+    guard let audit = verification.endAudit(id) else { return }
     try closeExport(audit.snapshot)
   }
 }

@@ -188,7 +188,7 @@ extension Store {
       edits.addLong()
       let dot = Dot(own, edits.next())
       try handOnVerdict(of: version, as: dot, known: known)
-      let row = shaped(version.adopted(as: dot), entry, table, key)
+      let row = table.shaped(version.adopted(as: dot), entry, key)
       try apply(row, table, key, at: now, &application)
     }
     try settle(&application)

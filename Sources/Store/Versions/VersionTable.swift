@@ -22,6 +22,11 @@ struct VersionTable {
   let origins: Origins
   let terms: Terms
 
+  /// The same as another connection sees it.
+  func on(_ reader: Connection) -> VersionTable {
+    VersionTable(connection: reader, origins: origins, terms: terms)
+  }
+
   func version(table: Int64, key: Key) throws(SQLiteError) -> Version? {
     try connection.with(Self.select) { (statement) throws(SQLiteError) in
       try statement.bind(table, at: 1)

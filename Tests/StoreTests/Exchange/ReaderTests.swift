@@ -17,11 +17,11 @@ import Testing
   @Test func `the connection of an export that has ended reads what is there by then`() throws {
     let replica = try replica()
     let (held, _) = try replica.export(above: Frontier())
-    let reader = try #require(replica.store.spareReader)
+    let reader = try #require(replica.store.exports.spareReader)
     try replica.write("ALTER TABLE t ADD COLUMN w; INSERT INTO t VALUES (4, 'd', 'e')")
     let opened = try replica.store.openExport(.above(held), at: replica.now)
     #expect(replica.store.exports[opened.id]?.connection === reader)
-    #expect(replica.store.spareReader == nil)
+    #expect(replica.store.exports.spareReader == nil)
     #expect(opened.rows == 1)
     try replica.store.closeExport(opened.id)
     // All versions, that of the settings as well; what the peer holds of them is noted beside the
@@ -40,7 +40,7 @@ import Testing
     for _ in 0..<steps { _ = try replica.store.readExport(opened.id, at: replica.now) }
     let kept = try #require(replica.store.exports[opened.id])
     try replica.store.closeExport(opened.id)
-    #expect(replica.store.spareReader === kept.connection)
+    #expect(replica.store.exports.spareReader === kept.connection)
     let truncated = try replica.application.row("PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(truncated == [.integer(0), .integer(0), .integer(0)])
   }
@@ -48,8 +48,8 @@ import Testing
   @Test func `none is kept when the file is left`() throws {
     let replica = try replica()
     _ = try replica.export(above: Frontier())
-    #expect(replica.store.spareReader != nil)
+    #expect(replica.store.exports.spareReader != nil)
     try replica.store.leave()
-    #expect(replica.store.spareReader == nil)
+    #expect(replica.store.exports.spareReader == nil)
   }
 }

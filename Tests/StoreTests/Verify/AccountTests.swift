@@ -52,8 +52,9 @@ import Testing
     let replica = try AuditTests.replica()
     _ = try replica.compare(with: try AuditTests.replica(2))
     let store = replica.store
-    #expect(store.exports.isEmpty && store.audits.isEmpty && store.walks.isEmpty)
-    #expect(store.joins.isEmpty)
+    let open = store.verification
+    #expect(store.exports.isEmpty && open.audits.isEmpty && open.walks.isEmpty)
+    #expect(open.joins.isEmpty)
   }
 
   @Test func `are compared with those of another replica`() throws {
@@ -105,13 +106,14 @@ extension TestReplica {
     let audit = try audit()
     let id = try store.openWalk(all, strays: audit.strays, at: now).id
     defer { try? store.closeWalk(id) }
-    try store.join(id, here: audit.frontier, there: there)
+    try store.verification.join(id, here: audit.frontier, there: there)
     for start in stride(from: 0, to: theirs.count, by: 37) {
-      store.tell(id, Array(theirs[start..<min(start + 37, theirs.count)]), isLast: false)
+      let rows = Array(theirs[start..<min(start + 37, theirs.count)])
+      store.verification.tell(id, rows, isLast: false)
       while try store.joinOn(id, at: now) == true {}
     }
-    store.tell(id, [], isLast: true)
+    store.verification.tell(id, [], isLast: true)
     while try store.joinOn(id, at: now) == true {}
-    return try #require(store.comparison(id))
+    return try #require(store.verification.comparison(id))
   }
 }

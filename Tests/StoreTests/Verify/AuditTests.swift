@@ -154,7 +154,7 @@ import Testing
     let replica = try Self.replica(pace: pace)
     let error = #expect(throws: StoreError.self) { try replica.audit() }
     #expect(error?.code == .busy)
-    #expect(replica.store.exports.isEmpty && replica.store.audits.isEmpty)
+    #expect(replica.store.exports.isEmpty && replica.store.verification.audits.isEmpty)
   }
 
   @Test func `keeps some findings and counts all`() throws {

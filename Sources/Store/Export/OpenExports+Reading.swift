@@ -1,40 +1,28 @@
 import Replication
 import SQLite
 
-extension Store {
-  /// Reads the next batch of an export.
-  package func readExport(_ id: Int64, at now: Instant) throws(StoreError) -> ExportStep {
-    guard let export = exports[id] else {
+/// Reading what peers lack, batch by batch.
+extension OpenExports {
+  /// The next batch of an export.
+  func read(_ id: Int64, _ pace: Pace, at now: Instant) throws(StoreError) -> ExportStep {
+    guard let export = self[id] else {
       throw StoreError(.sqlite, "the export is closed")
     }
     // What was begun is ended: it holds all that it needs.
-    if let long = export.long { return readOn(long, export) }
+    if let long = export.long { return readOn(long, export, pace) }
     if export.last != nil, !export.isExhausted,
-      export.goesOn ? isSpent(export, at: now) : hasPinnedMost(export)
+      export.goesOn ? export.isSpent(at: now, pace) : export.hasPinnedMost(pace)
     {
       return .paused(progress: export.progress)
     }
     do {
-      return try readBatch(export)
+      return try readBatch(export, pace)
     } catch {
       throw StoreError.wrapping(error)
     }
   }
 
-  /// Whether a snapshot was held for so long, or keeps so much of the log, that it is let go.
-  func isSpent(_ snapshot: Export, at now: Instant) -> Bool {
-    now.uptime - snapshot.openedAt > pace.snapshotTime || pinned(snapshot) >= pace.walBytes
-  }
-
-  /// The same where what was done in it is of no use without the rest.
-  func hasPinnedMost(_ snapshot: Export) -> Bool { pinned(snapshot) >= pace.mostWalBytes }
-
-  /// By how much the log has grown since a snapshot was opened.
-  private func pinned(_ snapshot: Export) -> Int {
-    FileSize.of(path + "-wal") - snapshot.walBytes
-  }
-
-  private func readBatch(_ export: Export) throws -> ExportStep {
+  private func readBatch(_ export: Export, _ pace: Pace) throws -> ExportStep {
     var writer = RowBatchWriter()
     while writer.size < pace.batchBytes, writer.rowCount < pace.batchRows {
       guard let item = try next(export) else { break }
@@ -46,13 +34,13 @@ extension Store {
       {
         continue
       }
-      switch try found(item, table, export) {
+      switch try found(item, table, export, pace) {
       case nil: break
       case .long where !writer.isEmpty:
         // It travels alone.
         push(back: item, export)
         return batch(writer)
-      case .long(let row): return readOn(row, export)
+      case .long(let row): return readOn(row, export, pace)
       case .row(let shape, let content):
         if !writer.isEmpty, writer.size + content.size > Limits.wholeBytes / 2 {
           push(back: item, export)
@@ -70,7 +58,7 @@ extension Store {
     .batch(ExportBatch(bytes: writer.bytes, rows: UInt64(writer.rowCount), check: writer.check))
   }
 
-  private func readOn(_ row: LongRow, _ export: Export) -> ExportStep {
+  private func readOn(_ row: LongRow, _ export: Export, _ pace: Pace) -> ExportStep {
     let step = row.read(pace.pieceBytes)
     export.long = row
     if case .batch = step {
@@ -119,11 +107,11 @@ extension Store {
 
   /// A row from its table, from the shelf, or its key alone; nil if its table is not here.
   private func found(
-    _ item: Export.Item, _ table: ReplicaTable, _ export: Export
+    _ item: Export.Item, _ table: ReplicaTable, _ export: Export, _ pace: Pace
   ) throws -> Found? {
     let key = item.key.values ?? []
     let reader = export.connection
-    if item.place != .table { return try foundBeside(item, table, reader) }
+    if item.place != .table { return try foundBeside(item, table, reader, pace) }
     if item.version.isDeleted {
       return .row(table.keyShape(of: key), .deleted(key: key))
     }
@@ -170,23 +158,18 @@ extension Store {
 
   /// What does not stand: a version that waits for the anchor, or a ruling.
   private func foundBeside(
-    _ item: Export.Item, _ table: ReplicaTable, _ reader: Connection
+    _ item: Export.Item, _ table: ReplicaTable, _ reader: Connection, _ pace: Pace
   ) throws -> Found? {
     let key = item.key.values ?? []
     if item.place == .ruling {
       let found = try rulings.item(item.version.dot, on: reader)
-      return found.map { .row(keyShape(table, item.key), .ruling($0.ruling, key: key)) }
+      return found.map { .row(table.keyShape(of: key), .ruling($0.ruling, key: key)) }
     }
     let entry = try pending.entry(
       PendingTable.Item(table: item.table, key: item.key, version: item.version), on: reader)
-    let row = shaped(item.version, entry, table, item.key)
+    let row = table.shaped(item.version, entry, item.key)
     guard row.row.content.size > pace.longRow else { return .row(row.shape, row.row.content) }
     return .long(
       LongRow(row.shape, item.version, nil, columns: 0, values: row.row.values))
-  }
-
-  /// Where only a key is spoken of.
-  func keyShape(_ table: ReplicaTable, _ key: Key) -> TableShape {
-    table.keyShape(of: key.values ?? [])
   }
 }
