@@ -13,8 +13,9 @@ let strict: [SwiftSetting] = [
 let tests: [SwiftSetting] =
   strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
-/// Where no row passes by, a small program is worth more than a fast one. Packages that use the
-/// library take no flags like these, so only what is installed is built so (Makefile).
+/// Where no row passes by, a small program is worth more than a fast one; functions of `Store` that
+/// each row passes are marked `@_optimize(speed)`. Packages that use the library take no flags like
+/// these, so only what is installed is built so (Makefile).
 let small: [SwiftSetting] =
   Context.environment["FLOTILLA_SMALL"] == nil
   ? strict : strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
@@ -62,7 +63,7 @@ let package = Package(
     .systemLibrary(name: "CMariaDB"),
     .target(name: "Replication", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
-    .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: small),
     .target(
       name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL"], swiftSettings: small),
     .target(

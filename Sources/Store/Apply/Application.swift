@@ -24,6 +24,7 @@ struct Application {
 
 extension Store {
   /// Merges one version: if it outranks what stands, its content is put into the table.
+  @_optimize(speed)
   func apply(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, at now: Instant,
     _ application: inout Application
@@ -188,6 +189,7 @@ extension Store {
   }
 
   /// Makes a version the one that stands, and puts its content into the table.
+  @_optimize(speed)
   func stand(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, over old: Version?,
     isPlaced: Bool = false, at now: Instant, _ application: inout Application

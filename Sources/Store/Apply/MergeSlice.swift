@@ -34,6 +34,7 @@ extension MergeSlice {
   package mutating func follow(_ before: MergeResult) { merge.leaveOut(before.leftOut) }
 
   /// Reads the rows.
+  @_optimize(speed)
   func rows() throws(StoreError) -> [Store.ShapedRow] {
     var rows: [Store.ShapedRow] = []
     rows.reserveCapacity(places.count)

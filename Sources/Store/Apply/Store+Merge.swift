@@ -44,6 +44,7 @@ extension Store {
   ///
   /// Local edits are folded first, in the same transaction, so that they rank against what they
   /// replaced and unsent data is never overwritten.
+  @_optimize(speed)
   package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
     var slice = slice
     slice.merge = slice.merge.sealed(
@@ -76,6 +77,7 @@ extension Store {
   }
 
   /// Throws `.backlog` if the commit need not be durable, but holds edits of our own.
+  @_optimize(speed)
   private func apply(
     _ rows: [ShapedRow], of slice: MergeSlice, isDurable: Bool, at now: Instant
   ) throws(StoreError) -> MergeOutcome {
@@ -233,6 +235,7 @@ extension Store {
 
   private func isSettings(_ row: ShapedRow) -> Bool { Tables.isSettings(row.shape.name) }
 
+  @_optimize(speed)
   private func apply(
     _ rows: [ShapedRow], at now: Instant, _ application: inout Application
   ) throws {

@@ -22,6 +22,7 @@ extension OpenExports {
     }
   }
 
+  @_optimize(speed)
   private func readBatch(_ export: Export, _ pace: Pace) throws -> ExportStep {
     var writer = RowBatchWriter()
     while writer.size < pace.batchBytes, writer.rowCount < pace.batchRows {

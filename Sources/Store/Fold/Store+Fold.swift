@@ -78,6 +78,7 @@ extension Store {
   }
 
   /// Folds up to one slice of the journal; true if it holds more.
+  @_optimize(speed)
   func foldJournal(_ edits: inout Edits, at now: Instant) throws -> Bool {
     var room = pace.journalEntries
     try readJournal(at: now)
@@ -126,6 +127,7 @@ extension Store {
   /// The same for a row that was read already; nil if it is absent. `isImage`: it shows what its
   /// version says, and what a migration has put there. `isRenewed`: it may have changed though its
   /// hash has not.
+  @_optimize(speed)
   func fold(
     _ table: ReplicaTable, _ key: Key, _ row: StandingRow?, madeAt: Dating.Moment,
     isImage: Bool = false, isRenewed: Bool = false, _ edits: inout Edits
@@ -233,6 +235,7 @@ extension Store {
 
   /// The next version of this replica, over the one that it replaces; where this replica is the
   /// anchor, it is certified at once. `ended` stood when the site stopped tracking the table.
+  @_optimize(speed)
   func make(
     over former: Version?, besides: Version? = nil, isSeen: Bool = true, ended: Version? = nil,
     hash: UInt64, isDeleted: Bool, isDangling: Bool = false, madeAt: Dating.Moment,
@@ -279,6 +282,7 @@ extension Store {
   }
 
   /// Makes a version the current one of its row.
+  @_optimize(speed)
   func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }

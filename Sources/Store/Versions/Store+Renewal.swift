@@ -46,6 +46,7 @@ extension Store {
   }
 
   /// Whether a row was here, was deleted and let go of.
+  @_optimize(speed)
   func hasForgotten(_ row: WireRow, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
     guard row.content.ruling == nil,
       stability.hasForgotten(

@@ -50,6 +50,7 @@ extension Store {
   }
 
   /// Refuses an epoch that nobody can have reached: nobody could edit the row after that.
+  @_optimize(speed)
   func requireReached(_ rows: [ShapedRow], at now: Instant) throws(StoreError) {
     let latest = Stamp(millisecondsSince1970: now.moment + SiteClock.farthest)
     guard let row = rows.first(where: { !$0.row.version.isReached(by: latest) }) else { return }
