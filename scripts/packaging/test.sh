@@ -15,6 +15,8 @@ old=$("$here/deb.sh" "$1" "$work" 0.0.9) || exit 1
 new=$("$here/deb.sh" "$1" "$work") || exit 1
 again=$("$here/deb.sh" "$1" "$work/again") || exit 1
 cmp "$new" "$again" || { echo "deb-test: one program gave two packages" >&2; exit 1; }
+size=$(stat -c %s "$1")
+((size <= 20 << 20)) || { echo "deb-test: the program has $size bytes, over 20 MiB" >&2; exit 1; }
 
 command -v lintian >/dev/null || skip "there is no lintian; setup.sh packaging installs it"
 # As root it must be told that this is meant; what it says is shown.
