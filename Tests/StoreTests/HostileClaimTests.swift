@@ -7,16 +7,12 @@ import Testing
 /// A member that may write claims things about others: what nobody could pass on is not taken.
 @Suite struct HostileClaimTests {
   private func merge(
-    _ replica: TestReplica, covers: Frontier, judged: Judged? = nil, appointees: Appointees? = nil
+    _ replica: TestReplica, covers: Frontier, judged: Judged? = nil
   ) throws {
     var merge = Merge(
       sender: Identity(high: 9, low: 9), kind: .full(covers: covers), batches: [], rowsBefore: 0,
       checkBefore: 0, end: End(rows: 0, check: 0), movesFrontier: true)
     merge.judged = judged
-    if appointees != nil {
-      merge.sealed = Sealed([:], own: replica.origin, last: 0, held: Frontier(), exempt: nil)
-      merge.sealed?.appointees = appointees
-    }
     _ = try replica.store.merge(merge, at: replica.now)
   }
 
@@ -185,31 +181,5 @@ import Testing
       #expect(replica.store.position.frontier[origin] == (counts ? 3 : 0))
       #expect(try replica.value("SELECT count(*) FROM t") == .integer(counts ? 0 : 1))
     }
-  }
-
-  @Test func `a term that nobody was appointed for unseats no anchor`() throws {
-    let replica = try TestReplica(1, schema: WrongBatchTests.schema, tracking: ["t"])
-    let term = Term(number: 1, incarnation: 5)
-    let governance = Governance(term: term, isHeld: true, isOwn: true, isFirst: true)
-    let appointees = Appointees([
-      Appointment(term: term, node: replica.store.node, isForced: false)
-    ])
-    _ = try replica.store.govern(governance, at: replica.now)
-    #expect(replica.store.currentOffice.part == .judging)
-    for number in [1, 2, 18, 1 << 32, 1 << 62] as [UInt64] {
-      let judged = Judged(term: Term(number: number, incarnation: 1))
-      #expect(throws: StoreError.self) {
-        try merge(replica, covers: Frontier(), judged: judged, appointees: appointees)
-      }
-    }
-    #expect(replica.store.currentOffice.part == .judging)
-    #expect(replica.store.currentJudged.term.number <= 1)
-    // One that somebody was appointed for does.
-    let next = Judged(term: Term(number: 2, incarnation: 1))
-    let later = Appointees([
-      Appointment(term: next.term, node: Identity(high: 3, low: 3), isForced: false)
-    ])
-    try merge(replica, covers: Frontier(), judged: next, appointees: later)
-    #expect(replica.store.currentOffice.part == .none)
   }
 }

@@ -94,10 +94,11 @@ extension Node {
   /// Keeps what is new, passes it on, and does what follows from it.
   func spread(_ news: [SignedStatement], besides: Mesh.ConnectionID?) async {
     guard !news.isEmpty else { return }
-    await save(news)
+    // Before anything is said that follows from it.
     for (id, session) in sessions where id != besides && peer(of: session) != nil {
       await session.feed(.tell(news))
     }
+    await save(news)
     await followRoll()
     // What was left out for a key was not known, or was not exempt, may count by now.
     for session in sessions.values { await session.feed(.advanced(position)) }

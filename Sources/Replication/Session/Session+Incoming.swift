@@ -175,7 +175,7 @@ extension Session {
     merge.run = peer.run
     merge.licence = licence
     // A leaf may hold less than it says, and speaks for nobody but itself.
-    merge.judged = licence == nil ? begin.judged : nil
+    merge.judged = licence == nil ? counted(begin.judged, sealed) : nil
     merge.reader = configuration.ownRights
     if begin.kind == .repair, licence == nil { merge.held = outgoing.confirmed }
     merge.standing = peerStanding
@@ -189,6 +189,14 @@ extension Session {
     incoming.isMerging = true
     incoming.isLast = end != nil
     directives.append(.merge(merge))
+  }
+
+  /// Verdicts of a term that somebody was appointed for. An anchor would stand down for another
+  /// one, and no number would be left for the next.
+  private mutating func counted(_ judged: Judged?, _ sealed: Sealed?) -> Judged? {
+    guard let judged, sealed?.appointees?.know(judged.term) == false else { return judged }
+    leftOut.note(judged.term)
+    return nil
   }
 
   /// What counts of the claim of an exchange; nil if the session ends over it.

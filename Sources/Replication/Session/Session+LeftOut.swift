@@ -8,12 +8,14 @@ extension Session {
     private(set) var rows: [Origin: Omission] = [:]
     /// How far the peer covers origins of which less counts.
     private(set) var covers: [Origin: UInt64] = [:]
+    /// Verdicts of this term were left out, and of it alone: who says such things of several lies.
+    private(set) var term: Term?
     /// What was shown by nodes whose keys are not known here.
     private(set) var strangers: [Origin: Reach] = [:]
 
     static let mostStrangers = 1_024
 
-    var isEmpty: Bool { rows.isEmpty && covers.isEmpty }
+    var isEmpty: Bool { rows.isEmpty && covers.isEmpty && term == nil }
     var isTooMuch: Bool { rows.count + covers.count > 2 * Limits.frontierEntries }
 
     func has(_ origin: Origin) -> Bool { rows[origin] != nil || covers[origin] != nil }
@@ -30,6 +32,8 @@ extension Session {
       guard strangers.count < Self.mostStrangers || strangers[reach.origin] != nil else { return }
       strangers[reach.origin] = reach
     }
+
+    mutating func note(_ term: Term) { self.term = self.term ?? term }
 
     mutating func forget(stranger origin: Origin) { strangers[origin] = nil }
   }
@@ -51,7 +55,9 @@ extension Session {
       origin != own && sealed.holds(Dot(origin, seq))
         && claim.map { sealed.allows($0, of: origin) } ?? true
     }
-    if leftOut.rows.contains(where: { counts($0, $1.seq, $1.claim) })
+    if let term = leftOut.term, sealed.appointees?.know(term) == true {
+      beginAnew(&directives)
+    } else if leftOut.rows.contains(where: { counts($0, $1.seq, $1.claim) })
       || leftOut.covers.contains(where: { counts($0, $1, leftOut.rows[$0]?.claim) })
     {
       beginAnew(&directives)

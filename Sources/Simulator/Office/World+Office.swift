@@ -102,9 +102,9 @@ extension World {
           + (appointment.isForced ? " by force" : ""))
     }
     nodes[node].appointments = (nodes[node].appointments + new).sorted { $0.term < $1.term }
-    govern(node)
-    guard nodes[node].isUp else { return }
+    // Before anything is said that follows from it.
     feed(node: node, .tell(new.map(Notice.statement)))
+    govern(node)
   }
 
   /// The replica follows what the node has heard. A node that cannot write it down now has no

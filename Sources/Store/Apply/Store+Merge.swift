@@ -53,7 +53,6 @@ extension Store {
     // Mostly nothing is left out: then nothing is copied.
     let isWhole = !all.contains { slice.merge.isUnsigned($0.row) }
     let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row) }
-    try requireAppointed(slice.merge)
     try requireTime(at: now)
     try requireReached(rows, at: now)
     try foldBacklog(at: now)

@@ -40,15 +40,6 @@ extension Store {
     return Set(found).union(reaches.book.furthest.keys).union([own])
   }
 
-  /// Refuses verdicts of a term that nobody was appointed for: an anchor would stand down for it,
-  /// and no number would be left for the next one. Who has taken part in that term has told of it.
-  func requireAppointed(_ merge: Merge) throws(StoreError) {
-    guard let appointees = merge.sealed?.appointees, let term = merge.judged?.term,
-      !appointees.know(term)
-    else { return }
-    throw StoreError(.wire, "nobody was appointed the anchor of term \(term.number)")
-  }
-
   /// Refuses an epoch that nobody can have reached: nobody could edit the row after that.
   @_optimize(speed)
   func requireReached(_ rows: [ShapedRow], at now: Instant) throws(StoreError) {

@@ -248,6 +248,34 @@ import Testing
     }
   }
 
+  /// An anchor stands down for verdicts of a higher term.
+  @Test func `a term that nobody was appointed for unseats no anchor`() throws {
+    let known = Exempt()
+    let own = Term(number: 1, incarnation: 5)
+    known.appointments = [Appointment(term: own, node: Self.node, isForced: false)]
+    let surety = Surety(appointees: { Appointees(known.appointments) }) { _ in true }
+    for number in [1, 2, 18, 1 << 32, 1 << 62] as [UInt64] {
+      for term in [Term(number: number, incarnation: 1), own] {
+        known.appointments.removeAll { $0.term != own }
+        var it = Self.conversation(surety: surety)
+        let judged = Judged(term: term, frontier: Frontier([Self.third: 1]))
+        var begin = Begin(.full(covers: Frontier()), rows: 0)
+        begin.judged = judged
+        it.hear(.begin(begin))
+        let merge = try #require(it.hear(.end(End(rows: 0, check: 0))).merges.first)
+        #expect(merge.judged == (term == own ? judged : nil))
+        let position = Position(
+          frontier: Frontier([Self.own: 5, Self.third: 2]), digest: Digest(), own: Self.own,
+          age: 1)
+        #expect(it.feed(.advanced(position)).bye == nil)
+        // When somebody is, they come again.
+        known.appointments.append(Appointment(term: term, node: Self.peer, isForced: false))
+        let bye = it.feed(.advanced(position)).bye
+        #expect(bye == (term == own ? nil : .other))
+      }
+    }
+  }
+
   /// Whatever comes of its own edits is no reason: it writes on.
   @Test func `does not begin anew for its own edits`() {
     var it = Self.conversation(exempt: [])
