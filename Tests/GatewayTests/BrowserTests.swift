@@ -19,10 +19,10 @@ struct `The page in a browser` {
 
     var address: String { "http://127.0.0.1:\(node.port)/" }
 
-    func signedIn(_ view: String) async throws -> Tab {
+    func signedIn(_ view: String, to database: String = "clinic.db") async throws -> Tab {
       let tab = try await browser.open(address + view)
       #expect(try await tab.says("Sign in"))
-      try await tab.type(try await place.token("clinic.db"), into: "#token")
+      try await tab.type(try await place.token(database), into: "#token")
       try await tab.press("Sign in")
       return tab
     }
@@ -143,6 +143,30 @@ struct `The page in a browser` {
       try await tab.press("Shut it out, for good")
       #expect(try await tab.says("It was the anchor: appoint another one."))
       try await office.stop()
+    }
+  }
+
+  @Test func `an edit that was refused is shown beside what stands now`() async throws {
+    try await atDesk { desk in
+      let (place, node) = (desk.place, desk.node)
+      let code = try await place.run("flotilla", "invite", "clinic.db", "--role", "reader")
+      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+      let address = "127.0.0.1:\(node.nodePort)"
+      try await place.flotilla("join", "b.db", word, "--at", address, "--name", "ward-2")
+      let reader = try await place.serve("b.db", "--peer", address, "--http", "127.0.0.1:0")
+      try await place.sql("b.db", "UPDATE patient SET ward = 'mine' WHERE id = 2")
+      #expect(
+        try await eventually {
+          try await place.sql("b.db", "SELECT ward FROM patient WHERE id = 2") != "mine"
+        })
+      let there = Desk(place: place, node: reader, browser: desk.browser)
+      let tab = try await there.signedIn("#/conflicts", to: "b.db")
+      #expect(try await tab.says("patient"))
+      try await tab.run("document.querySelector('[data-at^=i]').click()")
+      #expect(try await tab.says("Stands now"))
+      #expect(try await tab.says("mine"))
+      try await tab.picture("refused")
+      try await reader.stop()
     }
   }
 

@@ -58,12 +58,13 @@ function settle(context, conflict, what) {
   return act;
 }
 
+/** One of two sides beside each other; what stands in the table now has no author here. */
 function column(side, other, names, heading) {
   const content = !side ? element('p.quiet', {}, 'not known here')
-    : side.deleted ? element('p', {}, 'deleted the row')
+    : side.deleted ? element('p', {}, side.isTable ? 'there is no row' : 'deleted the row')
       : !side.row ? element('p.quiet', {}, 'what it said is not known here') : null;
   return element('section.side', {}, element('h2', {}, heading),
-    element('p', {}, `written by ${author(side)}`,
+    side?.isTable ? null : element('p', {}, `written by ${author(side)}`,
       side?.stamp ? element('span.quiet', {}, side.undated ? ', at the earliest ' : ', ',
         new Date(side.stamp).toLocaleString()) : null),
     content ?? element('dl.row', {}, names.map((name) => {
@@ -75,8 +76,11 @@ function column(side, other, names, heading) {
 }
 
 function detail(main, context, conflict, redraw) {
+  const now = conflict.stands
+    && { isTable: true, row: conflict.stands.row, deleted: !conflict.stands.row };
+  const other = now ?? conflict.winner;
   const names = [...new Set([...(conflict.key_columns ?? []),
-    ...Object.keys(conflict.winner?.row ?? {}), ...Object.keys(conflict.loser?.row ?? {})])];
+    ...Object.keys(other?.row ?? {}), ...Object.keys(conflict.loser?.row ?? {})])];
   const file = shellWord(context.account.file);
   const isOpen = conflict.state === 'open';
   const act = (what) => settle(context, conflict, what);
@@ -100,8 +104,8 @@ function detail(main, context, conflict, redraw) {
     element('p', {}, element('strong', {}, keyWords(conflict)), ` · it lost because ${why(conflict)}`,
       conflict.rule ? ` · rule ${conflict.rule}` : ''),
     buttons, said,
-    element('div.sides', {}, column(conflict.loser, conflict.winner, names, 'Lost'),
-      column(conflict.winner, conflict.loser, names, 'Stood then')));
+    element('div.sides', {}, column(conflict.loser, other, names, 'Lost'),
+      column(other, conflict.loser, names, other?.isTable ? 'Stands now' : 'Stood then')));
 }
 
 export function conflicts(main, context, where) {
