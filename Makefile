@@ -9,7 +9,7 @@ RELEASE = -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xli
 	-Xlinker -T -Xlinker "$(CURDIR)/scripts/packaging/program.ld"
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test quick docs check crash fuzz demo recording bench browser mirror chaos \
+.PHONY: setup build test quick docs check crash siege fuzz demo recording bench browser mirror chaos \
 	applications simulate nightly mutate install uninstall deb deb-test clean help
 
 bench install deb deb-test: export FLOTILLA_SMALL = 1
@@ -56,6 +56,10 @@ browser: setup ## drive the page of a node in Chromium; PICTURES=folder keeps wh
 	FLOTILLA_BROWSER=1 $(if $(PICTURES),FLOTILLA_SCREENSHOTS="$(abspath $(PICTURES))") \
 	  SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build --disable-xctest --no-parallel \
 	  --filter 'The page in a browser'
+
+siege: setup ## what one hostile member costs the others: latency, memory and log, SIEGE_SECONDS each
+	$(SWIFT) build -c release --static-swift-stdlib --product flotilla
+	@scripts/siege.py .build/release/flotilla $(or $(SIEGE_SECONDS),8)
 
 fuzz: setup ## feed every reader of foreign bytes with what libFuzzer makes, FUZZ_SECONDS each
 	@scripts/fuzz.sh --seconds $${FUZZ_SECONDS:-60}
