@@ -20,7 +20,7 @@ package struct Appointees: Sendable, Equatable {
     return switch claim.part {
     case .edit: true
     case .verdict: author == appointed
-    case .office(let node): author.description == node
+    case .office(let node): author.description == node && nodes.values.contains(author)
     }
   }
 }
@@ -45,8 +45,8 @@ package struct TermClaim: Sendable, Equatable {
 extension WireRow {
   /// Nil for an edit that was made while there was no anchor.
   package var claim: TermClaim? {
-    if version.term == .none { return nil }
     guard let ruling = content.ruling else {
+      if version.term == .none { return nil }
       return TermClaim(term: version.term, part: version.certificate == nil ? .edit : .verdict)
     }
     return switch ruling.kind {

@@ -23,10 +23,19 @@ extension Merge {
     sealed.map { !$0.holds(row.version.dot) || !$0.allows(row) } ?? false
   }
 
+  /// Whether a word of an anchor comes under a number of which all is here: it was heard before, or
+  /// somebody puts it into the mouth of an anchor that has said something else.
+  package func isStale(_ row: WireRow) -> Bool {
+    guard row.content.ruling != nil, let sealed else { return false }
+    return sealed.held.covers(row.version.dot)
+  }
+
   /// Leaves out a row that is not signed for; gives whether it does.
   ///
-  /// Nothing of that origin is covered then, neither by this step nor by those that follow.
+  /// Nothing of that origin is covered then, neither by this step nor by those that follow. What is
+  /// stale is left out without another word.
   package mutating func leavesOut(_ row: WireRow) -> Bool {
+    if isStale(row) { return true }
     guard isUnsigned(row) else { return false }
     let claim = sealed.flatMap { $0.allows(row) ? nil : row.claim }
     leaveOut([row.version.dot.origin: Omission(from: row.version.dot.seq, for: claim)])

@@ -29,7 +29,10 @@ extension Membership {
     leave(dated, in: &roll)
     describe(counted, in: &roll)
     roll.appointments = appointments(in: counted)
-    roll.appointees = Appointees(appointments(in: dated))
+    // What counts no more was perhaps followed once, but is above nothing that counts.
+    let highest = roll.appointments.last?.term ?? .none
+    roll.appointees = Appointees(
+      roll.appointments + appointments(in: dated).filter { $0.term < highest })
     for (_, statement) in counted {
       let subject = statement.subject(notary)
       roll.newest[subject] = max(roll.newest[subject] ?? .min, statement.time)

@@ -96,8 +96,9 @@ extension Store {
     // What was here before its table became the site's ranks lowest, whenever it was made; other
     // rules than newest-wins do not ask when that was; and what an anchor has certified stands
     // above what it has not seen, though nobody is the anchor any more.
+    let isFromBefore = version.stamp == Stamp.zero.successor
     let isOlder =
-      rule == NewestWins.self && version.stamp != Stamp.zero.successor
+      rule == NewestWins.self && !isFromBefore
       && winner?.stamp.map { version.stamp <= $0 } != false
     let reason: Reason =
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
@@ -107,6 +108,8 @@ extension Store {
       version.edit, table, key, reason, rule: ruling?.ruling.rule ?? NewestWins.name, at: now)
     // What is here by name alone nobody could show.
     guard isTold, entry != nil || version.isDeleted else { return }
+    // What was here before may count otherwise, for columns were dropped since, and say the same.
+    if isFromBefore, let entry, winner?.says(all: entry.values) == true { return }
     try conflicts.put(
       table.name, key, at: now.moment, reason, rule: ruling?.ruling.rule ?? rule.name,
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)

@@ -51,7 +51,9 @@ extension Store {
       knowing: reaches.book, own: own, frontier: origins.frontier)
     let all = try slice.rows()
     // Mostly nothing is left out: then nothing is copied.
-    let isWhole = !all.contains { slice.merge.isUnsigned($0.row) }
+    let isWhole = !all.contains {
+      slice.merge.isUnsigned($0.row) || slice.merge.isStale($0.row)
+    }
     let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row) }
     try requireTime(at: now)
     try requireReached(rows, at: now)

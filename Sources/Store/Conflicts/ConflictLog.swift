@@ -52,6 +52,30 @@ struct ConflictLog {
       ])
   }
 
+  /// Takes out what turns out to be no conflict, now that columns of a table are known to be one:
+  /// rows that were here before, and that the site has with its own names of columns.
+  ///
+  /// - Parameter renamed: what the site calls a column, by what it was called here, in small letters.
+  func forgetEqual(_ table: String, renamed: [String: String]) throws(SQLiteError) {
+    let isEqual = { (conflict: Conflict) -> Bool in
+      guard let loser = conflict.loser, let winner = conflict.winner, !loser.isDeleted,
+        loser.stamp == nil || loser.stamp == Stamp.zero.successor
+      else { return false }
+      return winner.says(all: loser.values, renamed: renamed)
+    }
+    var last: Int64 = 0
+    while case let found = try list(
+      "WHERE name = ? AND id > ? AND state = 'open' ORDER BY id LIMIT 500",
+      [.string(table), .integer(last)]), let newest = found.last
+    {
+      for conflict in found where isEqual(conflict) {
+        try connection.run(
+          "DELETE FROM _flotilla_conflict WHERE id = ?", [.integer(conflict.id)])
+      }
+      last = newest.id
+    }
+  }
+
   /// What goes was the oldest; settled ones go first: nobody misses what was restored or dismissed.
   ///
   /// - Returns: How many went.

@@ -49,6 +49,17 @@ package struct ConflictSide: Sendable {
     isDeleted == other.isDeleted && Shelf.encode(entry) == Shelf.encode(other.entry)
   }
 
+  /// Whether this row says all that another one does, of which columns may have other names here.
+  func says(
+    all other: [(name: String, value: Replication.Value)], renamed: [String: String] = [:]
+  ) -> Bool {
+    !isDeleted
+      && other.allSatisfy { name, value in
+        let now = renamed[folded(name)] ?? name
+        return values.contains { isSameName($0.name, now) && $0.value == value }
+      }
+  }
+
   var entry: Shelf.Entry { Shelf.Entry(why: .constraint, values: values, keyCount: keyCount) }
 
   /// As the log keeps it.

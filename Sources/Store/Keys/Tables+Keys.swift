@@ -118,16 +118,28 @@ extension Tables {
   ) throws(StoreError) -> Int64 {
     if !isHere { try makeRoom(for: key, of: name) }
     let id = try reporting { () throws(SQLiteError) in
-      let number = tableSeed(name) ^ mix(key.fingerprint)
       try connection.run(
-        "INSERT INTO _flotilla_local(name) VALUES (?)",
-        [.string(KeyShapes.prefix + String(number, radix: 16))])
+        "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(freeName(of: name, key))])
       let id = connection.lastInsertRowID
       try shapes.put(KeyShapes.Known(table: id, shape: key, generation: generation), of: name)
       return id
     }
     refresh(name)
     return id
+  }
+
+  /// Under which rows of a shape are known in this file alone. A member can find two shapes, or two
+  /// tables, that make the same number.
+  private func freeName(of name: String, _ key: KeyShape) throws(SQLiteError) -> String {
+    let number = tableSeed(name) ^ mix(key.fingerprint)
+    let first = KeyShapes.prefix + String(number, radix: 16)
+    var (free, count) = (first, 0)
+    while try connection.row("SELECT 1 FROM _flotilla_local WHERE name = ?", [.string(free)]) != nil
+    {
+      count += 1
+      free = "\(first)_\(count)"
+    }
+    return free
   }
 
   /// Of too many shapes those go of which nothing is left but deleted rows.

@@ -135,7 +135,12 @@ extension Store {
         }
       }
       // Its values were counted under another name: the rows' versions stay what they are.
-      if !former.isEmpty { try compareColumns(table.id) }
+      if !former.isEmpty {
+        try compareColumns(table.id)
+        let renamed = former.map { (folded($0.value), $0.key) }
+        try conflicts.forgetEqual(
+          table.name, renamed: Dictionary(renamed, uniquingKeysWith: { $1 }))
+      }
       if let remake, !remake.renewed.isEmpty { try compare(table.id, remake: remake) }
     }
     if hasChanged { try tables.reload() }

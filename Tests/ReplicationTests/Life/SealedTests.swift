@@ -84,12 +84,42 @@ import Testing
       version.dot = Dot(Self.other, 2)
       #expect(sealed.allows(row(version)), "nobody knows whose it is")
     }
+    (version.term, version.certificate) = (terms[1], nil)
+    let stranger = Ruling(
+      .stoodDown, edit: version.dot, rule: Identity(high: 7, low: 7).description)
+    sealed.news = [
+      Self.known: Reach(
+        origin: Self.known, node: Identity(high: 7, low: 7), life: 0, seq: 9, run: 1)
+    ]
+    version.dot = Dot(Self.known, 5)
+    #expect(!sealed.allows(row(version, stranger)), "who never was the anchor does not resign")
+    sealed.news = [:]
+    version.term = .none
+    #expect(!sealed.allows(row(version, rejection)), "no anchor, no word of it")
     let rival = Term(number: 1, incarnation: 8)
     (version.term, version.dot) = (rival, Dot(Self.known, 5))
     #expect(!sealed.allows(row(version)), "a rival of the same number was not appointed")
     version.term = .none
     version.certificate = nil
     #expect(sealed.allows(row(version)))
+  }
+
+  /// Another word under a number that the anchor has used for something else.
+  @Test func `takes no word of an anchor under a number of which all is here`() {
+    var merge = Merge(
+      sender: Identity(high: 1, low: 1), kind: .repair, batches: [], rowsBefore: 0,
+      checkBefore: 0, end: nil, movesFrontier: false)
+    merge.sealed = sealed()
+    merge.sealed?.held = Frontier([Self.known: 3])
+    for (seq, isLeftOut) in [(3, true), (4, false)] as [(UInt64, Bool)] {
+      var version = version(Self.known, seq)
+      version.term = Term(number: 1, incarnation: 7)
+      let word = row(version, Ruling(.rejected(.older), edit: Dot(Self.other, 9), rule: ""))
+      let edit = row(version)
+      let (isWordOut, isEditOut) = (merge.leavesOut(word), merge.leavesOut(edit))
+      #expect(isWordOut == isLeftOut && !isEditOut)
+    }
+    #expect(merge.leftOut.isEmpty)
   }
 
   @Test func `leaves out what is of no term, and says for what`() {

@@ -302,6 +302,25 @@ struct MembershipTests {
     #expect(sites[0].membership.all.count == 4)
   }
 
+  @Test("go on by an appointment of an admin that was disowned, unless it is above all that count")
+  func disownedAppointments() {
+    var site = site
+    let early = site.sign(.appoint(number: 1, node: nil, isForced: false), by: TestSite.first)
+    let late = site.sign(
+      .appoint(number: 1 << 32, node: nil, isForced: true), by: TestSite.first, at: 90)
+    site.say(.revoke(node: TestSite.first.identity, heads: []), by: TestSite.root)
+    site.say(.appoint(number: 2, node: TestSite.ward.identity, isForced: true), by: TestSite.root)
+    #expect(site.membership.unite([early, late]).count == 2)
+    let roll = site.membership.roll
+    #expect(roll.appointments.map(\.term.number) == [2])
+    let terms = [early, late].map { signed in
+      guard case .appoint(let number, _, _) = signed.statement.kind else { return Term.none }
+      return Term(number: number, incarnation: site.membership.identity(of: signed).high)
+    }
+    #expect(terms.map(roll.appointees.know) == [true, false])
+    #expect(roll.appointees.know(roll.appointments[0].term))
+  }
+
   @Test("hear from one admin so much and no more, and from the others all the same")
   func tooMuch() {
     var site = site
