@@ -41,7 +41,7 @@ extension Node {
   }
 
   private func opened(_ session: PeerSession, _ hello: Hello) async {
-    hasShown(session.id)
+    strangers.leave(session.id)
     guard hello.purpose == .member else { return await receive(joiner: session) }
     // It was one in the handshake, and may have been shut out or have left since.
     guard roster.roll.member(hello.node) != nil else {
@@ -190,7 +190,7 @@ extension Node {
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
     sessions[session.id] = nil
     doubts[session.id] = nil
-    hasShown(session.id)
+    strangers.leave(session.id)
     waitingToPull.removeAll { $0.id == session.id }
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {

@@ -73,13 +73,10 @@ actor Node {
   /// Peers whose turn to be asked has not come yet, and the one that is being asked.
   var waitingToPull: [PeerSession] = []
   var pulling: (session: Mesh.ConnectionID, since: Int64)?
-  var nextConnection: Mesh.ConnectionID = 1
   /// Statements about members that did not hold, by who has told them.
   var doubts: [Mesh.ConnectionID: Int] = [:]
   /// Streams whose other end has not shown yet who it is, or not said Hello.
-  var vestibule = Vestibule()
-  var strangers: [Mesh.ConnectionID: any ByteChannel] = [:]
-  var handshakes: [Mesh.ConnectionID: Task<Void, Never>] = [:]
+  var strangers = Strangers()
   var position: Position { didSet { changed() } }
   var listener: Listener?
   var discovery: Discovery?
@@ -272,9 +269,9 @@ actor Node {
     deliveryTimer?.cancel()
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
-    for (id, channel) in strangers where sessions[id] == nil { channel.close() }
+    strangers.close { sessions[$0] != nil }
     if mode == .lasting { await pages.stop() }
-    for task in Array(handshakes.values) { await task.value }
+    for task in strangers.tasks { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
     for task in Array(sessionTasks.values) + Array(dials.values) + Array(dialsBack.values) {
