@@ -198,11 +198,11 @@ extension Node {
     if gap - lastAwakeGap > 1_000 { await wake(after: (gap - lastAwakeGap) / 1_000) }
     lastAwakeGap = gap
     guard FileIdentity(path: sidecar.database) == fileIdentity else {
-      failure = FlotillaError(
+      let failure = FlotillaError(
         .notADatabase, "\(path) was moved, removed or replaced while its node ran",
         remedy: "Put it back, with its folder \(sidecar.folder), and start the node again.")
-      stopRequest = Bye(.stopping, "the database of \(identity.name) is gone")
-      return requestStop()
+      let bye = Bye(.stopping, "the database of \(identity.name) is gone")
+      return stopRequest.make(bye, because: failure)
     }
     await lookAtTime()
     await notice(.patrol)

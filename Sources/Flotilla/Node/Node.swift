@@ -32,8 +32,6 @@ actor Node {
   var isSure = false
   /// The runs of the file, as the store last told.
   var runLog = RunLog()
-  /// The node is to be started again once it has stopped.
-  var wantsAgain = false
   /// Whether the file knows of this run; nobody is met before.
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
@@ -120,8 +118,7 @@ actor Node {
   /// Why connections that never were a member's ended, by their other end: told once.
   var lastReasons: [String: String] = [:]
   var strangerLines = StrangerLines()
-  var wantsStop = false
-  var stopRequest: Bye?
+  var stopRequest = StopRequest()
   /// The last appointment that the store knows of.
   var heardGovernance: Governance?
   /// The session with the anchor in which edits count as online; 0 if there is none.
@@ -130,9 +127,6 @@ actor Node {
   var liveSessions: [UInt64: Origin] = [:]
   /// Why the last rows from a peer could not be merged.
   var mergeFailure: FlotillaError?
-  /// Why this node cannot go on, if it cannot.
-  var failure: FlotillaError?
-  var stopWaiters: [CheckedContinuation<Void, Never>] = []
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false

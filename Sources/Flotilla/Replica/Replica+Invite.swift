@@ -47,7 +47,8 @@ extension Replica {
         + "itself, add --at \(places.isEmpty ? "HOST:\(port)" : places)")
     await node.serve(beside: older, remark)
     let joined = await node.admitted.map { "\($0.name) joined · words: \($0.words)" }
-    if await node.wantsStop, await node.stopRequest == nil {
+    let request = await node.stopRequest
+    if request.isMade, request.bye == nil {
       remark("a node starts and serves the invitation from now on")
     }
     await node.stop()
@@ -68,7 +69,7 @@ extension Node {
   func serve(beside older: Set<String>, _ remark: @Sendable (String) -> Void) async {
     var known = 1
     var told: Admitted?
-    while !Task.isCancelled, !wantsStop {
+    while !Task.isCancelled, !stopRequest.isMade {
       let open = invitations.open(.now).filter { !older.contains($0.identity) }
       let isUsed = invitations.invitations.contains {
         $0.usedBy != nil && !older.contains($0.identity)
