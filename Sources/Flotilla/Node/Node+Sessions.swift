@@ -13,7 +13,7 @@ extension Node {
     case .catchingUp(let passage):
       receivedRows = passage.rows
       expectedRows = passage.total
-      if pulling?.session == session.id { pulling?.since = Uptime.now }
+      pullTurns.hear(session.id, at: Uptime.now)
       update(session) {
         $0.isReceiving = true
         $0.coming = CatchUp($0.coming, passage, at: Uptime.now)
@@ -104,31 +104,28 @@ extension Node {
     if isNewLife || peers[hello.node]?.address != before?.address {
       await tell(of: [hello.node], besides: session.id)
     }
-    waitingToPull.append(session)
+    pullTurns.enter(session.id)
     await pullNext()
     await followSessions()
     await savePeers()
   }
 
-  /// One peer at a time is asked for what is missing, so that a newcomer does not get every row
-  /// from every member.
+  /// Asks the next peer for what is missing, if it is its turn.
   ///
   /// To ask is to tell what we hold. A peer that has nothing for us is told so without a turn: it
   /// may itself wait for our word, and nodes that wait for each other in a ring would do so for
   /// ever.
   func pullNext() async {
-    if let pulling, sessions[pulling.session] != nil, Uptime.now - pulling.since < 5_000 { return }
-    pulling = nil
+    pullTurns.look(at: Uptime.now)
     // To ask is to be sent rows, and before those come what was written here must be placed.
     guard clock.now.site != nil else { return }
-    while pulling == nil, !waitingToPull.isEmpty {
-      let session = waitingToPull.removeFirst()
-      guard sessions[session.id] != nil, let peer = peer(of: session) else { continue }
+    while let id = pullTurns.next() {
+      guard let session = sessions[id], let peer = peer(of: session) else { continue }
       // A leaf gives little of what it holds, and nobody waits for it.
       if rights(of: peer.node).isWhole,
         !peer.hasSpoken || !position.frontier.covers(peer.holds)
       {
-        pulling = (session.id, Uptime.now)
+        pullTurns.begin(id, at: Uptime.now)
       }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
@@ -139,9 +136,7 @@ extension Node {
   }
 
   private func settle(_ session: PeerSession) async {
-    guard pulling?.session == session.id else { return }
-    pulling = nil
-    await pullNext()
+    if pullTurns.end(session.id) { await pullNext() }
   }
 
   private func hears(_ session: PeerSession, holds frontier: Frontier) async {
@@ -160,9 +155,9 @@ extension Node {
     guard position.frontier.covers(frontier) else { return }
     await letGoOfFormer(by: session)
     await becomeSure()
-    if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
+    if pullTurns.waiting.contains(session.id) {
       guard clock.now.site != nil else { return }
-      waitingToPull.remove(at: turn)
+      pullTurns.skip(session.id)
       await session.feed(.mayPull(resume: Frontier()))
     }
     await settle(session)
@@ -191,7 +186,7 @@ extension Node {
     sessions[session.id] = nil
     doubts[session.id] = nil
     strangers.leave(session.id)
-    waitingToPull.removeAll { $0.id == session.id }
+    pullTurns.leave(session.id)
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
@@ -235,7 +230,6 @@ extension Node {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))
     }
     await perform(mesh.receive(.closed(session.id), at: .now))
-    if pulling?.session == session.id { pulling = nil }
     await followSessions()
     await pullNext()
   }

@@ -68,9 +68,7 @@ actor Node {
   var authorNames: [Identity: String] = [:]
   var savedDelivery: UInt64 = 0
   var deliveryTimer: Task<Void, Never>?
-  /// Peers whose turn to be asked has not come yet, and the one that is being asked.
-  var waitingToPull: [PeerSession] = []
-  var pulling: (session: Mesh.ConnectionID, since: Int64)?
+  var pullTurns = PullTurns()
   /// Statements about members that did not hold, by who has told them.
   var doubts: [Mesh.ConnectionID: Int] = [:]
   /// Streams whose other end has not shown yet who it is, or not said Hello.
