@@ -111,7 +111,7 @@ extension Node {
 
   /// Tells a peer where the other members were found, and who has written what.
   func tellMembers(_ session: PeerSession) async {
-    let known = Set(peers.keys).union(authors.keys)
+    let known = Set(peers.keys).union(authors.nodes)
     let members = known.compactMap { peers[$0]?.session?.id == session.id ? nil : member($0) }
       // Of too many those that can be found go first.
       .sorted { $0.addresses.count > $1.addresses.count }

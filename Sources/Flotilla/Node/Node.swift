@@ -60,12 +60,8 @@ actor Node {
   var mesh: Mesh { didSet { changed() } }
   var peers: [Identity: PeerRecord] = [:] { didSet { changed() } }
   var sessions: [Mesh.ConnectionID: PeerSession] = [:]
-  /// Under which lives each node has written, as it has shown or others have told; the names under
-  /// which they are kept; and how much of what was written here is kept as delivered.
-  var authors: [Identity: [UInt64]] = [:]
-  /// The life in which each node is now, as far as it was heard since this node started.
-  var presentLives: [Identity: UInt64] = [:]
-  var authorNames: [Identity: String] = [:]
+  var authors = AuthorBook()
+  /// How much of what was written here is kept as delivered.
   var savedDelivery: UInt64 = 0
   var deliveryTimer: Task<Void, Never>?
   var pullTurns = PullTurns()
