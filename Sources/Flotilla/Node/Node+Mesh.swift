@@ -80,7 +80,8 @@ extension Node {
   func advertise() async {
     guard let discovery, let port = listener?.port else { return }
     var text = ["v": "1", "s": SiteHint.of(roster.membership.rootKey, service: serviceName)]
-    let hints = openInvitationHints()
+    let come = Set(peers.values.filter { !$0.holds.isEmpty }.map(\.node.description))
+    let hints = admissions.hints(besides: come, at: .now)
     if let hint = hints.first { text["j"] = hint }
     if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
     guard text != advertised else { return }

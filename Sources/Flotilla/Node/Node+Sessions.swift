@@ -218,7 +218,9 @@ extension Node {
       }
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
-    } else if bye.code == .stopping, byPeer, let name = await session.announced.flatMap(nameGiven) {
+    } else if bye.code == .stopping, byPeer, let node = await session.announced,
+      let name = admissions.name(of: node)
+    {
       log("\(name) has paired", about: name)
     } else if bye.code != .duplicate, bye.code != .oneself {
       tellOnce(session.dialled, session.link.remote, bye.reason)

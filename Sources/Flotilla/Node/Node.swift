@@ -25,7 +25,7 @@ actor Node {
   let door: Door
   /// Gives joiners their first copies as pages.
   private(set) lazy var pages = makePageServer()
-  var invitations = InvitationBook()
+  var admissions: Admissions
   /// From which the origin follows, as others can check.
   var life: UInt64
   /// Whether the file has forgotten nothing, as far as others can tell.
@@ -124,9 +124,6 @@ actor Node {
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  /// The last node that was let in, and all names that were given away.
-  var admitted: Admitted?
-  var namesGiven: [Identity: String] = [:]
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.
@@ -197,8 +194,7 @@ actor Node {
     self.keys = keys
     self.roster = try await Self.roster(store, identity, keys, path)
     self.door = try Door(keys, roster)
-    self.invitations = InvitationBook(try folder.invitations())
-    roster.set(invitations.invitations)
+    self.admissions = try Admissions(folder, roster)
     try await loadAuthors()
     let inviter = firstCopy?.inviter
     for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
