@@ -107,7 +107,7 @@ extension Node {
     if let dialled {
       await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }
-    tellOnce(dialled, channel.remote, error.message)
+    noteEnd(dialled, channel.remote, error.message)
   }
 
   private func hello() async -> Hello {

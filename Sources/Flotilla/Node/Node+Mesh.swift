@@ -39,7 +39,10 @@ extension Node {
         await begin(channel, dialled: address)
       } catch {
         // Nobody listens there: who named the address need not wait.
-        if (error as? NetworkError)?.code == .refused { noteRefused(address) }
+        if (error as? NetworkError)?.code == .refused {
+          connectionEnds.refuse(address)
+          changed()
+        }
         noteOutOfReach(address)
         await perform(mesh.receive(.dialFailed(address: address), at: .now))
       }

@@ -223,7 +223,7 @@ extension Node {
     {
       log("\(name) has paired", about: name)
     } else if bye.code != .duplicate, bye.code != .oneself {
-      tellOnce(session.dialled, session.link.remote, bye.reason)
+      noteEnd(session.dialled, session.link.remote, bye.reason)
     }
     if !isMember, let node = await session.announced, roster.roll.member(node) != nil {
       note(.ended(bye, isOurs: !byPeer, holding: position.frontier), of: node)
@@ -247,14 +247,10 @@ extension Node {
     log(line + StrangerLines.remark(leftOut), about: peer.name)
   }
 
-  /// An address that is dialled again and again gets its line when something about it is new.
-  func tellOnce(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
-    let end = dialled.map(end) ?? "from \(remote.host)"
-    guard lastReasons[end] != reason else { return }
-    if lastReasons.count >= 256 { lastReasons = [:] }
-    lastReasons[end] = reason
-    guard let leftOut = dialled == nil ? strangerLines.take(at: Uptime.now) : 0 else { return }
-    log("a connection \(end) ended: \(reason)\(StrangerLines.remark(leftOut))")
+  /// A connection has ended that was no member's.
+  func noteEnd(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
+    let line = connectionEnds.note(reason, dialled: dialled, from: remote.host, at: Uptime.now)
+    if let line { log(line) }
   }
 
   /// A member has left the site: nobody waits for it any more.

@@ -109,9 +109,7 @@ actor Node {
   var isStopping: Bool { ending != nil }
   /// A member has refused this node as one that was revoked.
   var isShutOut = false
-  /// Why connections that never were a member's ended, by their other end: told once.
-  var lastReasons: [String: String] = [:]
-  var strangerLines = StrangerLines()
+  var connectionEnds = ConnectionEnds()
   var stopRequest = StopRequest()
   /// The last appointment that the store knows of.
   var heardGovernance: Governance?
