@@ -124,14 +124,7 @@ extension Node {
 
   /// Rows came that cannot stand in their tables: that is counted, not said each time.
   private func tellShelved(_ count: Int, from sender: String?) {
-    guard let due = shelvedLine.receive(count, at: .now) else { return }
-    let rows = due.count == 1 ? "1 row" : "\(due.count) rows"
-    let whose = due.isFirst ? sender.map { "\(rows) from \($0)" } : nil
-    let place = due.count == 1 ? "its table" : "their tables"
-    let state = due.count == 1 ? "is kept" : "are kept"
-    log(
-      "\(whose ?? "\(rows) more") cannot stand in \(place) yet, and \(state); see why: "
-        + "flotilla conflicts \(shellWord(path)) --parked")
+    if let line = rowLines.shelved(count, from: sender, at: .now) { log(line) }
   }
 
   /// A session has merged rows from its peer: the others hear of it.

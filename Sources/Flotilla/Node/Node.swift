@@ -84,9 +84,7 @@ actor Node {
   var trouble = FileTrouble() { didSet { changed() } }
   /// Sessions that wait for the file.
   var resting = 0
-  /// Rows that came and cannot stand in their tables, as the log tells them.
-  var shelvedLine = CountedLine()
-  var unmatchedLines = UnmatchedLines()
+  var rowLines: RowLines
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
@@ -152,6 +150,7 @@ actor Node {
     self.clock = store.clock
     self.fileIdentity = FileIdentity(path: sidecar.database)
     self.path = path
+    self.rowLines = RowLines(path: path)
     self.sidecar = sidecar
     self.lock = lock
     self.store = store
