@@ -18,7 +18,7 @@ extension NodeTests {
         let node = try await site.run(try await site.replica("a"))
         let silent = try await site.talk(to: node)
         _ = try await have(from: silent)
-        let turn = await node.pulling?.session
+        let turn = await node.pullTurns.current
         #expect(turn != nil)
         // It might wait for us as we wait for the silent one, and that one for it.
         let waiting = try await site.talk(to: node)
@@ -26,7 +26,7 @@ extension NodeTests {
           frontier: Frontier(), frontierHash: Frontier().hash, rootDigest: 0, asks: false)
         try await waiting.send(.have(nothing))
         _ = try await have(from: waiting)
-        #expect(await node.pulling?.session == turn)
+        #expect(await node.pullTurns.current == turn)
         silent.close()
         waiting.close()
       }
@@ -37,20 +37,20 @@ extension NodeTests {
         let node = try await site.run(try await site.replica("a"))
         let first = try await site.talk(to: node)
         _ = try await have(from: first)
-        let turn = await node.pulling?.session
+        let turn = await node.pullTurns.current
         let second = try await site.talk(to: node)
         let more = Frontier([Origin(rawValue: 77): 1])
         try await second.send(
           .have(Have(frontier: more, frontierHash: more.hash, rootDigest: 1, asks: false)))
         #expect(try await eventually { await node.peers.values.contains { $0.holds == more } })
-        #expect(await node.waitingToPull.count == 1)
-        #expect(await node.pulling?.session == turn)
+        #expect(await node.pullTurns.waiting.count == 1)
+        #expect(await node.pullTurns.current == turn)
         try await first.send(
           .have(
             Have(
               frontier: Frontier(), frontierHash: Frontier().hash, rootDigest: 0, asks: false)))
         _ = try await have(from: second)
-        #expect(await node.pulling.map { $0.session != turn } == true)
+        #expect(await node.pullTurns.current.map { $0 != turn } == true)
         first.close()
         second.close()
       }

@@ -90,7 +90,7 @@ extension NodeTests {
         for _ in 0..<2 {
           let report = try await a.library.sync(with: address, timeout: .seconds(86_400))
           #expect(report.peers.map(\.node) == [address])
-          #expect(report.peers.first?.error == Node.refused)
+          #expect(report.peers.first?.error == ConnectionEnds.refused)
         }
       }
     }

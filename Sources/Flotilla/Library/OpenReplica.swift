@@ -143,7 +143,7 @@ actor LibraryHost {
     watch?.cancel()
     watch = nil
     if case .own(let node) = state {
-      await node.stop(await node.stopRequest ?? Bye(.stopping, "the program was suspended"))
+      await node.stop(await node.stopRequest.bye ?? Bye(.stopping, "the program was suspended"))
     }
     if !isClosed { state = .suspended }
   }

@@ -183,22 +183,18 @@ extension Node {
 
   /// Says that it stops, then stops: the asker waits until the lock is free.
   private func stopAnswering(_ bye: Bye) async -> Data {
-    stopRequest = bye
-    requestStop()
+    stopRequest.make(bye)
     return await controlReply { () async throws(FlotillaError) in Done() }
   }
 
   /// Lets whoever runs this node know that it should stop.
   func requestStop() {
-    wantsStop = true
-    for continuation in stopWaiters { continuation.resume() }
-    stopWaiters = []
+    stopRequest.make()
   }
 
   /// Returns when somebody wants this node to stop.
   func untilStopIsWanted() async {
-    guard !wantsStop else { return }
-    await withCheckedContinuation { stopWaiters.append($0) }
+    await withCheckedContinuation { stopRequest.wait($0) }
   }
 
   func unsent() async throws(FlotillaError) -> UnsentReport {

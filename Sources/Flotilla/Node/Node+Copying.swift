@@ -6,10 +6,10 @@ extension Node {
   /// Serves a member that has come for pages. It holds its place among those who have dialled, so
   /// that a node which stops closes it.
   func serveCopy(_ link: TLSChannel, _ id: Mesh.ConnectionID) async {
-    vestibule.leave(id)
+    strangers.free(id)
     defer {
       link.close()
-      strangers[id] = nil
+      strangers.leave(id)
     }
     guard case .member(let key) = link.peer, mode == .lasting, !isStopping else { return }
     let (node, roster) = (Notary.openSSL.digest(key), roster)

@@ -11,12 +11,7 @@ extension Node {
       guard let dialled, !isStopping else { return }
       return await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }
-    let id = nextConnection
-    nextConnection += 1
-    if dialled == nil, let leaver = vestibule.enter(id, from: channel.remote.host) {
-      strangers[leaver]?.close()
-    }
-    strangers[id] = channel
+    let id = strangers.enter(channel, isDialled: dialled != nil)
     let result: Result<TLSChannel, NetworkError>
     do throws(NetworkError) {
       result = .success(try await secure(channel, dialled: dialled))
@@ -26,27 +21,19 @@ extension Node {
     switch result {
     case .success(let link): await open(link, id, dialled)
     case .failure(let error):
-      hasShown(id)
+      strangers.leave(id)
       await couldNotOpen(channel, dialled, error)
     }
   }
 
-  /// A stream needs no place at the door any more: its end has said Hello, or is gone.
-  ///
-  /// A handshake is not enough, for who knows an old code can make any number of them.
-  func hasShown(_ id: Mesh.ConnectionID) {
-    vestibule.leave(id)
-    strangers[id] = nil
-  }
-
   /// A stream that somebody else has opened: looked after until it is a session or closed.
   func welcome(_ channel: any ByteChannel) {
-    let number = nextConnection
-    nextConnection += 1
-    handshakes[number] = Task {
+    let number = strangers.number()
+    let handshake = Task {
       await begin(channel, dialled: nil)
-      handshakes[number] = nil
+      strangers.end(number)
     }
+    strangers.begin(number, handshake)
   }
 
   private func secure(
@@ -68,7 +55,7 @@ extension Node {
     let hello = await hello()
     // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
     guard !isStopping else {
-      hasShown(id)
+      strangers.leave(id)
       return link.close()
     }
     let session = PeerSession(
@@ -120,7 +107,7 @@ extension Node {
     if let dialled {
       await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }
-    tellOnce(dialled, channel.remote, error.message)
+    noteEnd(dialled, channel.remote, error.message)
   }
 
   private func hello() async -> Hello {

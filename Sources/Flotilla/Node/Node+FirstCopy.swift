@@ -23,7 +23,7 @@ extension Node {
   private func hasAll(of peer: PeerRecord, expecting rows: UInt64 = 1) -> Bool {
     // What an earlier session told is a goal as well; nothing told is none.
     let isKnown = peer.holds.isEmpty ? rows == 0 && peer.session != nil : true
-    let isSettled = pulling.map { sessions[$0.session] == nil } ?? true
+    let isSettled = pullTurns.current == nil
     return isKnown && !peer.isReceiving && isSettled && position.frontier.covers(peer.holds)
   }
 

@@ -124,14 +124,7 @@ extension Node {
 
   /// Rows came that cannot stand in their tables: that is counted, not said each time.
   private func tellShelved(_ count: Int, from sender: String?) {
-    guard let due = shelvedLine.receive(count, at: .now) else { return }
-    let rows = due.count == 1 ? "1 row" : "\(due.count) rows"
-    let whose = due.isFirst ? sender.map { "\(rows) from \($0)" } : nil
-    let place = due.count == 1 ? "its table" : "their tables"
-    let state = due.count == 1 ? "is kept" : "are kept"
-    log(
-      "\(whose ?? "\(rows) more") cannot stand in \(place) yet, and \(state); see why: "
-        + "flotilla conflicts \(shellWord(path)) --parked")
+    if let line = rowLines.shelved(count, from: sender, at: .now) { log(line) }
   }
 
   /// A session has merged rows from its peer: the others hear of it.
@@ -198,11 +191,11 @@ extension Node {
     if gap - lastAwakeGap > 1_000 { await wake(after: (gap - lastAwakeGap) / 1_000) }
     lastAwakeGap = gap
     guard FileIdentity(path: sidecar.database) == fileIdentity else {
-      failure = FlotillaError(
+      let failure = FlotillaError(
         .notADatabase, "\(path) was moved, removed or replaced while its node ran",
         remedy: "Put it back, with its folder \(sidecar.folder), and start the node again.")
-      stopRequest = Bye(.stopping, "the database of \(identity.name) is gone")
-      return requestStop()
+      let bye = Bye(.stopping, "the database of \(identity.name) is gone")
+      return stopRequest.make(bye, because: failure)
     }
     await lookAtTime()
     await notice(.patrol)

@@ -20,9 +20,7 @@ extension Node {
       identity: InvitationBook.digits(secret.identity), secret: secret.secret,
       hint: secret.hint, role: role.name, expires: expires, boot: clock.boot,
       deadline: clock.uptime + timeToLive.milliseconds, usedBy: nil)
-    var book = invitations
-    try book.add(invitation, clock)
-    try keep(book)
+    try admissions.open(invitation, at: clock)
     await advertise()
     return InviteReport(
       code: code.description, expires: Self.text(expires), role: role.name,
@@ -60,23 +58,6 @@ extension Node {
     }
   }
 
-  private func keep(_ book: InvitationBook) throws(FlotillaError) {
-    try KeyFolder(sidecar).save(invitations: try book.data)
-    invitations = book
-    roster.set(book.invitations)
-  }
-
-  /// What joiners look for: open invitations, then those whose joiner has not come back yet. It may
-  /// have failed in between, and asks again.
-  func openInvitationHints() -> [String] {
-    let come = Set(peers.values.filter { !$0.holds.isEmpty }.map(\.node.description))
-    let awaited = invitations.invitations.filter { invitation in
-      guard let user = invitation.usedBy else { return false }
-      return !come.contains(user) && !invitation.isExpired(.now)
-    }
-    return (invitations.open(.now) + awaited).map(\.hint)
-  }
-
   /// Whether this process only serves an invitation, so that a starting `run` may take over.
   var yields: Bool { servesInvitationOnly }
 
@@ -84,13 +65,10 @@ extension Node {
   func receive(joiner session: PeerSession) async {
     guard case .pairing(let shown) = session.link.peer else { return }
     do {
-      guard let invitation = invitations.invitation(shown) else {
-        return await refuse(session, .unknown)
+      let joiner = await session.announced
+      if let objection = admissions.objection(to: shown, by: joiner, at: .now) {
+        return await refuse(session, objection)
       }
-      // Whoever has used it may ask again, if the answer was lost on the way.
-      let joiner = await session.announced?.description
-      if let user = invitation.usedBy, user != joiner { return await refuse(session, .used) }
-      if invitation.isExpired(.now) { return await refuse(session, .expired) }
       try await offer(session)
     } catch {
       await refuse(session, .storage, error.message)
@@ -119,11 +97,8 @@ extension Node {
       Signature.isValid(join.proof, of: JoinProof.bytes(session.link), by: join.key)
     else { return await refuse(session, .badMessage, "the joiner does not own its key") }
     do {
-      var book = invitations
-      let verdict = book.use(invitation, by: node, .now)
+      let verdict = try admissions.use(invitation, by: node, at: .now)
       guard case .admitted(let role) = verdict else { return await refuse(session, verdict) }
-      // Written down first: a code that may have been used is used.
-      try keep(book)
       await advertise()
       try await admit(join, node, role, session)
     } catch {
@@ -136,26 +111,21 @@ extension Node {
   ) async throws(FlotillaError) {
     let words = JoinProof.words(session.link)
     // Given away before anything is waited for: another joiner may want the same name.
-    let others = roster.roll.members.map(\.name) + namesGiven.values
-    let name =
-      namesGiven[node] ?? roster.roll.member(node).flatMap { $0.name.isEmpty ? nil : $0.name }
-      ?? JoinerName.free(join.name, beside: Set(others))
-    namesGiven[node] = name
+    let known = roster.roll.member(node).flatMap { $0.name.isEmpty ? nil : $0.name }
+    let name = admissions.name(
+      node, wanted: join.name, known: known, beside: roster.roll.members.map(\.name))
     if roster.roll.member(node) == nil {
       try await say(.admit(key: join.key, role: role))
       try await say(.introduce(node: node, name: name, words: words))
     }
     log("\(name) joins the site · words: \(words)", about: name)
-    admitted = Admitted(name: name, words: words)
+    admissions.note(Admitted(name: name, words: words))
     await session.feed(
       .admitted(
         Admit(
           rootKey: roster.membership.rootKey, nodeName: name,
           statements: roster.membership.credential(of: node))))
   }
-
-  /// The name of a joiner that was let in.
-  func nameGiven(to node: Identity) -> String? { namesGiven[node] }
 
   private func refuse(_ session: PeerSession, _ verdict: InvitationBook.Verdict) async {
     switch verdict {
@@ -170,10 +140,4 @@ extension Node {
     log("a joiner was refused: \(reason)")
     await session.feed(.close(Bye(code, reason)))
   }
-}
-
-/// A node that was let in, and the words that it should show.
-struct Admitted: Sendable, Equatable {
-  var name: String
-  var words: String
 }

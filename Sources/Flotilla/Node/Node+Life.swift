@@ -210,12 +210,10 @@ extension Node {
 
   /// The file was put back while this node ran: everything is read again from it.
   func beginAgain(_ error: StoreError) {
-    guard !wantsAgain else { return }
-    wantsAgain = true
-    failure = FlotillaError(error, path: path)
+    guard !stopRequest.startsAgain else { return }
     log(error.message)
-    stopRequest = Bye(.stopping, "the file of \(identity.name) was put back to an earlier state")
-    requestStop()
+    let bye = Bye(.stopping, "the file of \(identity.name) was put back to an earlier state")
+    stopRequest.make(bye, because: FlotillaError(error, path: path), startsAgain: true)
   }
 
   /// A member has this node twice. Both copies write under origins of their own from now on, but

@@ -39,7 +39,10 @@ extension Node {
         await begin(channel, dialled: address)
       } catch {
         // Nobody listens there: who named the address need not wait.
-        if (error as? NetworkError)?.code == .refused { noteRefused(address) }
+        if (error as? NetworkError)?.code == .refused {
+          connectionEnds.refuse(address)
+          changed()
+        }
         noteOutOfReach(address)
         await perform(mesh.receive(.dialFailed(address: address), at: .now))
       }
@@ -80,7 +83,8 @@ extension Node {
   func advertise() async {
     guard let discovery, let port = listener?.port else { return }
     var text = ["v": "1", "s": SiteHint.of(roster.membership.rootKey, service: serviceName)]
-    let hints = openInvitationHints()
+    let come = Set(peers.values.filter { !$0.holds.isEmpty }.map(\.node.description))
+    let hints = admissions.hints(besides: come, at: .now)
     if let hint = hints.first { text["j"] = hint }
     if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
     guard text != advertised else { return }
@@ -111,7 +115,7 @@ extension Node {
 
   /// Tells a peer where the other members were found, and who has written what.
   func tellMembers(_ session: PeerSession) async {
-    let known = Set(peers.keys).union(authors.keys)
+    let known = Set(peers.keys).union(authors.nodes)
     let members = known.compactMap { peers[$0]?.session?.id == session.id ? nil : member($0) }
       // Of too many those that can be found go first.
       .sorted { $0.addresses.count > $1.addresses.count }

@@ -13,7 +13,7 @@ extension Node {
     case .catchingUp(let passage):
       receivedRows = passage.rows
       expectedRows = passage.total
-      if pulling?.session == session.id { pulling?.since = Uptime.now }
+      pullTurns.hear(session.id, at: Uptime.now)
       update(session) {
         $0.isReceiving = true
         $0.coming = CatchUp($0.coming, passage, at: Uptime.now)
@@ -41,7 +41,7 @@ extension Node {
   }
 
   private func opened(_ session: PeerSession, _ hello: Hello) async {
-    hasShown(session.id)
+    strangers.leave(session.id)
     guard hello.purpose == .member else { return await receive(joiner: session) }
     // It was one in the handshake, and may have been shut out or have left since.
     guard roster.roll.member(hello.node) != nil else {
@@ -104,31 +104,28 @@ extension Node {
     if isNewLife || peers[hello.node]?.address != before?.address {
       await tell(of: [hello.node], besides: session.id)
     }
-    waitingToPull.append(session)
+    pullTurns.enter(session.id)
     await pullNext()
     await followSessions()
     await savePeers()
   }
 
-  /// One peer at a time is asked for what is missing, so that a newcomer does not get every row
-  /// from every member.
+  /// Asks the next peer for what is missing, if it is its turn.
   ///
   /// To ask is to tell what we hold. A peer that has nothing for us is told so without a turn: it
   /// may itself wait for our word, and nodes that wait for each other in a ring would do so for
   /// ever.
   func pullNext() async {
-    if let pulling, sessions[pulling.session] != nil, Uptime.now - pulling.since < 5_000 { return }
-    pulling = nil
+    pullTurns.look(at: Uptime.now)
     // To ask is to be sent rows, and before those come what was written here must be placed.
     guard clock.now.site != nil else { return }
-    while pulling == nil, !waitingToPull.isEmpty {
-      let session = waitingToPull.removeFirst()
-      guard sessions[session.id] != nil, let peer = peer(of: session) else { continue }
+    while let id = pullTurns.next() {
+      guard let session = sessions[id], let peer = peer(of: session) else { continue }
       // A leaf gives little of what it holds, and nobody waits for it.
       if rights(of: peer.node).isWhole,
         !peer.hasSpoken || !position.frontier.covers(peer.holds)
       {
-        pulling = (session.id, Uptime.now)
+        pullTurns.begin(id, at: Uptime.now)
       }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
@@ -139,9 +136,7 @@ extension Node {
   }
 
   private func settle(_ session: PeerSession) async {
-    guard pulling?.session == session.id else { return }
-    pulling = nil
-    await pullNext()
+    if pullTurns.end(session.id) { await pullNext() }
   }
 
   private func hears(_ session: PeerSession, holds frontier: Frontier) async {
@@ -160,9 +155,9 @@ extension Node {
     guard position.frontier.covers(frontier) else { return }
     await letGoOfFormer(by: session)
     await becomeSure()
-    if let turn = waitingToPull.firstIndex(where: { $0.id == session.id }) {
+    if pullTurns.waiting.contains(session.id) {
       guard clock.now.site != nil else { return }
-      waitingToPull.remove(at: turn)
+      pullTurns.skip(session.id)
       await session.feed(.mayPull(resume: Frontier()))
     }
     await settle(session)
@@ -190,8 +185,8 @@ extension Node {
   func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
     sessions[session.id] = nil
     doubts[session.id] = nil
-    hasShown(session.id)
-    waitingToPull.removeAll { $0.id == session.id }
+    strangers.leave(session.id)
+    pullTurns.leave(session.id)
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
@@ -223,10 +218,12 @@ extension Node {
       }
     } else if bye.code == .oneself, let address = session.dialled {
       await perform(mesh.receive(.isSelf(address: address), at: .now))
-    } else if bye.code == .stopping, byPeer, let name = await session.announced.flatMap(nameGiven) {
+    } else if bye.code == .stopping, byPeer, let node = await session.announced,
+      let name = admissions.name(of: node)
+    {
       log("\(name) has paired", about: name)
     } else if bye.code != .duplicate, bye.code != .oneself {
-      tellOnce(session.dialled, session.link.remote, bye.reason)
+      noteEnd(session.dialled, session.link.remote, bye.reason)
     }
     if !isMember, let node = await session.announced, roster.roll.member(node) != nil {
       note(.ended(bye, isOurs: !byPeer, holding: position.frontier), of: node)
@@ -235,7 +232,6 @@ extension Node {
       await perform(mesh.receive(.dialFailed(address: address), at: .now))
     }
     await perform(mesh.receive(.closed(session.id), at: .now))
-    if pulling?.session == session.id { pulling = nil }
     await followSessions()
     await pullNext()
   }
@@ -251,14 +247,10 @@ extension Node {
     log(line + StrangerLines.remark(leftOut), about: peer.name)
   }
 
-  /// An address that is dialled again and again gets its line when something about it is new.
-  func tellOnce(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
-    let end = dialled.map(end) ?? "from \(remote.host)"
-    guard lastReasons[end] != reason else { return }
-    if lastReasons.count >= 256 { lastReasons = [:] }
-    lastReasons[end] = reason
-    guard let leftOut = dialled == nil ? strangerLines.take(at: Uptime.now) : 0 else { return }
-    log("a connection \(end) ended: \(reason)\(StrangerLines.remark(leftOut))")
+  /// A connection has ended that was no member's.
+  func noteEnd(_ dialled: String?, _ remote: Endpoint, _ reason: String) {
+    let line = connectionEnds.note(reason, dialled: dialled, from: remote.host, at: Uptime.now)
+    if let line { log(line) }
   }
 
   /// A member has left the site: nobody waits for it any more.

@@ -25,15 +25,13 @@ actor Node {
   let door: Door
   /// Gives joiners their first copies as pages.
   private(set) lazy var pages = makePageServer()
-  var invitations = InvitationBook()
+  var admissions: Admissions
   /// From which the origin follows, as others can check.
   var life: UInt64
   /// Whether the file has forgotten nothing, as far as others can tell.
   var isSure = false
   /// The runs of the file, as the store last told.
   var runLog = RunLog()
-  /// The node is to be started again once it has stopped.
-  var wantsAgain = false
   /// Whether the file knows of this run; nobody is met before.
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
@@ -62,24 +60,15 @@ actor Node {
   var mesh: Mesh { didSet { changed() } }
   var peers: [Identity: PeerRecord] = [:] { didSet { changed() } }
   var sessions: [Mesh.ConnectionID: PeerSession] = [:]
-  /// Under which lives each node has written, as it has shown or others have told; the names under
-  /// which they are kept; and how much of what was written here is kept as delivered.
-  var authors: [Identity: [UInt64]] = [:]
-  /// The life in which each node is now, as far as it was heard since this node started.
-  var presentLives: [Identity: UInt64] = [:]
-  var authorNames: [Identity: String] = [:]
+  var authors = AuthorBook()
+  /// How much of what was written here is kept as delivered.
   var savedDelivery: UInt64 = 0
   var deliveryTimer: Task<Void, Never>?
-  /// Peers whose turn to be asked has not come yet, and the one that is being asked.
-  var waitingToPull: [PeerSession] = []
-  var pulling: (session: Mesh.ConnectionID, since: Int64)?
-  var nextConnection: Mesh.ConnectionID = 1
+  var pullTurns = PullTurns()
   /// Statements about members that did not hold, by who has told them.
   var doubts: [Mesh.ConnectionID: Int] = [:]
   /// Streams whose other end has not shown yet who it is, or not said Hello.
-  var vestibule = Vestibule()
-  var strangers: [Mesh.ConnectionID: any ByteChannel] = [:]
-  var handshakes: [Mesh.ConnectionID: Task<Void, Never>] = [:]
+  var strangers = Strangers()
   var position: Position { didSet { changed() } }
   var listener: Listener?
   var discovery: Discovery?
@@ -95,9 +84,7 @@ actor Node {
   var trouble = FileTrouble() { didSet { changed() } }
   /// Sessions that wait for the file.
   var resting = 0
-  /// Rows that came and cannot stand in their tables, as the log tells them.
-  var shelvedLine = CountedLine()
-  var unmatchedLines = UnmatchedLines()
+  var rowLines: RowLines
   /// What a merge has left to be folded.
   var folding: Task<Void, Never>?
   /// Long-lived loops; ended by `stop`.
@@ -120,11 +107,8 @@ actor Node {
   var isStopping: Bool { ending != nil }
   /// A member has refused this node as one that was revoked.
   var isShutOut = false
-  /// Why connections that never were a member's ended, by their other end: told once.
-  var lastReasons: [String: String] = [:]
-  var strangerLines = StrangerLines()
-  var wantsStop = false
-  var stopRequest: Bye?
+  var connectionEnds = ConnectionEnds()
+  var stopRequest = StopRequest()
   /// The last appointment that the store knows of.
   var heardGovernance: Governance?
   /// The session with the anchor in which edits count as online; 0 if there is none.
@@ -133,15 +117,9 @@ actor Node {
   var liveSessions: [UInt64: Origin] = [:]
   /// Why the last rows from a peer could not be merged.
   var mergeFailure: FlotillaError?
-  /// Why this node cannot go on, if it cannot.
-  var failure: FlotillaError?
-  var stopWaiters: [CheckedContinuation<Void, Never>] = []
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  /// The last node that was let in, and all names that were given away.
-  var admitted: Admitted?
-  var namesGiven: [Identity: String] = [:]
   let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.
@@ -172,6 +150,7 @@ actor Node {
     self.clock = store.clock
     self.fileIdentity = FileIdentity(path: sidecar.database)
     self.path = path
+    self.rowLines = RowLines(path: path)
     self.sidecar = sidecar
     self.lock = lock
     self.store = store
@@ -212,8 +191,7 @@ actor Node {
     self.keys = keys
     self.roster = try await Self.roster(store, identity, keys, path)
     self.door = try Door(keys, roster)
-    self.invitations = InvitationBook(try folder.invitations())
-    roster.set(invitations.invitations)
+    self.admissions = try Admissions(folder, roster)
     try await loadAuthors()
     let inviter = firstCopy?.inviter
     for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
@@ -272,9 +250,9 @@ actor Node {
     deliveryTimer?.cancel()
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
-    for (id, channel) in strangers where sessions[id] == nil { channel.close() }
+    strangers.close { sessions[$0] != nil }
     if mode == .lasting { await pages.stop() }
-    for task in Array(handshakes.values) { await task.value }
+    for task in strangers.tasks { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
     for task in Array(sessionTasks.values) + Array(dials.values) + Array(dialsBack.values) {

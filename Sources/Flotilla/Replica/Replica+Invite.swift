@@ -33,7 +33,7 @@ extension Replica {
       path: path, mode: .lasting, options: RunOptions(), lock: lock, log: { _ in })
     await node.serveInvitationOnly()
     let own = Self.identity(invitation.code)
-    let older = await Set(node.invitations.open(.now).map(\.identity)).subtracting([own])
+    let older = await node.admissions.usable(at: .now).subtracting([own])
     do {
       try await node.start()
     } catch {
@@ -46,8 +46,9 @@ extension Replica {
       "serving the invitation on port \(port); if the other machine does not find this one by "
         + "itself, add --at \(places.isEmpty ? "HOST:\(port)" : places)")
     await node.serve(beside: older, remark)
-    let joined = await node.admitted.map { "\($0.name) joined · words: \($0.words)" }
-    if await node.wantsStop, await node.stopRequest == nil {
+    let joined = await node.admissions.last.map { "\($0.name) joined · words: \($0.words)" }
+    let request = await node.stopRequest
+    if request.isMade, request.bye == nil {
       remark("a node starts and serves the invitation from now on")
     }
     await node.stop()
@@ -68,12 +69,10 @@ extension Node {
   func serve(beside older: Set<String>, _ remark: @Sendable (String) -> Void) async {
     var known = 1
     var told: Admitted?
-    while !Task.isCancelled, !wantsStop {
-      let open = invitations.open(.now).filter { !older.contains($0.identity) }
-      let isUsed = invitations.invitations.contains {
-        $0.usedBy != nil && !older.contains($0.identity)
-      }
-      if open.isEmpty, hasServedCopies || !isUsed { return }
+    while !Task.isCancelled, !stopRequest.isMade {
+      let open = admissions.usable(at: .now).subtracting(older)
+      if open.isEmpty, hasServedCopies || !admissions.isUsed(besides: older) { return }
+      let admitted = admissions.last
       if let admitted, admitted != told, !open.isEmpty {
         remark("\(admitted.name) joined · words: \(admitted.words)")
       }
@@ -90,7 +89,7 @@ extension Node {
   /// hangs up as soon as it has its copy, often before it could say so.
   private var hasServedCopies: Bool {
     let frontier = position.frontier
-    return namesGiven.keys.allSatisfy { node in
+    return admissions.joiners.allSatisfy { node in
       guard let peer = peers[node] else { return false }
       return peer.holds.covers(frontier)
         || peer.session == nil && (peer.traffic.exchangesSent > 0 || peer.hasLeftWithPages)

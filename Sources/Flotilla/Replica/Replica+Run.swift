@@ -215,10 +215,11 @@ private actor NodeRun {
     } onCancel: {
       Task { await node.requestStop() }
     }
-    await node.stop(await node.stopRequest ?? Bye(.stopping, "the node was stopped"))
-    failure = await node.failure
+    let request = await node.stopRequest
+    await node.stop(request.bye ?? Bye(.stopping, "the node was stopped"))
+    failure = await node.stopRequest.failure
     self.node = nil
-    let beginsAnew = await node.wantsAgain && !Task.isCancelled
+    let beginsAnew = await node.stopRequest.startsAgain && !Task.isCancelled
     if failure == nil, !beginsAnew { isWanted = false }
     return beginsAnew
   }

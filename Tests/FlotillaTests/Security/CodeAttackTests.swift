@@ -135,7 +135,7 @@ extension NodeTests {
         _ = try await join("b", code.code, at: node.address, in: site) { progress in
           if case .found(_, _, _, let words) = progress { shown.add(words) }
         }
-        let own = try #require(await node.admitted?.words)
+        let own = try #require(await node.admissions.last?.words)
         #expect(shown.all == [own])
         await relay.stop()
       }

@@ -1,0 +1,57 @@
+import Network
+import Replication
+
+/// The streams whose other end has not said Hello yet, or that bring a first copy.
+///
+/// Every stream gets its number here, and keeps it as a session. Those that others have opened get
+/// few places, and who has to make room is closed. A node that stops closes the ones that are left.
+struct Strangers: Sendable {
+  private var nextNumber: Mesh.ConnectionID = 1
+  private var places = Vestibule()
+  private var streams: [Mesh.ConnectionID: any ByteChannel] = [:]
+  /// The work on streams that others have opened, until each is a session or closed.
+  private var handshakes: [Mesh.ConnectionID: Task<Void, Never>] = [:]
+
+  var isEmpty: Bool { streams.isEmpty }
+
+  /// The work that is under way.
+  var tasks: [Task<Void, Never>] { Array(handshakes.values) }
+
+  /// A number that no other stream of this node has had.
+  mutating func number() -> Mesh.ConnectionID {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  /// Takes a stream and gives its number.
+  mutating func enter(_ stream: any ByteChannel, isDialled: Bool) -> Mesh.ConnectionID {
+    let id = number()
+    if !isDialled, let leaver = places.enter(id, from: stream.remote.host) {
+      streams[leaver]?.close()
+    }
+    streams[id] = stream
+    return id
+  }
+
+  /// A stream needs no place any more; it is still closed when the node stops.
+  mutating func free(_ id: Mesh.ConnectionID) { places.leave(id) }
+
+  /// The other end has said Hello, or is gone. A handshake is not enough, for who knows an old code
+  /// can make any number of them.
+  mutating func leave(_ id: Mesh.ConnectionID) {
+    places.leave(id)
+    streams[id] = nil
+  }
+
+  /// Remembers the work on a stream, under a number of its own, until `end`.
+  mutating func begin(_ number: Mesh.ConnectionID, _ handshake: Task<Void, Never>) {
+    handshakes[number] = handshake
+  }
+
+  mutating func end(_ number: Mesh.ConnectionID) { handshakes[number] = nil }
+
+  /// Closes the streams that are no sessions.
+  func close(unless isSession: (Mesh.ConnectionID) -> Bool) {
+    for (id, stream) in streams where !isSession(id) { stream.close() }
+  }
+}

@@ -1,0 +1,55 @@
+import Network
+import Replication
+import Synchronization
+import Testing
+
+@testable import Flotilla
+
+/// Streams that come in, before anybody has said who it is.
+@Suite struct StrangersTests {
+  /// A stream that only remembers whether it was closed.
+  private final class Stream: ByteChannel {
+    let remote: Endpoint
+    private let closed = Atomic(false)
+
+    init(_ host: String = "192.0.2.1") throws { remote = try Endpoint(host: host, port: 1) }
+
+    var isClosed: Bool { closed.load(ordering: .relaxed) }
+
+    func read(upTo limit: Int) async throws(NetworkError) -> [UInt8] { [] }
+    func write(_ bytes: [UInt8]) async throws(NetworkError) {}
+    func close() { closed.store(true, ordering: .relaxed) }
+  }
+
+  @Test func `who has waited longest makes room, and streams of our own take none`() throws {
+    var it = Strangers()
+    let dialled = try Stream()
+    _ = it.enter(dialled, isDialled: true)
+    let streams = try (0...Vestibule.placesOfOne).map { _ in try Stream() }
+    let ids = streams.map { it.enter($0, isDialled: false) }
+    #expect(Set(ids).count == streams.count)
+    #expect(streams.map(\.isClosed) == [true] + streams.dropFirst().map { _ in false })
+    #expect(!dialled.isClosed)
+  }
+
+  @Test func `a place that is free is taken, and its stream is closed at the end alone`() throws {
+    var it = Strangers()
+    let copy = try Stream()
+    it.free(it.enter(copy, isDialled: false))
+    let streams = try (0..<Vestibule.placesOfOne).map { _ in try Stream() }
+    let ids = streams.map { it.enter($0, isDialled: false) }
+    #expect(!copy.isClosed && !streams.contains(where: \.isClosed))
+    it.close { $0 == ids[0] }
+    #expect(copy.isClosed)
+    #expect(streams.map(\.isClosed) == [false] + streams.dropFirst().map { _ in true })
+  }
+
+  @Test func `nobody is left when all have said Hello`() throws {
+    var it = Strangers()
+    let ids = try (0..<3).map { _ in it.enter(try Stream(), isDialled: false) }
+    #expect(!it.isEmpty)
+    for id in ids { it.leave(id) }
+    #expect(it.isEmpty)
+    #expect(it.number() == ids[2] + 1)
+  }
+}
