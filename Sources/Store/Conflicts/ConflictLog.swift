@@ -55,7 +55,7 @@ struct ConflictLog {
   /// Takes out what turns out to be no conflict, now that columns of a table are known to be one:
   /// rows that were here before, and that the site has with its own names of columns.
   ///
-  /// - Parameter renamed: what the site calls a column, by what it was called here, in small letters.
+  /// - Parameter renamed: what the site calls a column, by its name here, in small letters.
   func forgetEqual(_ table: String, renamed: [String: String]) throws(SQLiteError) {
     let isEqual = { (conflict: Conflict) -> Bool in
       guard let loser = conflict.loser, let winner = conflict.winner, !loser.isDeleted,
