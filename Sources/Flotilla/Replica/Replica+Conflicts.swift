@@ -134,6 +134,15 @@ extension Replica {
     return ConflictChange(id: id, state: Conflict.State.dismissed.rawValue)
   }
 
+  /// Takes several off the list in one go; gives those that were on it.
+  package func dismissConflicts(_ ids: [Int]) async throws(FlotillaError) -> [ConflictChange] {
+    try await withFile { store throws(StoreError) in
+      try store.dismissConflicts(ids.map(Int64.init)).map {
+        ConflictChange(id: Int($0), state: Conflict.State.dismissed.rawValue)
+      }
+    }
+  }
+
   func unknown(_ id: Int) -> FlotillaError {
     FlotillaError(
       .refused, "there is no conflict \(id) on this node",

@@ -49,24 +49,27 @@ struct Restoration {
           + missing.joined(separator: ", "))
     }
     let columns = row.keys.sorted()
-    let names = columns.map(quoted).joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    // The key, too, where it is spelled otherwise: a collation may take both for one.
-    let stands = try standing(on: connection)
+    guard let stands = try standing(on: connection) else {
+      let names = columns.map(quoted).joined(separator: ", ")
+      let marks = columns.map { _ in "?" }.joined(separator: ", ")
+      try connection.run(
+        "INSERT INTO \(table)(\(names)) VALUES (\(marks))",
+        columns.map { row[$0]?.stored ?? .null })
+      return
+    }
+    // The key, too, where it is spelled otherwise: a collation may take both for one. A column that
+    // is younger than the version keeps what stands.
     let changed = columns.filter { name in
       !keyColumns.contains { isSameName($0, name) }
-        || stands?.first { isSameName($0.key, name) }?.value != row[name]
+        || stands.first { isSameName($0.key, name) }?.value != row[name]
     }
-    let update =
-      changed.isEmpty
-      ? "NOTHING"
-      : "UPDATE SET "
-        + changed.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
-    let key = keyColumns.map(quoted).joined(separator: ", ")
+    guard !changed.isEmpty else { return }
+    let settings = changed.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
+    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
     try connection.run(
-      """
-      INSERT INTO \(table)(\(names)) VALUES (\(marks)) ON CONFLICT(\(key)) DO \(update)
-      """, columns.map { row[$0]?.stored ?? .null })
+      "UPDATE \(table) SET \(settings) WHERE \(condition)",
+      changed.map { row[$0]?.stored ?? .null }
+        + keyColumns.map { conflict.key[$0]?.stored ?? .null })
   }
 
   /// What lost was a delete.

@@ -8,6 +8,23 @@ package func insertion(of row: [String: SQLValue], into table: String) -> String
   return "INSERT INTO \(quoted(table))(\(names)) VALUES (\(values));"
 }
 
+/// The same where the row may be there: `… ON CONFLICT("id") DO UPDATE SET "v" = excluded."v";`.
+package func writing(
+  of row: [String: SQLValue], key: [String], into table: String
+) -> String {
+  let others = row.keys.sorted().filter { name in !key.contains { isSameName($0, name) } }
+  let settings = others.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
+  let action = others.isEmpty ? "NOTHING" : "UPDATE SET \(settings)"
+  return insertion(of: row, into: table).dropLast()
+    + " ON CONFLICT(\(key.map(quoted).joined(separator: ", "))) DO \(action);"
+}
+
+/// A DELETE of a row by its key: `DELETE FROM "t" WHERE "id" = 'a';`.
+package func deletion(of key: [String: SQLValue], from table: String) -> String {
+  let terms = key.sorted { $0.key < $1.key }.map { "\(quoted($0.key)) = \(literal($0.value))" }
+  return "DELETE FROM \(quoted(table)) WHERE \(terms.joined(separator: " AND "));"
+}
+
 private func literal(_ value: SQLValue) -> String {
   switch value {
   case .null: "NULL"

@@ -119,6 +119,19 @@ extension Conflicts {
     return number
   }
 
+  /// All at once, and one line for them.
+  static func dismissAll(
+    _ ids: [String], _ call: Call, _ changes: inout ConflictChanges
+  ) async throws(FlotillaError) {
+    changes.conflicts = try await call.replica.dismissConflicts(ids.compactMap(Int.init))
+    let count = changes.conflicts.count
+    guard count > 0 else { return }
+    changes.lines = [
+      counted(count, "conflict") + (count == 1 ? " was" : " were")
+        + " dismissed; they can still be read: flotilla conflicts \(call.shellPath) --all"
+    ]
+  }
+
   static func settle(
     _ id: String, _ action: String, _ call: Call, _ changes: inout ConflictChanges
   ) async throws(FlotillaError) {
@@ -186,10 +199,17 @@ extension Conflicts {
     }
     let conflict = try await call.replica.conflict(number)
     if call.arguments.has("--sql") {
-      guard let row = conflict.loser?.row else {
-        throw FlotillaError(.table, "what lost in conflict \(number) is no row", remedy: nil)
+      let isDelete = conflict.loser.map(\.deleted) ?? true
+      guard let row = conflict.loser?.row ?? (isDelete ? conflict.key : nil) else {
+        throw FlotillaError(
+          .table, "what lost in conflict \(number) is not known here", remedy: nil)
       }
-      call.print(conflict, as: insertion(of: row, into: conflict.table))
+      let key = conflict.key_columns ?? conflict.key.keys.sorted()
+      call.print(
+        conflict,
+        as: isDelete
+          ? deletion(of: conflict.key, from: conflict.table)
+          : writing(of: row, key: key, into: conflict.table))
       return .done
     }
     call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))

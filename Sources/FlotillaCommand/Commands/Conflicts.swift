@@ -80,7 +80,9 @@ enum Conflicts {
     let ids = try await ids(action, call, &changes)
     if action == "show" { return try await show(ids, call) }
     let isAll = call.arguments.texts("ID") == ["all"]
-    for id in ids {
+    let isAtOnce = isAll && action == "dismiss" && !call.arguments.has("--parked")
+    if isAtOnce { try await dismissAll(ids, call, &changes) }
+    for id in isAtOnce ? [] : ids {
       do {
         try await settle(id, action, call, &changes)
       } catch {
@@ -95,8 +97,9 @@ enum Conflicts {
     case (let change?, _): call.print(change, as: changes.lines.joined(separator: "\n"))
     case (_, let change?): call.print(change, as: changes.lines.joined(separator: "\n"))
     default:
-      let text = changes.lines.isEmpty ? ["nothing to \(action)"] : changes.lines
-      call.print(changes, as: text.joined(separator: "\n"))
+      let isVain = changes.lines.isEmpty
+      let none = ids.isEmpty ? "nothing to \(action)" : "all of them stay as they are"
+      call.print(changes, as: isVain ? none : changes.lines.joined(separator: "\n"))
     }
     for kept in changes.kept where !call.json { call.output.remark(staying(kept, call)) }
     return changes.failed.isEmpty ? .done : .failed

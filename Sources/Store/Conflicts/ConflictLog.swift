@@ -178,6 +178,15 @@ struct ConflictLog {
     return (Key(bytes: key), Int(row[1].integer ?? 0))
   }
 
+  /// False if it is on the list no more.
+  func dismiss(_ id: Int64) throws(SQLiteError) -> Bool {
+    try connection.run(
+      """
+      UPDATE _flotilla_conflict SET state = 'dismissed'
+      WHERE id = ? AND state IN ('open', 'rekeyed')
+      """, [.integer(id)]) > 0
+  }
+
   func set(_ state: Conflict.State, of id: Int64) throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_conflict SET state = ? WHERE id = ?",

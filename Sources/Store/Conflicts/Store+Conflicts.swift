@@ -74,6 +74,17 @@ extension Store {
     try reporting { () throws(SQLiteError) in try conflicts.set(state, of: id) }
   }
 
+  /// Takes those off the list that nobody has settled, in one transaction; gives their numbers.
+  package func dismissConflicts(_ ids: [Int64]) throws(StoreError) -> [Int64] {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in
+        var dismissed: [Int64] = []
+        for id in ids where try conflicts.dismiss(id) { dismissed.append(id) }
+        return dismissed
+      }
+    }
+  }
+
   /// How much of the log is kept here.
   package func conflictBounds() throws(StoreError) -> ConflictBounds {
     try reporting { () throws(SQLiteError) in try readConflictBounds() }
