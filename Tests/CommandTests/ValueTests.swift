@@ -28,7 +28,7 @@ import Testing
 
   @Test func `can be too short a duration`() {
     let kind = ValueKind.duration(atLeast: .seconds(1))
-    #expect(kind.objection(to: "999ms") == #""999ms" is too short"#)
+    #expect(kind.objection(to: "999ms") == #""999ms" is too short; the least is 1s"#)
     #expect(kind.objection(to: "1s") == nil)
   }
 

@@ -35,6 +35,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// Of a `rekeyed` one, what became of the row that lost its key; else null.
     public var became: Became?
 
+    /// Whether what lost had deleted the row.
+    package var isDelete: Bool { loser.map(\.deleted) ?? true }
     /// Whether it is about which tables are tracked and by which rules, instead of a row of one.
     public var isOfSettings: Bool { table == Store.settings }
   }

@@ -144,9 +144,10 @@ extension Conflicts {
     }
     switch (action, number) {
     case ("restore", let number?):
+      let isDelete = try await call.replica.conflict(number).isDelete
       let change = try await call.replica.restoreConflict(number)
       changes.conflicts.append(change)
-      changes.lines.append(restored(change))
+      changes.lines.append(restored(change, isDelete: isDelete))
     case ("restore", nil):
       let change = try await call.replica.restoreParked(id, setting: settings)
       changes.parked.append(change)
@@ -199,7 +200,7 @@ extension Conflicts {
     }
     let conflict = try await call.replica.conflict(number)
     if call.arguments.has("--sql") {
-      let isDelete = conflict.loser.map(\.deleted) ?? true
+      let isDelete = conflict.isDelete
       guard let row = conflict.loser?.row ?? (isDelete ? conflict.key : nil) else {
         throw FlotillaError(
           .table, "what lost in conflict \(number) is not known here", remedy: nil)
@@ -213,7 +214,9 @@ extension Conflicts {
       return .done
     }
     call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
-    if !call.json, conflict.state == "open" { call.output.remark(ways(number, call)) }
+    if !call.json, conflict.state == "open" { 
+      call.output.remark(ways(number, isDelete: conflict.isDelete, call))
+    }
     return .done
   }
 }

@@ -2,9 +2,12 @@ import Flotilla
 
 /// Conflicts and parked rows as text.
 extension Conflicts {
-  /// What was written, and what that has replaced.
-  static func restored(_ change: ConflictChange) -> String {
-    var text = "what lost in conflict \(change.id) was written again"
+  /// What was written or deleted, and what that has replaced.
+  static func restored(_ change: ConflictChange, isDelete: Bool) -> String {
+    var text =
+      isDelete
+      ? "the row of conflict \(change.id) was deleted again, which had lost"
+      : "what lost in conflict \(change.id) was written again"
     if let replaced = change.replaced {
       text += ", over what had been written since then: \(assignments(replaced))"
     }

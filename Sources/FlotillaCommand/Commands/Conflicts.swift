@@ -106,10 +106,11 @@ enum Conflicts {
   }
 
   /// What can be done about a conflict.
-  static func ways(_ id: Int, _ call: Call) -> String {
+  static func ways(_ id: Int, isDelete: Bool, _ call: Call) -> String {
     let command = "flotilla conflicts \(call.shellPath)"
+    let again = isDelete ? "to delete it again:       " : "to write what lost again: "
     return
-      "to write what lost again: \(command) restore \(id)\nto take it off the list:   \(command) "
+      "\(again)\(command) restore \(id)\nto take it off the list:   \(command) "
       + "dismiss \(id)"
   }
 

@@ -74,7 +74,9 @@ private func objectionToDuration(_ text: String, least: Duration) -> String? {
       ? "\(quoted(text)) has no unit" : "\(quoted(text)) is not a duration"
     return hint + "; write a number and ms, s, m, h or d, as in 500ms, 30s or 15m"
   }
-  return duration < least ? "\(quoted(text)) is too short" : nil
+  let seconds = least.components.seconds
+  let shortest = seconds > 0 ? "\(seconds)s" : "\(least / .milliseconds(1))ms"
+  return duration < least ? "\(quoted(text)) is too short; the least is \(shortest)" : nil
 }
 
 private func objectionToAddress(_ text: String, listening: Bool) -> String? {
