@@ -33,7 +33,7 @@ extension BadInputTests {
         #expect(try await desk.sql("b.db", Self.all) == "1theirs0 2theirs0 3theirs0")
 
         let restored = try await desk.succeed("conflicts", "b.db", "restore", "1")
-        #expect(restored.contains("what lost was written again"), "\(restored)")
+        #expect(restored.contains("was written again"), "\(restored)")
         var statements: [String] = []
         for number in ["1", "2", "3"] {
           statements.append(

@@ -204,9 +204,10 @@ import Testing
       Conflicts.restored(change, isDelete: false) == text
         + ", over what had been written since then: id = 1, v = x; the anchor has yet to judge it")
     change.replaced = nil
+    let deleted = "the row of conflict 3 was deleted again, which had lost"
     #expect(
       Conflicts.restored(change, isDelete: true)
-        == "the row of conflict 3 was deleted again, which had lost; the anchor has yet to judge it")
+        == deleted + "; the anchor has yet to judge it")
   }
 
   @Test func `of the settings is called after its table`() throws {

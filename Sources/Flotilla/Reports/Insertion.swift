@@ -1,4 +1,5 @@
 import SQLite
+import Store
 
 /// An INSERT of a row that a person can edit: `INSERT INTO "t"("id") VALUES ('a');`.
 package func insertion(of row: [String: SQLValue], into table: String) -> String {

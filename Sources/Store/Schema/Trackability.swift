@@ -215,8 +215,8 @@ package enum Trackability: Sendable, Equatable {
     if schema.isAutoincrement {
       warnings.append(
         "\(name) uses AUTOINCREMENT: once the site has a second node, each gives numbers from "
-          + "blocks of its own; they leave gaps and pass 2,147,483,647 in time, so programs must read "
-          + "them as 64-bit integers")
+          + "blocks of its own; they leave gaps and pass 2,147,483,647 in time, so programs must "
+          + "read them as 64-bit integers")
     }
     return warnings
   }
