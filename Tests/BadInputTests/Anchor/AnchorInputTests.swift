@@ -84,6 +84,8 @@ extension BadInputTests {
         }
         try await desk.succeed("revoke", "a.db", "gone")
         _ = try await desk.start("left.db", "--listen", "127.0.0.1:0", "--peer", node.address)
+        // Who leaves before it is connected tells nobody.
+        try await desk.succeed("sync", "left.db", node.address)
         try await desk.succeed("leave", "left.db")
         for (name, said) in [
           ("nobody", "there is no member nobody"), ("gone", "is no member of the site any more"),
