@@ -23,6 +23,9 @@ package struct Office: Sendable, Equatable {
     self.part = part
   }
 
+  /// Whether this replica is the anchor of a term: what was judged in it nobody else can tell.
+  package func judges(in term: Term?) -> Bool { certifies && self.term == term }
+
   /// Whether what is written here is certified at once, and what comes is judged here.
   package var certifies: Bool { part == .taking || part == .judging }
 }

@@ -191,12 +191,16 @@ extension Session {
     directives.append(.merge(merge))
   }
 
-  /// Verdicts of a term that somebody was appointed for. An anchor would stand down for another
-  /// one, and no number would be left for the next.
+  /// Verdicts of a term that somebody was appointed for, and of own edits those that were made. An
+  /// anchor would stand down for another term, and what is written next would be judged already.
   private mutating func counted(_ judged: Judged?, _ sealed: Sealed?) -> Judged? {
-    guard let judged, sealed?.appointees?.know(judged.term) == false else { return judged }
-    leftOut.note(judged.term)
-    return nil
+    guard var judged, let sealed else { return judged }
+    guard sealed.appointees?.know(judged.term) != false else {
+      leftOut.note(judged.term)
+      return nil
+    }
+    judged.frontier = judged.frontier.limited(sealed.own, to: sealed.last)
+    return judged
   }
 
   /// What counts of the claim of an exchange; nil if the session ends over it.

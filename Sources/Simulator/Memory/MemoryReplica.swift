@@ -250,6 +250,7 @@ final class MemoryReplica: SimulatedReplica {
     guard file.stability.mayMerge(merge.standing, asked: merge.asked) else {
       throw StoreError(.behind, "one of the two has been away")
     }
+    if viewpoint.office.judges(in: merge.judged?.term) { merge.judged = nil }
     keep(merge.reaches)
     guard merge.follows(file.frontier) else { throw StoreError(.gap, "a push leaves a gap") }
     var edits = beginEdits()

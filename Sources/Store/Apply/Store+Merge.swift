@@ -55,6 +55,7 @@ extension Store {
       slice.merge.isUnsigned($0.row) || slice.merge.isStale($0.row)
     }
     let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row) }
+    if office.judges(in: slice.merge.judged?.term) { slice.merge.judged = nil }
     try requireTime(at: now)
     try requireReached(rows, at: now)
     try foldBacklog(at: now)
