@@ -182,4 +182,16 @@ import Testing
       #expect(try replica.value("SELECT count(*) FROM t") == .integer(counts ? 0 : 1))
     }
   }
+
+  /// It would never look at edits of which a member says that it has judged them.
+  @Test func `an anchor takes nobody's word for what it has judged`() throws {
+    let replica = try TestReplica(1, schema: WrongBatchTests.schema, tracking: ["t"])
+    let term = Term(number: 1, incarnation: 5)
+    let governance = Governance(term: term, isHeld: true, isOwn: true, isFirst: true)
+    _ = try replica.store.govern(governance, at: replica.now)
+    let other = Origin(rawValue: 8)
+    let judged = Judged(term: term, frontier: Frontier([other: 1 << 40]))
+    try merge(replica, covers: Frontier([other: 2]), judged: judged)
+    #expect(replica.store.currentJudged.frontier[other] <= 2)
+  }
 }

@@ -248,6 +248,21 @@ import Testing
     }
   }
 
+  /// Else what this node writes next would have a verdict already.
+  @Test func `has own edits judged that were made, and no others`() throws {
+    let term = Term(number: 1, incarnation: 5)
+    let surety = Surety(
+      appointees: { Appointees([Appointment(term: term, node: Self.peer, isForced: false)]) }
+    ) { _ in true }
+    var it = Self.conversation(surety: surety)
+    var begin = Begin(.full(covers: Frontier()), rows: 0)
+    begin.judged = Judged(
+      term: term, frontier: Frontier([Self.third: 9, Self.own: 1 << 40]))
+    it.hear(.begin(begin))
+    let merge = try #require(it.hear(.end(End(rows: 0, check: 0))).merges.first)
+    #expect(merge.judged?.frontier == Frontier([Self.third: 9, Self.own: 5]))
+  }
+
   /// An anchor stands down for verdicts of a higher term.
   @Test func `a term that nobody was appointed for unseats no anchor`() throws {
     let known = Exempt()
