@@ -148,6 +148,9 @@ extension Store {
     let named = zip(placement.shape.columns, placement.values).map { (name: $0, value: $1) }
     let winner = Shelf.Entry(
       why: .constraint, values: named, keyCount: placement.shape.keyCount)
+    // Columns that were dropped since count in the hash, and nobody misses their values here.
+    let old = zip(statements.shape.columns, replaced.map(Replication.Value.init))
+    guard !ConflictSide(nil, winner).says(all: old.map { (name: $0, value: $1) }) else { return }
     try logUnseen(replaced, statements, table, key, by: winner, at: moment)
   }
 

@@ -153,8 +153,6 @@ extension Store {
     let entry = Shelf.Entry(
       why: .constraint, values: named, keyCount: statements.shape.keyCount)
     let loser = ConflictSide(foundBy: own, entry)
-    // Columns that were dropped since count in the hash, and nobody misses their values here.
-    if let winner, ConflictSide(nil, winner).says(all: named) { return }
     // It was refused, and waited to be put back.
     if let refused = try conflicts.latest(table.name, key, .notAllowed), refused.state == .open,
       refused.loser?.showsTheSame(as: loser) == true

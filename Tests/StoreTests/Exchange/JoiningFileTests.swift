@@ -46,4 +46,27 @@ import Testing
     #expect(try joiner.content(table) == site.content(table))
     #expect(joiner.store.position.digest == site.store.position.digest)
   }
+
+  /// Of a table of keys alone a row that the site has deleted says no more than its delete.
+  /// Its owner may say later that the table is the same one.
+  @Test(arguments: [false, true], [20, 3_000])
+  func `keeps a row that the site has deleted in the log`(isJoining: Bool, count: Int) throws {
+    let schema = """
+      CREATE TABLE pair(a INTEGER, b INTEGER, PRIMARY KEY(a, b));
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO pair SELECT i, i FROM n
+      """
+    let site = try TestReplica(1, schema: schema, tracking: ["pair"])
+    try site.write("DELETE FROM pair WHERE a = 7")
+    try site.foldAll()
+    let other = try TestReplica(2, schema: schema, isJoining: isJoining)
+    let (covers, batches) = try site.export(above: other.store.position.frontier)
+    for batch in batches { try other.mergeSlice([batch], covers: covers, from: site) }
+    try other.pull(from: site)
+    if !isJoining { try other.store.track(["pair"], rule: nil, at: other.now) }
+    try other.foldAll()
+    #expect(try other.value("SELECT count(*) FROM pair WHERE a = 7") == .integer(0))
+    let key = Key([.integer(7), .integer(7)], collations: [])
+    #expect(try other.store.conflictList(all: true).map(\.key) == [key])
+  }
 }
