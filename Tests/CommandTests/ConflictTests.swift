@@ -197,17 +197,16 @@ import Testing
     var change: ConflictChange = try report(
       #"{"id":3,"state":"restored","was_gone":false,"awaits_verdict":false}"#)
     let text = "what lost in conflict 3 was written again"
-    #expect(Conflicts.restored(change, isDelete: false) == text)
+    #expect(Conflicts.restored(change) == text)
     change.awaits_verdict = true
     change.replaced = ["id": .integer(1), "v": .text("x")]
     #expect(
-      Conflicts.restored(change, isDelete: false) == text
+      Conflicts.restored(change) == text
         + ", over what had been written since then: id = 1, v = x; the anchor has yet to judge it")
     change.replaced = nil
+    change.isDelete = true
     let deleted = "the row of conflict 3 was deleted again, which had lost"
-    #expect(
-      Conflicts.restored(change, isDelete: true)
-        == deleted + "; the anchor has yet to judge it")
+    #expect(Conflicts.restored(change) == deleted + "; the anchor has yet to judge it")
   }
 
   @Test func `of the settings is called after its table`() throws {

@@ -9,6 +9,7 @@ struct Restoration {
   /// What is written over, if that is not what stood when the conflict was noted.
   func news(on connection: Connection) throws(SQLiteError) -> ConflictChange {
     var change = ConflictChange(id: conflict.id, state: Conflict.State.restored.rawValue)
+    change.isDelete = conflict.isDelete
     guard let present = try standing(on: connection) else {
       change.was_gone = conflict.winner?.deleted == false
       return change
@@ -23,12 +24,17 @@ struct Restoration {
     return change
   }
 
+  private var condition: String {
+    keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+  }
+
+  private var keyValues: [SQLite.Value] { keyColumns.map { conflict.key[$0]?.stored ?? .null } }
+
   /// The row as it stands now, by column; nil if there is none.
   private func standing(on connection: Connection) throws(SQLiteError) -> [String: SQLValue]? {
-    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
     let statement = try connection.prepare(
       "SELECT * FROM main.\(quoted(conflict.table)) WHERE \(condition)")
-    try statement.bind(keyColumns.map { conflict.key[$0]?.stored ?? .null })
+    try statement.bind(keyValues)
     guard try statement.step() else { return nil }
     let names = (0..<statement.columnCount).map(statement.columnName)
     return Dictionary(
@@ -65,18 +71,16 @@ struct Restoration {
     }
     guard !changed.isEmpty else { return }
     let settings = changed.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
-    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
     try connection.run(
       "UPDATE \(table) SET \(settings) WHERE \(condition)",
       changed.map { row[$0]?.stored ?? .null }
-        + keyColumns.map { conflict.key[$0]?.stored ?? .null })
+        + keyValues)
   }
 
   /// What lost was a delete.
   private func delete(_ table: String, on connection: Connection) throws(SQLiteError) {
-    let condition = keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
     try connection.run(
       "DELETE FROM \(table) WHERE \(condition)",
-      keyColumns.map { conflict.key[$0]?.stored ?? .null })
+      keyValues)
   }
 }

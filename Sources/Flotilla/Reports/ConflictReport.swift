@@ -142,4 +142,8 @@ public struct ConflictChange: Codable, Sendable, Equatable {
   public var was_gone = false
   /// True if the anchor has yet to judge what was written.
   public var awaits_verdict = false
+  /// Whether the row was deleted again. Not in the JSON.
+  package var isDelete = false
+
+  private enum CodingKeys: CodingKey { case id, state, replaced, was_gone, awaits_verdict }
 }

@@ -144,10 +144,9 @@ extension Conflicts {
     }
     switch (action, number) {
     case ("restore", let number?):
-      let isDelete = try await call.replica.conflict(number).isDelete
       let change = try await call.replica.restoreConflict(number)
       changes.conflicts.append(change)
-      changes.lines.append(restored(change, isDelete: isDelete))
+      changes.lines.append(restored(change))
     case ("restore", nil):
       let change = try await call.replica.restoreParked(id, setting: settings)
       changes.parked.append(change)

@@ -3,9 +3,9 @@ import Flotilla
 /// Conflicts and parked rows as text.
 extension Conflicts {
   /// What was written or deleted, and what that has replaced.
-  static func restored(_ change: ConflictChange, isDelete: Bool) -> String {
+  static func restored(_ change: ConflictChange) -> String {
     var text =
-      isDelete
+      change.isDelete
       ? "the row of conflict \(change.id) was deleted again, which had lost"
       : "what lost in conflict \(change.id) was written again"
     if let replaced = change.replaced {

@@ -35,7 +35,7 @@ enum Conflicts {
       Option(
         name: "--set", value: Option.Value(name: "COLUMN=VALUE", kind: .text), repeats: true,
         help: "restores a parked row with another value in a column"),
-      Option(name: "--sql", help: "shows the row as a statement that writes it"),
+      Option(name: "--sql", help: "shows the row as a statement that writes it, or deletes it"),
       Option(name: "--all", help: "also those that were restored or dismissed"),
       Option(
         name: "--keep", value: Option.Value(name: "COUNT", kind: .number(0...10_000_000)),

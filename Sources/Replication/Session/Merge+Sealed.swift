@@ -7,11 +7,9 @@ extension Merge {
   package func sealed(
     knowing book: ReachBook, own: Origin, frontier: Frontier
   ) -> Merge {
-    guard let sent = sealed else { return self }
-    var sealed = Sealed(
-      book.furthest, book.news(of: reaches), own: own, last: frontier[own], held: frontier,
-      exempt: sent.exempt)
-    (sealed.node, sealed.appointees) = (sent.node, sent.appointees)
+    guard var sealed else { return self }
+    (sealed.reaches, sealed.news) = (book.furthest, book.news(of: reaches))
+    (sealed.own, sealed.last, sealed.held) = (own, frontier[own], frontier)
     var merge = self
     merge.sealed = sealed
     return merge
@@ -23,8 +21,9 @@ extension Merge {
     sealed.map { !$0.holds(row.version.dot) || !$0.allows(row) } ?? false
   }
 
-  /// Whether a word of an anchor comes under a number of which all is here: it was heard before, or
-  /// somebody puts it into the mouth of an anchor that has said something else.
+  /// Whether a word of an anchor comes under a number of which all is here.
+  ///
+  /// It was heard before, or the anchor has said something else, and somebody makes this up.
   package func isStale(_ row: WireRow) -> Bool {
     guard row.content.ruling != nil, let sealed else { return false }
     return sealed.held.covers(row.version.dot)

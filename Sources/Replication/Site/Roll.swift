@@ -40,8 +40,8 @@ package struct Roll: Sendable, Equatable {
   package internal(set) var entries: [Identity: Entry] = [:]
   /// Who was made the anchor, the latest last.
   package internal(set) var appointments: [Appointment] = []
-  /// Everybody who was made the anchor, in terms below the last one also by an admin whose word
-  /// counts no more: what was certified until that was known stands in everybody's tables.
+  /// Everybody who was made the anchor. In terms below the last one an admin counts whose word
+  /// does not any more: what was certified before that was known stands in everybody's tables.
   package internal(set) var appointees = Appointees([])
   /// Which origins count though nobody has signed for them; nil if all do, as in a site that a
   /// version before has founded.

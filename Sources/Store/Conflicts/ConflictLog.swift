@@ -52,8 +52,9 @@ struct ConflictLog {
       ])
   }
 
-  /// Takes out what turns out to be no conflict, now that columns of a table are known to be one:
-  /// rows that were here before, and that the site has with its own names of columns.
+  /// Takes out what turns out to be no conflict, now that columns of a table are known to be one.
+  ///
+  /// Those are rows that were here before, and that the site has with its own names of columns.
   ///
   /// - Parameter renamed: what the site calls a column, by its name here, in small letters.
   func forgetEqual(_ table: String, renamed: [String: String]) throws(SQLiteError) {
